@@ -294,7 +294,7 @@ def change_report(code: sl.Client, name: str, folder_of: Path, base: str, found:
     tables: dict[str, tuple[Rows, Callable[[Any], Rows]]] = {
         "files": (own, lambda frame: table(_old_names(frame), ("path",), DIFFS)),
         "other_files": (others, lambda frame: table(_old_names(frame), ("path",), DIFFS)),
-        "file_kinds": (_grouped(diffs, kind) if others else {}, by(("file_kind",), SIZES)),
+        "file_kinds": (_grouped(diffs, kind), by(("file_kind",), SIZES)),
         "directories": (_grouped(own, lambda path: f"{path.rpartition('/')[0]}/*"), by(("directory",), SIZES)),
         "endings": (_grouped(own, _ending), by(("ending",), SIZES)),
         "people": (people, lambda frame: seconds(table(frame, PERSON, names), 4, 5)),
@@ -380,7 +380,7 @@ def check(path: Path, index: Path, since: str, base: str, blamed: int) -> Compar
     commits = list(git.commits().values())
     print(f"{path}: {len(commits):,} commits")
     with sl.open(path, index_dir=index, background_index=False) as code:
-        (name,) = code.repositories()["repository"]
+        (name,) = code.list_repos()["repository"]
         found = Comparison(name)
         began = time.monotonic()
         analyses(code, name, git, found)

@@ -314,7 +314,7 @@ def _score_row(row: Row, bench: Bench, counts: dict[str, list[int]], fresh: list
     offset = _offset(document.text, row)
     bench.navigator.parsed_files.clear()
     started_s = time.process_time()
-    parsed = workspace.parsed(document)
+    parsed = workspace.parsed_file(document)
     occurrence = resolver.occurrence_at(parsed, offset) if parsed is not None else None
     answers = list(resolver.resolve(document, occurrence, workspace)) if occurrence else []
     fresh.append(time.process_time() - started_s)

@@ -132,7 +132,7 @@ def _answers(
         return [], [], 0.0
     bench.navigator.parsed_files.clear()
     started_s = time.process_time()
-    model = workspace.parsed(document)
+    model = workspace.parsed_file(document)
     occurrence = resolver.occurrence_at(model, row["offset"]) if model is not None else None
     answers = list(resolver.resolve(document, occurrence, workspace)) if occurrence is not None else []
     seconds = time.process_time() - started_s

@@ -1,6 +1,6 @@
 """What showing costs: progress and tables beside a stream of matches, the first paint, the explorer, the import.
 
-    benchmarks/notebook.py            the table for docs/benchmarks.md
+    benchmarks/notebook.py            the table for docs/benchmarks-appendix.md
 
 Times are CPU time of this process, the best of several runs, unless they say wall. Widgets are real, as in a kernel,
 but nobody is connected, so that what they send goes nowhere: what a browser does with it is in tests/browser.

@@ -177,7 +177,7 @@ class Methods:
             "ours": self._ours(Ranker(scorers=both)),
             "less kinds": self._ours(Ranker(lists=plain, scorers=both)),
             "less fields": self._ours(Ranker(Weights(definition=0, path=0), scorers=both)),
-            "less whole file": self._ours(Ranker(lists=replace(lists, whole=0), scorers=both)),
+            "less whole file": self._ours(Ranker(lists=replace(lists, full_name=0), scorers=both)),
             "less 2nd, 3rd chunk": self._ours(Ranker(lists=replace(lists, second=0, third=0), scorers=both)),
             "less exact names": self._ours(Ranker(lists=replace(lists, exact=0, mentioned=0), scorers=both)),
             "less joined words": self._ours(Ranker(scorers=both), joined=False),

@@ -11,7 +11,7 @@ import sourcelight as sl
 
 paths = os.environ.get("SOURCELIGHT_DEMO_PATHS", ".").split(os.pathsep)
 code = sl.open(*paths)
-repositories = code.repositories()
+repositories = code.list_repos()
 repositories[["repository", "description", "stars", "fork", "archived"]]
 
 # %% [markdown]

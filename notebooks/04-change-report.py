@@ -29,7 +29,7 @@ os.environ["SOURCELIGHT_PROGRESS"] = "off"
 pd.set_option("display.max_colwidth", 60)
 
 code = sl.open(*(paths or os.environ.get("SOURCELIGHT_DEMO_PATHS", ".")).split(os.pathsep))
-names = code.repositories()["repository"].astype("str").tolist()
+names = code.list_repos()["repository"].astype("str").tolist()
 repo = repo or next((name for name in reversed(names) if name.endswith("hub")), names[0])
 report = sl.reports.changes(code, repo, base, head)
 report.summary[["name", "value", "excludes"]]

@@ -32,7 +32,7 @@ os.environ["SOURCELIGHT_PROGRESS"] = "off"
 pd.set_option("display.max_colwidth", 70)
 
 code = sl.open(*(paths or os.environ.get("SOURCELIGHT_DEMO_PATHS", ".")).split(os.pathsep))
-len(code.repositories())
+len(code.list_repos())
 
 # %% [markdown]
 # ## Before: does a pattern mean what you think?
@@ -119,7 +119,7 @@ blamed[["path", "line_number", "blame_author", "blame_commit_date"]].head(6)
 # The same patterns at an earlier revision of one repository. The query names it; nothing is checked out.
 
 # %%
-repositories = code.repositories()["repository"].astype("str").tolist()
+repositories = code.list_repos()["repository"].astype("str").tolist()
 hub = next((each for each in reversed(repositories) if each.endswith("hub")), repositories[0])
 tag = "v1.0.0" if hub.endswith("tidewatch/hub") else "HEAD~10"
 here = f"repo:^{hub}$"

@@ -40,6 +40,12 @@ _VERBS = re.compile("embed|feed|need|seed|speed|proceed|exceed|succeed|shed")
 _FOREIGN = frozenset({"os", "sys", "shell", "pd", "np"})
 """Receivers of `getattr` that are modules or objects of other packages."""
 
+_PHRASES = re.compile(
+    r"\A(?:Tell|Give)s? |\bhas to be\b|\b[Ww]hoever\b|\b[Nn]obody\b|\bthere is no such\b|\bstands? (?:in|at|behind)\b"
+    r"|\bas it stands\b|\bcomes? to its end\b|\bwas asked for\b"
+)
+"""Phrases of older texts, which a plain verb or a standard term replaces."""
+
 _DIRECTIVE = re.compile(r"#\s*(noqa|type:|pragma|fmt:|!|mypy:)")
 _ARRAY = re.compile(r"NDArray\[")
 
@@ -66,6 +72,10 @@ threading.setprofile(profile)  # before any thread starts
 sys.setprofile(profile)
 client = sl.open(root / "small")
 client.search("def other lang:python", progress=False)
+for thread in threading.enumerate():  # what is built in the background is no part of a query
+    if thread.name in ("sourcelight-definitions", "sourcelight-terms"):
+        thread.join()
+client.search("def another lang:python", progress=False)  # on a busy machine, work trees are counted again by now
 active = True
 client.search("class Query lang:python", progress=False)
 active = False
@@ -123,9 +133,13 @@ def _dotted(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def sizes() -> dict[str, int]:
-    """Return the lines of each module that is no `__init__`."""
-    return {module.name: module.lines for module in modules() if not module.is_package}
+def sizes(*, comments: bool = True) -> dict[str, int]:
+    """Return the lines of each module that isn't an `__init__`, with or without those of comments."""
+    return {
+        module.name: module.lines - (0 if comments else comment_lines(module))
+        for module in modules()
+        if not module.is_package
+    }
 
 
 def duplicate_classes() -> dict[str, list[str]]:
@@ -206,6 +220,17 @@ def comment_share(rooms: str = "") -> float:
     """Return the share of commented lines in a room and the rooms inside, in percent."""
     chosen = [module for module in modules() if f"{module.room}.".startswith(f"{rooms}." if rooms else "")]
     return 100 * sum(map(comment_lines, chosen)) / max(1, sum(module.lines for module in chosen))
+
+
+def relapses() -> list[str]:
+    """Return summaries and messages that use a phrase of `_PHRASES`."""
+    return [
+        f"{module.name}:{node.lineno} {match.group().strip()}"
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if (match := _PHRASES.search(node.value.strip()))
+    ]
 
 
 def import_share() -> float:
@@ -350,6 +375,7 @@ def measures() -> dict[str, Any]:
         "probes by getattr and hasattr": len(probes()),
         "functions named by a participle": len(participles()),
         "array aliases outside core.arrays": len(array_aliases()),
+        "phrases of older texts": len(relapses()),
         "comment lines, %": round(comment_share(), 2),
         **{f"comment lines in {room}, %": round(comment_share(room), 2) for room in COMMENTED},
         "cycles, with type-only imports": len(cycles()),
@@ -369,6 +395,7 @@ LISTS: dict[str, Callable[[], list[str]]] = {
     "probes": probes,
     "participles": participles,
     "arrays": array_aliases,
+    "relapses": relapses,
     "cycles": lambda: [" ".join(circle) for circle in cycles()],
 }
 

@@ -12,39 +12,61 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 import structure  # noqa: E402 - a script, not a module of the package
 
-LONG_MODULES = 40
-"""Modules above 400 lines: tables, a grammar or a language, and what is still to be split."""
+LONG_MODULES = 38
+"""Modules above 400 lines without comments: tables, a grammar or a language, and what is still to be split."""
 
 DUPLICATE_CLASSES = {"And", "Or", "Scope"}
 """Nodes of the query language have positions, those of `core.boolean` have none; a scope is of a tool or of a query."""
 
-MAX_PROBES = 60
-MAX_PARTICIPLES = 320
-MIN_COMMENTS = {
-    "engines.search.scan": 5.5,
-    "core.patterns": 4.0,
-    "engines.search.index": 4.0,
-    "engines.history.store": 4.8,
-}
-"""Percent of lines; a comment that repeats the code is worse than none, so these only guard what is there."""
+EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
 
-RUNTIME_CYCLES = 2
-"""In `client`: results and searches, the clients and the federation."""
+MAX_PROBES = 27
+"""All but two ask objects of other packages: errors of click, Dask's workers, tables of any library, IPython."""
+
+MAX_PARTICIPLES = 10
+"""Functions whose name is one participle: none is left; the limit leaves room for words that only look like one."""
+
+MAX_PHRASES = 145
+TYPE_CYCLES = 6
+"""Groups of packages that import each other for type checkers alone."""
+
+MIN_COMMENTS = {
+    "": 1.4,
+    "backends.cluster": 2.4,
+    "core.patterns": 4.6,
+    "engines.history": 3.8,
+    "engines.history.store": 5.6,
+    "engines.search": 2.8,
+    "engines.search.index": 4.6,
+    "engines.search.scan": 5.7,
+}
+"""Percent of lines of a room (empty: the package). A comment that repeats the code is worse than none."""
 
 
 def test_names_of_classes_are_unique() -> None:
     assert set(structure.duplicate_classes()) <= DUPLICATE_CLASSES
 
 
+def test_a_module_has_at_most_600_lines() -> None:
+    assert {name: lines for name, lines in structure.sizes().items() if lines > 600} == {}
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    assert [name for name in structure.sizes() if EMPTY_NAMES & set(name.split("."))] == []
+
+
 def test_few_modules_are_long() -> None:
-    long = [name for name, lines in structure.sizes().items() if lines > structure.MAX_LINES]
+    # Comments don't count: a module must not be split because somebody explained it.
+    long = [name for name, lines in structure.sizes(comments=False).items() if lines > structure.MAX_LINES]
     assert len(long) <= LONG_MODULES, long
 
 
-def test_no_package_is_in_a_cycle_at_run_time_that_was_not() -> None:
-    cycles = structure.cycles(with_types=False)
-    assert len(cycles) <= RUNTIME_CYCLES, cycles
-    assert all(name.startswith("sourcelight.client.") for cycle in cycles for name in cycle), cycles
+def test_no_package_is_in_a_cycle_at_run_time() -> None:
+    assert structure.cycles(with_types=False) == []
+
+
+def test_few_packages_name_each_other_in_types() -> None:
+    assert len(cycles := structure.cycles()) <= TYPE_CYCLES, cycles
 
 
 def test_objects_are_not_asked_what_they_can_do() -> None:
@@ -55,13 +77,17 @@ def test_functions_are_named_by_verbs() -> None:
     assert len(names := structure.participles()) <= MAX_PARTICIPLES, names
 
 
-def test_scans_and_patterns_say_why() -> None:
-    shares = {room: structure.comment_share(room) for room in structure.COMMENTED}
+def test_rooms_say_why() -> None:
+    shares = {room: structure.comment_share(room) for room in MIN_COMMENTS}
     assert all(share >= MIN_COMMENTS[room] for room, share in shares.items()), shares
+
+
+def test_texts_avoid_phrases_of_older_ones() -> None:
+    assert len(phrases := structure.relapses()) <= MAX_PHRASES, phrases
 
 
 def test_a_small_query_calls_few_functions() -> None:
     functions, modules, calls = structure.small_query()
-    assert functions <= 900
-    assert modules <= 95
-    assert calls <= 4_500
+    assert functions <= 740
+    assert modules <= 90
+    assert calls <= 2_100

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Client,
         DeepSearchAnswer,
         Export,
+        Features,
         IncompleteCountWarning,
         IncompleteResultWarning,
         ManyResult,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from sourcelight.display.frames import columns_of
     from sourcelight.display.frames.readers import read_matches
     from sourcelight.display.frames.sql import sql
+    from sourcelight.display.notebook import ProgressSnapshot
     from sourcelight.lab import plots, reports
     from sourcelight.lab.accessor import compare_results
 
@@ -84,6 +86,7 @@ _CLIENT = (
     "Client",
     "DeepSearchAnswer",
     "Export",
+    "Features",
     "IncompleteResultWarning",
     "IncompleteCountWarning",
     "ManyResult",
@@ -103,6 +106,7 @@ _CLIENT = (
 _ELSEWHERE = {
     **{name: ("sourcelight.backends.remote.recording", name) for name in ("Recording", "record", "replay")},
     **{name: ("sourcelight.client", name) for name in _CLIENT},
+    "ProgressSnapshot": ("sourcelight.display.notebook", "ProgressSnapshot"),
     "columns_of": ("sourcelight.display.frames", "columns_of"),
     "compare_results": ("sourcelight.lab.accessor", "compare_results"),
     "parse_query": ("sourcelight.core.query", "parse"),
@@ -121,6 +125,7 @@ __all__ = [
     "ConnectFailed",
     "DeepSearchAnswer",
     "Export",
+    "Features",
     "Forbidden",
     "GitFailed",
     "IncompleteCountWarning",
@@ -134,6 +139,7 @@ __all__ = [
     "NotRecorded",
     "PathNotFound",
     "PatternError",
+    "ProgressSnapshot",
     "ProtocolError",
     "QueryError",
     "QueryExplanation",
@@ -195,7 +201,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _give_frames_their_accessor() -> None:
-    """Have frames know `code` from the first one on: here, where everything is named, for frames know no client."""
+    """Register `DataFrame.code` with the first frame; it happens here, because frames know no client."""
     global _accessor_given  # noqa: PLW0603 - once per process
     if not _accessor_given:
         _accessor_given = True
@@ -212,7 +218,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Take them out again: ``%unload_ext sourcelight``."""
+    """Remove the magics: ``%unload_ext sourcelight``."""
     import_module("sourcelight.lab.magics").unload(shell)
 
 

@@ -66,7 +66,7 @@ def assert_reads_nothing_of_it(call: dict[str, Any], repo: Path) -> None:
 def use_everything(repo: Path, index: Path) -> None:
     """Ask all that may start git of a repository, also of its work tree."""
     with sourcelight.open(repo, index_dir=index, progress=False) as client:
-        (name,) = client.repositories()["repository"]
+        (name,) = client.list_repos()["repository"]
         client.search("needle")
         client.search("needle type:diff")
         client.search("second type:commit")

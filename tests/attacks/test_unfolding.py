@@ -138,7 +138,7 @@ def test_a_small_file_that_differs_from_a_huge_one_is_refused_by_name(tmp_path: 
     """
     taken, answer = peak_bytes(action, tmp_path, places=[str(good.path), str(bomb.path)], index=str(tmp_path / "index"))
     assert answer.startswith("1 ")
-    assert "not in this clone, or can't be read, so that no content of theirs was searched: 1, in\\n- `bomb`" in answer
+    assert "not in this clone, or can't be read, so their content was not searched: 1, in\\n- `bomb`" in answer
     assert "path not found in bomb: small.txt" in answer
     assert taken < MOST, f"{taken:,}"
 

@@ -1,4 +1,4 @@
-"""MCP endpoints that answer exactly as told, by the protocol's own SDK, on a loopback port."""
+"""A service that answers exactly as told, on a loopback port: MCP by the protocol's own SDK, the rest as bytes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl
 
 import mcp_types as types
 from mcp.server.lowlevel.server import Server
@@ -16,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from backends.loopback_app import served
 
+STREAM = "/.api/search/stream"
 Reply = Callable[[dict[str, Any]], Any]
 ANY = {"type": "object", "properties": {}}
 
@@ -42,18 +44,32 @@ def typed(payload: Mapping[str, Any], *, as_text: bool = False) -> types.CallToo
     return types.CallToolResult(content=[block], structured_content=None if as_text else dict(payload))
 
 
+async def _send(send: Send, status: int, body: bytes, **headers: str) -> None:
+    raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": raw})
+    await send({"type": "http.response.body", "body": body})
+
+
 @dataclass
 class ScriptedTools:
     """Tools by name, each with its schema and what it replies; by endpoint, where they differ.
 
     A reply is a result, or an exception to raise; ``"wait"`` waits until the caller hangs up, which sets `hung_up`.
+    `busy` are refusals, with their headers, that requests for tools and JSON get before anything else. `stream` gives
+    the bytes of a search from its parameters; `posts` give JSON by path, a tuple being a status and a value; `gets` are
+    bodies by path, with their type.
     """
 
     tools: Mapping[str, tuple[Mapping[str, Any], Reply]]
     paths: tuple[str, ...] = ("/.api/mcp",)
     elsewhere: Mapping[str, Mapping[str, tuple[Mapping[str, Any], Reply]]] = field(default_factory=dict)
     refusal: tuple[int, bytes] | None = None
+    busy: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    stream: Callable[[dict[str, str]], bytes] | None = None
+    posts: Mapping[str, Callable[[dict[str, Any]], Any]] = field(default_factory=dict)
+    gets: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    searches: list[str] = field(default_factory=list)
     listed: int = 0
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     hung_up: list[str] = field(default_factory=list)
@@ -69,6 +85,27 @@ class ScriptedTools:
                     await receive()
                     await send({"type": f"lifespan.{answer}.complete"})
                 return
+            path = scope["path"]
+            if self.busy and path != STREAM:
+                status, headers = self.busy.pop(0)
+                await _send(send, status, b"busy", **headers)
+                return
+            if path == STREAM and self.stream is not None:
+                query = dict(parse_qsl(scope["query_string"].decode()))
+                self.searches.append(query["q"])
+                await _send(send, 200, self.stream(query), **{"content-type": "text/event-stream"})
+                return
+            if path in self.posts and scope["method"] == "POST":
+                asked = json.loads((await receive())["body"] or b"null")
+                self.calls.append((path, asked))
+                reply = self.posts[path](asked)
+                status, value = reply if isinstance(reply, tuple) else (200, reply)
+                await _send(send, status, json.dumps(value).encode(), **{"content-type": "application/json"})
+                return
+            if path in self.gets:
+                kind, data = self.gets[path]
+                await _send(send, 200, data, **{"content-type": kind})
+                return
             status, body = self.refusal or (404, b"no route")
             if self.refusal is None and scope["path"] in servers and scope["method"] == "POST":
                 manager = StreamableHTTPSessionManager(servers[scope["path"]], stateless=True)
@@ -76,8 +113,7 @@ class ScriptedTools:
                     await manager.handle_request(scope, receive, send)
                 return
             status = 405 if self.refusal is None and scope["path"] in servers else status
-            await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/plain")]})
-            await send({"type": "http.response.body", "body": body})
+            await _send(send, status, body, **{"content-type": "text/plain"})
 
         return served(app)
 

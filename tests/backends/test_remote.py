@@ -36,6 +36,7 @@ T = TypeVar("T")
 TOKEN = "sgp_do-not-show-me"
 MATCHES = b'event: matches\ndata: [{"type":"path","path":"p","repository":"r","repositoryID":1}]\n\n'
 PROGRESS = encode(e.Progress(done=True, match_count=1, duration_ms=2))
+EMPTY = encode(e.Progress(done=True, match_count=0, duration_ms=2))
 DONE = encode(e.Done())
 QUICK: dict[str, Any] = {"backoff_s": 0.001, "idle_timeout_s": 0.5, "connect_timeout_s": 2}
 
@@ -156,9 +157,9 @@ def test_an_event_of_ten_mebibytes_is_read() -> None:
     line = {"line": "x" * (10 * 2**20), "lineNumber": 0, "offsetAndLengths": [[0, 1]]}
     match = {"type": "content", "path": "p", "repository": "r", "lineMatches": [line]}
     events, error, _ = served(
-        ScriptedReply([b"event: matches\ndata: " + json.dumps([match]).encode() + b"\n\n" + DONE])
+        ScriptedReply([b"event: matches\ndata: " + json.dumps([match]).encode() + b"\n\n" + PROGRESS + DONE])
     )
-    assert (names(events), error) == (["MatchBatch", "Done"], None)
+    assert (names(events), error) == (["MatchBatch", "Progress", "Done"], None)
 
 
 def test_silence_times_out_after_what_arrived() -> None:
@@ -199,7 +200,7 @@ def test_refusals_are_told_apart_and_not_retried(status: int, kind: type[Service
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 def test_a_busy_service_is_asked_again(status: int) -> None:
     busy = ScriptedReply([b"later"], status=status, headers={"Retry-After": "0"})
-    events, error, service = served(busy, busy, ScriptedReply([PROGRESS, DONE]))
+    events, error, service = served(busy, busy, ScriptedReply([EMPTY, DONE]))
     assert (names(events), error) == (["Progress", "Done"], None)
     assert len(service.received) == 3
 
@@ -220,7 +221,7 @@ def test_a_wait_beyond_the_bound_is_reported_at_once(wait: str) -> None:
 
 
 def test_a_connection_lost_before_the_first_byte_is_tried_again() -> None:
-    events, error, service = served(ScriptedReply(status=0), ScriptedReply([PROGRESS, DONE]))
+    events, error, service = served(ScriptedReply(status=0), ScriptedReply([EMPTY, DONE]))
     assert (names(events), error) == (["Progress", "Done"], None)
     assert len(service.received) == 2
 
@@ -240,8 +241,8 @@ def test_nothing_is_retried_after_the_first_byte() -> None:
 
 def test_a_redirect_on_the_same_host_is_followed_with_the_token() -> None:
     moved = ScriptedReply(status=301, headers={"Location": "/new/.api/search/stream?q=x"})
-    events, error, service = served(moved, ScriptedReply([DONE]), token=TOKEN)
-    assert (names(events), error) == (["Done"], None)
+    events, error, service = served(moved, ScriptedReply([EMPTY, DONE]), token=TOKEN)
+    assert (names(events), error) == (["Progress", "Done"], None)
     assert [r.path for r in service.received] == ["/.api/search/stream", "/new/.api/search/stream"]
     assert service.received[1].headers["authorization"] == f"token {TOKEN}"
 
@@ -296,15 +297,17 @@ def test_a_fault_of_a_search_that_ran_is_an_event() -> None:
 
 def test_an_alert_of_a_search_without_progress_is_kept() -> None:
     events, error, _ = served(ScriptedReply([encode(e.Alert("fyi", kind="info")), DONE]))
-    assert (names(events), error) == (["Alert", "Done"], None)
+    assert (names(events), error) == (["Alert", "Progress", "Done"], None)
+    assert isinstance(progress := events[1], e.Progress)
+    assert [item.reason for item in progress.skipped] == ["no-final-progress"]
     events, error, _ = served(ScriptedReply([encode(e.Alert("fyi"))]))
     assert names(events) == ["Alert"]
     assert isinstance(error, StreamBroken)
 
 
 def test_unknown_events_pass_and_what_follows_done_is_not_read() -> None:
-    events, error, _ = served(ScriptedReply([b"event: novelty\ndata: 1\n\n", DONE, MATCHES]))
-    assert (names(events), error) == (["UnknownEvent", "Done"], None)
+    events, error, _ = served(ScriptedReply([b"event: novelty\ndata: 1\n\n", EMPTY, DONE, MATCHES]))
+    assert (names(events), error) == (["UnknownEvent", "Progress", "Done"], None)
 
 
 def test_repositories_are_listed_by_a_stream() -> None:

@@ -240,7 +240,7 @@ def test_the_lock_of_a_process_that_died_is_broken(home: Path) -> None:
     os.utime(lock, (1, 1))
 
     async def take() -> None:
-        async with asyncio.timeout(5), cache.locked():
+        async with asyncio.timeout(5), cache.lock():
             assert lock.exists()
 
     with asyncio.Runner() as runner:

@@ -175,7 +175,7 @@ def test_a_damaged_state_is_one_line(admin: Admin, tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_bytes(b"no database at all, but some length" * 100)
     admin("user", "list", status=2)
     assert FILE_NAME in admin.err
-    assert "back-up" in admin.err
+    assert "restore a backup" in admin.err
 
 
 def test_grants_name_folders_and_names_are_passed_on(
@@ -196,7 +196,7 @@ def test_grants_name_folders_and_names_are_passed_on(
         ("example.org/team/secret (two)", "private", places[1], [places[0]]),
     ]
     admin("repo", "grant", "example.org/team/secret", "--user", "ann", status=2)
-    assert "several folders claim" in admin.err
+    assert "several directories claim" in admin.err
     assert places[0] in admin.err
     admin("repo", "grant", "example.org/team/secret (two)", "--user", "ann")
     monkeypatch.chdir(tmp_path / "root" / "one")

@@ -456,7 +456,7 @@ def test_the_sample_repositories_are_built_once(run: Run, tmp_path: Path) -> Non
     made = (folder / "hub" / ".git").stat().st_mtime_ns
     status, out, err = run("samples", folder)
     assert (status, out) == (0, f"{folder}\n")
-    assert err == f"sourcelight: {folder} already exists and is kept as it is\n"
+    assert err == f"sourcelight: {folder} already exists and stays unchanged\n"
     assert (folder / "hub" / ".git").stat().st_mtime_ns == made
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sourcelight.cli import main
-from sourcelight.testing import make_repo
+from sourcelight.cli.output import for_terminals
+from sourcelight.testing import RepositoryBuilder, make_repo
 
 
 def test_a_refusal_names_its_hint_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,8 +33,10 @@ def test_no_repository_and_what_to_try_are_said(
 def test_a_missing_revision_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_repo(tmp_path / "src" / "one", {"a.txt": "x\n"})
     assert main(["search", "repo:one@nope x", str(tmp_path / "src")]) == 2
-    limited = next(line for line in capsys.readouterr().err.splitlines() if "limited" in line)
-    assert "one@nope: there is no such revision" in limited
+    said = capsys.readouterr().err
+    assert "Requested, but not searched: `one@nope`: no such revision\n" in said
+    limited = next(line for line in said.splitlines() if "limited" in line)
+    assert "one@nope: no such revision" in limited
 
 
 @pytest.mark.parametrize("options", [["-o", "o.csv"], ["-o", "o.txt", "--format", "table"],
@@ -44,4 +47,42 @@ def test_a_folder_to_write_to_that_is_not_there_is_named(
     make_repo(tmp_path / "src" / "one", {"a.txt": "x\n"})
     target = tmp_path / "nowhere" / options[1]
     assert main(["search", "x", str(tmp_path / "src"), "-o", str(target), *options[2:]]) == 2
-    assert f"{target.parent}: this folder does not exist" in capsys.readouterr().err
+    assert f"{target.parent}: this directory does not exist" in capsys.readouterr().err
+
+
+def test_hints_name_options_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repo = RepositoryBuilder(tmp_path / "src" / "one")
+    repo.commit({"a.txt": "needle\n"}, "begin", author="Ada One <ada@example.org>")
+    repo.commit({"a.txt": "needle\nneedle\n"}, "more", author="A. One <ada@example.org>")
+    page = tmp_path / "out.md"
+    arguments = ["report", "contributors", str(tmp_path / "src"), "-o", str(page)]
+    assert main(arguments) == 0
+    for text in (capsys.readouterr().err, page.read_text(encoding="utf-8").replace("\\", "")):
+        assert "--no-join-addresses tells the names apart" in text
+        assert "join_addresses=" not in text
+    assert main([*arguments, "--no-join-addresses"]) == 0
+    assert "join_addresses" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 file was not searched. Open with worktree=True to search it", "Pass --worktree to search it"),
+        ("set SRC_ACCESS_TOKEN or pass token=", "set SRC_ACCESS_TOKEN"),
+        ("2 files are not proven; exact=True proves it.", "in Python, ownership(exact=True) proves it."),
+    ],
+)
+def test_parameters_of_python_become_options(text: str, expected: str) -> None:
+    assert for_terminals(text).endswith(expected)
+
+
+def test_citations_lead_to_the_code_host_or_name_the_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = {}
+    for name, origin in (("hosted", "https://github.com/acme/demo"), ("local", "")):
+        repo = RepositoryBuilder(tmp_path / name / "demo", origin=origin)
+        repo.commit({"a.py": "def needle():\n    return 1\n"}, "begin")
+        assert main(["ask", "Where is needle defined?", str(tmp_path / name)]) == 0
+        said[name] = capsys.readouterr().out
+    assert "a.py#L1-L2](<https://github.com/acme/demo/blob/" in said["hosted"]
+    assert "a.py#L1-L2)" in said["local"]
+    assert "](/" not in "".join(said.values())

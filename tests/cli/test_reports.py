@@ -28,7 +28,7 @@ def test_contributors_are_written_as_a_page(folder: Path, tmp_path: Path, capsys
     assert "Contributors to demo" in page.read_text(encoding="utf-8")
     said = capsys.readouterr().err
     assert f"wrote {page}" in said
-    assert "Ownership was not asked for" in said
+    assert "Ownership was not requested" in said
 
 
 def test_changes_are_written_as_tables(folder: Path, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_a_file_is_kept_and_answers_first(folder: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        pytest.param(INDEX[:-5], "cut off", id="truncated"),
+        pytest.param(INDEX[:-5], "truncated", id="truncated"),
         pytest.param(b"#!/bin/sh\necho this is no index\n", "", id="no-index"),
         pytest.param(document("other.py", occurrence((0, 0, 1), "local 1")), "none of its files", id="another's"),
         pytest.param(None, "", id="missing"),

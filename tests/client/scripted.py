@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from display.batches_for_tests import lines
+from sourcelight.core.backend import Features
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import QueryError, UnsupportedTool
@@ -57,6 +58,7 @@ class ScriptedBackend:
 
     name = "scripted"
     local = False
+    features = Features()
 
     def __init__(
         self, script: Sequence[Step], counts: Any = None, answers: Sequence[ToolResult | Exception | str] = ()

@@ -14,7 +14,7 @@ import pytest
 
 import sourcelight as sl
 from client.scripted import COMPLETE, LIMITED, ScriptedBackend, batch, progress, run
-from sourcelight.client.queries import everything, narrowed
+from sourcelight.client.queries import everything, narrow
 from sourcelight.client.search_many import ManyResult
 from sourcelight.core.wire.events import Done
 from sourcelight.core.wire.request import SearchRequest
@@ -206,7 +206,7 @@ def test_everything_reaches_every_alternative() -> None:
     assert everything("foo count:3", "standard") == "foo count:3"
     assert everything("/(/", "standard") == "count:all /(/"
     query = sl.parse_query("(a file:x) or (b file:y)", "keyword")
-    assert all(len(found.all("repo")) == 1 for found in sl.parse_query(narrowed(query, [("repo", "^r s$")])).plan)
+    assert all(len(found.all("repo")) == 1 for found in sl.parse_query(narrow(query, [("repo", "^r s$")])).plan)
 
 
 def test_an_empty_script_counts_nothing() -> None:

@@ -187,7 +187,7 @@ def test_files_of_an_answer_are_whole_or_as_they_were(tmp_path: Path) -> None:
 
 def test_an_answer_without_a_conversation_says_so() -> None:
     answer = DeepSearchAnswer({"status": "interrupted", "questions": []})
-    with pytest.raises(ToolError, match="conversation of this answer is not known"):
+    with pytest.raises(ToolError, match="conversation of this answer is unknown"):
         answer.ask("And?")
     assert (answer.text, answer.follow_ups, answer.stats, answer.tables) == ("", [], {}, {})
     assert list(answer.citations.columns) == list(answer.sources.columns)

@@ -135,9 +135,9 @@ def test_parts_are_counted_while_they_run(capped: tuple[Service, ScriptedEngine]
 
 def test_a_query_that_limits_itself_is_refused() -> None:
     client = sl.Client(ScriptedBackend([progress(), Done()]))
-    with pytest.raises(sl.QueryError, match="asks for everything"):
+    with pytest.raises(sl.QueryError, match="requests all matches"):
         client.search("needle count:5", exhaustive=True)
-    with pytest.raises(sl.QueryError, match="asks for everything"):
+    with pytest.raises(sl.QueryError, match="requests all matches"):
         client.search("needle", limit=5, exhaustive=True)
 
 
@@ -187,18 +187,18 @@ def test_a_part_whose_service_breaks_is_named() -> None:
 
 def test_parts_cover_all_that_was_not_seen() -> None:
     query = parse("foo")
-    parts = QueryPart().cut(query, ObservedValues(("a.b/c", "d")))
+    parts = QueryPart().split(query, ObservedValues(("a.b/c", "d")))
     assert [part.label for part in parts] == [r"repo:^a\.b/c$", "repo:^d$", r"-repo:^(?:a\.b/c|d)$"]
-    inside = parts[0].cut(query, ObservedValues(languages=("C++", "no such language")))
+    inside = parts[0].split(query, ObservedValues(languages=("C++", "no such language")))
     assert [part.label.split(" ", 1)[1] for part in inside] == ["type:repo", "lang:C++", "-lang:C++"]
-    folders = inside[1].cut(query, ObservedValues(paths=("src/x/a.cc", "src/x/b/c.cc", "src/x/b/d.cc")))
+    folders = inside[1].split(query, ObservedValues(paths=("src/x/a.cc", "src/x/b/c.cc", "src/x/b/d.cc")))
     assert [part.label.rsplit(" ", 1)[1] for part in folders] == [
         r"file:^src/x/a\.cc",
         "file:^src/x/b/",
         r"-file:^(?:src/x/a\.cc|src/x/b/)",
     ]
-    assert folders[0].cut(query, ObservedValues(paths=("src/x/a.cc",))) == ()
-    assert folders[2].cut(query, ObservedValues(paths=("src/x/a.cc",))) == ()
+    assert folders[0].split(query, ObservedValues(paths=("src/x/a.cc",))) == ()
+    assert folders[2].split(query, ObservedValues(paths=("src/x/a.cc",))) == ()
 
 
 def test_a_service_that_finds_nothing_in_time_is_asked_for_its_repositories() -> None:

@@ -29,7 +29,11 @@ def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 
 def when(event, act=interrupt):
-    threading.Thread(target=lambda: event.wait(20) and act(), daemon=True).start()
+    def later():
+        if event.wait(20):
+            time.sleep(0.1)  # let the calling thread reach its wait: elsewhere the signal is lost
+            act()
+    threading.Thread(target=later, daemon=True).start()
 
 def stopped(event, function, *args, **kwargs):
     when(event)
@@ -83,7 +87,7 @@ b = waiting(answers=['wait']); stopped(b.waiting, sl.reports.contributors, Clien
 b = waiting(answers=['wait']); c = Client(b)
 stopped(b.waiting, c.deepsearch, 'x10', cache=False, progress=True); print(c.last.status)""",
     "blame": """
-b = ScriptedBackend(COMPLETE, answers=['wait']); r = Client(b).search('foo', progress=False)
+b = ScriptedBackend(COMPLETE, answers=['wait'] * 9); r = Client(b).search('foo', progress=False)
 stopped(b.waiting, r.with_blame, progress=True)""",
     "view": "b = waiting(answers=['wait']); stopped(b.waiting, Client(b).view_file, 'r', 'x12')",
     "clone": """

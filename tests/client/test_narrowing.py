@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sourcelight.backends.remote.backend import portable
-from sourcelight.client.explanation import faceted
+from sourcelight.client.explanation import add_facets
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import PATTERN_TYPES, Pattern, parse
 from sourcelight.core.query.build import regexp, text
-from sourcelight.core.query.narrowing import in_pattern_type, narrowed, replace_filter, with_timeout, without_filters
+from sourcelight.core.query.narrowing import in_pattern_type, narrow, replace_filter, with_timeout, without_filters
 from sourcelight.core.wire.events import SuggestedFilter
 from sourcelight.core.wire.request import SearchRequest
 
@@ -34,7 +34,7 @@ def test_added_filters_reach_every_alternative(query: str, pattern_type: str) ->
     except QueryError:
         return  # not a query of this type
     chosen = [SuggestedFilter("lang:go", "Go", 1, True, "lang"), SuggestedFilter("lang:c", "C", 1, True, "lang")]
-    for written in (narrowed(read, [("lang", "go")]), faceted(query, chosen[:1], pattern_type)):
+    for written in (narrow(read, [("lang", "go")]), add_facets(query, chosen[:1], pattern_type)):
         plan = parse(written, pattern_type).plan
         assert len(plan) == len(read.plan)
         for new, old in zip(plan, read.plan, strict=True):
@@ -42,7 +42,7 @@ def test_added_filters_reach_every_alternative(query: str, pattern_type: str) ->
             assert str(new.pattern).replace("quoted=True", "") == str(old.pattern).replace("quoted=True", "") or (
                 "quoted=True" in str(new.pattern)
             )
-    both = parse(faceted(query, chosen, pattern_type), pattern_type).plan
+    both = parse(add_facets(query, chosen, pattern_type), pattern_type).plan
     assert sorted(item.value for part in both for item in part.all("lang")) == sorted(["c", "go"] * len(read.plan))
 
 

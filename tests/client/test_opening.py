@@ -36,7 +36,38 @@ def test_a_folder_opens_and_is_searched(folder: Path) -> None:
             "matches": [1],
             "files": [1],
         }
-        assert client.repositories()["repository"].tolist() == ["demo"]
+        assert client.list_repos()["repository"].tolist() == ["demo"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (["a", "b"], r"pass paths one by one, got a list; write open\(\*paths\)"),
+        (("a", "b"), r"pass paths one by one, got a tuple; write open\(\*paths\)"),
+        (3, "a path must be a str or an os.PathLike of one, got 3"),
+        (None, "got None"),
+        (b"a", "got b'a'"),
+    ],
+)
+def test_what_is_no_path_is_named(path: Any, text: str) -> None:
+    with pytest.raises(sl.ConfigurationError, match=text):
+        sl.open(path)
+    with pytest.raises(sl.ConfigurationError, match="the address of a service must be text, got list"):
+        sl.connect(["http://localhost"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("query", [None, 3, ["foo", "bar"]])
+def test_what_is_no_query_is_not_searched_in_its_python_form(folder: Path, query: Any) -> None:
+    with sl.open(folder, index_workers=1, background_index=False) as client:
+        for ask in (client.search, client.count, client.explain, lambda query: client.search_many([query])):
+            with pytest.raises(sl.QueryError, match="a query must be text or an expression"):
+                ask(query)
+        with pytest.raises(sl.QueryError, match="a query must be text"):
+            client.count_by(query, "path")
+        with pytest.raises(sl.ToolError, match="the question is empty"):
+            client.deepsearch(query)
+        with pytest.raises(ValueError, match="limit must be a whole number of 0 or more, got '5'"):
+            client.search("foo", limit="5")  # type: ignore[arg-type]
 
 
 def test_a_folder_opens_for_await(folder: Path) -> None:

@@ -48,7 +48,7 @@ def test_every_frame_of_a_search_says_where_it_came_from(code: sl.Client) -> Non
     result = code.search("func count:5")
     frames = [
         result.matches, result.progress, result.filters, result.skipped, result.alerts, result.repositories,
-        result.spans(), result.with_last_change(), code.count_by("func", by="language"), code.repositories(),
+        result.spans(), result.with_last_change(), code.count_by("func", by="language"), code.list_repos(),
     ]  # fmt: skip
     for frame in frames:
         check(frame, code)
@@ -121,7 +121,7 @@ def test_a_frame_leads_to_what_answered_as_long_as_it_lives() -> None:
     assert backend_of(attrs) is second.backend
     del one, second, client
     gc.collect()
-    with pytest.raises(sl.ClientNotFound, match=r"came from \(alone\) is not open"):
+    with pytest.raises(sl.ClientNotFound, match=r"origin of this frame \(alone\) is not open"):
         backend_of(attrs)
     with pytest.raises(sl.ClientNotFound, match="no endpoint"):
         backend_of({})

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sourcelight as sl
-from client.scripted import COMPLETE, FACTS, FAILED, FORKS, LIMITED, ScriptedBackend, Step, batch, progress, run
+from client.scripted import COMPLETE, FAILED, FORKS, LIMITED, ScriptedBackend, Step, batch, progress, run
 from sourcelight.client import AsyncClient, Client
 from sourcelight.client.progress import IncompleteCountWarning
 from sourcelight.core.errors import QueryError, SearchFailed, StreamBroken
@@ -235,20 +235,15 @@ def test_count_names_the_columns_it_can_group_by() -> None:
         Client(ScriptedBackend(COMPLETE)).count_by("foo", ["nope"])
 
 
-def test_repositories_closing_and_names() -> None:
+def test_closing_and_names() -> None:
     backend = ScriptedBackend(COMPLETE)
     with Client(backend) as client:
-        assert client.repositories()["repository"].tolist() == [FACTS.name]
         assert repr(client) == "Client(scripted)"
         assert client.backend is backend
         assert client.last is None
+        with pytest.raises(AttributeError, match=r"use list_repos\(\)"):
+            client.repositories  # type: ignore[attr-defined]  # noqa: B018 - its former name
     assert backend.down
-
-    async def awaited() -> None:
-        async with AsyncClient(ScriptedBackend(COMPLETE)) as client:
-            assert len(await client.repositories()) == 1
-
-    run(awaited())
 
 
 def test_both_clients_have_the_same_methods() -> None:

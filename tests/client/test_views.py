@@ -14,7 +14,7 @@ import pytest
 import sourcelight as sl
 from client.scripted import COMPLETE, ScriptedBackend
 from sourcelight.client import AsyncClient, Client
-from sourcelight.client.explanation import faceted
+from sourcelight.client.explanation import add_facets
 from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.query import parse
 from sourcelight.core.wire.events import SuggestedFilter
@@ -149,11 +149,11 @@ FILTERS = (
 @pytest.mark.parametrize("query", ["foo", "foo or bar", "a b or c", ""])
 @pytest.mark.parametrize("chosen", [(0,), (1, 2), (0, 1, 3), (1, 2, 3)])
 def test_what_is_ticked_narrows_every_alternative(query: str, chosen: tuple[int, ...]) -> None:
-    text = faceted(query, [FILTERS[at] for at in chosen])
+    text = add_facets(query, [FILTERS[at] for at in chosen])
     for alternative in parse(text).plan:
         assert (alternative.first("repo") is not None) == (0 in chosen)
         assert (alternative.first("lang") is not None) == bool({1, 2} & set(chosen))
-    assert faceted(query, []) == query
+    assert add_facets(query, []) == query
 
 
 def test_facets_are_ticked_in_the_panel_and_searched_for() -> None:
@@ -183,7 +183,7 @@ def test_files_and_commits_are_colored(tmp_path: Path) -> None:
     text = 'def one():\n    """Two\n    if three\n    """\n    return "<b>"  # four\n'
     commit = made.commit({"a.py": text, "b.unknown": "return 1\n"}, message="colors")
     with sl.open(tmp_path, index_dir=tmp_path / ".index", progress=False) as code:
-        name = code.repositories()["repository"][0]
+        name = code.list_repos()["repository"][0]
         shown = code.view_file(name, "a.py", 5)._repr_mimebundle_()["text/html"]
         plain = code.view_file(name, "b.unknown")._repr_mimebundle_()["text/html"]
         diff = code.view_commit(name, commit)._repr_mimebundle_()["text/html"]

@@ -171,8 +171,8 @@ def test_a_generation_that_comes_while_a_search_is_planned_is_left_to_the_next(t
     engine = ClusterEngine(ClusterConnection([cell.address], str(tmp_path / "storage")))
 
     class Swapped(ClusterSearch):
-        def _planned(self) -> Any:
-            planned = super()._planned()
+        def _cluster_plans(self) -> Any:
+            planned = super()._cluster_plans()
             build_generation(Catalog.open(tmp_path / "src" / "one"), storage)
             engine.fleet.refresh()
             engine.refresh()

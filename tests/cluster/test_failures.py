@@ -138,5 +138,5 @@ def test_a_worker_that_joins_takes_its_share(cell: Cell, clustered: sl.Client, e
     cell.start("w4")
     wait_until(lambda: len(clustered.cluster.workers) == 4, "the worker joins")
     assert rows(clustered.search(QUERY)) == whole
-    held = {address for name in clustered.repositories()["repository"] for address in clustered.cluster.replicas(name)}
+    held = {address for name in clustered.list_repos()["repository"] for address in clustered.cluster.replicas(name)}
     assert clustered.cluster.workers["w4"] in held

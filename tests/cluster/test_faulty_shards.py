@@ -169,7 +169,7 @@ def test_a_bounded_disk_is_free_again_when_shards_are_let_go_of(shards: str, tmp
     own = EngineCache(storage, cache)
     request = SearchRequest(QUERY)
     try:
-        with cache.pinned([largest]) as (_, failed):
+        with cache.pin([largest]) as (_, failed):
             assert "doesn't fit" in failed[largest.name]
         for entry in entries:
             with own.over(generation.id, (entry.name,), Cancellation()) as (engine, failed):
@@ -203,23 +203,23 @@ def test_shards_that_are_fetched_at_once_keep_the_bound_together(shards: str, tm
     found: list[dict[str, str]] = []
 
     def first() -> None:
-        with cache.pinned([one]) as (_, failed):
+        with cache.pin([one]) as (_, failed):
             found.append(failed)
 
     thread = threading.Thread(target=first)
     thread.start()
     try:
         assert coming.wait(30)
-        with cache.pinned([two]) as (repositories, failed):
+        with cache.pin([two]) as (repositories, failed):
             assert not repositories
             assert "in use" in failed[two.name]
     finally:
         go_on.set()
         thread.join(30)
     assert found == [{}]
-    with cache.pinned([two]) as (_, failed):
+    with cache.pin([two]) as (_, failed):
         assert not failed
-    assert set(cache.held()) == {two.shard}
+    assert set(cache.shard_sizes()) == {two.shard}
     cache.close()
 
 

@@ -33,7 +33,7 @@ def test_both_replicas_are_there_after_the_first_search_and_storage_may_go(shard
         assert sum(map(len, wanted.values())) == 2 * len(engine.generation.searchable)
 
         def held() -> bool:
-            return all(cell.desks[name].desk.cache.held().keys() >= own for name, own in wanted.items())
+            return all(cell.desks[name].desk.cache.shard_sizes().keys() >= own for name, own in wanted.items())
 
         wait_until(held, "replicas are fetched")
         shutil.rmtree(own / "objects")
@@ -48,5 +48,5 @@ def test_what_has_no_room_is_left_until_it_is_asked_for(shards: str, tmp_path: P
         engine.holders()
         for name in placed(engine):
             cache = cell.desks[name].desk.cache
-            wait_until(lambda cache=cache: bool(cache.held()), "a shard is fetched")  # type: ignore[misc]  # bound now
-            assert sum(cache.held().values()) <= largest
+            wait_until(lambda cache=cache: bool(cache.shard_sizes()), "a shard is fetched")  # type: ignore[misc]  # bound now
+            assert sum(cache.shard_sizes().values()) <= largest

@@ -20,20 +20,20 @@ def test_plans_are_kept_for_one_viewer_and_the_same_repositories() -> None:
     scopes, others = scopes_of("tide"), scopes_of("ebb")
     one = Repository(RepositoryInfo("a"), "a", "git", "", "", "")
     repositories = (one,)
-    kept.keep(scopes, OWNER, repositories, ([], ["private"]))
-    assert kept.of(scopes, OWNER, repositories) == ([], ["private"])
-    assert kept.of(scopes_of("tide"), OWNER, repositories) == ([], ["private"])
-    assert kept.of(scopes, STRANGER, repositories) is None
-    assert kept.of(scopes, Viewer("owner", sees_private=True, only=frozenset({"a"})), repositories) is None
-    assert kept.of(others, OWNER, repositories) is None
-    assert kept.of(scopes, OWNER, (*repositories, one)) is None
+    kept.put(scopes, OWNER, repositories, ([], ["private"]))
+    assert kept.get(scopes, OWNER, repositories) == ([], ["private"])
+    assert kept.get(scopes_of("tide"), OWNER, repositories) == ([], ["private"])
+    assert kept.get(scopes, STRANGER, repositories) is None
+    assert kept.get(scopes, Viewer("owner", sees_private=True, only=frozenset({"a"})), repositories) is None
+    assert kept.get(others, OWNER, repositories) is None
+    assert kept.get(scopes, OWNER, (*repositories, one)) is None
 
 
 def test_the_oldest_plans_are_let_go_of() -> None:
     kept = ClusterPlanCache()
     every = [scopes_of(f"tide{number}") for number in range(100)]
     for scopes in every:
-        kept.keep(scopes, OWNER, (), ([], []))
-    found = [kept.of(scopes, OWNER, ()) is not None for scopes in every]
+        kept.put(scopes, OWNER, (), ([], []))
+    found = [kept.get(scopes, OWNER, ()) is not None for scopes in every]
     assert found == sorted(found)
     assert 0 < sum(found) < len(every)

@@ -157,10 +157,10 @@ def test_a_harmed_cache_is_fetched_again(storage: ShardStorage, cache: ShardCach
     assert said["shard"] == entry.shard
     marker.unlink()
     with ShardCacheAgain(storage, tmp_path / "cache") as other:
-        assert other.held() == {}
+        assert other.shard_sizes() == {}
         assert not (tmp_path / "cache" / "index" / key).exists()
         assert found(EngineCache(storage, other), generation.id, entry.name) == whole
-        assert set(other.held()) == {entry.shard}
+        assert set(other.shard_sizes()) == {entry.shard}
 
 
 class ShardCacheAgain(ShardCache):
@@ -185,20 +185,20 @@ def test_a_bounded_cache_lets_go_of_what_was_used_longest_ago(storage: ShardStor
     room = entries[0].size + entries[1].size + entries[2].size
     with ShardCacheAgain(storage, tmp_path / "small", room) as cache:
         for entry in entries[:3]:
-            with cache.pinned([entry]):
+            with cache.pin([entry]):
                 pass
-        assert len(cache.held()) == 3
-        with cache.pinned([entries[0]]):
+        assert len(cache.shard_sizes()) == 3
+        with cache.pin([entries[0]]):
             pass
-        with cache.pinned([entries[3]]) as (repositories, failed):
+        with cache.pin([entries[3]]) as (repositories, failed):
             assert not failed or entries[3].size > room
             assert len(repositories) == (not failed)
-        assert sum(cache.held().values()) <= room
-        with cache.pinned([entries[-1]]) as (repositories, failed):
+        assert sum(cache.shard_sizes().values()) <= room
+        with cache.pin([entries[-1]]) as (repositories, failed):
             if entries[-1].size > room:
                 assert "doesn't fit" in failed[entries[-1].name]
         kept = {path.name for path in (tmp_path / "small" / "ready").iterdir()}
-        assert len(kept) == len(cache.held())
+        assert len(kept) == len(cache.shard_sizes())
 
 
 def test_a_shard_of_other_formats_is_refused_by_name(storage: ShardStorage, cache: ShardCache, tmp_path: Path) -> None:

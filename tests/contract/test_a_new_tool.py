@@ -100,7 +100,7 @@ def test_it_answers_in_this_process(folder: Path) -> None:
         frame = blocking(echo)(code, "one-two-three", 1)
         assert frame["line"].tolist() == ["one"]
         assert frame.attrs["status"] == "complete"  # the caller asked for one
-        with pytest.raises(ToolError, match="echo: maxWords is 0; it has to be 1 or more"):
+        with pytest.raises(ToolError, match="echo: maxWords is 0; it must be 1 or more"):
             blocking(echo)(code, "one-two-three", 0)
         with pytest.raises(sl.RepositoryNotFound):
             blocking(echo)(code, "other")
@@ -109,7 +109,7 @@ def test_it_answers_in_this_process(folder: Path) -> None:
 @pytest.mark.usefixtures("catalog")
 def test_it_is_served_over_mcp(folder: Path) -> None:
     with sl.open(folder, index_dir=folder / "index") as code:
-        code.repositories()
+        code.list_repos()
         engine = code.backend.engine  # type: ignore[attr-defined]
         tools = suite_tools("default", McpOptions())
         assert "echo" in tools

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from pandas.testing import assert_frame_equal
 
@@ -24,7 +26,8 @@ def test_both_give_the_same_answer(
     there = other.deepsearch(question, repos=repos, cache=False)
     assert (here.status, there.status) == ("complete", "complete")
     assert here.text == there.text
-    assert repr(here) == repr(there)
+    # Citations link to a service; there is none to link to in this process.
+    assert repr(here) == re.sub(r"\[([^\]]*)\]\(<http://127[^>]*>\)", r"(\1)", repr(there))
     assert_frame_equal(here.sources, there.sources)
     assert here.follow_ups == there.follow_ups
     assert list(here.tables) == list(there.tables)

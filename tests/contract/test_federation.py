@@ -116,7 +116,7 @@ def test_pages_of_repositories_are_exact_and_stable(embedded: sl.Client, federat
     assert seen == names
     back = call(federated.backend.call, "list_repos", {"limit": 2, "before": cursor}).table["repository"].to_pylist()
     assert back == seen[seen.index(back[0]) :][:2]
-    with pytest.raises(sl.ToolError, match="is no cursor"):
+    with pytest.raises(sl.ToolError, match="is not a cursor"):
         federated.list_repos(cursor="é")
 
 
@@ -126,7 +126,7 @@ def test_a_comparison_goes_on_at_the_service_where_it_began(embedded: sl.Client,
     rest = federated.compare_revisions(**asked, cursor=first.attrs["end_cursor"])
     whole = embedded.compare_revisions(**asked)
     assert [*first["path"], *rest["path"]] == list(whole["path"])
-    with pytest.raises(sl.ToolError, match="service that is not here"):
+    with pytest.raises(sl.ToolError, match="an unknown service"):
         federated.compare_revisions(**asked, cursor=f"nobody~{first.attrs['end_cursor']}")
 
 
@@ -144,7 +144,7 @@ def test_what_no_service_has_is_not_found(federated: sl.Client) -> None:
 
 
 def test_references_say_where_nobody_looked(federated: sl.Client) -> None:
-    with pytest.warns(sl.IncompleteResultWarning, match="Only repositories of office were looked at"):
+    with pytest.warns(sl.IncompleteResultWarning, match="Only repositories of office were searched"):
         found = federated.find_references(PYTIDE, "src/pytide/client.py", "Hub")
     assert found.attrs["status"] == "limited"
 
@@ -156,8 +156,8 @@ def test_deep_search_is_refused_with_the_way_to_ask_one_service(federated: sl.Cl
 
 
 def test_the_list_of_repositories_says_who_has_each(embedded: sl.Client, federated: sl.Client) -> None:
-    listed = federated.repositories().set_index("repository")["service"]
-    assert sorted(listed.index) == sorted(embedded.repositories()["repository"])
+    listed = federated.list_repos().set_index("repository")["service"]
+    assert sorted(listed.index) == sorted(embedded.list_repos()["repository"])
     assert listed[HUB] == "harbour, office"
     assert listed[PYTIDE] == "office"
 

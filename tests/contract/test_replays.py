@@ -28,7 +28,7 @@ def session(code: sl.Client) -> dict[str, Any]:
         "exhaustive": code.search("return count:all", exhaustive=False).matches,
         "count": code.count_by("TODO", by=["repository", "language"]),
         "many": code.search_many({"a": "func", "b": "import", "c": "class", "d": "return"}).matches,
-        "repositories": code.repositories(),
+        "repositories": code.list_repos(),
         "read_file": code.read_file(found.matches["repository"][0], found.matches["path"][0]),
         "commits": code.commit_search([PYTIDE]),
         "diffs": code.diff_search("retry", [PYTIDE]),

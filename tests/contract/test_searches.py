@@ -233,4 +233,4 @@ def test_forks_and_archived_are_left_out_and_counted(code: sl.Client) -> None:
 
 
 def test_repositories_are_the_same_on_both(embedded: sl.Client, other: sl.Client) -> None:
-    assert set(embedded.repositories()["repository"]) >= set(other.repositories()["repository"])
+    assert set(embedded.list_repos()["repository"]) >= set(other.list_repos()["repository"])

@@ -37,6 +37,7 @@ VALUES = {
     "dict32": TEXT,
     "string": TEXT,
     "int32": NUMBERS,
+    "int64": st.integers(-(2**63), 2**63 - 1),
     "bool": st.booleans(),
     "list": st.lists(NUMBERS, max_size=3),
     "timestamp": st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC)),  # noqa: DTZ001

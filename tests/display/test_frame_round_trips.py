@@ -18,10 +18,10 @@ import pytest
 from sourcelight.core.batches.schema import Column, arrow_type
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames import columns_of, pandas_dtype
-from sourcelight.display.frames.schema import _FRAMES, table_schema
+from sourcelight.display.frames.schema import FRAMES, table_schema
 from sourcelight.display.frames.tables import to_pandas
 
-FRAMES = sorted({*_FRAMES, *COLUMNS})
+TABLES = sorted({*FRAMES, *COLUMNS})
 ATTRS = {"query": 'a "b"\n', "matches": 3, "limit_hit": "yes"}
 TEXTS = ("", "a", "é\u2028", "=1+1", "x" * 300, "\0", "None", "nan", '{"a": 1}', "2024-01-01")
 
@@ -64,7 +64,7 @@ def assert_equal(found: pd.DataFrame, frame: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("rows", [0, 1, 40])
-@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("name", TABLES)
 def test_pandas_reads_back_what_it_wrote(name: str, rows: int) -> None:
     frame = to_pandas(table(name, rows), columns_of(name), ATTRS)
     assert [str(dtype) for dtype in frame.dtypes] == [pandas_dtype(c) for c in columns_of(name)]
@@ -80,7 +80,7 @@ def test_pandas_reads_back_what_it_wrote(name: str, rows: int) -> None:
 
 
 @pytest.mark.parametrize("rows", [0, 40])
-@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("name", TABLES)
 def test_polars_and_duckdb_read_the_values_of_a_frame(name: str, rows: int) -> None:
     source = table(name, rows)
     frame = to_pandas(source, columns_of(name), ATTRS)
@@ -103,7 +103,7 @@ def _none(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("name", TABLES)
 def test_arrow_and_polars_keep_the_types_of_a_table_without_rows(name: str) -> None:
     source = table(name, 0)
     assert pl.from_arrow(source).to_arrow().num_rows == 0

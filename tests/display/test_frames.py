@@ -53,7 +53,7 @@ def test_small_frames_have_one_schema_full_or_empty() -> None:
         ("alerts", alerts_frame, [Alert("t"), Alert("u", "d", "info", (ProposedQuery("q", "w"),))]),
         (
             "repositories",
-            repositories_frame,
+            lambda rows: repositories_frame(rows, {"b": 2}),
             [RepositoryInfo("b", topics=("x",)), RepositoryInfo("a", last_fetched="2024-01-02T03:04:05Z")],
         ),
     ]

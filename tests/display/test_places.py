@@ -103,3 +103,11 @@ def test_without_a_server_there_is_no_file_to_open(lab: Path, monkeypatch: pytes
 def forgotten() -> None:
     """No server is remembered from test to test."""
     links._root.cache_clear()
+
+
+def test_a_row_without_its_repository_has_no_place() -> None:
+    service = LinkResolver(base_url="https://code.example.org")
+    assert service.of({"path": "src/a.py", "line_number": 3}) == ()
+    assert service.repository("") == ""
+    (link,) = service.of({"path": "src/a.py", "url": "/r/-/blob/src/a.py"})
+    assert link.href == "https://code.example.org/r/-/blob/src/a.py"

@@ -178,7 +178,7 @@ def test_chunks_stand_under_their_file_with_numbers() -> None:
         " 9: foo 9",
         "10- ten",
         "11: foo 11",
-        "(long lines were cut)",
+        "(long lines are truncated)",
     ]
     assert pre[1].count("<mark>foo</mark>") == 2
     assert html.count("<b>r1/a.go</b>") == 1

@@ -94,9 +94,9 @@ def test_a_statement_at_fault_is_named(result: Any) -> None:
     with pytest.raises(sl.ToolError, match=r"(?s)sql:.*nonsense") as error:
         sl.sql("select nonsense from matches", result)
     assert "matches" in error.value.accepted
-    with pytest.raises(sl.ToolError, match="no table to ask"):
+    with pytest.raises(sl.ToolError, match="no tables given"):
         sl.sql("select 1")
-    with pytest.raises(sl.ToolError, match="t is no table, but int"):
+    with pytest.raises(sl.ToolError, match="t is not a table, but int"):
         sl.sql("select 1", t=3)
 
 
@@ -119,9 +119,9 @@ def test_an_interrupt_stops_a_long_statement(result: Any) -> None:
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("select * from matche", ["no table 'matche'", "did you mean 'matches'?", "tables: matches"]),
-        ("select reposiory from matches", ["no column 'reposiory'", "did you mean 'repository'?", "line_number"]),
-        ("select m.repo from matches m", ["no column 'repo'", "did you mean 'repository'?"]),
+        ("select * from matche", ["unknown table 'matche'", "did you mean 'matches'?", "tables: matches"]),
+        ("select reposiory from matches", ["unknown column 'reposiory'", "did you mean 'repository'?", "line_number"]),
+        ("select m.repo from matches m", ["unknown column 'repo'", "did you mean 'repository'?"]),
         ("select repository, count(*) from matches", ["neither grouped nor aggregated", "GROUP BY"]),
         ("select * fom matches", ["can't be read at 'matches'", "\nselect * fom matches\n             ^"]),
         ("select sum(path) from matches", ["'sum' can't take VARCHAR", "CAST"]),

@@ -9,6 +9,7 @@ import pytest
 
 from display.batches_for_tests import lines, record_batch
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
+from sourcelight.core.batches.overview import CloneProgress, IndexProgress
 from sourcelight.core.wire.events import (
     Alert,
     Done,
@@ -99,20 +100,16 @@ def test_the_first_end_counts_and_stops_the_clock() -> None:
     assert (state.phase, state.reasons, state.elapsed_s) == ("interrupted", ("interrupted",), 1.0)
 
 
-def test_an_index_shows_any_object_with_the_fields() -> None:
+def test_an_index_shows_how_far_clones_and_repositories_are() -> None:
     clock = Clock()
     state = IndexState("~/src", clock=clock)
     assert state.snapshot().done == 0
-    state.update(
-        SimpleNamespace(
-            repositories_done=2, repositories_total=4, files=1234, text_bytes=5_000_000, repository="reading"
-        )
-    )
+    state.update(IndexProgress(2, 4, files=1234, text_bytes=5_000_000, repository="reading"))
     clock.now += 3
     shot = state.snapshot()
     assert (shot.title, shot.done, shot.total, shot.unit) == ("~/src: reading", 2, 4, "repositories")
     assert shot.fields == (("files", "1,234"), ("MB", "5.0"), ("s", "3.0"))
-    state.update(SimpleNamespace(step="Receiving objects", done=5, total=10))
+    state.update(CloneProgress("https://host/one", "Receiving objects", done=5, total=10))
     assert state.snapshot().title == "~/src: Receiving objects 5 of 10"
     state.finish()
     assert (state.snapshot().phase, state.snapshot().title) == ("complete", "~/src")

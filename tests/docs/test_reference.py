@@ -61,10 +61,13 @@ def test_every_builder_of_queries_is_in_the_library() -> None:
     assert any(public <= set(re.findall(r"\w+", each)) for each in listed), public
 
 
-@pytest.mark.parametrize("name", sorted({*COLUMNS, *schema._FRAMES}))
+@pytest.mark.parametrize("name", sorted({*COLUMNS, *schema.FRAMES}))
 def test_every_column_of_a_table_is_in_the_reference(name: str) -> None:
     row = "| `{0.name}` | `{1}` | {0.meaning} | {2} |"
-    wanted = [row.format(c, schema.pandas_dtype(c), c.null or "never") for c in schema.columns_of(name)]
+    wanted = [
+        row.format(c, schema.pandas_dtype(c), c.null or "never") + (f" {c.unit} |" if c.unit else "")
+        for c in schema.columns_of(name)
+    ]
     assert any(all(each in page for each in wanted) for page in (text("tools.md"), text("frames.md"))), name
 
 

@@ -54,7 +54,7 @@ def asked(lacking: LocalEngine) -> Iterator[dict[str, sl.Client]]:
     ("query", "options", "reason", "part"),
     [
         ("needle count:3", {}, "shard-match-limit", "count:"),
-        ("needle", {"limit": 2}, "display", "2 of them"),
+        ("needle", {"limit": 2}, "display", "2 are shown"),
         ("needle", {}, "repository-fork", "forked"),
         ("needle", {}, "excluded-archive", "old"),
         ("needle", {}, "document-binary", "name only"),

@@ -223,7 +223,7 @@ def test_untold_matches_are_a_skipped_item_of_the_final_progress(engine: LocalEn
     cancellation.untold.add(first.repositories[0].name)
     last = [event for event in events if isinstance(event, Progress)][-1]
     (item,) = (item for item in last.skipped if item.reason == "shard-timeout")
-    assert "no time to write" in item.message
+    assert "that the time limit left out" in item.message
     assert first.repositories[0].name in item.message
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,8 @@ def _parameters(value: Any) -> str:
     except (TypeError, ValueError):
         return ""
     bare = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
-    return str(signature.replace(parameters=bare, return_annotation=signature.empty))
+    text = str(signature.replace(parameters=bare, return_annotation=signature.empty))
+    return re.sub(r" at 0x[0-9a-f]+", "", text)  # where a default stands in memory
 
 
 def test_public_names_have_the_signatures_that_were_written_down() -> None:

@@ -21,7 +21,7 @@ def test_there_are_these_tools() -> None:
 def test_a_tool_has_this_schema_and_text(name: str) -> None:
     tool, frozen = TOOLS[name], FROZEN[name]
     assert tool.columns in COLUMNS
-    schema, expected = tool.input_schema, frozen["inputSchema"]
+    schema, expected = tool.advertised_schema, frozen["inputSchema"]
     assert schema == expected
     assert list(schema["properties"]) == list(expected["properties"])
     assert (tool.mcp is None) == ("title" not in frozen)

@@ -50,7 +50,7 @@ def run(code: sl.Client, capsys: pytest.CaptureFixture[str]) -> Iterator[Any]:
         ("code.search(nonsense=1)", "TypeError: "),
         ("sl.connect('http://127.0.0.1:9')", "ConnectFailed: no service at http://127.0.0.1:9: "),
         ("sl.open('/absent')", "NoRepositories: no repository found below /absent"),
-        ("sl.sql('select x from matches', code.search('needle'))", "ToolError: sql: there is no column 'x'"),
+        ("sl.sql('select x from matches', code.search('needle'))", "ToolError: sql: unknown column 'x'"),
         ("code.search('needle').matches.code.groups()", "ToolError: groups: "),
     ],
 )

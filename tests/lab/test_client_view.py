@@ -17,7 +17,7 @@ def test_a_client_shows_repositories_sizes_and_indexes(tmp_path: Path) -> None:
         assert repr(code) == "Client(embedded: 2 repositories, 3 files, 2.0 kB of text)"
         assert repr(AsyncClient(code.backend)).startswith("AsyncClient(embedded: 2 repositories")
         html = code._repr_html_()
-        commit = code.repositories()["commit"][0]
+        commit = code.list_repos()["commit"][0]
         assert 'href="https://github.com/acme/one"' in html
         assert f"<code>{commit[:10]}</code>" in html
         assert "text <span" in html

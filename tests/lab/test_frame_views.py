@@ -124,7 +124,7 @@ def test_pandas_option_for_columns_shows_all(shell: Any, code: sl.Client) -> Non
 
 
 def test_frames_of_tools_show_places_and_text_first(shell: Any, code: sl.Client) -> None:
-    name = code.repositories()["repository"].iloc[0]
+    name = code.list_repos()["repository"].iloc[0]
     frame = code.commit_search(message_terms=["needle"], progress=False)
     html, _ = shown(shell, frame)
     assert heads(html)[:5] == ["repository", "commit", "author_date", "author", "subject"]

@@ -309,6 +309,9 @@ PEOPLE_AND_DATES: dict[str, Truth] = {
     "Since when is `frame.Resync` there in hub?": lambda git: git.first("hub", "--no-merges", "-G", r"frame\.Resync"),
     "When did Aiko Tanaka last commit to gauge?": lambda git: git.last("gauge", "--author=Aiko Tanaka"),
     "Who has the most commits in pytide?": lambda git: most(git.log("pytide", "%aN")),
+    "Who wrote the most commits in pytide?": lambda git: most(git.log("pytide", "%aN")),
+    "When was `fmt.Errorf` first used in hub?": lambda git: git.first("hub", "--no-merges", "-G", r"fmt\.Errorf"),
+    "Who first mentioned `PredictTide`?": lambda git: git.first("hub", "--no-merges", "-G", "PredictTide"),
     "Which author made the most commits in 2021 in hub?": lambda git: most(
         git.log("hub", "%aN", SINCE.format(2021), UNTIL.format(2021))
     ),

@@ -59,6 +59,27 @@ def test_the_file_stands_beside_a_given_repository_or_is_named(two: Path) -> Non
         Catalog.open([two], annotations=two / "absent.toml")
 
 
+def test_a_file_further_down_is_not_read_and_named(two: Path) -> None:
+    (two / "deep" / "repos.toml").write_text("[repositories.lib]\nstars = 1\n")
+    catalog = Catalog.open([two])
+    assert catalog.get("lib").facts.stars == 0
+    (warning,) = catalog.warnings
+    assert warning == (
+        f"{two / 'deep' / 'repos.toml'} is not read: settings of repositories belong in {two / 'repos.toml'}"
+    )
+    assert Catalog.open([two, two / "deep"]).warnings == ()
+    assert Catalog.open([two / "deep"]).get("lib").facts.stars == 1
+
+
+def test_a_bare_repository_stays_private_under_the_name_of_its_directory(tmp_path: Path) -> None:
+    app = make_repo(tmp_path / "work" / "app", {"a": "1"})
+    for name in ("one", "two"):
+        app.clone(tmp_path / "served" / name / "repo", "--bare")
+    (tmp_path / "served" / "repos.toml").write_text("[repositories.repo]\nprivate = true\n")
+    catalog = Catalog.open([tmp_path / "served"])
+    assert {r.name: r.facts.private for r in catalog.repositories} == {"one": True, "two": True}
+
+
 def test_a_file_of_that_name_inside_a_repository_is_content(tmp_path: Path) -> None:
     make_repo(tmp_path / "app", {"repos.toml": "[repositories.app]\nname = 'other'\nx"})
     assert Catalog.open([tmp_path / "app"]).repositories[0].name == "app"

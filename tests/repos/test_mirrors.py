@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from sourcelight.core.batches.overview import CloneProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed, RepositoryError
-from sourcelight.repos import Catalog, CloneProgress, clone, update_mirror
+from sourcelight.repos import Catalog, clone, update_mirror
 from sourcelight.repos.discovery import PARTIAL_PREFIX
 from sourcelight.repos.git_command import parse_version, redact, require_git
 from sourcelight.repos.mirrors import _credentials, _is_same_origin, _parse_remote

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.repos.names import clean, name_from_folder, name_from_origin, web_address
+from sourcelight.repos.names import clean, name_from_folder, name_from_git_dir, name_from_origin, web_address
 
 word = st.text(string.ascii_letters + string.digits + "_-", min_size=2, max_size=12).filter(lambda w: w[0] != "-")
 host = st.builds("{}.{}".format, word, st.sampled_from(["org", "example.com", "io"]))
@@ -95,3 +95,21 @@ def test_odd_origins(url: str, name: str) -> None:
 )
 def test_a_folder_gives_a_name(folder: str, name: str) -> None:
     assert name_from_folder(folder) == name
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("/src/tornado/repo", "tornado"),
+        ("/src/tornado/repo/", "tornado"),
+        ("/src/tornado.git/Repository", "tornado"),
+        ("/src/tornado/git/bare", "tornado"),
+        ("C:\\src\\tornado\\repo", "tornado"),
+        ("/src/repo.git", "repo"),
+        ("/src/tornado", "tornado"),
+        ("/repo", "repo"),
+        ("repo", "repo"),
+    ],
+)
+def test_a_bare_repository_is_named_by_a_directory_that_says_something(folder: str, name: str) -> None:
+    assert name_from_git_dir(folder) == name

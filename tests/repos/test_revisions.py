@@ -86,6 +86,14 @@ def test_refs_are_read_as_they_stand_now(tmp_path: Path) -> None:
         resolve(repository, "new")
 
 
+def test_bare_repositories_of_one_name_get_more_of_their_path(tmp_path: Path) -> None:
+    app = make_repo(tmp_path / "app", {"a": "1"})
+    for place in ("one/redis/repo", "two/redis/repo"):
+        app.clone(tmp_path / "mirrors" / place, "--bare")
+    catalog = Catalog.open([tmp_path / "mirrors"])
+    assert [repository.name for repository in catalog.repositories] == ["redis", "two/redis"]
+
+
 def test_a_bare_repository_has_no_work_tree(tmp_path: Path) -> None:
     make_repo(tmp_path / "app", {"a": "1"}).clone(tmp_path / "bare.git", "--bare")
     repository = only(tmp_path / "bare.git")

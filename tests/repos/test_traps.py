@@ -198,7 +198,7 @@ def test_a_git_directory_that_reads_outside_is_told_to_the_operator(trapped: Tra
     assert HOSTILE_TEXT[1] in seen_by(Catalog.open(trapped.root), Viewer.owner())  # one's own files
     catalog = open_for_others(trapped.root)
     assert HOSTILE_TEXT[1] not in seen_by(catalog, Viewer.owner())
-    assert any("outside of the served folders" in skip.message for skip in catalog.skipped)
+    assert any("outside the served directories" in skip.message for skip in catalog.skipped)
 
 
 def test_a_ref_that_is_a_link_to_a_file_outside_is_told_to_the_operator(trapped: Trapped) -> None:
@@ -354,7 +354,7 @@ def test_rules_that_are_a_pipe_hold_no_comparison_up(tmp_path: Path, name: str) 
     else:
         os.mkfifo(tmp_path / "pipe")
         app.git("config", name, str(tmp_path / "pipe"))
-    with pytest.raises(RepositoryError, match="is no regular file"):
+    with pytest.raises(RepositoryError, match="is not a regular file"):
         worktree_status(Catalog.open(app.path).get("app"))
 
 

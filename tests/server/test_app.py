@@ -93,6 +93,7 @@ def test_every_parameter_reaches_the_engine(serve: Serve) -> None:
             chunk_matches=True,
             context_lines=4,
             max_line_len=90,
+            diff_previews=True,
         )
     ]
     assert engine.viewers == [Viewer.owner()]
@@ -100,7 +101,7 @@ def test_every_parameter_reaches_the_engine(serve: Serve) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["", "q=", "q=x&display=many", "q=x&cm=yes", "q=x&cl=true", "q=x&cl=-1", "q=x&max-line-len=1.5", "q=x&t=regex",
+    ["", "q=", "q=x&display=many", "q=x&cm=yes", "q=x&cl=some", "q=x&cl=-1", "q=x&max-line-len=1.5", "q=x&t=regex",
      "q=x&v=V9", "q=x&sm=smart"],
 )  # fmt: skip
 def test_a_bad_parameter_is_told_in_the_stream(serve: Serve, query: str) -> None:
@@ -109,10 +110,17 @@ def test_a_bad_parameter_is_told_in_the_stream(serve: Serve, query: str) -> None
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/event-stream"
     events = read_strictly(answer.content)
-    assert _names(events) == ["alert", "error", "done"]
+    assert _names(events) == ["alert", "done"]
     assert events[0][1]["kind"] == "error"
-    assert events[0][1]["description"] == events[1][1]["message"]
+    assert events[0][1]["description"]
     assert engine.requests == []
+
+
+@pytest.mark.parametrize(("value", "lines"), [("true", 1), ("1", 1), ("false", 0), ("0", 0), ("f", 0), ("2", 2)])
+def test_context_is_a_number_of_lines_or_a_boolean(serve: Serve, value: str, lines: int) -> None:
+    engine = ScriptedEngine(_quiet)
+    serve(engine).search(cm="true", cl=value)
+    assert [request.context_lines for request in engine.requests] == [lines]
 
 
 @pytest.mark.parametrize(
@@ -127,13 +135,12 @@ def test_a_bad_parameter_is_told_in_the_stream(serve: Serve, query: str) -> None
          "Type:diff is not supported yet: leave it out"),
     ],
 )  # fmt: skip
-def test_a_query_at_fault_is_an_alert_an_error_and_done(serve: Serve, fault: QueryError, description: str) -> None:
+def test_a_query_at_fault_is_an_alert_and_done(serve: Serve, fault: QueryError, description: str) -> None:
     events = read_strictly(serve(ScriptedEngine(_raising(fault))).search().content)
-    assert _names(events) == ["alert", "error", "done"]
+    assert _names(events) == ["alert", "done"]
     assert events[0][1] == {
         "title": "Unable To Process Query", "description": description, "kind": "error", "proposedQueries": None,
     }  # fmt: skip
-    assert events[1][1] == {"message": description}
 
 
 def test_a_crash_of_the_engine_shows_an_id_that_the_log_has(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
@@ -141,12 +148,12 @@ def test_a_crash_of_the_engine_shows_an_id_that_the_log_has(serve: Serve, caplog
     engine = ScriptedEngine(_raising(crash, Progress(done=False, match_count=2, duration_ms=1)))
     answer = serve(engine).search()
     events = read_strictly(answer.content)
-    assert _names(events)[-4:] == ["progress", "alert", "error", "done"]
-    final, alert, error, _ = (value for _, value in events[-4:])
+    assert _names(events)[-3:] == ["progress", "alert", "done"]
+    final, alert, _ = (value for _, value in events[-3:])
     assert (final["done"], final["matchCount"]) == (True, 2)
     assert alert["kind"] == "error"
     assert b"secret" not in answer.content
-    fault_id = re.search(r"id ([0-9a-f]{12})", error["message"])
+    fault_id = re.search(r"id ([0-9a-f]{12})", alert["description"])
     assert fault_id is not None
     assert fault_id[1] in caplog.text
     assert "secret path" in caplog.text
@@ -157,7 +164,7 @@ def test_a_generator_that_ends_without_done_is_ended_for_its_reader(serve: Serve
         yield Progress(done=False, match_count=1, duration_ms=1)
 
     events = read_strictly(serve(ScriptedEngine(script)).search().content)
-    assert _names(events)[-4:] == ["progress", "alert", "error", "done"]
+    assert _names(events)[-3:] == ["progress", "alert", "done"]
 
 
 def test_nothing_after_done_is_sent(serve: Serve) -> None:
@@ -281,8 +288,8 @@ def test_a_stopping_service_gives_each_stream_its_done(serve: Serve) -> None:
             text += portion
             service.stop()
     events = read_strictly(text)
-    assert _names(events)[-4:] == ["progress", "alert", "error", "done"]
-    assert "stopping" in events[-2][1]["message"]
+    assert _names(events)[-3:] == ["progress", "alert", "done"]
+    assert "stopping" in events[-2][1]["description"]
     service.thread.join(BOUND_S)
     assert not service.thread.is_alive()
 

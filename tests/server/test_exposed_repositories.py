@@ -32,7 +32,7 @@ def trapped(tmp_path: Path) -> Trapped:
 
 def test_open_finds_the_two_repositories_and_the_text_of_each(trapped: Trapped, tmp_path: Path) -> None:
     with sl.open(trapped.root, index_dir=tmp_path / "index", background_index=False) as code:
-        assert sorted(code.repositories()["repository"]) == [PAYMENTS, EVIL]
+        assert sorted(code.list_repos()["repository"]) == [PAYMENTS, EVIL]
         matches = code.search("needle count:all").matches
     content = matches[matches["type"] == "content"] if "type" in matches else matches
     lines = {(row.repository, row.line) for row in content.itertuples() if row.line}

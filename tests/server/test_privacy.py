@@ -387,7 +387,7 @@ def test_a_grant_leads_to_the_place_that_was_meant_and_not_to_its_name(world: Wo
 def test_a_grant_by_a_name_that_several_claim_is_refused(world: World) -> None:
     second_clone(world)
     with world.served():
-        with pytest.raises(StateError, match="several folders claim"):
+        with pytest.raises(StateError, match="several directories claim"):
             grant(world)
         assert_private(world.seen())
         world.state.grants.add(str(world.secret.path), account="ann")

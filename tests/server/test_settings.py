@@ -43,14 +43,34 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
     assert settings.unserved == ()
 
 
+def test_comments_and_a_last_comma_are_taken(tmp_path: Path) -> None:
+    text = """// who may search
+    {
+      "externalURL": "https://code.example.com//x/*y*/", /* not, a: comment {in} the text
+      of two lines */
+      "deepSearch.model": "a // b, }",
+      "mcp.tools.disabled": ["nls_search", "serch",],  // one of them is no tool
+      "mcp.allowedOrigins": ["https://Chat.example.com"],
+    }"""
+    settings = load_settings(_file(tmp_path, text))
+    assert settings.external_url == "https://code.example.com//x/*y*"
+    assert settings.deepsearch_model == "a // b, }"
+    assert settings.mcp_tools_disabled == ("nls_search", "serch")
+    assert settings.unknown_tools == ("serch",)
+    assert settings.mcp_allowed_origins == ("https://chat.example.com",)
+    with pytest.raises(ConfigurationError, match=r":3: unknown setting 'b'"):
+        load_settings(_file(tmp_path, '// one\n/* two */\n{"b": 1}'))
+
+
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
         ('{\n"auth.publik": true\n}', 2, ("unknown setting 'auth.publik'", "auth.public", "search.chunkText")),
         ('{\n\n"auth.public": "yes"}', 3, ("auth.public", "true or false")),
         ('{"mcp": {"enabled": true}}', 1, ("unknown setting 'mcp'", "mcp.enabled")),
-        ('{"a": 1,\n}', 2, ("not JSON", "without comments")),
-        ("{\n// no\n}", 2, ("not JSON",)),
+        ('{"auth.public": true,,\n}', 2, ("not JSON",)),
+        ('{"externalURL": "https://a//b" // no\n"auth.public": true}', 2, ("not JSON",)),
+        ("{\n/* open\n}", 2, ("not JSON",)),
         ("[]", 1, ("not a JSON object",)),
         ("", 1, ("not JSON",)),
         ('{"search.maxFileSize": NaN}', 1, ("NaN",)),
@@ -60,7 +80,8 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         ('{"search.limits.maxTimeoutSeconds":\n -1}', 1, ("from 1 to 86400",)),
         ('{"search.diffMatchType": "Diff"}', 1, ('"diff" or "commit"',)),
         ('{"search.chunkText": "none"}', 1, ('"both", "context" or "content"',)),
-        ('{"mcp.tools.disabled": ["serch"]}', 1, ("keyword_search",)),
+        ('{"mcp.tools.disabled": [1]}', 1, ("keyword_search",)),
+        ('{"mcp.allowedOrigins": ["chat.example.com"]}', 1, ("https://chat.example.com",)),
         ('{"mcp.tools.disabled": "all"}', 1, ("a list of tool names",)),
         ('{"externalURL": "code.example.com"}', 1, ("https://",)),
         ('{"externalURL": "https://u:p@h/"}', 1, ("without user",)),

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from sourcelight.server.http.stream import _RemainingAwait
+from sourcelight.server.http.response import RemainingAwait
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +37,7 @@ class Sent:
 
 async def waiting(sent: Sent) -> None:
     begun = sent.send().__await__()
-    await _RemainingAwait(begun, next(begun))
+    await RemainingAwait(begun, next(begun))
 
 
 async def test_it_goes_on_when_what_it_waits_for_has_come() -> None:

@@ -25,7 +25,7 @@ admin_app = _group(
 user_app = _group("Accounts. The account owner always exists.")
 role_app = _group("Roles: named sets of permissions. Everyone has the role User.")
 token_app = _group("Access tokens, sent as Authorization: token T.")
-client_app = _group("OAuth clients, and the grants that accounts gave them.")
+client_app = _group("OAuth clients and their grants.")
 repo_app = _group("Access to private repositories.")
 for _name, _app in (
     ("user", user_app),
@@ -142,7 +142,7 @@ def allow(name: RoleName, permission: Permission) -> int:
 
 @role_app.command("disallow")
 def disallow(name: RoleName, permission: Permission) -> int:
-    """Take a permission from a role."""
+    """Remove a permission from a role."""
 
     def work(state: State) -> None:
         state.roles.disallow(name, permission)
@@ -153,7 +153,7 @@ def disallow(name: RoleName, permission: Permission) -> int:
 
 @role_app.command("assign")
 def assign(name: RoleName, account: User) -> int:
-    """Give a role to an account."""
+    """Assign a role to an account."""
 
     def work(state: State) -> None:
         state.roles.assign(name, account)
@@ -164,7 +164,7 @@ def assign(name: RoleName, account: User) -> int:
 
 @role_app.command("unassign")
 def unassign(name: RoleName, account: User) -> int:
-    """Take a role from an account."""
+    """Remove a role from an account."""
 
     def work(state: State) -> None:
         state.roles.unassign(name, account)

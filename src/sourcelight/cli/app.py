@@ -127,7 +127,7 @@ def run(arguments: Sequence[str] | None) -> int:  # noqa: PLR0911 - one for each
 
 
 def _usage_message(exc: BaseException, words: Sequence[str]) -> str:
-    """Say what is wrong with the usage; for a former name, say the current one."""
+    """Describe a usage error; for a former name, give the current one."""
     for former, current in FORMER_COMMANDS.items():
         if tuple(words[: len(former)]) == former:
             return f"'{' '.join(former)}' is now 'sourcelight {current}'"

@@ -1,4 +1,4 @@
-"""`worker`, and what `index` and `serve` do for a cluster."""
+"""The command `worker`, and the parts of `index` and `serve` for a cluster."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def build(
     size = sum(entry.size for entry in report.generation.searchable)
     print_line(
         f"generation {report.generation.number}: built {count_of(len(report.built), 'shard')}, {len(report.current)} "
-        f"already current, {len(report.failures)} failed, {len(report.gone)} removed ({size_text(size)} in total)"
+        f"already current, {len(report.failures)} failed, {len(report.removed)} removed ({size_text(size)} in total)"
     )
     return FAILED if report.failures else DONE
 

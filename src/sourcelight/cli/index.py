@@ -17,8 +17,8 @@ from sourcelight.core.markup.counts import count_of
 from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:
+    from sourcelight.core.batches.overview import CloneProgress, IndexProgress
     from sourcelight.engines.execution import LocalEngine
-    from sourcelight.engines.search import IndexProgress
 
 
 class IndexKind(StrEnum):
@@ -134,7 +134,7 @@ def start_background(engine: LocalEngine) -> None:
     """Start to build what searches and questions would wait for: definitions, terms, histories."""
     targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
     engine.definitions.start(targets)
-    engine.words.start(targets)
+    engine.term_updates.start(targets)
     engine.histories.start(engine.default_histories)
 
 
@@ -168,7 +168,7 @@ def build_index(
     for name, reason in sorted(history_failures.items()):
         say(f"{name}: can't read its history: {reason}")
     print_line(
-        f"indexed {count_of(len(report.built), 'repository')} ({count_of(report.files, 'file')}, "
+        f"indexed {count_of(len(report.built), 'repository')} ({count_of(report.files, 'distinct file')}, "
         f"{size_text(report.text_bytes)} of text), {len(report.current)} already current, "
         f"{len(report.failures)} failed"
     )
@@ -268,7 +268,7 @@ def clone_repositories(urls: Sequence[str], destination: str) -> int:
     """Clone or update each; one that fails doesn't stop the others."""
     from sourcelight.backends.embedded import mirrors_folder
     from sourcelight.core.errors import RepositoryError
-    from sourcelight.repos import CloneProgress, clone
+    from sourcelight.repos import clone
 
     status = DONE
     for url in urls:

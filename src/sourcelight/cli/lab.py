@@ -86,7 +86,7 @@ def sample_repositories(directory: Path) -> Path:
         directory.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=directory.parent) as unfinished:
             built = Path(unfinished, "fleet")
-            command = [sys.executable, str(_shipped("datasets") / "build.py"), str(built)]
+            command = [sys.executable, str(_package_directory("datasets") / "build.py"), str(built)]
             status = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
             if status:
                 raise GitFailed(command, status, "can't build the sample repositories")
@@ -97,17 +97,17 @@ def sample_repositories(directory: Path) -> Path:
 def build_samples(directory: Path) -> int:
     """Build the sample repositories, or keep an existing directory, and print it."""
     if directory.exists():
-        say(f"{directory} already exists and is kept as it is")
+        say(f"{directory} already exists and stays unchanged")
     print_line(str(sample_repositories(directory)))
     return DONE
 
 
 def shipped_notebooks() -> Path:
     """Return the directory of the notebooks."""
-    return _shipped("notebooks")
+    return _package_directory("notebooks")
 
 
-def _shipped(name: str) -> Path:
+def _package_directory(name: str) -> Path:
     """Return a directory of the package: beside this file when installed, at the top of a checkout."""
     module = Path(__file__).resolve()
     for directory in (module.parent / name, module.parents[3] / name):

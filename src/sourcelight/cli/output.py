@@ -40,7 +40,7 @@ _PRINTED_COLUMNS = (
 
 
 def wants_color(stream: IO[str]) -> bool:
-    """Tell whether to highlight on `stream`."""
+    """Return whether to highlight on `stream`."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -212,10 +212,34 @@ def open_output(path: str) -> Any:
     return open(path, "w", encoding="utf-8") if path else _StandardOutput()  # noqa: PTH123 - used in a with
 
 
+_FOR_TERMINALS = {
+    "Open with worktree=True": "Pass --worktree",
+    " or pass token=": "",
+    "join_addresses=False": "--no-join-addresses",
+    "join_addresses is False": "--no-join-addresses",
+    "`exact=True` proves it": "in Python, `ownership(exact=True)` proves it",
+    "exact=True proves it": "in Python, ownership(exact=True) proves it",
+    "identity_suggestions() lists them, and mailmap= joins those whose mailmap_line is passed": (
+        "in Python, identity_suggestions() lists them, with lines for a .mailmap that join them"
+    ),
+}
+"""Parts of messages that name parameters of the library, and what a reader of a terminal does instead."""
+
+
+def for_terminals(text: str) -> str:
+    """Return a message of the library with the options of commands in place of parameters of Python."""
+    for parameter, option in _FOR_TERMINALS.items():
+        text = text.replace(parameter, option)
+    return text
+
+
 def say(message: str) -> None:
-    """Print one line on standard error, control characters made visible."""
-    lines = [line.strip() for line in visible(message).splitlines() if line.strip()]
-    sys.stderr.write(f"sourcelight: {'; '.join(lines)}\n")
+    """Print one line on standard error, control characters made visible, with options for parameters of Python."""
+    text = ""
+    for line in filter(None, map(str.strip, visible(for_terminals(message)).splitlines())):
+        separator = " " if text.endswith(":") else ", " if line.startswith("- ") else "; "
+        text = f"{text}{separator}{line.removeprefix('- ')}" if text else line
+    sys.stderr.write(f"sourcelight: {text}\n")
     sys.stderr.flush()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from sourcelight.cli.options import ServiceUrl, path_texts
-from sourcelight.cli.output import DONE, say
+from sourcelight.cli.output import DONE, for_terminals, say
 from sourcelight.cli.search import SearchCommand, open_client
 from sourcelight.core.markup.counts import count_of
 
@@ -183,7 +184,7 @@ def _check_output(output: Path) -> None:
 
 
 def _only_repository(client: Client) -> str:
-    names = client.repositories()["repository"].tolist()
+    names = client.list_repos(progress=False)["repository"].tolist()
     if len(names) != 1:
         raise typer.BadParameter(
             f"found {count_of(len(names), 'repository')}; name one with --repo, such as {names[0]}"
@@ -193,6 +194,9 @@ def _only_repository(client: Client) -> str:
 
 def _write(report: Report, output: Path, tables: str) -> int:
     suffix = output.suffix.lower()
+    report = replace(
+        report, notices=tuple(map(for_terminals, report.notices)), limits=tuple(map(for_terminals, report.limits))
+    )
     if output.is_dir() or not suffix:
         for path in report.save_tables(output, tables):
             say(f"wrote {path}")

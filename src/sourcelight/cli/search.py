@@ -21,6 +21,7 @@ from sourcelight.cli.output import (
     MatchPrinter,
     StatusLine,
     binary_output,
+    for_terminals,
     open_output,
     print_line,
     print_table,
@@ -357,7 +358,7 @@ def _count(client: Client, query: str, columns: list[str], output_format: str, c
 
 
 def _finish(command: SearchCommand, status: str, reasons: tuple[str, ...], rows: int, matches: int) -> int:
-    """Say on standard error how an answer ended, and return the exit status."""
+    """Report on standard error how an answer ended, and return the exit status."""
     if status != "complete":
         text = "; ".join(reasons)
         say(f"{status}: {text if command.limit is None else text.replace(DISPLAY_ASKS, 'as -n asks')}")
@@ -384,7 +385,7 @@ def ask(
         answer = client.deepsearch(question, repos=list(repos) or None, revision=revision)
         for notice in answer.notices:
             say(notice)
-        print_line(answer.to_markdown().rstrip("\n"))
+        print_line(for_terminals(answer.to_markdown()).rstrip("\n"))
         if address and answer.url:
             say(f"conversation: {answer.url}")
     if answer.status != "complete":

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from sourcelight.cli.index import progress_printer, start_background
+from sourcelight.cli.index import start_background
 from sourcelight.cli.options import ClusterAddress, Paths, ShardStorage, Tls, Worktree, path_texts
-from sourcelight.cli.output import DONE, StatusLine, print_line, say, say_warnings
+from sourcelight.cli.output import DONE, print_line, say, say_warnings
+from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:
@@ -54,7 +56,8 @@ def serve_command(
 def mcp_command(paths: Paths = None, *, worktree: Worktree = False) -> int:
     """Offer the tools over standard input and output to an MCP client that starts this command.
 
-    Indexes what is below PATH first (default: the current directory). Needs no token: the client runs as you.
+    Answers at once, and indexes what is below PATH (default: the current directory) meanwhile. Needs no token: the
+    client runs as you.
     """
     return serve_stdio_tools(path_texts(paths, "."), worktree=worktree)
 
@@ -68,7 +71,7 @@ def serve(
     worktree: bool,
     open_cluster_engine: Callable[[Limits], LocalEngine] | None = None,
 ) -> int:
-    """Serve until a signal stops it; checks configuration, token and port before it indexes."""
+    """Serve until a signal stops it; indexes in the background, so that clients can connect at once."""
     import logging
 
     from sourcelight.backends.embedded import data_home, open_engine
@@ -85,24 +88,18 @@ def serve(
     listener = bind(host, port)
     with listener, State(str(data_home() / FILE_NAME), actor="service") as state:
         owner = read_owner_token(state, str(data_home()), os.environ)
-        line = StatusLine()
-        try:
-            if open_cluster_engine is not None:
-                engine = open_cluster_engine(search_limits(settings))
-                warm_up(engine)
-            else:
-                engine = open_engine(
-                    paths,
-                    worktree=worktree,
-                    policy=ServicePolicy(state.repositories, settings.default_visibility, settings.trusted_paths),
-                    limits=search_limits(settings),
-                    max_file_size=settings.max_file_size_bytes,
-                    progress=progress_printer(line),
-                )
-                warm_up(engine)
-                start_background(engine)
-        finally:
-            line.clear()
+        if open_cluster_engine is not None:
+            engine = open_cluster_engine(search_limits(settings))
+            warm_up(engine)
+        else:
+            engine = open_engine(
+                paths,
+                worktree=worktree,
+                policy=ServicePolicy(state.repositories, settings.default_visibility, settings.trusted_paths),
+                limits=search_limits(settings),
+                max_file_size=settings.max_file_size_bytes,
+                index_now=False,
+            )
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
         conversations = open_conversations(state, sharing=settings.deepsearch_sharing, model=settings.deepsearch_model)
@@ -117,6 +114,8 @@ def serve(
                 str(data_home() / USES_FILE_NAME), settings.credential_uses_bytes, settings.credential_uses_files
             ),
         )
+        for name in settings.unknown_tools:
+            say(f"mcp.tools.disabled names {name!r}, which is no tool of this version")
         for name in settings.unserved:
             say(f"this version ignores the setting {name}: it has no such feature")
         say_warnings(engine.catalog)
@@ -125,6 +124,8 @@ def serve(
         if settings.mcp_enabled:
             print_line(f"MCP clients connect to {settings.external_url or address}/.api/mcp")
         sys.stdout.flush()
+        if open_cluster_engine is None:
+            engine.start_indexing(lambda: _end_indexing(engine))
         app.state.mcp.preload()
         try:
             run(app, listener)
@@ -154,26 +155,46 @@ def _announce(engine: LocalEngine, owner: OwnerTokenState, *, host: str, address
 def serve_stdio_tools(paths: Sequence[str], *, worktree: bool) -> int:
     """Answer messages until standard input ends; text for people goes to standard error."""
     import logging
+    from contextlib import ExitStack
 
-    from sourcelight.backends.embedded import data_home, open_engine
-    from sourcelight.backends.embedded.factory import open_conversations
-    from sourcelight.repos.state import FILE_NAME, State
-
-    line = StatusLine()
-    try:
-        engine = open_engine(paths, worktree=worktree, progress=progress_printer(line))
-        start_background(engine)
-    finally:
-        line.clear()
-    for warning in engine.catalog.warnings:
-        say(warning)
-    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    from sourcelight.server.mcp.opening import EngineOpening, ToolSources
     from sourcelight.server.mcp.protocol import serve_stdio
 
-    with State(str(data_home() / FILE_NAME)) as state:
-        conversations = open_conversations(state)
+    def open_sources(closers: ExitStack) -> ToolSources:
+        # Imported while the client already has its first answers.
+        from sourcelight.backends.embedded import data_home, open_engine
+        from sourcelight.backends.embedded.factory import open_conversations
+        from sourcelight.repos.state import FILE_NAME, State
+
         try:
-            serve_stdio(engine, conversations=conversations)
-        finally:
-            conversations.close()
+            engine = open_engine(paths, worktree=worktree, index_now=False)
+            closers.callback(engine.close)
+            state = closers.enter_context(State(str(data_home() / FILE_NAME)))
+            conversations = open_conversations(state)
+            closers.callback(conversations.close)
+        except SourcelightError as exc:
+            say(str(exc))
+            raise
+        for warning in engine.catalog.warnings:
+            say(warning)
+        engine.start_indexing(lambda: _end_indexing(engine))
+        return ToolSources(engine, conversations)
+
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    with closing(EngineOpening(open_sources)) as opening:
+        serve_stdio(opening)
     return DONE
+
+
+def _end_indexing(engine: LocalEngine) -> None:
+    """Say what the first indexing left out; load what a first search would wait for, and build the rest."""
+    from sourcelight.server.http.run import warm_up
+
+    failure = engine.indexing.failure
+    if failure is not None:
+        say(f"indexing failed: {failure}")
+        return
+    for name, reason in sorted(engine.report.failures.items() if engine.report is not None else ()):
+        say(f"{name}: can't index it: {reason}")
+    warm_up(engine)
+    start_background(engine)

@@ -4,7 +4,6 @@ All logic is written once, in `client` and `methods`; `blocking` is one line per
 reached only through a backend, and everything that is drawn is drawn by the thread that called.
 """
 
-from sourcelight.client.backend import Backend
 from sourcelight.client.blocking import Client
 from sourcelight.client.client import AsyncClient
 from sourcelight.client.conversation import DeepSearchAnswer
@@ -24,6 +23,7 @@ from sourcelight.client.factory import (
 from sourcelight.client.progress import IncompleteCountWarning, IncompleteResultWarning
 from sourcelight.client.result import Export, SearchResult
 from sourcelight.client.search_many import ManyResult
+from sourcelight.core.backend import Backend, Features
 
 __all__ = [
     "AsyncClient",
@@ -31,6 +31,7 @@ __all__ = [
     "Client",
     "DeepSearchAnswer",
     "Export",
+    "Features",
     "IncompleteCountWarning",
     "IncompleteResultWarning",
     "ManyResult",

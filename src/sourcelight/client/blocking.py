@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from sourcelight.client.backend import Backend
 from sourcelight.client.client import AsyncClient
-from sourcelight.client.completions import Completions, closed, opened
+from sourcelight.client.completions import Completions, register, unregister
 from sourcelight.client.methods import BlockingMethods
 from sourcelight.client.overview import ShowsOverview
 from sourcelight.client.portal import blocking, blocking_generator, call, has_ended
 from sourcelight.client.queries import QueryText
+from sourcelight.client.service_tools import ServiceTools
+from sourcelight.core.backend import Backend
 from sourcelight.core.former_names import refuses_former_names
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Client(ShowsOverview, BlockingMethods):
 
     def __init__(self, backend: Backend) -> None:
         self._client = AsyncClient(backend)
-        opened(self)
+        register(self)
 
     def __enter__(self) -> Self:
         """Use the client in ``with``; it is closed at the end."""
@@ -51,13 +52,18 @@ class Client(ShowsOverview, BlockingMethods):
 
     @property
     def cluster(self) -> Any:
-        """The cluster that answers (`sourcelight.backends.cluster.engine.ClusterView`); None where none does."""
+        """The cluster that answers (`sourcelight.core.backend.ClusterInfo`); None where none does."""
         return self._client.cluster
 
     @property
     def services(self) -> Mapping[str, Any]:
         """A client of each service of a federation, by its name; empty where one thing answers."""
         return self._client.services
+
+    @property
+    def tools(self) -> ServiceTools:
+        """All tools that the service advertises, by name, those without a method here too; empty in this process."""
+        return ServiceTools(self._client.tools)
 
     @property
     def completions(self) -> Completions:
@@ -105,10 +111,9 @@ class Client(ShowsOverview, BlockingMethods):
     count_by = blocking(AsyncClient.count_by)
     search_many = blocking(AsyncClient.search_many)
     explain = blocking(AsyncClient.explain)
-    repositories = blocking(AsyncClient.repositories)
 
     def close(self) -> None:
-        """Give back connections, threads and files; the client can't be used afterwards."""
-        closed(self)
+        """Release connections, threads and files; the client can't be used afterwards."""
+        unregister(self)
         if not has_ended():  # else the operating system takes it all back
             call(self._client.aclose)

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
-from sourcelight.client.backend import Backend
 from sourcelight.client.completions import Completions
 from sourcelight.client.methods import Methods
 from sourcelight.client.overview import ShowsOverview
 from sourcelight.client.progress import IncompleteResultWarning, warn
 from sourcelight.client.provenance import asked_for, forget, now, provenance
 from sourcelight.client.searches import SearchMethods
+from sourcelight.client.service_tools import AsyncServiceTools
 from sourcelight.client.stop_button import watch
+from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.former_names import refuses_former_names
+from sourcelight.core.tools.files import UNPARSED
 from sourcelight.core.tools.tool import A, Tool
 from sourcelight.display.notebook import CallState, ProgressChoice
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from sourcelight.client.federation import FederatedBackend
 
 _SHOWN_AFTER_S = 0.5  # most calls are over sooner, and a bar below each cell would say nothing
 
@@ -55,7 +54,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Give back connections, threads and files; the client can't be used afterwards."""
+        """Release connections, threads and files; the client can't be used afterwards."""
         forget(self._backend)
         await self._backend.aclose()
 
@@ -66,13 +65,18 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
 
     @property
     def cluster(self) -> Any:
-        """The cluster that answers (`sourcelight.backends.cluster.engine.ClusterView`); None where none does."""
-        return getattr(self._backend, "cluster", None)
+        """The cluster that answers (`sourcelight.core.backend.ClusterInfo`); None where none does."""
+        return self._backend.features.cluster
+
+    @property
+    def tools(self) -> AsyncServiceTools:
+        """All tools that the service advertises, by name, those without a method here too; empty in this process."""
+        return AsyncServiceTools(self._backend)
 
     @property
     def completions(self) -> Completions:
         """Names of repositories, authors and other values that results contained; sends no request."""
-        self._known.add("repository", getattr(self._backend, "names", tuple)())  # what this process knows anyway
+        self._known.add("repository", self._backend.features.cached_names() or ())
         return self._known
 
     @property
@@ -84,28 +88,8 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         """
         return self._read_last()
 
-    async def repositories(self) -> Any:
-        """DataFrame of the repositories that can be searched, by name; columns as in ``columns_of("repositories")``."""
-        from sourcelight.display.frames.facts import repositories_frame
-
-        asked_at, began = now(), time.monotonic()
-        reasons: tuple[str, ...] = ()
-        if self.services:
-            facts, owners, reasons = await cast("FederatedBackend", self._backend).listed()
-            frame = repositories_frame(facts, owners=owners)
-        else:
-            frame = repositories_frame(await self._backend.repositories())
-            reasons = tuple(getattr(self._backend, "unreadable", tuple)())
-        status = "limited" if reasons else "complete"
-        if reasons:
-            warn(IncompleteResultWarning(f"repositories: {'; '.join(reasons)}"))
-        duration_s = time.monotonic() - began
-        told = provenance(self._backend, status=status, reasons=reasons, asked_at=asked_at, duration_s=duration_s)
-        frame.attrs.update({"call": "repositories", **told})
-        return frame
-
     async def _call(self, tool: Tool[A], arguments: A, progress: ProgressChoice = None) -> DataFrame:
-        """Return the DataFrame of a tool; warns of an answer that a limit cut though the caller asked for all.
+        """Return the DataFrame of a tool; warns when a limit shortened an answer though the caller asked for all rows.
 
         Parameters
         ----------
@@ -123,8 +107,8 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         """
         from sourcelight.display.frames.facts import answer_frame, partial_frame
 
-        name, given = tool.name, arguments.to_wire()
-        state = CallState(_called(name, given))
+        name, wire_arguments = tool.name, arguments.to_wire()
+        state = CallState(_format_call(name, wire_arguments))
         asked_at = now()
         answer: ToolResult | None = None
         self._last_frame = None
@@ -133,41 +117,43 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         async def work() -> None:
             nonlocal answer
             try:
-                answer = await self._backend.call(name, given, state.update)
+                answer = await self._backend.call(name, wire_arguments, state.update)
             except asyncio.CancelledError:
                 state.interrupt()
-                self._last_frame = partial_frame(state.rows, {"call": name, "query": asked_for(name, given)})
+                self._last_frame = partial_frame(state.rows, {"call": name, "query": asked_for(name, wire_arguments)})
                 raise
             except Exception as exc:
                 state.fail(str(exc))
                 raise
-            state.finish(answer, _status(tool, answer, given))
+            state.finish(answer, _status(tool, answer, wire_arguments))
 
         await watch(state, work(), progress, _SHOWN_AFTER_S, client=self)
         if answer is None:
             raise Cancelled(f"{name} was stopped")
         self._known.learn(answer.table)
-        status = _status(tool, answer, given)
-        if status == "limited":
-            warn(IncompleteResultWarning(f"{name}: {'; '.join(answer.notices) or 'there is more than was given'}"))
-        told = provenance(
+        status = _status(tool, answer, wire_arguments)
+        if status in {"limited", "unparsed"}:
+            warn(IncompleteResultWarning(f"{name}: {'; '.join(answer.notices) or 'more rows exist'}"))
+        attrs = provenance(
             self._backend,
             status=status,
             reasons=() if answer.complete else answer.notices,
             asked_at=asked_at,
             duration_s=state.elapsed_s,
         )
-        facts = {"call": name, "query": asked_for(name, given), **told}
+        facts = {"call": name, "query": asked_for(name, wire_arguments), **attrs}
         frame: DataFrame = answer_frame(answer, facts, status=status)
         self._last_frame = frame
         return frame
 
 
-def _status(tool: Tool[Any], answer: ToolResult, given: Mapping[str, Any]) -> Status:
-    """What an answer comes to: a part that was asked for is no limit, nor is a page."""
-    return call_status(complete=answer.complete, rows=answer.table.num_rows, limit=tool.requested_rows(given))
+def _status(tool: Tool[Any], answer: ToolResult, arguments: Mapping[str, Any]) -> Status:
+    """The status of an answer; a limit or page that the caller asked for doesn't make it incomplete."""
+    if answer.columns == UNPARSED:
+        return "unparsed"
+    return call_status(complete=answer.complete, rows=answer.table.num_rows, limit=tool.requested_rows(arguments))
 
 
-def _called(name: str, arguments: Mapping[str, Any]) -> str:
+def _format_call(name: str, arguments: Mapping[str, Any]) -> str:
     shown = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
     return f"{name}({shown})"

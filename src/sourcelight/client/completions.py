@@ -1,4 +1,4 @@
-"""Names that answers have brought: what completion offers. It asks nobody, and forgets the oldest.
+"""Names seen in answers, for completion. It sends no requests, and drops the oldest names.
 
 Which clients are open in this process, for a magic that was not told which one to use.
 """
@@ -36,18 +36,18 @@ class Completions:
             return tuple(reversed(self._names[kind]))
 
     def add(self, kind: str, names: Iterable[str | None]) -> None:
-        """Take in names; null and empty ones are left out."""
+        """Add names; null and empty ones are skipped."""
         with self._lock:
-            kept = self._names[kind]
+            kept_names = self._names[kind]
             for name in names:
                 if name:
-                    kept.pop(name, None)
-                    kept[name] = None
-            while len(kept) > _MOST:
-                del kept[next(iter(kept))]
+                    kept_names.pop(name, None)
+                    kept_names[name] = None
+            while len(kept_names) > _MOST:
+                del kept_names[next(iter(kept_names))]
 
     def learn(self, table: Any) -> None:
-        """Take in the names of a record batch or an Arrow table, from its dictionaries: no row is read."""
+        """Add the names of a record batch or an Arrow table from its dictionaries, without reading rows."""
         for kind, columns in _COLUMNS.items():
             for column in columns:
                 at = table.schema.get_field_index(column)
@@ -55,13 +55,14 @@ class Completions:
                     self._from_dictionaries(kind, table.column(at))
 
     def _from_dictionaries(self, kind: str, column: Any) -> None:
-        for chunk in getattr(column, "chunks", None) or [column]:
-            words = getattr(chunk, "dictionary", None)
-            if words is not None:
-                self.add(kind, words.slice(0, _LONGEST_DICTIONARY).to_pylist())
+        import pyarrow as pa
+
+        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            if isinstance(chunk, pa.DictionaryArray):
+                self.add(kind, chunk.dictionary.slice(0, _LONGEST_DICTIONARY).to_pylist())
 
     def learn_filters(self, filters: Iterable[SuggestedFilter]) -> None:
-        """Take in the names in suggested filters."""
+        """Add the names in suggested filters."""
         for one in filters:
             kind = {"repo": "repository", "lang": "language", "author": "author"}.get(one.kind)
             if kind is not None:
@@ -73,13 +74,13 @@ _order = count()
 _clients: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
-def opened(client: Any) -> None:
+def register(client: Any) -> None:
     """A blocking client was made."""
     with _lock:
         _clients[client] = next(_order)
 
 
-def closed(client: Any) -> None:
+def unregister(client: Any) -> None:
     """It was closed."""
     with _lock:
         _clients.pop(client, None)

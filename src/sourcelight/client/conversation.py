@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
+from sourcelight.client.service_tools import file_links, save_links
+from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError
 from sourcelight.core.former_names import refuses_former_names
@@ -37,7 +39,11 @@ _KEPT = (
 
 
 class Asker(Protocol):
-    """What an answer needs to go on: the client that asked."""
+    """The client that an answer needs for follow-ups."""
+
+    @property
+    def backend(self) -> Backend:
+        """What answers."""
 
     async def deepsearch(self, question: str, *, conversation: DeepSearchAnswer | str | None = None) -> Any:
         """Ask a question in a conversation."""
@@ -105,7 +111,7 @@ class DeepSearchAnswer:
 
     @property
     def follow_ups(self) -> list[str]:
-        """Questions that could be asked next."""
+        """Suggested follow-up questions."""
         return [str(one) for question in self.questions[-1:] for one in question.get("suggested_followups") or ()]
 
     @property
@@ -115,7 +121,7 @@ class DeepSearchAnswer:
 
     @cached_property
     def sources(self) -> DataFrame:
-        """DataFrame of what the answer rests on, searches and repositories included, one row each.
+        """DataFrame of the sources of the answer, searches and repositories included, one row each.
 
         Columns as in ``columns_of("conversation")``.
         """
@@ -140,8 +146,33 @@ class DeepSearchAnswer:
         """Tables of a counted answer by their titles: every row, not a sample; `attrs` have the query and the total."""
         from sourcelight.display.frames.facts import counted_frame
 
-        held = (table for question in self.questions for table in question.get("tables") or ())
-        return {str(table.get("title")): counted_frame(table, self._source) for table in held}
+        rows = (table for question in self.questions for table in question.get("tables") or ())
+        return {str(table.get("title")): counted_frame(table, self._source) for table in rows}
+
+    @property
+    def files(self) -> list[str]:
+        """Addresses of the CSV, JSON and SVG files to which a service's answers link, in order; not files of code."""
+        return file_links("\n".join(str(question.get("answer") or "") for question in self.questions))
+
+    def save_files(self, directory: str | Path) -> list[str]:
+        """Save `files` in a directory, which is made if it is missing; files there are never replaced.
+
+        Only files at the service itself are saved: the credential goes to no other host. Their contents are not read,
+        and SVG is not shown; open it with the care that a file from elsewhere needs.
+
+        Returns
+        -------
+        list of str
+            The paths, in the order of `files`.
+
+        Raises
+        ------
+        ToolError
+            When a file is not at the service, or the answer is not of a service.
+        FileExistsError
+            When a file of that name is there.
+        """
+        return save_links(None if self._asker is None else self._asker.backend, self.files, directory)
 
     @property
     def steps(self) -> DataFrame:
@@ -154,8 +185,7 @@ class DeepSearchAnswer:
     @property
     def _source(self) -> dict[str, Any]:
         """What `attrs` of its frames say."""
-        backend = getattr(self._asker, "backend", None)
-        where = {"status": self.status} if backend is None else provenance(backend, status=self.status)
+        where = {"status": self.status} if self._asker is None else provenance(self._asker.backend, status=self.status)
         return {"call": "deepsearch", **where, "requested_at": self._made_at}
 
     def ask(self, question: str) -> DeepSearchAnswer:
@@ -163,12 +193,12 @@ class DeepSearchAnswer:
 
         Of an `AsyncClient`, await ``deepsearch(question, conversation=answer)``.
         """
-        asker = self._known()
-        found: DeepSearchAnswer = call(lambda: asker.deepsearch(question, conversation=self))
-        return found
+        asker = self._asker_or_raise()
+        answer: DeepSearchAnswer = call(lambda: asker.deepsearch(question, conversation=self))
+        return answer
 
     def rename(self, title: str) -> None:
-        """Give the conversation another title.
+        """Change the title of the conversation.
 
         This and the methods below block, inside a running event loop too, and raise `ToolError` where the conversation
         is not there or not yours. Of an `AsyncClient`, await its ``deepsearch_update``, ``deepsearch_reset_link``,
@@ -181,7 +211,7 @@ class DeepSearchAnswer:
         self._change(starred=True)
 
     def unstar(self) -> None:
-        """Take the star away."""
+        """Remove the star."""
         self._change(starred=False)
 
     def share(self) -> str:
@@ -192,11 +222,11 @@ class DeepSearchAnswer:
         return self._change(shared=True)
 
     def unshare(self) -> None:
-        """Let only yourself read the conversation again."""
+        """Make the conversation private again."""
         self._change(shared=False)
 
     def reset_link(self) -> str:
-        """Give the conversation another link, and return it; the former one opens nothing any more."""
+        """Replace the link of the conversation and return the new one; the former one stops working."""
         return self._change(reset_link=True)
 
     def cancel(self) -> None:
@@ -209,13 +239,13 @@ class DeepSearchAnswer:
 
     def _change(self, **changes: Any) -> str:
         """Change the conversation; return the link for others."""
-        asker = self._known()
+        asker = self._asker_or_raise()
         attributes: Mapping[str, Any] = call(lambda: asker._deepsearch_change(self, **changes))  # noqa: SLF001 - one room
         url = str(attributes.get("share_url") or self.url)
         return url.replace("/deepsearch/shared/", "/deepsearch/").replace("/deepsearch/", "/deepsearch/shared/")
 
     def apply_change(self, attributes: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-        """Take over the title and the address of the conversation after a change of it; for clients."""
+        """Copy title and address from the conversation after a change of it; for clients."""
         if changes.get("title") is not None:
             self.title = str(changes["title"])
         if changes.get("reset_link") and (url := address_of(attributes)):
@@ -223,33 +253,33 @@ class DeepSearchAnswer:
             token = str(attributes.get("read_token") or "")
             self._facts = {**self._facts, "url": url, "read_token": token, "title": self.title}
 
-    def _known(self) -> Asker:
+    def _asker_or_raise(self) -> Asker:
         if self._asker is None or not self.identifier:
-            raise ToolError("the conversation of this answer is not known, so that nothing can be asked in it")
+            raise ToolError("the conversation of this answer is unknown, so follow-ups aren't possible")
         return self._asker
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return questions and answers as Markdown; with `path`, write them and return the path."""
-        return _text_or_path(answer_markdown(self._shown()), path)
+        return _text_or_path(answer_markdown(self._view()), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return a page that needs nothing else and runs nothing; with `path`, write it and return the path."""
-        return _text_or_path(answer_page(self._shown()), path)
+        return _text_or_path(answer_page(self._view()), path)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is known of the answer, ready for JSON."""
         return {**self._facts, "turns": [list(turn) for turn in self._turns]}
 
-    def _shown(self) -> AnswerView:
+    def _view(self) -> AnswerView:
         url = self.url if "://" in self.url else ""
         places = places_of(self._source) if not self._base_url and self._asker is not None else LinkResolver()
         return AnswerView(self.status, self.title, self.questions, self._turns, self._base_url, url, places)
 
     def __repr__(self) -> str:
-        return answer_text(self._shown())
+        return answer_text(self._view())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
-        shown = self._shown()
+        shown = self._view()
         return {"text/plain": answer_text(shown), "text/html": answer_html(shown)}
 
 
@@ -300,7 +330,7 @@ _FORMER_COLUMNS = {"line_number": "start_line", "last_line_number": "end_line"}
 
 
 def answers_folder() -> Path:
-    """Where answers are kept; may be deleted at any time."""
+    """The directory of stored answers; it may be deleted at any time."""
     import platformdirs
 
     home = os.environ.get("SOURCELIGHT_HOME")
@@ -322,25 +352,25 @@ class AnswerCache:
 
     def __init__(self, asker: str, question: str, folder: Path | None = None) -> None:
         self._folder = folder or answers_folder()
-        self._asked = _digest([_FORMAT, asker, question])[:24]
+        self._digest = _digest([_FORMAT, asker, question])[:24]
 
     def _path(self, commits: Iterable[tuple[str, str]]) -> Path:
-        return self._folder / f"{self._asked}-{_digest(sorted(commits))[:24]}.json"
+        return self._folder / f"{self._digest}-{_digest(sorted(commits))[:24]}.json"
 
     def load(self, commits: Iterable[tuple[str, str]]) -> Mapping[str, Any] | None:
-        """The answer that was given over these repositories and commits; None when there is none."""
+        """The stored answer over these repositories and commits; None without one."""
         return _read(self._path(commits))
 
     def newest(self) -> Mapping[str, Any] | None:
         """The newest answer to the question, whatever the commits: for when the service can't be reached."""
         try:
-            found = sorted(self._folder.glob(f"{self._asked}-*.json"), key=lambda path: path.stat().st_mtime_ns)
+            paths = sorted(self._folder.glob(f"{self._digest}-*.json"), key=lambda path: path.stat().st_mtime_ns)
         except OSError:
             return None
-        return _read(found[-1]) if found else None
+        return _read(paths[-1]) if paths else None
 
     def store(self, commits: Iterable[tuple[str, str]], value: Mapping[str, Any]) -> None:
-        """Keep an answer, for its user alone; a folder that can't be written to keeps nothing."""
+        """Store an answer for its user alone; a directory that isn't writable stores nothing."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self._folder, suffix=".tmp")

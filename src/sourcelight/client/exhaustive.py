@@ -11,24 +11,27 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.client.backend import Backend, BackendWrapper
 from sourcelight.client.queries import QueryPart, finds_names, seen_in
-from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
+from sourcelight.core.backend import Backend, BackendWrapper
+from sourcelight.core.batches import Event, MatchBatch, OtherMatches, RepositoryInfo
 from sourcelight.core.batches.schema import conform
 from sourcelight.core.completeness import faults, limits
 from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken
 from sourcelight.core.query import And, Filter, Node, Predicate, Query, parse
 from sourcelight.core.query.build import Expression
+from sourcelight.core.query.fields import FilterScope, names_of
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped
 from sourcelight.core.wire.events import SuggestedFilter as Suggestion
 from sourcelight.core.wire.request import SearchRequest
 
 MOST_REQUESTS = 1000
 AT_ONCE = 4
-_CAP = re.compile(r"match-limit|^display$|time(d)? ?-?out|repository-limit|result-limit", re.IGNORECASE)
+_CAP = re.compile(
+    r"match-limit|^display$|time(d)? ?-?out|repository-limit|result-limit|^matches-not-sent$", re.IGNORECASE
+)
 _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 _FILE = ("type", "repository", "revision", "commit", "path")
-_WHERE = frozenset({"repo", "fork", "archived", "visibility", "context", "rev"})
+_REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY)
 _MOST_NAMED = 50
 _LOOK_S = 0.2
 
@@ -45,6 +48,7 @@ class _Answer:
     filters: tuple[Suggestion, ...] = ()
     alerts: list[Alert] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    other: list[OtherMatches] = field(default_factory=list)
     fault: str = ""
     matches: int = 0
 
@@ -70,7 +74,7 @@ class _Answer:
 
 
 def _untold(done: int, known: int, matches: int) -> None:
-    """Tell nobody."""
+    """Ignore a report."""
     del done, known, matches
 
 
@@ -93,20 +97,25 @@ class ExhaustiveSearch(BackendWrapper):
     """
 
     def __init__(
-        self, backend: Backend, *, told: Told | None = None, most_requests: int = MOST_REQUESTS, at_once: int = AT_ONCE
+        self,
+        backend: Backend,
+        *,
+        on_progress: Told | None = None,
+        most_requests: int = MOST_REQUESTS,
+        at_once: int = AT_ONCE,
     ) -> None:
         super().__init__(backend)
-        self._told = told or _untold
+        self.on_progress = on_progress or _untold
         self._most_requests = most_requests
         self._at_once = at_once
         self._work: _PartQueue | None = None
 
-    def held(self) -> list[MatchBatch]:
-        """What had arrived for the newest search but was not given yet, when that was stopped."""
-        return [] if self._work is None else list(self._work.held())
+    def undelivered_batches(self) -> list[MatchBatch]:
+        """Rows that arrived for the newest search but were not yielded before it stopped."""
+        return [] if self._work is None else list(self._work.undelivered_batches())
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
-        """Events of a search that is asked for in as many parts as it takes.
+        """Events of a search that is split into as many parts as it needs.
 
         Raises
         ------
@@ -114,7 +123,9 @@ class ExhaustiveSearch(BackendWrapper):
             When the query can't be read, or itself limits what it finds.
         """
         query = check_unlimited(request)
-        work = self._work = _PartQueue(self.backend, request, query, self._told, self._most_requests, self._at_once)
+        work = self._work = _PartQueue(
+            self.backend, request, query, self.on_progress, self._most_requests, self._at_once
+        )
         async with aclosing(work.events()) as events:
             async for event in events:
                 yield event
@@ -126,11 +137,11 @@ def check_unlimited(request: SearchRequest) -> Query:
     if query.root is None:
         raise QueryError("no query found", query=request.query, position=0, hint="type what to search for")
     if request.display >= 0 or any(a.count_limit(default=None) is not None for a in query.plan):
-        said = "limit" if request.display >= 0 else "count:"
+        limit_name = "limit" if request.display >= 0 else "count:"
         raise QueryError(
-            f"exhaustive=True asks for everything, and {said} for a part of it",
+            f"exhaustive=True requests all matches, and {limit_name} for a part of it",
             query=request.query,
-            hint=f"leave out {said} or exhaustive=True",
+            hint=f"leave out {limit_name} or exhaustive=True",
             stage="parse",
         )
     return query
@@ -140,22 +151,28 @@ class _PartQueue:
     """One exhaustive search under way."""
 
     def __init__(
-        self, backend: Backend, request: SearchRequest, query: Query, told: Told, most_requests: int, at_once: int
+        self,
+        backend: Backend,
+        request: SearchRequest,
+        query: Query,
+        on_progress: Told,
+        most_requests: int,
+        at_once: int,
     ) -> None:
         self._backend, self._request, self._query = backend, request, query
-        self._told, self._most_requests, self._at_once = told, most_requests, at_once
+        self._on_progress, self._most_requests, self._at_once = on_progress, most_requests, at_once
         self._waiting: deque[QueryPart] = deque([QueryPart()])
         self._running: dict[asyncio.Task[None], tuple[QueryPart, _Answer]] = {}
         self._incomplete: list[tuple[QueryPart, _Answer]] = []
         self._cut_up: list[_Answer] = []
-        self._given: set[tuple[Any, ...]] = set()
+        self._yielded_keys: set[tuple[Any, ...]] = set()
         self._known_facts: set[str] = set()
         self._skipped: dict[tuple[str, str], Skipped] = {}
         self._filters: Counter[tuple[str, str, str]] = Counter()
         self._alerts: list[Event] = []
         self._repeated = False
         self._matches = 0
-        self._asked = 0
+        self._request_count = 0
         self._done = 0
         self._started = time.monotonic()
 
@@ -172,6 +189,9 @@ class _PartQueue:
                     task.result()
                     for batch in await self._take(part, answer):
                         yield batch
+                    if not any(answer is cut for cut in self._cut_up):  # its parts send them again
+                        for other in answer.other:
+                            yield other
                 self._tell()
                 yield self._progress(done=False)
         finally:
@@ -187,18 +207,20 @@ class _PartQueue:
             yield alert
         yield Done()
 
-    def held(self) -> Iterator[MatchBatch]:
+    def undelivered_batches(self) -> Iterator[MatchBatch]:
         """Rows of parts that are not whole, for one who can't wait until they are."""
         under_way = [answer for _, answer in (*self._incomplete, *self._running.values())]
         for answer in (*under_way, *self._cut_up):
             yield from self._fresh(answer)
 
     def _start(self) -> None:
-        while self._waiting and len(self._running) < self._at_once and self._asked < self._most_requests:
+        while self._waiting and len(self._running) < self._at_once and self._request_count < self._most_requests:
             part, answer = self._waiting.popleft(), _Answer()
-            self._asked += 1
+            self._request_count += 1
             text = part.text(self._query)
-            task = asyncio.create_task(self._ask(replace(self._request, query=text), answer, first=self._asked == 1))
+            task = asyncio.create_task(
+                self._ask(replace(self._request, query=text), answer, first=self._request_count == 1)
+            )
             self._running[task] = part, answer
 
     async def _ask(self, request: SearchRequest, answer: _Answer, *, first: bool = False) -> None:
@@ -217,7 +239,7 @@ class _PartQueue:
 
     async def _take(self, part: QueryPart, answer: _Answer) -> list[MatchBatch]:
         """What an answer adds to the stream; a capped one adds parts to ask for instead."""
-        cut = await self._cut(part, answer) if answer.caps and not answer.broken else ()
+        cut = await self._split(part, answer) if answer.caps and not answer.broken else ()
         self._done += 1
         for item in answer.skipped:
             if (part == QueryPart() or limits((item,), ())) and not _CAP.search(item.reason):
@@ -232,28 +254,28 @@ class _PartQueue:
             self._incomplete.append((part, answer))
             return []
         self._alerts += [alert for alert in answer.alerts if alert not in self._alerts]
-        for found in answer.filters:
-            self._filters[found.kind, found.value, found.label] += found.count
+        for suggested in answer.filters:
+            self._filters[suggested.kind, suggested.value, suggested.label] += suggested.count
         return list(self._fresh(answer))
 
-    async def _cut(self, part: QueryPart, answer: _Answer) -> tuple[QueryPart, ...]:
+    async def _split(self, part: QueryPart, answer: _Answer) -> tuple[QueryPart, ...]:
         seen = seen_in(answer.batches, answer.filters)
         if part == QueryPart() and (not seen.repositories or any(_TIMEOUT.search(cap) for cap in answer.caps)):
-            seen = replace(seen, repositories=tuple(dict.fromkeys((*seen.repositories, *await self._enumerated()))))
-        return part.cut(self._query, seen)
+            seen = replace(seen, repositories=tuple(dict.fromkeys((*seen.repositories, *await self._enumerate()))))
+        return part.split(self._query, seen)
 
-    async def _enumerated(self) -> tuple[str, ...]:
+    async def _enumerate(self) -> tuple[str, ...]:
         """Names of the repositories that the query searches, as the service lists them; none when it can't."""
-        text = _listing(self._query)
-        if not text or self._asked >= self._most_requests:
+        text = listing_query(self._query)
+        if not text or self._request_count >= self._most_requests:
             return ()
-        self._asked += 1
+        self._request_count += 1
         answer = _Answer()
         await self._ask(replace(self._request, query=text, chunk_matches=False), answer)
         return seen_in(answer.batches, ()).repositories
 
     def _fresh(self, answer: _Answer, kind: str = "") -> Iterator[MatchBatch]:
-        """Batches of an answer without files that were given before."""
+        """Batches of an answer without files that were already yielded."""
         import pyarrow as pa
 
         from sourcelight.core.batches.rows import match_count
@@ -264,7 +286,7 @@ class _PartQueue:
         for batch in answer.batches:
             table = conform([batch], shown_only=True).select(list(_FILE))
             keys = list(zip(*(table.column(name).to_pylist() for name in _FILE), strict=True))
-            keep = [key not in self._given and kind in {"", key[0]} for key in keys]
+            keep = [key not in self._yielded_keys and kind in {"", key[0]} for key in keys]
             new.update(key for key, kept in zip(keys, keep, strict=True) if kept)
             self._repeated |= not kind and not all(keep)
             fresh = batch if all(keep) else batch.filter(pa.array(keep, pa.bool_()))
@@ -272,34 +294,34 @@ class _PartQueue:
                 self._matches += match_count(fresh)
                 yield MatchBatch(fresh, tuple(facts))
                 facts = []
-        self._given |= new
+        self._yielded_keys |= new
 
     def _suggestions(self) -> Iterator[Suggestion]:
-        whole = not self._incomplete and not self._waiting and not self._repeated
+        is_complete = not self._incomplete and not self._waiting and not self._repeated
         for (kind, value, label), count in sorted(self._filters.items(), key=lambda item: (-item[1], item[0])):
-            yield Suggestion(value, label, count, whole, kind)
+            yield Suggestion(value, label, count, is_complete, kind)
 
     def _progress(self, *, done: bool) -> Progress:
-        repositories = len({key[1] for key in self._given})
+        repositories = len({key[1] for key in self._yielded_keys})
         elapsed = round(1000 * (time.monotonic() - self._started))
         return Progress(done, self._matches, elapsed, repositories, tuple(self._left_out()) if done else ())
 
     def _left_out(self) -> Iterator[Skipped]:
         yield from self._skipped.values()
         for part, answer in self._incomplete[:_MOST_NAMED]:
-            why = "; ".join(answer.reasons)
-            yield Skipped("part-incomplete", f"{part.label}: {why}", "This part can't be cut further.", "warn")
+            reasons = "; ".join(answer.reasons)
+            yield Skipped("part-incomplete", f"{part.label}: {reasons}", "This part can't be split further.", "warn")
         if more := self._incomplete[_MOST_NAMED:]:
             names = "\n".join(f"- `{part.label}`" for part, _ in more)
             yield Skipped("part-incomplete", f"{len(more):,} more parts", names, "warn")
         if self._waiting:
             names = "\n".join(f"- `{part.label}`" for part in list(self._waiting)[:_MOST_NAMED])
-            title = f"{len(self._waiting):,} parts not asked for after {self._asked:,} requests"
+            title = f"{len(self._waiting):,} parts not requested after {self._request_count:,} requests"
             yield Skipped("request-limit", title, names, "warn")
 
     def _tell(self) -> None:
         under_way = sum(answer.matches for _, answer in self._running.values())
-        self._told(self._done, self._done + len(self._running) + len(self._waiting), self._matches + under_way)
+        self._on_progress(self._done, self._done + len(self._running) + len(self._waiting), self._matches + under_way)
 
 
 def _note(answer: _Answer, event: Event) -> None:
@@ -317,15 +339,17 @@ def _note(answer: _Answer, event: Event) -> None:
         answer.alerts.append(event)
     elif isinstance(event, ErrorEvent):
         answer.errors.append(event.message)
+    elif isinstance(event, OtherMatches):
+        answer.other.append(event)
 
 
-def _listing(query: Query) -> str:
+def listing_query(query: Query) -> str:
     """A query for the repositories that `query` searches; empty where its alternatives search different ones."""
     if len(query.plan) != 1:
         return ""
     where: list[Node] = [
         item
         for item in query.plan[0].filters
-        if (isinstance(item, Filter) and item.name in _WHERE) or (isinstance(item, Predicate) and item.on == "repo")
+        if (item.on if isinstance(item, Predicate) else item.name) in _REPOSITORY_FIELDS
     ]
     return str(Expression(And((*where, Filter("type", "repo"), Filter("count", "99999999")))))

@@ -40,7 +40,7 @@ class QueryExplanation:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What looks mistaken in the query, with what to do about it."""
+        """Likely mistakes in the query, each with a suggestion."""
         return tuple(
             "; ".join(part for part in (item["message"], item.get("fix", "")) if part)
             for item in self.data.get("warnings", ())
@@ -56,7 +56,7 @@ class QueryExplanation:
 
 
 def from_tree(request: SearchRequest, name: str) -> QueryExplanation:
-    """What can be said about a query from its tree alone, where the backend `name` says nothing.
+    """Explain a query from its tree alone, for a backend `name` that can't explain it.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def from_tree(request: SearchRequest, name: str) -> QueryExplanation:
 _ALTERNATIVES = frozenset({"repo", "lang", "type", "symbol type", "author"})
 
 
-def faceted(query: str, chosen: Sequence[SuggestedFilter], pattern_type: str = "standard") -> str:
+def add_facets(query: str, chosen: Sequence[SuggestedFilter], pattern_type: str = "standard") -> str:
     """Text of `query` with some suggestions added.
 
     Parameters

@@ -1,75 +1,84 @@
-"""Answers as an explorer takes them: a finished result, or a search that goes on while its cell is over."""
+"""A finished result as an explorer takes it, and the lines around its rows."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from sourcelight.client.backend import Backend
-from sourcelight.client.result import SearchResult
-from sourcelight.client.search_run import SearchRun
-from sourcelight.core.batches import MatchBatch
-from sourcelight.core.errors import SourcelightError, UnsupportedTool
-from sourcelight.display.notebook.result_view import headline, statements
+from sourcelight.core.backend import Backend
+from sourcelight.core.errors import UnsupportedTool
+from sourcelight.display.notebook.result_view import ResultView, headline, statements
 from sourcelight.display.notebook.views import LinkResolver
 from sourcelight.display.notebook.widgets import SourceUpdate
 
 if TYPE_CHECKING:
+    from sourcelight.display.notebook.widgets import RowSource
     from sourcelight.display.notebook.widgets.explorer import Explorer
 
 Lines = list[tuple[int, str]]
 
 
-class ResultSource:
+class Displayed(Protocol):
+    """Something that a notebook shows."""
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]: ...
+
+
+R = TypeVar("R", bound=Displayed)
+
+
+class ResultSource(Generic[R]):
     """A finished result.
 
     Parameters
     ----------
     result
         The answer.
+    view
+        What is shown of it.
     backend
         What can be asked for the lines around a match; None: nothing.
     loop
         The loop on which `backend` lives.
     """
 
-    def __init__(self, result: SearchResult, backend: Backend | None, loop: asyncio.AbstractEventLoop | None) -> None:
-        self._result = result
+    def __init__(
+        self, result: R, view: ResultView, backend: Backend | None, loop: asyncio.AbstractEventLoop | None
+    ) -> None:
+        self._result, self._view = result, view
         self._backend = backend
         self._loop = loop
 
     @property
     def query(self) -> str:
         """Text of the query."""
-        return self._result.query
+        return self._view.query
 
     @property
     def places(self) -> LinkResolver:
         """Where rows can be opened."""
-        return self._result.links
+        return self._view.places
 
     def batches(self) -> Sequence[Any]:
-        """The record batches."""
-        return self._result._batches  # noqa: SLF001 - one room
+        """Return the record batches."""
+        return self._view.batches
 
-    def told(self) -> SourceUpdate:
-        """The status, and what there is to say."""
-        shown = self._result._facts_to_show()  # noqa: SLF001 - one room
-        return SourceUpdate(shown.status, headline(shown), tuple(statements(shown)))
+    def update(self) -> SourceUpdate:
+        """The status and the notices."""
+        return SourceUpdate(self._view.status, headline(self._view), tuple(statements(self._view)))
 
     def stop(self) -> None:
-        """Nothing: it is over."""
+        """Do nothing: it is over."""
 
-    def result(self) -> SearchResult:
-        """The answer."""
+    def result(self) -> R:
+        """Return the answer."""
         return self._result
 
     def read(self, repository: str, commit: str, path: str, first: int, last: int) -> Future[Lines]:
         """Numbered lines of a file; the future fails where they can't be had."""
-        return _reading(self._backend, self._loop, repository, commit, path, first, last)
+        return read_lines(self._backend, self._loop, repository, commit, path, first, last)
 
     def text(self) -> str:
         """The text of the result."""
@@ -77,82 +86,15 @@ class ResultSource:
 
     def html(self) -> str:
         """The result with its first page of rows."""
-        return _html(self._result)
+        return html_of(self._result)
 
 
-class RunSource:
-    """A search that runs on the loop that made this, until it is over or stopped.
-
-    Parameters
-    ----------
-    run
-        The search, not begun yet.
-    """
-
-    def __init__(self, run: SearchRun) -> None:
-        self._run = run
-        self._backend = run.backend
-        self._loop = asyncio.get_running_loop()
-        self._task = self._loop.create_task(self._work())
-
-    async def _work(self) -> None:
-        # What went wrong stands in the state, which the explorer shows: there is no one who waits for an error.
-        with suppress(SourcelightError):
-            async for event in self._run.events():
-                if isinstance(event, MatchBatch):
-                    self._run.batches.append(event.batch)
-
-    @property
-    def query(self) -> str:
-        """Text of the query."""
-        return self._run.request.query
-
-    @property
-    def places(self) -> LinkResolver:
-        """Where rows can be opened, of the repositories known so far."""
-        return self.result().links
-
-    def batches(self) -> Sequence[Any]:
-        """The record batches that have arrived."""
-        return tuple(self._run.batches)
-
-    def told(self) -> SourceUpdate:
-        """Read this moment."""
-        state = self._run.state
-        if state.phase != "running":
-            shown = self.result()._facts_to_show()  # noqa: SLF001 - one room
-            return SourceUpdate(state.phase, headline(shown), tuple(statements(shown)))
-        shot = state.snapshot()
-        words = " \u00b7 ".join(f"{value} {name}" for name, value in shot.fields if name != "matches/s")
-        return SourceUpdate("running", f"{shot.done:,} {shot.unit} \u00b7 {words}", shot.notices)
-
-    def stop(self) -> None:
-        """Stop the search; what arrived stays. Nothing happens when it is over, or its loop is gone."""
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._task.cancel)
-
-    def result(self) -> SearchResult:
-        """What has arrived so far."""
-        return self._run.result()
-
-    def read(self, repository: str, commit: str, path: str, first: int, last: int) -> Future[Lines]:
-        """Numbered lines of a file; the future fails where they can't be had."""
-        return _reading(self._backend, self._loop, repository, commit, path, first, last)
-
-    def text(self) -> str:
-        """The text of what has arrived."""
-        return repr(self.result())
-
-    def html(self) -> str:
-        """The same with its first page of rows."""
-        return _html(self.result())
-
-
-def _html(result: SearchResult) -> str:
+def html_of(result: Displayed) -> str:
+    """Return what a notebook shows of a result."""
     return result._repr_mimebundle_()["text/html"]
 
 
-def _reading(
+def read_lines(
     backend: Backend | None,
     loop: asyncio.AbstractEventLoop | None,
     repository: str,
@@ -161,9 +103,20 @@ def _reading(
     first: int,
     last: int,
 ) -> Future[Lines]:
+    """Return a future with numbered lines of a file; it fails where they can't be had.
+
+    Parameters
+    ----------
+    backend, loop
+        What is asked, and the loop on which it lives; None: nothing can be asked.
+    repository, commit, path
+        The file; an empty commit is that of the default branch.
+    first, last
+        Line numbers, from 1.
+    """
     if backend is None or loop is None or loop.is_closed():
         failed: Future[Lines] = Future()
-        failed.set_exception(UnsupportedTool("there is no one to ask for this file"))
+        failed.set_exception(UnsupportedTool("no backend can open this file"))
         return failed
 
     async def read() -> Lines:
@@ -175,7 +128,7 @@ def _reading(
     return asyncio.run_coroutine_threadsafe(read(), loop)
 
 
-def explorer(source: ResultSource | RunSource) -> Explorer:
+def explorer(source: RowSource) -> Explorer:
     """The widget over some rows; made in the thread that shows it."""
     from sourcelight.display.notebook.widgets.explorer import Explorer
 

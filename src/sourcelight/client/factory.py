@@ -10,7 +10,7 @@ from typing import Any
 
 from sourcelight.client.blocking import Client
 from sourcelight.client.client import AsyncClient
-from sourcelight.client.completions import closed
+from sourcelight.client.completions import unregister
 from sourcelight.client.portal import call
 from sourcelight.client.progress import painting, say
 from sourcelight.client.provenance import CLUSTER
@@ -35,7 +35,7 @@ async def aopen(
     progress: bool | Callable[[ProgressSnapshot], object] | None = None,
 ) -> AsyncClient:
     """Open repositories on this machine, for `await`; see `open`."""
-    backend = await _embedded(
+    backend = await _open_embedded(
         paths,
         worktree=worktree,
         index_dir=index_dir,
@@ -61,7 +61,7 @@ def open(  # noqa: A001 - users write sourcelight.open
     index_workers: int | None = None,
     progress: bool | Callable[[ProgressSnapshot], object] | None = None,
 ) -> Client:
-    """Open repositories on this machine, indexing what is not indexed yet; no server and no account.
+    """Open repositories on this machine and index them as needed; no server and no account.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def open(  # noqa: A001 - users write sourcelight.open
         Once text can be searched, index definitions and terms in the background; else the first search for
         definitions, or the first question, begins with that.
     config
-        A ``repos.toml`` with descriptions and other metadata of repositories; None: the one beside the repositories,
-        if any.
+        A ``repos.toml`` with names, descriptions and other metadata of repositories; None: the one in each of `paths`,
+        or beside it where the path is itself a repository. Directories further down are not searched for it.
     max_file_bytes
         Files above this size are matched by name only; None: 2 MiB.
     max_index_bytes
@@ -92,12 +92,12 @@ def open(  # noqa: A001 - users write sourcelight.open
     NoRepositories
         When there is nothing to search below `paths`.
     ConfigurationError
-        When `config` is invalid.
+        When `config` is invalid, or a path is no path, such as a list of paths.
     IndexWriteFailed
         When the index can't be written.
     """
     backend = call(
-        _embedded,
+        _open_embedded,
         paths,
         worktree=worktree,
         index_dir=index_dir,
@@ -157,10 +157,10 @@ def _cluster(scheduler: str | Sequence[str], storage: str, tls: Mapping[str, str
         raise ConfigurationError("a cluster needs the address of its scheduler and the URL of its shards")
     schedulers = (scheduler,) if isinstance(scheduler, str) else tuple(scheduler)
     engine = ClusterEngine(ClusterConnection(schedulers, storage, tls=tls))
-    return embedded.EmbeddedBackend(engine, name=f"{CLUSTER}{', '.join(schedulers)}")
+    return embedded.EmbeddedBackend(engine, name=f"{CLUSTER}{', '.join(schedulers)}", cluster=engine.cluster)
 
 
-async def _embedded(
+async def _open_embedded(
     paths: tuple[str | os.PathLike[str], ...],
     *,
     worktree: bool,
@@ -172,6 +172,7 @@ async def _embedded(
     index_workers: int | None,
     progress: ProgressChoice,
 ) -> Any:
+    _check_paths(paths)
     cancellation = Cancellation()
     state = IndexState(", ".join(os.fspath(p) for p in paths))
 
@@ -198,7 +199,7 @@ async def _embedded(
         if background_index:
             targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
             engine.definitions.start(targets)
-            engine.words.start(targets)
+            engine.term_updates.start(targets)
         return embedded.EmbeddedBackend(engine)
 
     async with painting(state, progress, cancellation.cancel):
@@ -216,6 +217,14 @@ async def _embedded(
             raise
         state.finish(len(backend.engine.catalog.repositories))
     return backend
+
+
+def _check_paths(paths: Iterable[object]) -> None:
+    for path in paths:
+        if isinstance(path, (list, tuple, set, frozenset)):
+            raise ConfigurationError(f"pass paths one by one, got a {type(path).__name__}; write open(*paths)")
+        if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str):
+            raise ConfigurationError(f"a path must be a str or an os.PathLike of one, got {path!r}")
 
 
 @refuses_former_parameters
@@ -358,23 +367,23 @@ async def afederate(
     services: Mapping[str, AsyncClient | str] | Iterable[AsyncClient | str], *, idle_timeout_s: float | None = None
 ) -> AsyncClient:
     """Search several services as one, for `await`; see `federate`. Its services are of `AsyncClient`, or addresses."""
-    from sourcelight.client.federation.factory import federated
+    from sourcelight.client.federation.factory import make_backend
 
-    def made(url: str, *, token: str | None) -> AsyncClient:
+    def make(url: str, *, token: str | None) -> AsyncClient:
         return AsyncClient(_remote(url, token, bearer=False))
 
     async def close(clients: list[AsyncClient]) -> None:
         for client in clients:
             await client.aclose()
 
-    return AsyncClient(federated(services, AsyncClient, made, close, idle_timeout_s))
+    return AsyncClient(make_backend(services, AsyncClient, make, close, idle_timeout_s))
 
 
 @refuses_former_parameters
 def federate(
     services: Mapping[str, Client | str] | Iterable[Client | str], *, idle_timeout_s: float | None = None
 ) -> Client:
-    """Search several services as one: their rows merged, what several have given once, each one's status told.
+    """Search several services as one: merged rows, duplicates once, and the status of each service.
 
     Every search is asked of all services at the same time; a call about one repository goes to the first service that
     has it. A service that fails, or is silent, costs its own rows only: the answer is ``limited`` and says so.
@@ -399,17 +408,17 @@ def federate(
     ConfigurationError
         For no services, for one that stands there twice, and for what is neither a client nor an address.
     """
-    from sourcelight.client.federation.factory import federated
+    from sourcelight.client.federation.factory import make_backend
 
-    def made(url: str, *, token: str | None) -> Client:
+    def make(url: str, *, token: str | None) -> Client:
         return connect(url, token, check=False)  # a service that is away costs its own rows only
 
     async def close(clients: list[Client]) -> None:
         for client in clients:
             await client._client.aclose()  # noqa: SLF001 - one room; its own way would block this loop
-            closed(client)
+            unregister(client)
 
-    return Client(federated(services, Client, made, close, idle_timeout_s))
+    return Client(make_backend(services, Client, make, close, idle_timeout_s))
 
 
 async def asign_out(url: str | None = None, *, client_id: str = "", scope: str = "") -> None:

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.client.backend import Backend
 from sourcelight.client.progress import painting
+from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import RepositoryError, ToolError, UnsupportedTool
 from sourcelight.display.frames.facts import answer_frame
@@ -68,8 +68,8 @@ async def with_blame(backend: Backend, matches: DataFrame, observer: CallObserve
         return backend.call("blame", {"repo": repository, "path": path, **_revision(commit)}, None)
 
     single = [(repository, commit, [path]) for repository, commit, paths in files for path in paths]
-    answers, notices = await _asked(single, ask, observer)
-    return _joined(matches, single, answers, [*_PLACE, line_column(matches)], _BLAME, notices)
+    answers, notices = await _ask(single, ask, observer)
+    return _join(matches, single, answers, [*_PLACE, line_column(matches)], _BLAME, notices)
 
 
 async def with_last_change(backend: Backend, matches: DataFrame, observer: CallObserver | None = None) -> DataFrame:
@@ -84,8 +84,8 @@ async def with_last_change(backend: Backend, matches: DataFrame, observer: CallO
         repository, commit, paths = file
         return backend.call("last_changes", {"repo": repository, "paths": paths, **_revision(commit)}, None)
 
-    answers, notices = await _asked(files, ask, observer)
-    return _joined(matches, files, answers, _PLACE, _LAST, notices)
+    answers, notices = await _ask(files, ask, observer)
+    return _join(matches, files, answers, _PLACE, _LAST, notices)
 
 
 async def with_context(backend: Backend, matches: DataFrame, n: int, observer: CallObserver | None = None) -> DataFrame:
@@ -97,18 +97,18 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
     import pyarrow as pa
 
     lines = _lines(matches)
-    wanted: dict[tuple[str, str, str], list[int]] = {}
+    lines_by_file: dict[tuple[str, str, str], list[int]] = {}
     for repository, commit, path, number in _places(lines, [*_PLACE, line_column(matches)]):
-        wanted.setdefault((repository, commit if isinstance(commit, str) else "", path), []).append(int(number))
-    files = [(repository, commit, [path]) for repository, commit, path in wanted]
+        lines_by_file.setdefault((repository, commit if isinstance(commit, str) else "", path), []).append(int(number))
+    files = [(repository, commit, [path]) for repository, commit, path in lines_by_file]
 
     def ask(file: tuple[str, str, list[str]]) -> Awaitable[ToolResult]:
         repository, commit, (path,) = file
-        numbers = wanted[repository, commit, path]
+        numbers = lines_by_file[repository, commit, path]
         bounds = {"startLine": max(min(numbers) - n, 1), "endLine": max(numbers) + n}
         return backend.call("read_file", {"repo": repository, "path": path, **bounds, **_revision(commit)}, None)
 
-    answers, notices = await _asked(files, ask, observer)
+    answers, notices = await _ask(files, ask, observer)
     texts = {
         (repository, commit, path): dict(
             zip(answer.table["line_number"].to_pylist(), answer.table["line"].to_pylist(), strict=True)
@@ -116,21 +116,23 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
         for (repository, commit, (path,)), answer in zip(files, answers, strict=True)
         if answer is not None
     }
-    found: list[tuple[str | None, int | None]] = []
-    asked = matches.index.isin(lines.index) if matches.index.is_unique else [True] * len(matches)
+    snippets: list[tuple[str | None, int | None]] = []
+    has_line = matches.index.isin(lines.index) if matches.index.is_unique else [True] * len(matches)
     for known, (repository, commit, path, number) in zip(
-        asked, _places(matches, [*_PLACE, line_column(matches)]), strict=True
+        has_line, _places(matches, [*_PLACE, line_column(matches)]), strict=True
     ):
-        held = texts.get((repository, commit if isinstance(commit, str) else "", path)) if known else None
-        at = int(number) if held else 0
-        numbers = [k for k in range(at - n, at + n + 1) if k in held] if held else []
-        found.append(("\n".join(held[k] for k in numbers), numbers[0]) if held and numbers else (None, None))
-    made = matches.copy(deep=False)
-    made["context"] = pa.array([text for text, _ in found], pa.string()).to_pandas().astype("str")
-    made["context_line_number"] = [number for _, number in found]
-    made["context_line_number"] = made["context_line_number"].astype("Int32")
-    made.attrs = {**matches.attrs, "notices": list(dict.fromkeys(notices))}
-    return made
+        file_text = texts.get((repository, commit if isinstance(commit, str) else "", path)) if known else None
+        at = int(number) if file_text else 0
+        numbers = [k for k in range(at - n, at + n + 1) if k in file_text] if file_text else []
+        snippets.append(
+            ("\n".join(file_text[k] for k in numbers), numbers[0]) if file_text and numbers else (None, None)
+        )
+    frame = matches.copy(deep=False)
+    frame["context"] = pa.array([text for text, _ in snippets], pa.string()).to_pandas().astype("str")
+    frame["context_line_number"] = [number for _, number in snippets]
+    frame["context_line_number"] = frame["context_line_number"].astype("Int32")
+    frame.attrs = {**matches.attrs, "notices": list(dict.fromkeys(notices))}
+    return frame
 
 
 def line_column(frame: DataFrame) -> str:
@@ -150,7 +152,7 @@ def _places(frame: DataFrame, names: Sequence[str]) -> Iterable[tuple[Any, ...]]
     return zip(*columns, strict=True)
 
 
-async def drawn(
+async def join_with_progress(
     title: str,
     join: Callable[[Backend, DataFrame, CallObserver], Awaitable[DataFrame]],
     backend: Backend,
@@ -161,16 +163,16 @@ async def drawn(
     state = CallState(title)
     async with painting(state, progress, after_s=_SHOWN_AFTER_S):
         try:
-            made = await join(backend, matches, state.update)
+            frame = await join(backend, matches, state.update)
         except Exception as fault:
             state.fail(str(fault))
             raise
         except asyncio.CancelledError:
             state.interrupt()
             raise
-        notices = tuple(made.attrs.get("notices", ()))
-        state.end(len(made), notices, status="limited" if notices else "complete")
-    return made
+        notices = tuple(frame.attrs.get("notices", ()))
+        state.end(len(frame), notices, status="limited" if notices else "complete")
+    return frame
 
 
 def _revision(commit: str) -> dict[str, str]:
@@ -179,13 +181,13 @@ def _revision(commit: str) -> dict[str, str]:
 
 def _files(matches: DataFrame) -> list[tuple[str, str, list[str]]]:
     """The files of some matches: repository, commit (or nothing), and the paths of each."""
-    found: dict[tuple[str, str], dict[str, None]] = {}
+    files: dict[tuple[str, str], dict[str, None]] = {}
     for repository, commit, path in dict.fromkeys(_places(matches, _PLACE)):
-        found.setdefault((repository, commit if isinstance(commit, str) else ""), {})[path] = None
-    return [(*place, list(paths)) for place, paths in found.items()]
+        files.setdefault((repository, commit if isinstance(commit, str) else ""), {})[path] = None
+    return [(*place, list(paths)) for place, paths in files.items()]
 
 
-async def _asked(
+async def _ask(
     files: Sequence[tuple[str, str, list[str]]],
     ask: Callable[[tuple[str, str, list[str]]], Awaitable[ToolResult]],
     observer: CallObserver | None = None,
@@ -215,7 +217,7 @@ async def _asked(
     return list(await asyncio.gather(*(one(file) for file in files))), notices
 
 
-def _joined(
+def _join(
     matches: DataFrame,
     files: Sequence[tuple[str, str, list[str]]],
     answers: Sequence[ToolResult | None],
@@ -223,7 +225,7 @@ def _joined(
     names: Mapping[str, str],
     notices: list[str],
 ) -> DataFrame:
-    """The matches with the columns `names` of the answers, which stand for the commit that was asked about."""
+    """The matches with the columns `names` of the answers, joined on the commit of the request."""
     known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     columns = list(names)
     keys = ["line_number" if name == "start_line" else name for name in on if name not in {"repository", "commit"}]
@@ -236,17 +238,20 @@ def _joined(
         for row in frame[[*keys, *columns]].astype("object").itertuples(index=False, name=None):
             known[(repository, commit, *row[: len(keys)])] = row[len(keys) :]
     nothing = (None,) * len(columns)
-    found = [known.get(tuple("" if at == 1 and not isinstance(v, str) else v for at, v in enumerate(place)), nothing)
-             for place in _places(matches, on)]  # fmt: skip
-    made = matches.copy(deep=False)
+    keys_of_rows = (
+        tuple("" if at == 1 and not isinstance(value, str) else value for at, value in enumerate(place))
+        for place in _places(matches, on)
+    )
+    answer_rows = [known.get(key, nothing) for key in keys_of_rows]
+    joined_frame = matches.copy(deep=False)
     for at, name in enumerate(columns):
-        values = [row[at] for row in found]
-        made[names[name]] = values
-        made[names[name]] = made[names[name]].astype(
+        values = [row[at] for row in answer_rows]
+        joined_frame[names[name]] = values
+        joined_frame[names[name]] = joined_frame[names[name]].astype(
             kinds.get(name, "datetime64[us, UTC]" if "date" in name else "str")
         )
-    made.attrs = {**matches.attrs, "notices": list(dict.fromkeys(notices))}
-    return made
+    joined_frame.attrs = {**matches.attrs, "notices": list(dict.fromkeys(notices))}
+    return joined_frame
 
 
 __all__ = ["with_blame", "with_context", "with_last_change"]

@@ -17,13 +17,13 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Sized
 from concurrent.futures import CancelledError, Future
 from contextlib import aclosing, suppress
 from contextvars import ContextVar
 from functools import wraps
 from queue import Empty, SimpleQueue
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, runtime_checkable
 
 import anyio
 from anyio.from_thread import BlockingPortal
@@ -50,7 +50,7 @@ class Drawable(Protocol):
         """Draw the last state."""
 
     def interrupt(self) -> None:
-        """Note that the caller stopped the work."""
+        """Record an interrupt by the caller."""
 
 
 class WakeEvent:
@@ -81,34 +81,34 @@ class PaintBoard:
     def __init__(self) -> None:
         self.bell = WakeEvent()
         self.warnings: list[Warning] = []
-        self._drawn: tuple[Drawable, ...] = ()
+        self._drawables: tuple[Drawable, ...] = ()
 
-    def add(self, drawn: Drawable) -> None:
+    def add(self, drawable: Drawable) -> None:
         """Draw something from now on."""
-        self._drawn = (*self._drawn, drawn)
+        self._drawables = (*self._drawables, drawable)
         self.bell.ring()
 
     def paint(self) -> None:
         """Draw everything that is due; only the waiting thread calls this."""
-        for drawn in self._drawn:
-            drawn.paint()
+        for drawable in self._drawables:
+            drawable.paint()
 
     def interrupt(self) -> None:
         """Mark all work as interrupted."""
-        for drawn in self._drawn:
-            drawn.interrupt()
+        for drawable in self._drawables:
+            drawable.interrupt()
 
     def finish(self) -> None:
         """Draw all last states; only the waiting thread calls this."""
-        for drawn in self._drawn:
-            drawn.finish()
+        for drawable in self._drawables:
+            drawable.finish()
 
 
 _board: ContextVar[PaintBoard | None] = ContextVar("sourcelight_board", default=None)
 
 
 def has_ended() -> bool:
-    """Return whether the interpreter is ending, so that the background loop is gone for good."""
+    """Return whether the interpreter is exiting, so that the background loop has ended."""
     return _Loop.ended
 
 
@@ -138,7 +138,7 @@ class _Loop:
         with cls.lock:
             if cls.portal is None or cls.loop is None or cls.thread is None or not cls.thread.is_alive():
                 if cls.ended:  # a thread that is started now never runs, and waiting for it never ends
-                    raise RuntimeError("the interpreter is ending: nothing can be asked any more")
+                    raise RuntimeError("the interpreter is exiting; no further requests are possible")
                 ready: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]] = Future()
                 cls.thread = threading.Thread(
                     target=anyio.run, args=(_serve, ready), name="sourcelight-loop", daemon=True
@@ -151,7 +151,7 @@ class _Loop:
 
     @classmethod
     def close(cls) -> None:
-        """Cancel what runs, let it clean up, and end the thread: the interpreter is ending."""
+        """Cancel running work, let it clean up, and end the thread, because the interpreter is exiting."""
         cls.ended = True
         portal, thread = cls.portal, cls.thread
         if portal is None or thread is None or not thread.is_alive():
@@ -185,7 +185,7 @@ class _Task(Generic[T]):
         self._fault: BaseException | None = None
 
     def start(self) -> None:
-        """Begin; apart from the constructor, since an interrupt may come between beginning and knowing of it."""
+        """Start; separate from the constructor, because an interrupt may come before the caller has the object."""
         portal, _ = _Loop.running()
         portal.start_task_soon(self._run)
 
@@ -257,12 +257,14 @@ def call(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
     task = _Task(lambda: function(*args, **kwargs))
     try:
         task.start()
+        # In slices: a thread that blocks without a timeout doesn't see KeyboardInterrupt on every platform.
         while not task.unwound:
             task.look()
     except KeyboardInterrupt:
         task.interrupt()
         raise short_in_cells(KeyboardInterrupt("interrupted")) from None
     except BaseException:
+        # A second interrupt, or an error while drawing: the work still gets a moment to close its connections.
         task.cancel(_UNWIND_AFTER_INTERRUPT_S)
         raise
     task.board.finish()
@@ -283,13 +285,13 @@ def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwa
     """
     # append() and popleft() of a deque are thread-safe. The semaphore isn't, so it is released on the loop.
     items: deque[T] = deque()
-    room = anyio.Semaphore(_AHEAD)
+    slots = anyio.Semaphore(_AHEAD)
 
     async def produce() -> None:
         board = current_board()
         async with aclosing(generator(*args, **kwargs)) as source:
             async for item in source:
-                await room.acquire()
+                await slots.acquire()
                 items.append(item)
                 if board is not None:
                     board.bell.ring()
@@ -301,7 +303,7 @@ def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwa
         while not task.unwound or items:
             if items:
                 item = items.popleft()
-                task.soon(room.release)
+                task.soon(slots.release)
                 task.board.paint()
                 yield item
             else:
@@ -328,9 +330,15 @@ _KEEPS_NOTHING = frozenset(
         "deepsearch_reset_link",
         "deepsearch_update",
         "explain",
-        "repositories",
     }
 )
+
+
+@runtime_checkable
+class Written(Protocol):
+    """A file that rows were written to, as `Export` is."""
+
+    rows: int
 
 
 def interrupted_text(client: Any, method: str) -> str:
@@ -338,16 +346,14 @@ def interrupted_text(client: Any, method: str) -> str:
     partial = None if method in _KEEPS_NOTHING else client.last
     if partial is None:
         return "interrupted"
-    rows = getattr(partial, "rows", None)
-    if hasattr(partial, "__len__"):
-        rows = len(partial)
+    rows = len(partial) if isinstance(partial, Sized) else partial.rows if isinstance(partial, Written) else None
     count = "" if rows is None else f" ({rows:,} row{'' if rows == 1 else 's'})"
     return f"interrupted; the rows so far are in {variable_of(client) or 'client'}.last{count}"
 
 
 def note_interrupt(exc: BaseException, client: Any, state: Any) -> None:
-    """Give the cancellation of an awaited call the message of an interrupt; `state` is the call's."""
-    newest = getattr(client, "_last", None)
+    """Set the message of an interrupt on the cancellation of an awaited call; `state` is the call's."""
+    newest = client._last  # noqa: SLF001 - one room; an awaited client
     is_search = newest is not None and newest.state is state
     method = "search" if is_search else "" if isinstance(state, CallState) else "count"
     exc.args = (interrupted_text(client, method),)

@@ -1,4 +1,4 @@
-"""The rows of one call's answer, given as they are found.
+"""Rows of one call, yielded as they arrive.
 
 Has work drawn while it runs: by the thread that waits for it, or, when it is awaited, on its own loop.
 
@@ -16,9 +16,9 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.client.backend import Backend
 from sourcelight.client.portal import SLICE_S, current_board
 from sourcelight.client.warning_display import show
+from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.display.notebook import CallState, Painter, ProgressChoice, make_painter
 from sourcelight.display.notebook.painter import ProgressState
@@ -69,7 +69,7 @@ async def painting(
 async def arriving(
     backend: Backend, columns: str, name: str, arguments: Mapping[str, Any], progress: ProgressChoice
 ) -> AsyncGenerator[ToolResult, None]:
-    """Give the rows of an answer in parts, each as soon as the backend tells it; nothing is kept.
+    """Yield the rows of an answer in parts as they arrive; none is kept.
 
     The last part has the attributes, the status and the notices of the whole answer, and the rows that were not told
     before: all of them where the backend tells none on the way. Leaving the loop ends the call.
@@ -88,7 +88,7 @@ async def arriving(
     state = CallState(f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})")
     loop = asyncio.get_running_loop()
     news: asyncio.Queue[Any] = asyncio.Queue()
-    told = 0
+    reported = 0
 
     def observe(at: ToolProgress) -> None:
         state.update(at)
@@ -103,7 +103,7 @@ async def arriving(
         call.add_done_callback(lambda _: news.put_nowait(None))
         try:
             while (rows := await news.get()) is not None:
-                told += rows.num_rows
+                reported += rows.num_rows
                 yield ToolResult(columns, rows)
             answer = await call
             state.finish(answer)
@@ -115,7 +115,7 @@ async def arriving(
             call.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await call
-        yield replace(answer, table=answer.table.slice(0, 0) if told else answer.table)
+        yield replace(answer, table=answer.table.slice(0, 0) if reported else answer.table)
 
 
 class _Sentence:
@@ -132,7 +132,7 @@ class _Sentence:
             sys.stdout.flush()
 
     def finish(self) -> None:
-        """Write it, if nobody has."""
+        """Write the file, unless it is written."""
         self.paint()
 
     def interrupt(self) -> None:

@@ -1,4 +1,4 @@
-"""Where a frame came from: small flat facts for its `attrs`, and the way from these back to what answered.
+"""Origin of a frame: flat facts for its `attrs`, and the way back to its backend.
 
 `DataFrame.attrs` is copied with every operation and written into Parquet files, so it holds texts, numbers and truth
 values only, and never a credential.
@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from sourcelight.client.backend import Backend
+from sourcelight.core.backend import Backend
 from sourcelight.core.errors import ClientNotFound
 
 PROVENANCE = (
@@ -28,31 +28,31 @@ CLUSTER = "cluster "
 _LONGEST = 2_000
 
 _lock = threading.Lock()
-_marks: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-_living: WeakValueDictionary[str, Any] = WeakValueDictionary()
+_marks: WeakKeyDictionary[Backend, str] = WeakKeyDictionary()
+_living: WeakValueDictionary[str, Backend] = WeakValueDictionary()
 
 
 def now() -> str:
-    """Tell this moment in RFC 3339, UTC, to the second."""
+    """Return the current time in RFC 3339, UTC, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def mark_of(backend: Backend) -> str:
     """A name for a backend by which `backend_of` finds it, as long as it lives in this process."""
-    asked = _innermost(backend)
+    innermost = _innermost(backend)
     with _lock:
-        mark = _marks.get(asked)
+        mark = _marks.get(innermost)
         if mark is None:
-            mark = _marks[asked] = secrets.token_hex(4)
-            _living[mark] = asked
+            mark = _marks[innermost] = secrets.token_hex(4)
+            _living[mark] = innermost
         return mark
 
 
 def forget(backend: Backend) -> None:
-    """A backend was closed: nothing is to be asked of it any more."""
-    asked = _innermost(backend)
+    """Forget a closed backend, so that nothing is requested from it."""
+    innermost = _innermost(backend)
     with _lock:
-        _living.pop(_marks.pop(asked, ""), None)
+        _living.pop(_marks.pop(innermost, ""), None)
 
 
 def backend_of(attrs: Mapping[Any, Any]) -> Backend:
@@ -65,16 +65,14 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
     """
     endpoint = attrs.get("endpoint")
     if not endpoint:
-        raise ClientNotFound(
-            "this frame does not say where it came from (its attrs have no endpoint): name a client (client=…)"
-        )
+        raise ClientNotFound("this frame has no origin (its attrs have no endpoint); pass a client (client=…)")
     with _lock:
-        found = _living.get(str(attrs.get("backend_id", "")))
+        backend = _living.get(str(attrs.get("backend_id", "")))
         others = [one for one in _living.values() if one.name == endpoint]
-    if found is not None:
-        return found  # type: ignore[no-any-return]
+    if backend is not None:
+        return backend
     if len({id(one) for one in others}) == 1:
-        return others[0]  # type: ignore[no-any-return]
+        return others[0]
     if others:
         raise ClientNotFound(
             f"the client of this frame is closed, and {len(others)} others are open; pass one as client="
@@ -85,19 +83,19 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
     elif str(endpoint).startswith(CLUSTER):
         how = "sourcelight.open_cluster(…)"
     raise ClientNotFound(
-        f"what this frame came from ({endpoint}) is not open: keep the client of {how}, or name one (client=…)"
+        f"the origin of this frame ({endpoint}) is not open: keep the client of {how}, or name one (client=…)"
     )
 
 
-def _innermost(backend: Any) -> Any:
+def _innermost(backend: Backend) -> Backend:
     """The backend itself, of one that asks another in parts."""
-    return getattr(backend, "backend", backend)
+    return backend.features.inner or backend
 
 
 def provenance(
     backend: Backend, *, status: str, reasons: tuple[str, ...] = (), asked_at: str = "", duration_s: float | None = None
 ) -> dict[str, Any]:
-    """What `attrs` say whatever was asked.
+    """The `attrs` common to all calls.
 
     Parameters
     ----------
@@ -126,6 +124,6 @@ def provenance(
 
 
 def asked_for(call: str, arguments: Mapping[str, Any]) -> str:
-    """A call in words, as `attrs` say it; what opens a conversation is left out."""
+    """Describe a call for `attrs`; tokens that open a conversation are left out."""
     shown = ", ".join(f"{key}={value!r}" for key, value in arguments.items() if key != "identifier")
     return f"{call}({shown})"[:_LONGEST]

@@ -1,4 +1,4 @@
-"""Cut a query into parts that together find exactly what it finds: by repository, then language, then path. Pure.
+"""Split a query into parts that together match the same files: by repository, then language, then path. Pure.
 
 Each cut names what has been seen and adds one part for all the rest, so that no part of the answer can fall between,
 whatever a name or a language means to the service.
@@ -17,7 +17,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.build import Expression
 from sourcelight.core.query.languages import find_language
-from sourcelight.core.query.narrowing import narrowed as narrowed  # noqa: PLC0414 - callers take it from here
+from sourcelight.core.query.narrowing import narrow as narrow  # noqa: PLC0414 - callers take it from here
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name, escape_regexp
 from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
@@ -58,17 +58,17 @@ class QueryPart:
         added = [*self._all_filters()]
         if not any(alternative.first("count") for alternative in query.plan):
             added.append(("count", "all"))
-        return narrowed(query, added)
+        return narrow(query, added)
 
     def _all_filters(self) -> tuple[tuple[str, str], ...]:
         if self.step not in {"repository", "path"}:
             return self.filters
-        field, pattern = ("repo", _named) if self.step == "repository" else ("file", _below)
+        field, pattern = ("repo", _names_regexp) if self.step == "repository" else ("file", _below)
         named = ((field, pattern(self.names)),) if self.names else ()
         left_out = ((f"-{field}", pattern(self.but)),) if self.but else ()
         return (*self.filters, *named, *left_out)
 
-    def cut(self, query: Query, seen: ObservedValues) -> tuple[QueryPart, ...]:
+    def split(self, query: Query, seen: ObservedValues) -> tuple[QueryPart, ...]:
         """Smaller parts that together are this one; none when it can't be cut any further."""
         if len(self.names) > 1:
             return tuple(replace(self, names=names) for names in _pieces(self.names))
@@ -80,8 +80,8 @@ class QueryPart:
             return self._by_language(query, seen)
         return self._by_path(seen.paths) if self.step == "path" else ()
 
-    def _named_and_rest(self, found: Iterable[str]) -> tuple[QueryPart, ...]:
-        new = tuple(name for name in dict.fromkeys(found) if name and name not in self.but)
+    def _named_and_rest(self, all_names: Iterable[str]) -> tuple[QueryPart, ...]:
+        new = tuple(name for name in dict.fromkeys(all_names) if name and name not in self.but)
         if not new:
             return ()
         named = tuple(replace(self, names=names, but=()) for names in _pieces(new))
@@ -90,14 +90,14 @@ class QueryPart:
     def _by_language(self, query: Query, seen: ObservedValues) -> tuple[QueryPart, ...]:
         if not all(_FILES & set(alternative.types) for alternative in query.plan):
             return ()
-        here = QueryPart(self._all_filters(), step="path")
+        path_part = QueryPart(self._all_filters(), step="path")
         # A filter on files finds no repositories by name, so those are a part of their own.
         names = () if not finds_names(query) else (QueryPart((*self._all_filters(), ("type", "repo")), step="end"),)
         known = tuple(dict.fromkeys(name for name in seen.languages if name and find_language(name)))
         if not known:
-            return (*names, *here.cut(query, seen))
-        of_one = tuple(replace(here, filters=(*here.filters, ("lang", name))) for name in known)
-        rest = replace(here, filters=(*here.filters, *(("-lang", name) for name in known)))
+            return (*names, *path_part.split(query, seen))
+        of_one = tuple(replace(path_part, filters=(*path_part.filters, ("lang", name))) for name in known)
+        rest = replace(path_part, filters=(*path_part.filters, *(("-lang", name) for name in known)))
         return (*names, *of_one, rest)
 
     def _by_path(self, paths: Sequence[str]) -> tuple[QueryPart, ...]:
@@ -119,7 +119,7 @@ class QueryPart:
 
 
 def finds_names(query: Query) -> bool:
-    """Whether a query finds repositories by name beside files, without having asked for kinds of results."""
+    """Whether a query matches repositories by name beside files, without selecting kinds of results."""
     return any("repo" in a.types and not a.first("type") and not a.select() for a in query.plan)
 
 
@@ -128,7 +128,7 @@ def _pieces(names: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(names[i : i + size]) for i in range(0, len(names), size)]
 
 
-def _named(names: Sequence[str]) -> str:
+def _names_regexp(names: Sequence[str]) -> str:
     escaped = [escape_name(name) for name in names]
     return f"^{escaped[0]}$" if len(escaped) == 1 else f"^(?:{'|'.join(escaped)})$"
 
@@ -156,20 +156,35 @@ def _is_below(path: str, entry: str) -> bool:
 
 def seen_in(batches: Iterable[Any], filters: Iterable[Any]) -> ObservedValues:
     """What record batches and suggested filters show."""
-    found: dict[str, dict[str, None]] = {"repository": {}, "language": {}, "path": {}}
+    observed: dict[str, dict[str, None]] = {"repository": {}, "language": {}, "path": {}}
     for batch in batches:
-        for name, values in found.items():
+        for name, values in observed.items():
             index = batch.schema.get_field_index(name)
             if index >= 0:
                 values.update(dict.fromkeys(value for value in batch.column(index).unique().to_pylist() if value))
     for item in filters:
         if item.kind in {"repo", "lang"} and item.label:
             name = "repository" if item.kind == "repo" else "language"
-            found[name][item.label] = None
-    return ObservedValues(tuple(found["repository"]), tuple(found["language"]), tuple(found["path"]))
+            observed[name][item.label] = None
+    return ObservedValues(tuple(observed["repository"]), tuple(observed["language"]), tuple(observed["path"]))
 
 
 QueryText: TypeAlias = str | Expression
+
+
+def query_text(query: object) -> str:
+    """Return the text of a query.
+
+    Raises
+    ------
+    QueryError
+        For anything else, such as a list: its Python form would be searched, and found nowhere.
+    """
+    if isinstance(query, (str, Expression)):
+        return str(query)
+    hint = "; search_many() takes several queries" if isinstance(query, (list, tuple, dict)) else ""
+    message = f"a query must be text or an expression of sourcelight.q, got {type(query).__name__}{hint}"
+    raise QueryError(message)
 
 
 def everything(text: str, pattern_type: str, version: str = "V3") -> str:
@@ -183,10 +198,10 @@ def everything(text: str, pattern_type: str, version: str = "V3") -> str:
         return f"count:all {text}"
     if query.root is None or any(alternative.first("count") for alternative in query.plan):
         return text
-    return narrowed(query, [("count", "all")])
+    return narrow(query, [("count", "all")])
 
 
-def bounded(text: str, pattern_type: str, version: str = "V3") -> bool:
+def is_bounded(text: str, pattern_type: str, version: str = "V3") -> bool:
     """Whether a query asks to stop after some matches or some time; False for one that can't be read."""
     try:
         query = parse(text, pattern_type, version=version)
@@ -208,12 +223,12 @@ def search_request(
 ) -> SearchRequest:
     """Return the request of a search; the parameters are those of `AsyncClient.search`."""
     for name, value in (("limit", limit), ("context_lines", context_lines)):
-        if value is not None and value < 0:
-            raise ValueError(f"{name} must be 0 or more, got {value}")
+        if value is not None and (not isinstance(value, int) or value < 0):
+            raise ValueError(f"{name} must be a whole number of 0 or more, got {value!r}")
     if max_line_bytes is not None and max_line_bytes < 1:
         raise ValueError(f"max_line_bytes must be 1 or more, got {max_line_bytes}")
     return SearchRequest(
-        str(query),
+        query_text(query),
         pattern_type=pattern_type,
         display=-1 if limit is None else limit,
         chunk_matches=context_lines is not None,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
-from sourcelight.client.backend import Backend
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
+from sourcelight.core.backend import Backend, no_folder
 from sourcelight.core.batches import MATCHES, SERVICE, Column, RepositoryInfo, ServiceStatus
 from sourcelight.core.completeness import Status, cut_text
 from sourcelight.core.errors import UnsupportedTool
@@ -27,7 +27,6 @@ from sourcelight.display.notebook import ProgressChoice, SearchState
 from sourcelight.display.notebook.call_state import ManyState
 from sourcelight.display.notebook.result_view import PAGE, ResultView, result_text
 from sourcelight.display.notebook.views import LinkResolver
-from sourcelight.display.notebook.views.links import no_folder
 
 if TYPE_CHECKING:
     from sourcelight.display.frames.tables import Frame, Table
@@ -57,7 +56,6 @@ class SearchResult:
     """
 
     display_rows: int = PAGE
-    _loop: asyncio.AbstractEventLoop | None = None
 
     def __init__(
         self,
@@ -68,6 +66,9 @@ class SearchResult:
         facts: tuple[RepositoryInfo, ...],
         answerer: Backend | None = None,
         asked_at: str = "",
+        *,
+        loop: asyncio.AbstractEventLoop | None = None,
+        rerun: Callable[[str], Coroutine[Any, Any, SearchResult]] | None = None,
     ) -> None:
         self.request = request
         self.backend = backend
@@ -80,8 +81,11 @@ class SearchResult:
         self._batches = batches
         self._facts = facts
         self._services = state.services
+        self._other = state.other
         self._answerer = self._source = answerer
         self._asked_at = asked_at or now()
+        self._loop = loop  # where the lines around a match can be asked for later
+        self._rerun = rerun
         self._elapsed_s = state.elapsed_s
 
     def __len__(self) -> int:
@@ -133,33 +137,41 @@ class SearchResult:
                 duration_s=self._elapsed_s,
             )
         )
-        asked = {"query": self.query, "pattern_type": self.request.pattern_type}
+        request_attrs = {"query": self.query, "pattern_type": self.request.pattern_type}
         cut = cut_text(self.match_count, self._skipped)
-        return {**asked, **where, "matches": self.match_count, **({"cut": cut} if cut else {})}
+        return {**request_attrs, **where, "matches": self.match_count, **({"cut": cut} if cut else {})}
 
     @cached_property
     def progress(self) -> Frame:
         """DataFrame of the service's statistics, one row per statement, the newest last."""
-        return self._sourced(frames.progress_frame(self._progress))
+        return self._with_source(frames.progress_frame(self._progress))
 
     @cached_property
     def filters(self) -> Frame:
         """DataFrame of suggested filters with counts."""
-        return self._sourced(frames.filters_frame(self._filters))
+        return self._with_source(frames.filters_frame(self._filters))
 
     @cached_property
     def skipped(self) -> Frame:
         """DataFrame of work that was left out, one row per reason."""
-        return self._sourced(frames.skipped_frame(self._skipped))
+        return self._with_source(frames.skipped_frame(self._skipped))
+
+    @cached_property
+    def other(self) -> Frame:
+        """DataFrame of matches that are no rows: of unknown types, or with a field that can't be read.
+
+        Columns as in ``columns_of("other")``. It has at most 10,000 rows; `skipped` has the number of all.
+        """
+        return self._with_source(frames.other_frame(self._other))
 
     @cached_property
     def alerts(self) -> Frame:
-        """DataFrame of what the service wants the reader to know."""
-        return self._sourced(frames.alerts_frame(self._alerts))
+        """DataFrame of alerts from the service."""
+        return self._with_source(frames.alerts_frame(self._alerts))
 
     @cached_property
     def services(self) -> Frame:
-        """DataFrame of what answered, one row per service: its status, its rows, those it gave that others gave too.
+        """DataFrame of services, one row each: status, rows, and rows that other services also had.
 
         Of a federation each service has a row, whether or not it answered; else there is the one that did. Columns as
         in ``columns_of("services")``.
@@ -167,7 +179,7 @@ class SearchResult:
         one = ServiceStatus(
             self.backend, self.backend, self.status, self.reasons, self.match_count, len(self), 0, self._elapsed_s
         )
-        return self._sourced(frames.services_frame(self._services or (one,)))
+        return self._with_source(frames.services_frame(self._services or (one,)))
 
     @cached_property
     def repositories(self) -> Frame:
@@ -180,9 +192,9 @@ class SearchResult:
         counts = {row["repository"]: row["matches"] for row in counter.table().to_pylist()}
         known = {f.name for f in self._facts}
         nameless = [RepositoryInfo(name) for name in counts if name is not None and name not in known]
-        return self._sourced(frames.repositories_frame([*self._facts, *nameless], counts))
+        return self._with_source(frames.repositories_frame([*self._facts, *nameless], counts))
 
-    def _sourced(self, frame: Frame) -> Frame:
+    def _with_source(self, frame: Frame) -> Frame:
         frame.attrs.update(self.attrs)
         return frame
 
@@ -197,25 +209,23 @@ class SearchResult:
         """
         from sourcelight.client.explorer_source import ResultSource, explorer
 
-        return explorer(ResultSource(self, self._answerer, self._loop))
+        return explorer(ResultSource(self, self._view(), self._answerer, self._loop))
 
     def facets(self) -> FacetPanel:
-        """Panel of the suggested filters, to tick: its `query` is this one with what is ticked, `search()` runs it.
+        """Panel with the suggested filters as check boxes: `query` includes the checked ones, `search()` runs it.
 
         Several of one kind are alternatives. Outside of a notebook it is a text; `filters` is the table.
         """
-        from sourcelight.client.explanation import faceted
+        from sourcelight.client.explanation import add_facets
         from sourcelight.display.notebook.widgets.facets import FacetPanel
 
         kind = self.request.pattern_type
-        return FacetPanel(self._filters, lambda chosen: faceted(self.query, chosen, kind), self._search_again)
+        return FacetPanel(self._filters, lambda chosen: add_facets(self.query, chosen, kind), self._search_again)
 
     def _search_again(self, query: str) -> SearchResult:
-        from sourcelight.client.search_run import SearchRun
-
-        if self._answerer is None:
-            raise UnsupportedTool("this result is of no single search, so that there is no one to ask again")
-        return call(SearchRun(self._answerer, replace(self.request, query=query)).whole)
+        if self._rerun is None:
+            raise UnsupportedTool("this result is not of a single search, so it can't be repeated")
+        return call(self._rerun, query)
 
     def with_blame(self, *, progress: ProgressChoice = None) -> Frame:
         """`matches` with the commit that brought each matched line: columns ``blame_commit``, ``blame_author`` ….
@@ -230,7 +240,9 @@ class SearchResult:
         """
         from sourcelight.client import joins
 
-        return call(joins.drawn, "with_blame()", joins.with_blame, self._asked(), self.matches, progress)
+        return call(
+            joins.join_with_progress, "with_blame()", joins.with_blame, self._backend_or_raise(), self.matches, progress
+        )
 
     def with_last_change(self, *, progress: ProgressChoice = None) -> Frame:
         """`matches` with the commit that changed each file last: columns ``last_commit``, ``last_author`` ….
@@ -239,11 +251,18 @@ class SearchResult:
         """
         from sourcelight.client import joins
 
-        return call(joins.drawn, "with_last_change()", joins.with_last_change, self._asked(), self.matches, progress)
+        return call(
+            joins.join_with_progress,
+            "with_last_change()",
+            joins.with_last_change,
+            self._backend_or_raise(),
+            self.matches,
+            progress,
+        )
 
-    def _asked(self) -> Backend:
+    def _backend_or_raise(self) -> Backend:
         if self._answerer is None:
-            raise UnsupportedTool("this result is of no single search, so that there is no one to ask about history")
+            raise UnsupportedTool("this result is not of a single search, so it has no backend for history")
         return self._answerer
 
     def to_polars(self) -> Any:
@@ -282,7 +301,7 @@ class SearchResult:
             raise
         writer.finish(metadata(self.attrs))
 
-    def _facts_to_show(self) -> ResultView:
+    def _view(self) -> ResultView:
         return ResultView(
             query=self.query,
             status=self.status,
@@ -301,15 +320,16 @@ class SearchResult:
     def links(self) -> LinkResolver:
         """What gives the addresses of rows: at the service, at their code host, or in JupyterLab."""
         hosts = {fact.name: fact.url for fact in self._facts if fact.url}
+        # Only a backend of this process knows folders; a service must not.
+        folder_of = no_folder if self._answerer is None else self._answerer.features.folder_of
         if self._services:
             addresses = {one.name: one.endpoint for one in self._services if "://" in one.endpoint}
-            return LinkResolver("", hosts, getattr(self._answerer, "folder_of", no_folder), addresses)
+            return LinkResolver("", hosts, folder_of, addresses)
         base_url = self.backend if "://" in self.backend else ""
-        # Only a backend of this process knows folders; a service must not.
-        return LinkResolver(base_url, hosts, getattr(self._answerer, "folder_of", no_folder))
+        return LinkResolver(base_url, hosts, folder_of)
 
     def __repr__(self) -> str:
-        return result_text(self._facts_to_show())
+        return result_text(self._view())
 
     def __iter__(self) -> Iterator[Any]:
         raise TypeError("a SearchResult is not a sequence: iterate over .matches.itertuples() or client.stream(query)")
@@ -317,7 +337,7 @@ class SearchResult:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
         from sourcelight.display.notebook.result_view import result_html
 
-        shown = self._facts_to_show()
+        shown = self._view()
         return {"text/plain": result_text(shown), "text/html": result_html(shown)}
 
 

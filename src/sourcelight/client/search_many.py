@@ -10,17 +10,17 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.client.queries import QueryText
+from sourcelight.client.queries import QueryText, query_text
 from sourcelight.client.result import SearchResult, metadata
 from sourcelight.client.search_run import SearchRun
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.errors import SourcelightError
-from sourcelight.core.markup import escape, one_line
+from sourcelight.core.markup import count_of, escape, one_line
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import NAME, SEARCHES
 from sourcelight.display.frames.export import MatchWriter
 from sourcelight.display.frames.tables import rows_table, to_pandas
-from sourcelight.display.notebook.call_state import ManyState, searches
+from sourcelight.display.notebook.call_state import ManyState
 from sourcelight.display.notebook.views import LinkResolver
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ class ManyResult(SearchResult):
     def __init__(self, results: Mapping[str, SearchResult], backend: str, state: ManyState) -> None:
         batches = tuple(batch for result in results.values() for batch in result._batches)  # noqa: SLF001 - its own kind
         facts = {item.name: item for result in results.values() for item in result._facts}  # noqa: SLF001
-        title = f"{searches(len(results))}: {', '.join(results)}"
-        begun = min(result._asked_at for result in results.values())  # noqa: SLF001
-        super().__init__(SearchRequest(title), backend, state, batches, tuple(facts.values()), asked_at=begun)
+        title = f"{count_of(len(results), 'search')}: {', '.join(results)}"
+        started_at = min(result._asked_at for result in results.values())  # noqa: SLF001
+        super().__init__(SearchRequest(title), backend, state, batches, tuple(facts.values()), asked_at=started_at)
         self._source = next(iter(results.values()))._source  # noqa: SLF001
         self._results = dict(results)
 
@@ -58,9 +58,9 @@ class ManyResult(SearchResult):
     @cached_property
     def searches(self) -> Frame:
         """DataFrame with one row per search: name, query, matches, rows, status, reasons."""
-        return self._sourced(to_pandas(rows_table(SEARCHES, self._told()), SEARCHES))
+        return self._with_source(to_pandas(rows_table(SEARCHES, self._summary_rows()), SEARCHES))
 
-    def _told(self) -> list[dict[str, Any]]:
+    def _summary_rows(self) -> list[dict[str, Any]]:
         return [
             {
                 "name": name,
@@ -78,7 +78,7 @@ class ManyResult(SearchResult):
         """Arrow table of matches, with the columns of `matches`."""
         import pyarrow as pa
 
-        tables = [_named(name, result.arrow) for name, result in self._results.items()]
+        tables = [_with_name(name, result.arrow) for name, result in self._results.items()]
         return pa.concat_tables(tables).unify_dictionaries()
 
     @cached_property
@@ -97,11 +97,11 @@ class ManyResult(SearchResult):
         writer.finish(metadata(self.attrs))
 
     def __repr__(self) -> str:
-        lines = [f"ManyResult: {self.match_count:,} matches of {searches(len(self._results))}: {self.status}"]
-        for row in self._told():
-            why = f" ({one_line(row['reasons'], 2 * _WIDTH)})" if row["reasons"] else ""
+        lines = [f"ManyResult: {self.match_count:,} matches of {count_of(len(self._results), 'search')}: {self.status}"]
+        for row in self._summary_rows():
+            reasons_text = f" ({one_line(row['reasons'], 2 * _WIDTH)})" if row["reasons"] else ""
             name, query = one_line(row["name"], _WIDTH), one_line(row["query"], _WIDTH)
-            lines.append(f"  {name}: {row['matches']:,} matches of {query}: {row['status']}{why}")
+            lines.append(f"  {name}: {row['matches']:,} matches of {query}: {row['status']}{reasons_text}")
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
@@ -110,20 +110,20 @@ class ManyResult(SearchResult):
         heads = "".join(f'<th scope="col">{column.name}</th>' for column in SEARCHES)
         body = "".join(
             f"<tr>{''.join(f'<td>{escape(one_line(str(value), 2 * _WIDTH))}</td>' for value in row.values())}</tr>"
-            for row in self._told()
+            for row in self._summary_rows()
         )
         table = f'<table aria-label="Searches"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
-        return {"text/plain": repr(self), "text/html": f"{table}{result_html(self._facts_to_show())}"}
+        return {"text/plain": repr(self), "text/html": f"{table}{result_html(self._view())}"}
 
 
-def _named(name: str, table: Table) -> Table:
+def _with_name(name: str, table: Table) -> Table:
     import pyarrow as pa
 
     codes = pa.array([0], pa.int32()).take(pa.array([0] * len(table), pa.int64()))
     return table.add_column(0, NAME.name, pa.DictionaryArray.from_arrays(codes, pa.array([name], pa.string())))
 
 
-def labelled(queries: Mapping[str, QueryText] | Iterable[QueryText]) -> dict[str, QueryText]:
+def label_queries(queries: Mapping[str, QueryText] | Iterable[QueryText]) -> dict[str, QueryText]:
     """Queries by their names; those of a list are named by their text.
 
     Raises
@@ -137,9 +137,9 @@ def labelled(queries: Mapping[str, QueryText] | Iterable[QueryText]) -> dict[str
         named = {str(name): query for name, query in queries.items()}
     else:
         listed = list(queries)
-        named = {str(query): query for query in listed}
+        named = {query_text(query): query for query in listed}
         if len(named) < len(listed):
-            raise ValueError("a query stands twice in the list: give a dict to name them")
+            raise ValueError("a query occurs twice in the list; pass a dict to name them")
     if not named:
         raise ValueError("no queries: give a dict of names and queries")
     return named

@@ -1,4 +1,6 @@
-"""One search under way: what was asked, what arrived, and how it ended.
+"""One running search: its request, its rows, and its outcome.
+
+`RunSource` is a run as an explorer takes it: the search goes on while its cell is over.
 
 Steps of a search that a client awaits: to its end, to a part without events, and work that nothing breaks off.
 """
@@ -6,18 +8,24 @@ Steps of a search that a client awaits: to its end, to a part without events, an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import aclosing, suppress
+from dataclasses import replace
 from typing import Any
 
-from sourcelight.client.backend import Backend
+from sourcelight.client.explorer_source import Lines, html_of, read_lines
 from sourcelight.client.progress import painting
 from sourcelight.client.provenance import now
 from sourcelight.client.result import SearchResult
-from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
+from sourcelight.core.backend import Backend
+from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo, ServiceStatuses
 from sourcelight.core.errors import SearchFailed, SourcelightError, StreamBroken
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.notebook import SearchState
+from sourcelight.display.notebook.result_view import headline, statements
+from sourcelight.display.notebook.views import LinkResolver
+from sourcelight.display.notebook.widgets import SourceUpdate
 
 
 class SearchRun:
@@ -29,18 +37,29 @@ class SearchRun:
         What answers.
     request
         What is asked.
-
-    `held`, where it is set, gives at an interrupt what the backend has but did not give yet.
+    recover
+        Returns at an interrupt what the backend has but did not give yet; None: nothing is kept back.
+    arrange
+        Returns all rows in the backend's order, once the search is over, and how each service ended; None: the rows
+        stay as they arrived.
     """
 
-    def __init__(self, backend: Backend, request: SearchRequest) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        request: SearchRequest,
+        *,
+        recover: Callable[[], Iterable[MatchBatch]] | None = None,
+        arrange: Callable[[], Awaitable[tuple[list[Any], ServiceStatuses]]] | None = None,
+    ) -> None:
         self.backend = backend
         self.request = request
         self.state = SearchState(request.query, pattern_type=request.effective_pattern_type, display=request.display)
         self.asked_at = now()
         self.batches: list[Any] = []
         self.facts: dict[str, RepositoryInfo] = {}
-        self.held: Callable[[], Iterable[MatchBatch]] | None = None
+        self.recover = recover
+        self._arrange = arrange
         self.loop: asyncio.AbstractEventLoop | None = None
         self._result: SearchResult | None = None
 
@@ -64,8 +83,10 @@ class SearchRun:
                     if isinstance(event, MatchBatch):
                         self.facts.update((f.name, f) for f in event.repositories)
                     yield event
-            if self.batches:
-                await self._arrange()
+            # Only a search that came to its end has all rows, and only then is the order known.
+            if self.batches and self._arrange is not None and self.state.done:
+                self.batches[:], services = await self._arrange()
+                self.state.update(services)
             if not self.state.done:
                 raise StreamBroken("the stream ended without its last event", events_seen=seen)  # noqa: TRY301
             self.state.finish()
@@ -73,7 +94,7 @@ class SearchRun:
                 raise SearchFailed("; ".join(self.state.reasons))  # noqa: TRY301 - one place attaches the result
         except (asyncio.CancelledError, GeneratorExit):
             # GeneratorExit: the reader left its loop early, which counts as an interrupt.
-            for event in self.held() if self.held else ():
+            for event in self.recover() if self.recover else ():
                 self.state.update(event)
                 self.facts.update((f.name, f) for f in event.repositories)
                 self.batches.append(event.batch)
@@ -87,14 +108,10 @@ class SearchRun:
             self.state.fail(f"{type(exc).__name__}: {exc}")
             raise
 
-    async def _arrange(self) -> None:
-        """Put the kept rows into the order of the backend, if it has one."""
-        arrange = getattr(self.backend, "arranged", None)
-        if arrange is None or not self.state.done:
-            return
-        batches, services = await arrange()
-        self.batches[:] = batches
-        self.state.update(services)
+    def _rerun(self, query: str) -> Coroutine[Any, Any, SearchResult]:
+        """Search the same backend for another query."""
+        request = replace(self.request, query=query)
+        return SearchRun(self.backend, request, arrange=self._arrange).whole()
 
     async def whole(self) -> SearchResult:
         """Search to the end, draw meanwhile, and return the result."""
@@ -109,7 +126,7 @@ class SearchRun:
         if self._result is not None:
             return self._result
         over = self.state.phase != "running"
-        made = SearchResult(
+        result = SearchResult(
             self.request,
             self.backend.name,
             self.state,
@@ -117,11 +134,80 @@ class SearchRun:
             tuple(self.facts.values()),
             answerer=self.backend,
             asked_at=self.asked_at,
+            loop=self.loop,
+            rerun=self._rerun,
         )
-        made._loop = self.loop  # noqa: SLF001 - one room; where the lines around a match can be asked for later
         if over:
-            self._result = made
-        return made
+            self._result = result
+        return result
+
+
+class RunSource:
+    """A search that runs on the loop that made this, until it is over or stopped.
+
+    Parameters
+    ----------
+    run
+        The search, not begun yet.
+    """
+
+    def __init__(self, run: SearchRun) -> None:
+        self._run = run
+        self._backend = run.backend
+        self._loop = asyncio.get_running_loop()
+        self._task = self._loop.create_task(self._work())
+
+    async def _work(self) -> None:
+        # What went wrong stands in the state, which the explorer shows: there is no one who waits for an error.
+        with suppress(SourcelightError):
+            async for event in self._run.events():
+                if isinstance(event, MatchBatch):
+                    self._run.batches.append(event.batch)
+
+    @property
+    def query(self) -> str:
+        """Text of the query."""
+        return self._run.request.query
+
+    @property
+    def places(self) -> LinkResolver:
+        """Where rows can be opened, of the repositories known so far."""
+        return self.result().links
+
+    def batches(self) -> Sequence[Any]:
+        """The record batches that have arrived."""
+        return tuple(self._run.batches)
+
+    def update(self) -> SourceUpdate:
+        """Read this moment."""
+        state = self._run.state
+        if state.phase != "running":
+            shown = self.result()._view()  # noqa: SLF001 - one room
+            return SourceUpdate(state.phase, headline(shown), tuple(statements(shown)))
+        shot = state.snapshot()
+        words = " \u00b7 ".join(f"{value} {name}" for name, value in shot.fields if name != "matches/s")
+        return SourceUpdate("running", f"{shot.done:,} {shot.unit} \u00b7 {words}", shot.notices)
+
+    def stop(self) -> None:
+        """Stop the search and keep its rows. Does nothing when it is over or its loop is closed."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def result(self) -> SearchResult:
+        """What has arrived so far."""
+        return self._run.result()
+
+    def read(self, repository: str, commit: str, path: str, first: int, last: int) -> Future[Lines]:
+        """Numbered lines of a file; the future fails where they can't be had."""
+        return read_lines(self._backend, self._loop, repository, commit, path, first, last)
+
+    def text(self) -> str:
+        """The text of the rows so far."""
+        return repr(self.result())
+
+    def html(self) -> str:
+        """The same with its first page of rows."""
+        return html_of(self.result())
 
 
 async def consume(run: SearchRun, take: Callable[[MatchBatch], Awaitable[None]]) -> None:
@@ -136,7 +222,7 @@ async def consume(run: SearchRun, take: Callable[[MatchBatch], Awaitable[None]])
                     raise
 
 
-async def settled(run: SearchRun, work: Awaitable[Any]) -> Any:
+async def await_phase(run: SearchRun, work: Awaitable[Any]) -> Any:
     """Await a part of a search that sends no events; its failure or cancellation is that of the search."""
     try:
         return await work

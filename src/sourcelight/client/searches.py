@@ -9,16 +9,16 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
-from sourcelight.client.backend import Backend
 from sourcelight.client.completions import Completions
 from sourcelight.client.exhaustive import AT_ONCE, ExhaustiveSearch, check_unlimited
 from sourcelight.client.explanation import QueryExplanation, from_tree
 from sourcelight.client.progress import IncompleteCountWarning, painting, warn
-from sourcelight.client.queries import QueryText, bounded, everything, search_request
+from sourcelight.client.queries import QueryText, everything, is_bounded, query_text, search_request
 from sourcelight.client.result import Export, SearchResult, metadata
-from sourcelight.client.search_many import ManyResult, SearchManyRun, labelled
-from sourcelight.client.search_run import SearchRun, consume, settled, unbroken
+from sourcelight.client.search_many import ManyResult, SearchManyRun, label_queries
+from sourcelight.client.search_run import RunSource, SearchRun, await_phase, consume, unbroken
 from sourcelight.client.stop_button import watch
+from sourcelight.core.backend import Backend
 from sourcelight.core.batches import MATCHES, SERVICE, Event, MatchBatch
 from sourcelight.core.batches.results import REPOSITORIES_COUNTED
 from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
@@ -27,7 +27,6 @@ from sourcelight.display.notebook import ProgressChoice
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from sourcelight.client.explorer_source import RunSource
     from sourcelight.display.notebook.widgets.explorer import Explorer
 
 _COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
@@ -52,7 +51,7 @@ class SearchMethods:
     @property
     def services(self) -> Mapping[str, Any]:
         """A client of each service of a federation, by its name; empty where one thing answers."""
-        return getattr(self._backend, "clients", {})
+        return self._backend.features.services
 
     async def search(
         self,
@@ -66,7 +65,7 @@ class SearchMethods:
         exhaustive: bool = False,
         progress: ProgressChoice = None,
     ) -> SearchResult:
-        """Search, and give everything that was found.
+        """Search and return all matches.
 
         Parameters
         ----------
@@ -101,7 +100,7 @@ class SearchMethods:
         run = self._run(
             query,
             exhaustive=exhaustive,
-            kept=True,
+            keeps_rows=True,
             pattern_type=pattern_type,
             limit=limit,
             context_lines=context_lines,
@@ -129,7 +128,7 @@ class SearchMethods:
         exhaustive: bool = False,
         progress: ProgressChoice = False,
     ) -> AsyncGenerator[Event, None]:
-        """Yield the events of a search as they arrive, and keep none. Leaving the loop stops the search.
+        """Yield the events of a search as they arrive, without storing them. Leaving the loop stops the search.
 
         Parameters
         ----------
@@ -194,9 +193,7 @@ class SearchMethods:
         )
 
     async def _begin(self, query: QueryText, *, exhaustive: bool, **options: Any) -> RunSource:
-        """Begin a search on this loop, and leave it running."""
-        from sourcelight.client.explorer_source import RunSource
-
+        """Start a search on this loop and leave it running."""
         run = self._run(query, exhaustive=exhaustive, **options)
         self._last = run
         self._read_last = run.result
@@ -257,7 +254,7 @@ class SearchMethods:
             max_line_bytes=max_line_bytes,
             timeout_s=timeout_s,
         )
-        run.held = None  # a file that is stopped holds whole parts only
+        run.recover = None  # a file that is stopped holds whole parts only
         writer = MatchWriter(path, format, served=bool(self.services), spreadsheet=spreadsheet)
         self._last_export = None
         self._read_last = lambda: self._last_export
@@ -359,7 +356,7 @@ class SearchMethods:
     def _counting_run(
         self, query: QueryText, *, exhaustive: bool, pattern_type: str, timeout_s: float | None
     ) -> SearchRun:
-        text = everything(str(query), pattern_type)
+        text = everything(query_text(query), pattern_type)
         return self._run(text, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
 
     async def _count(self, run: SearchRun, by: tuple[str, ...], progress: ProgressChoice) -> Any:
@@ -375,13 +372,15 @@ class SearchMethods:
             nonlocal table
             request = run.request
             # Engines count all there is: a query that is to stop early has to be followed as it runs.
-            if request.timeout_s is None and not bounded(request.query, request.pattern_type, request.version):
-                table = await settled(run, run.backend.count(request, by))
+            if request.timeout_s is None and not is_bounded(request.query, request.pattern_type, request.version):
+                table = await await_phase(run, run.backend.count(request, by))
             if table is None:
                 await consume(run, add)
             else:
-                told = (table.schema.metadata or {}).get(REPOSITORIES_COUNTED)
-                run.state.counted(sum(table["matches"].to_pylist()), None if told is None else int(told))
+                repository_count = (table.schema.metadata or {}).get(REPOSITORIES_COUNTED)
+                run.state.set_count(
+                    sum(table["matches"].to_pylist()), None if repository_count is None else int(repository_count)
+                )
                 run.state.finish()
 
         await watch(run.state, work(), progress, client=self)
@@ -421,14 +420,14 @@ class SearchMethods:
         SourcelightError
             When every search failed: the fault of the first.
         """
-        named = labelled(queries)
+        named = label_queries(queries)
         if concurrency is not None and concurrency < 1:
             raise ValueError(f"search_many: concurrency must be at least 1, got {concurrency}")
         runs = {
             name: self._run(
                 query,
                 exhaustive=exhaustive,
-                kept=True,
+                keeps_rows=True,
                 pattern_type=pattern_type,
                 limit=limit,
                 context_lines=context_lines,
@@ -446,7 +445,7 @@ class SearchMethods:
     async def explain(
         self, query: QueryText, *, pattern_type: str = "standard", timeout_s: float | None = None
     ) -> QueryExplanation:
-        """Say what a query means: its tree, what each filter comes down to, what the index saves, what looks wrong.
+        """Explain a query: its tree, the effect of each filter, what the index rules out, likely mistakes.
 
         Nothing is searched. A service does not tell how it reads a query; then the explanation is of the tree alone,
         as it is read here, and says so.
@@ -457,27 +456,30 @@ class SearchMethods:
             When the query can't be read; says where and what to type.
         """
         request = SearchRequest(
-            str(query), pattern_type=pattern_type, timeout_s=timeout_s, default_matches=CLIENT_MATCHES
+            query_text(query), pattern_type=pattern_type, timeout_s=timeout_s, default_matches=CLIENT_MATCHES
         )
         data = await self._backend.explain(request)
         return from_tree(request, self._backend.name) if data is None else QueryExplanation(data)
 
-    def _run(self, query: QueryText, *, exhaustive: bool = False, kept: bool = False, **options: Any) -> SearchRun:
-        """A search, not begun yet; `kept` where all of its rows are, so that they can be brought into order."""
+    def _run(
+        self, query: QueryText, *, exhaustive: bool = False, keeps_rows: bool = False, **options: Any
+    ) -> SearchRun:
+        """A search that has not started; `keeps_rows` if all of its rows are stored, so that they can be ordered."""
         request = search_request(query, **options)
         if exhaustive:
             check_unlimited(request)
         if self.services:
-            from sourcelight.client.federation.backend import federated_run
+            from sourcelight.client.federation.backend import FederatedBackend, federated_run
 
-            return federated_run(self._backend, request, exhaustive=exhaustive, kept=kept)
+            if isinstance(self._backend, FederatedBackend):
+                return federated_run(self._backend, request, exhaustive=exhaustive, keeps_rows=keeps_rows)
         if not exhaustive:
             return SearchRun(self._backend, request)
         if self._backend.local:
             return SearchRun(self._backend, replace(request, query=everything(request.query, request.pattern_type)))
-        run = SearchRun(self._backend, request)
-        backend = ExhaustiveSearch(self._backend, told=run.state.cut)
-        run.backend, run.held = backend, backend.held
+        backend = ExhaustiveSearch(self._backend)
+        run = SearchRun(backend, request, recover=backend.undelivered_batches)
+        backend.on_progress = run.state.set_parts
         return run
 
     async def _drive(
@@ -485,13 +487,13 @@ class SearchMethods:
     ) -> None:
         """Run a search to its end under a painter."""
 
-        async def noticed(event: MatchBatch) -> None:
+        async def on_batch(event: MatchBatch) -> None:
             if event.batch.schema.get_field_index("author") >= 0:
                 self._known.learn(event.batch)
             await take(event)
 
         try:
-            await watch(run.state, consume(run, noticed), progress, client=self)
+            await watch(run.state, consume(run, on_batch), progress, client=self)
         finally:
             self._known.add("repository", run.facts)
             self._known.learn_filters(run.state.filters)

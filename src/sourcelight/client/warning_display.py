@@ -23,8 +23,8 @@ def show(warning: Warning) -> None:
         return
     if _seen[0] != cell:
         _seen = (cell, set())
-    told = (type(warning), str(warning))
-    if told in _seen[1]:
+    key = (type(warning), str(warning))
+    if key in _seen[1]:
         return
     # Filters apply, so that a warning can still be ignored or be an error; only the memory of lines is new each time.
     warnings.warn_explicit(
@@ -36,7 +36,7 @@ def show(warning: Warning) -> None:
         registry={},
         module_globals=frame.f_globals,
     )
-    _seen[1].add(told)
+    _seen[1].add(key)
 
 
 def _calling_frame() -> tuple[FrameType, int]:
@@ -49,7 +49,7 @@ def _calling_frame() -> tuple[FrameType, int]:
 
 
 def _cell() -> object:
-    """What tells the run of a cell from others; None outside of IPython, and for code that no cell runs."""
+    """A key for the current run of a cell; None outside IPython, and for code that runs outside a cell."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return None if shell is None else (id(shell), shell.execution_count)

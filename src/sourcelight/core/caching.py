@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 class LruCache(Generic[K, V]):
-    """Values by their keys, within a size: what was used longest ago goes first. Safe to share between threads.
+    """Values by key, within a size; the least recently used go first. Safe to share between threads.
 
     A value that alone weighs more than `max_size` stays until the next one arrives, so that a caller who comes back for
     the same thing pays for it once.
@@ -79,7 +79,7 @@ class LruCache(Generic[K, V]):
         return value
 
     def put(self, key: K, value: V) -> None:
-        """Store `value`, weighed anew, as the one used last."""
+        """Store `value` with its current weight, as the most recently used one."""
         with self._lock:
             self._entries[key] = value
             evicted, self._entries.evicted = self._entries.evicted, []
@@ -110,7 +110,7 @@ class LruCache(Generic[K, V]):
 
 
 class _Entries(LRUCache[K, V]):
-    """The library's cache, which also notes what it evicts."""
+    """The library's cache, which also records evictions."""
 
     def __init__(self, max_size: int, sizes: Callable[[V], float] | None) -> None:
         super().__init__(max_size, sizes)
@@ -127,7 +127,7 @@ class _Entries(LRUCache[K, V]):
 
 
 class Memo:
-    """What was computed from one immutable object, by keys of any kind: an `LruCache` whose values differ in type.
+    """Values computed from one immutable object, by keys of any kind: an `LruCache` whose values differ in type.
 
     Parameters
     ----------
@@ -139,6 +139,6 @@ class Memo:
         self._cache: LruCache[Any, Any] = LruCache(max_entries)
 
     def remember(self, key: Any, make: Callable[[], _T], *, keep: Callable[[_T], bool] | None = None) -> _T:
-        """Return the value of `key`, as `LruCache.get_or_make` does; a key stands for values of one type."""
+        """Return the value of `key`, as `LruCache.get_or_make` does; each key has values of one type."""
         value: _T = self._cache.get_or_make(key, make, keep=keep)
         return value

@@ -16,7 +16,7 @@ from sourcelight.core.errors import Cancelled
 
 
 class Cancellation:
-    """A request to stop, shared by the one who asks and the work that is asked.
+    """A request to stop, shared by the caller and the running work.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Cancellation:
         self.untold: set[str] = set()
 
     def limit(self, timeout_s: float | None) -> None:
-        """Let the work `expire` no later than `timeout_s` seconds from now; an earlier limit stays. None: no change."""
+        """Set the time limit to at most `timeout_s` seconds from now; an earlier limit stays. None: no change."""
         if timeout_s is not None:
             deadline = time.monotonic() + timeout_s
             self._deadline = deadline if self._deadline is None else min(self._deadline, deadline)
@@ -46,7 +46,7 @@ class Cancellation:
 
     @property
     def cancelled(self) -> bool:
-        """Whether someone asked to stop."""
+        """Whether a stop was requested."""
         return self._event.is_set()
 
     @property
@@ -65,7 +65,7 @@ class Cancellation:
         return self._event.is_set() or self.expired
 
     def check(self) -> None:
-        """Raise `Cancelled` if someone asked to stop (a passed time limit alone does not raise)."""
+        """Raise `Cancelled` if a stop was requested (a passed time limit alone does not raise)."""
         if self._event.is_set():
             raise Cancelled("stopped on request")
 
@@ -84,7 +84,7 @@ class DeadlineExceeded(Exception):
 
 
 def run_with_deadline(work: Callable[[], _Result], cancellation: Cancellation, grace_s: float = GRACE_S) -> _Result:
-    """Give what `work` gives, done in a thread of its own; in this one where there is no time limit.
+    """Run `work` in a separate thread and return its result; in this thread when there is no time limit.
 
     Work that is late is left behind: what it gives, or raises, is dropped when it ends.
 
@@ -128,13 +128,13 @@ class StepThread:
         self._pool: ThreadPoolExecutor | None = None
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Do `work` there."""
+        """Run `work` in the thread."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, "sourcelight-timed")
         return self._pool.submit(work, *arguments)
 
     def shutdown(self) -> None:
-        """Take no more work; what runs is not waited for."""
+        """Accept no more work, without waiting for running work."""
         if self._pool is not None:
             self._pool.shutdown(wait=False)
 
@@ -146,16 +146,19 @@ def steps_with_deadline(
     *,
     brief: bool = False,
 ) -> Generator[_Part, None, None]:
-    """Give `parts`, and end soon after the time limit even in the middle of one.
+    """Yield `parts`, and end soon after the time limit even in the middle of one.
 
     One step can be a call into a library that nothing stops: an expensive regular expression over a line of a megabyte
     takes a second. Steps run in `worker`, one when it is asked for; the one that is late is left behind and ends at
     its next check. Without a time limit, while it is `AMPLE_S` away, or where steps are `brief` or look at the time
     themselves, `worker` rests.
     """
-    if brief or cancellation.remaining_s is None:
-        yield from parts
-        return
+    return parts if brief or cancellation.remaining_s is None else _timed_steps(parts, cancellation, worker)
+
+
+def _timed_steps(
+    parts: Generator[_Part, None, None], cancellation: Cancellation, worker: ThreadPoolExecutor | StepThread
+) -> Generator[_Part, None, None]:
     end = object()
     left = False
     try:
@@ -180,7 +183,7 @@ def steps_with_deadline(
 
 
 def run_in_thread(work: Callable[[Cancellation], None], cancellation: Cancellation, every_s: float) -> Iterator[None]:
-    """Do `work` in a thread; yield at once and then every `every_s` seconds until it is done.
+    """Run `work` in a thread; yield at once and then every `every_s` seconds until it is done.
 
     When `cancellation` stops, or the caller loses interest, the work is asked to end and waited for. What it raises is
     raised here.
@@ -214,11 +217,11 @@ Stopped: TypeAlias = Callable[[], bool]
 
 
 class ScanStopped(Exception):
-    """Raised out of a scan whose caller wants it to stop: what was found so far is not all there is, and not given."""
+    """Raised out of a scan that its caller stops: the matches so far are incomplete, and not returned."""
 
 
 def never() -> bool:
-    """Let a scan run to its end."""
+    """Never stop a scan."""
     return False
 
 

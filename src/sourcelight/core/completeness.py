@@ -8,6 +8,7 @@ complete      nothing that the caller asked for is missing. What a query leaves 
 partial       the caller asked for a part: ``count:`` or ``display`` of a search, ``limit`` and its like of a call
 limited       something is missing that was asked for: a content that the clone does not have, a repository that can't
               be read, matches beyond a limit that nobody asked for, work that had no time
+unparsed      a service answered a tool with text that this version can't parse; the table has the text
 interrupted   the caller stopped it
 failed        a fault stopped it
 ============  =======================================================================================================
@@ -25,7 +26,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.query.parse import parse
 from sourcelight.core.wire.events import Alert, Skipped
 
-Status = Literal["complete", "partial", "limited", "interrupted", "failed"]
+Status = Literal["complete", "partial", "limited", "unparsed", "interrupted", "failed"]
 
 # Work that was left out by the query's own rules or by what a file is. The answer is whole without it, and says so.
 _LEFT_OUT = re.compile(
@@ -44,7 +45,7 @@ def is_limiting(item: Skipped) -> bool:
 
 
 def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ...]:
-    """Reasons for which an answer that came to its end is not all there is; none: nothing is missing.
+    """Reasons why a finished answer is incomplete; empty if nothing is missing.
 
     Forks and archived repositories that the query did not ask for, repositories without a commit, and files that match
     by name only because they are binary or large, are shown but do not limit the answer.
@@ -55,7 +56,7 @@ def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ..
 
 
 def faults(alerts: Iterable[Alert], errors: Iterable[str]) -> tuple[str, ...]:
-    """What the service said stopped the search: alerts of kind error, and error events."""
+    """Reports of the service about what stopped the search: alerts of kind error, and error events."""
     messages = [": ".join(t for t in (a.title, a.description) if t) for a in alerts if a.kind == "error"]
     messages += [e for e in errors if not any(e in s for s in messages)]
     return tuple(dict.fromkeys(messages))
@@ -64,7 +65,7 @@ def faults(alerts: Iterable[Alert], errors: Iterable[str]) -> tuple[str, ...]:
 def requested_part(
     query: str, pattern_type: str, matches: int, skipped: Iterable[Skipped], *, display: int = -1
 ) -> tuple[str, ...]:
-    """Say which items tell of a cut that the caller asked for, in words; empty when none does.
+    """Describe the items whose limit the caller asked for; empty when there are none.
 
     The wire has one item for all limits of matches (``shard-match-limit``), also for a ``count:`` that was reached
     (wire reference 5.3). It is of the query's own ``count:`` when as many matches were found.
@@ -108,7 +109,7 @@ def status_of(
     display: int = -1,
     errors: tuple[str, ...] = (),
 ) -> tuple[Status, tuple[str, ...]]:
-    """Status of a search that came to its end, and why it is not complete."""
+    """Status of a finished search, and why it is incomplete."""
     if problems := faults(alerts, errors):
         return "failed", problems
     part = requested_part(query, pattern_type, matches, skipped, display=display)
@@ -122,7 +123,7 @@ def status_of(
 
 
 def call_status(*, complete: bool, rows: int, limit: int | None) -> Status:
-    """Status of a call of a tool that came to its end; `limit` is the number of rows that the caller wanted at most."""
+    """Status of a finished tool call; `limit` is the caller's limit of rows."""
     if complete:
         return "complete"
     return "partial" if limit is not None and rows >= limit else "limited"

@@ -54,7 +54,7 @@ from sourcelight.core.former_names import FORMER_NAMES, refuses_former_names
 
 
 class SourcelightError(Exception):
-    """Base of everything raised on purpose; `result` holds what a broken search had found, None elsewhere."""
+    """Base of everything raised on purpose; `result` holds the rows of a search that broke, None elsewhere."""
 
     result: Any = None
 
@@ -86,14 +86,14 @@ class QueryError(SourcelightError, ValueError):
         self.hint = hint
         self.stage = stage
         if query and (hint or position is not None):
-            self.add_note(_marked(query, position) + (f"\n{hint}" if hint else ""))
+            self.add_note(_mark(query, position) + (f"\n{hint}" if hint else ""))
 
 
 _SHOWN = 60
 """Characters of a long query that are shown on each side of a fault."""
 
 
-def _marked(query: str, position: int | None) -> str:
+def _mark(query: str, position: int | None) -> str:
     """A query as a line for tracebacks, with a mark below the byte at which a fault was seen."""
     char_position = 0 if position is None else len(query.encode(errors="replace")[:position].decode(errors="ignore"))
     start, end = max(0, char_position - _SHOWN), char_position + _SHOWN
@@ -139,14 +139,14 @@ class NoRepositories(RepositoryError):
         reasons = "".join(f"\n  {path}: {reason}" for path, reason in list(skipped.items())[:10])
         super().__init__(
             f"no repository found below {', '.join(paths) or 'no path at all'}; "
-            f"give a folder that holds git work trees, bare repositories or plain files{reasons}"
+            f"pass a directory with git work trees, bare repositories or plain files{reasons}"
         )
         self.paths = tuple(paths)
         self.skipped = dict(skipped)
 
 
 class RepositoryNotFound(RepositoryError):
-    """Raised for a repository that is absent, or that the viewer may not see: the two can't be told apart.
+    """Raised for a repository that is absent, or hidden from the viewer: both get the same error.
 
     `near` are visible names like it, best first.
     """
@@ -218,11 +218,15 @@ class TimedOut(TransportError):
 
 
 class StreamBroken(TransportError):
-    """Raised when a stream ends or turns unreadable before its ``done`` event; what came before it stays valid."""
+    """Raised when a stream ends or turns unreadable before its ``done`` event; what came before it stays valid.
 
-    def __init__(self, message: str, *, events_seen: int = 0) -> None:
+    `reason` is the message of an ``error`` event that the service sent before the break; empty without one.
+    """
+
+    def __init__(self, message: str, *, events_seen: int = 0, reason: str = "") -> None:
         super().__init__(message)
         self.events_seen = events_seen
+        self.reason = reason
 
 
 class ProtocolError(SourcelightError):
@@ -235,12 +239,16 @@ class ProtocolError(SourcelightError):
 
 
 class ServiceError(SourcelightError):
-    """Raised when a service answers with an error status; carries `status` and the `text` it sent."""
+    """Raised when a service answers with an error status; carries `status` and the `text` it sent.
 
-    def __init__(self, message: str, *, status: int, text: str = "") -> None:
+    `retry_after_s` is the wait that the service asks for, in seconds; None when it names none.
+    """
+
+    def __init__(self, message: str, *, status: int, text: str = "", retry_after_s: float | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.text = text
+        self.retry_after_s = retry_after_s
 
 
 class Unauthorized(ServiceError):
@@ -259,8 +267,7 @@ class RateLimited(ServiceError):
     """Raised for 429; `retry_after_s` is the wait the service asked for, None when it named none."""
 
     def __init__(self, message: str, *, status: int = 429, text: str = "", retry_after_s: float | None = None) -> None:
-        super().__init__(message, status=status, text=text)
-        self.retry_after_s = retry_after_s
+        super().__init__(message, status=status, text=text, retry_after_s=retry_after_s)
 
 
 class SignInFailed(SourcelightError):
@@ -276,12 +283,12 @@ class SignInFailed(SourcelightError):
 
 
 class SearchFailed(SourcelightError):
-    """Raised when the service reported a fault that stopped the search; what arrived before it was kept."""
+    """Raised when the service reported a fault that stopped the search; earlier rows are kept."""
 
 
 @refuses_former_names("ToolError")
 class ToolError(SourcelightError, ValueError):
-    """Raised for a call of a tool or analysis that can't be answered as asked.
+    """Raised for a call of a tool or analysis that can't be answered.
 
     Parameters
     ----------
@@ -320,12 +327,12 @@ class StateUnusable(StateError):
 
 
 class StateFull(StateUnusable):
-    """Raised when there is no room left for ``state.sqlite`` on its disk; what was there before stays.
+    """Raised when the disk has no space left for ``state.sqlite``; its contents stay.
 
     `for_callers` is what readers of a service are told, who need not know its paths.
     """
 
-    for_callers = "no room is left on the disk of the service, and nothing was kept; ask again when there is"
+    for_callers = "the disk of the service is full, and nothing was stored; try again later"
 
     def __init__(self, path: str) -> None:
         super().__init__(path, "no room is left on the disk; free some and try again")
@@ -336,7 +343,7 @@ class ConfigurationError(SourcelightError):
 
 
 class ClusterError(SourcelightError):
-    """Raised when a cluster, or the storage of its shards, can't be used as asked.
+    """Raised when a cluster, or the storage of its shards, can't be used.
 
     `for_callers` is what users of a service are told: no address of the cluster or of its storage, and nothing of a
     fault that nobody foresaw.
@@ -358,7 +365,7 @@ class StorageError(ClusterError):
 
 
 class ShardDamaged(ClusterError):
-    """Raised when storage does not hold what a generation names."""
+    """Raised when storage lacks or corrupts a file of a generation."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path} is not what the generation names: {reason}", "a shard that this needs is damaged")
@@ -374,15 +381,15 @@ class WorkersUnreachable(ClusterError):
 
 
 class ClientNotFound(SourcelightError):
-    """Raised when a frame is to be asked about, and what it came from is not open in this process."""
+    """Raised when a frame needs its backend, and that backend isn't open in this process."""
 
 
 class RecordingError(SourcelightError):
-    """Base of faults of recording and replaying what a service says."""
+    """Base of faults of recording and replaying a service's messages."""
 
 
 class NotRecorded(RecordingError):
-    """Raised when a replay is asked for what its recording has not got.
+    """Raised when a replay gets a request that its recording lacks.
 
     Parameters
     ----------
@@ -410,7 +417,7 @@ class RecordingInvalid(RecordingError):
 
 
 class Cancelled(SourcelightError):
-    """Raised inside work that its caller asked to stop."""
+    """Raised inside work that its caller stopped."""
 
 
 class MissingExtra(SourcelightError):

@@ -48,6 +48,7 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
         "last_export": "last",
         "last_frame": "last",
         "last_result": "last",
+        "repositories": "list_repos()",
         "search_to": "export(query, path)",
         "view_comparison": "view_diff",
     },
@@ -99,7 +100,7 @@ def former_attribute(owner: str, name: str) -> AttributeError | None:
 
 
 def refuses_former_names(owner: str) -> Callable[[type[T]], type[T]]:
-    """Have a class raise `AttributeError` or `TypeError` with the current name where a former one is used or set.
+    """Make a class raise `AttributeError` or `TypeError` with the current name when a former one is used or set.
 
     Parameters
     ----------
@@ -115,11 +116,13 @@ def refuses_former_names(owner: str) -> Callable[[type[T]], type[T]]:
             return object.__getattribute__(self, name)  # raises what Python raises without this method
 
         assign = cls.__setattr__
+        former = FORMER_NAMES.get(owner, {})
 
         def __setattr__(self: object, name: str, value: object) -> None:  # noqa: N807 - set on the class below
-            error = former_attribute(owner, name)
-            if error is not None:
-                raise error
+            if name in former:
+                error = former_attribute(owner, name)
+                if error is not None:
+                    raise error
             assign(self, name, value)
 
         cls.__getattr__ = __getattr__  # type: ignore[attr-defined] # declared, it would hide misspelled names from mypy
@@ -127,18 +130,18 @@ def refuses_former_names(owner: str) -> Callable[[type[T]], type[T]]:
         for key in FORMER_NAMES:
             class_name, _, method = key.partition(".")
             if method and class_name == owner:
-                setattr(cls, method, _checked(getattr(cls, method), key))
+                setattr(cls, method, _check_arguments(getattr(cls, method), key))
         return cls
 
     return decorate
 
 
 def refuses_former_parameters(function: F) -> F:
-    """Have a function raise `TypeError` with the current name where a former parameter is passed."""
-    return _checked(function, function.__name__)
+    """Make a function raise `TypeError` with the current name when a former parameter is passed."""
+    return _check_arguments(function, function.__name__)
 
 
-def _checked(function: F, key: str) -> F:
+def _check_arguments(function: F, key: str) -> F:
     former = FORMER_NAMES[key]
 
     def check(arguments: Mapping[str, Any]) -> None:
@@ -156,8 +159,8 @@ def _checked(function: F, key: str) -> F:
         return cast("F", checked_coroutine)
 
     @wraps(function)
-    def checked(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         check(kwargs)
         return function(*args, **kwargs)
 
-    return cast("F", checked)
+    return cast("F", wrapper)

@@ -27,7 +27,7 @@ def read_small_file(path: str, max_bytes: int = MAX_SMALL_FILE_BYTES, *, follow:
     Raises
     ------
     OSError
-        If it can't be read, or is no regular file.
+        If it can't be read, or is not a regular file.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     if not follow:
@@ -35,7 +35,7 @@ def read_small_file(path: str, max_bytes: int = MAX_SMALL_FILE_BYTES, *, follow:
     descriptor = os.open(path, flags)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{path} is no regular file")
+            raise OSError(f"{path} is not a regular file")
         return file.read(max_bytes)
 
 
@@ -59,22 +59,22 @@ class Boundary:
     roots: tuple[str, ...] | None = None
 
     def contains(self, real: str) -> bool:
-        """Tell whether the real path `real` lies inside."""
+        """Return whether the real path `real` lies inside."""
         if self.roots is None:
             return True
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
 
     def find_problem(self, git_dir: str, shared: str, sources: tuple[str, ...]) -> str:
-        """Say why a git directory, with objects in `shared` and `sources`, reaches outside; empty when it doesn't."""
+        """Explain why a git directory, with objects in `shared` and `sources`, reaches outside; empty if it doesn't."""
         if self.roots is None:
             return ""
         for label, real in (
             ("its git directory is", git_dir),
-            ("its objects stand in", shared),
+            ("its objects are in", shared),
             *(("it reads objects from", source) for source in sources),
         ):
             if not self.contains(real):
-                return f"{label} {real}, outside of the served folders; list that path in {TRUSTED_PATHS} to allow it"
+                return f"{label} {real}, outside the served directories; list that path in {TRUSTED_PATHS} to allow it"
         return ""
 
 
@@ -96,6 +96,7 @@ def object_sources(shared: str) -> tuple[str, ...]:
     """
     sources: dict[str, None] = {}
     _collect_sources(shared, os.path.join(shared, "objects"), sources, set(), 0)
+    # git follows links in all of these places, so each may lead into another repository.
     for name in ("HEAD", "refs", "packed-refs", "config", "info", "shallow"):
         path = os.path.join(shared, name)
         if os.path.islink(path):
@@ -126,10 +127,13 @@ def object_directories(shared: str) -> tuple[str, ...]:
 def _collect_sources(shared: str, objects: str, sources: dict[str, None], seen: set[str], depth: int) -> None:
     """Add the sources of one object directory, and of those that it borrows from."""
     real = os.path.realpath(objects)
+    # Alternates may form a circle.
     if real in seen:
         return
     seen.add(real)
     _add_source(shared, real, sources)
+    # git itself follows alternates five levels deep (alternate_object_database.c: "ignoring alternate object stores,
+    # nesting too deep").
     if depth > _MAX_ALTERNATES_DEPTH:
         return
     for link in _find_links(real, max_depth=_MAX_OBJECTS_DEPTH):
@@ -161,15 +165,17 @@ def _find_links(folder: str, max_depth: int) -> Iterator[str]:
                     is_folder = real not in seen and _leads_to_folder(entry.path)
                     seen.add(real)
                 else:
+                    # A link was yielded above; its target is another place, which is checked as a source of its own.
                     is_folder = entry.is_dir(follow_symlinks=False)
                     if not is_folder and not entry.is_file(follow_symlinks=False):
+                        # git opens such files without looking at their kind: a pipe would block the process for good.
                         _check_regular(entry.path, os.lstat(entry.path))
                 if is_folder and depth < max_depth:
                     pending.append((entry.path, depth + 1))
 
 
 def _leads_to_folder(link: str) -> bool:
-    """Tell whether a link leads to a directory; raises `OSError` for one to a pipe or a device."""
+    """Return whether a link leads to a directory; raises `OSError` for one to a pipe or a device."""
     try:
         info = os.stat(link)
     except OSError:
@@ -180,7 +186,7 @@ def _leads_to_folder(link: str) -> bool:
 
 def _check_regular(path: str, info: os.stat_result) -> None:
     if not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode) or stat.S_ISLNK(info.st_mode)):
-        raise OSError(f"{path} is no regular file")
+        raise OSError(f"{path} is not a regular file")
 
 
 def _alternates(objects: str) -> list[str]:

@@ -16,7 +16,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.repos.boundary import Boundary, object_sources, read_small_file
 from sourcelight.repos.discovery import DiscoveredRepository
 from sourcelight.repos.handles import UnusableRepository, open_handle
-from sourcelight.repos.names import name_from_folder, name_from_origin, web_address
+from sourcelight.repos.names import name_from_folder, name_from_git_dir, name_from_origin, web_address
 from sourcelight.repos.repository import Repository, common_dir, home_of, key_of, place_of
 from sourcelight.repos.revisions import default_commit, head_target
 from sourcelight.repos.worktrees import ObjectReader
@@ -75,6 +75,8 @@ def describe(discovered: DiscoveredRepository, boundary: Boundary | None = None)
         If it is empty, damaged, unreadable, of a format that can't be read, or reaches out of `boundary`.
     """
     limits = boundary or Boundary()
+    # Identities before and after: a git directory that a link replaces while it is read would pass the checks of the
+    # old one.
     before = _file_identities(discovered)
     _check_files(discovered)
     sources = object_sources(discovered.shared)
@@ -114,7 +116,7 @@ def _check_files(discovered: DiscoveredRepository) -> None:
         except (OSError, ValueError):
             continue
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise UnusableRepository("corrupt", f"{os.path.basename(name)} is no regular file")
+            raise UnusableRepository("corrupt", f"{os.path.basename(name)} is not a regular file")
 
 
 def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> RepositoryDescription:
@@ -136,7 +138,8 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
     )
     folder = discovered.worktree or discovered.shared
     facts = RepositoryInfo(
-        name=name_from_origin(origin) or name_from_folder(folder),
+        name=name_from_origin(origin)
+        or (name_from_folder(folder) if discovered.worktree else name_from_git_dir(folder)),
         last_fetched=_last_change(discovered),
         description=_own_description(discovered.shared),
         commit=commit,
@@ -170,7 +173,7 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
 
 
 def _is_own_folder(discovered: DiscoveredRepository, handle: pygit2.Repository) -> bool:
-    """Tell whether the git directory names this work tree: a ``.git`` file may name any git directory."""
+    """Return whether the git directory names this work tree: a ``.git`` file may name any git directory."""
     if not discovered.worktree or os.path.realpath(discovered.worktree) == os.path.dirname(discovered.shared):
         return True
     is_inside = discovered.git_dir == discovered.shared or discovered.git_dir.startswith(discovered.shared + os.sep)
@@ -256,12 +259,12 @@ def replaced_objects(shared: str) -> int:
 
 
 def _follows_replacements(settings: Mapping[str, str]) -> bool:
-    """Tell whether git itself would follow replacements here."""
+    """Return whether git itself would follow replacements here."""
     return settings.get("core.usereplacerefs", "true").lower() not in {"false", "no", "off", "0"}
 
 
 def _no_commit_error(handle: object) -> UnusableRepository:
-    """Tell a repository without a commit from one whose commit can't be read."""
+    """Distinguish a repository without a commit from one whose commit can't be read."""
     import pygit2
 
     assert isinstance(handle, pygit2.Repository)  # noqa: S101 - narrows for the type checker

@@ -29,6 +29,7 @@ CACHE_FOLDERS = frozenset(
         ".ipynb_checkpoints",
     }
 )  # fmt: skip
+SETTINGS_FILE = "repos.toml"
 PARTIAL_PREFIX = ".sourcelight-partial-"  # a mirror that is still being fetched
 
 
@@ -72,6 +73,9 @@ class Discovery:
         Directories that can't be read and broken ``.git`` files.
     folders
         Directories that may get further repositories, with their time stamps: all that lie outside of work trees.
+    settings
+        Files named as those with settings of repositories, in directories below the given ones and outside of work
+        trees.
     lookalikes
         Directories below a work tree that look like git directories: they are read as its files.
     outside
@@ -86,6 +90,7 @@ class Discovery:
     repositories: dict[str, DiscoveredRepository] = field(default_factory=dict)
     skipped: list[SkippedRepository] = field(default_factory=list)
     folders: dict[str, int] = field(default_factory=dict)
+    settings: list[str] = field(default_factory=list)
     lookalikes: list[str] = field(default_factory=list)
     outside: dict[str, str] = field(default_factory=dict)
     visited: int = 0
@@ -153,6 +158,8 @@ class Discovery:
             return None
         if not step.enclosing:
             self.folders[step.path] = modified
+            if SETTINGS_FILE in names and not step.named:
+                self.settings.append(os.path.join(step.path, SETTINGS_FILE))
         return step.enclosing
 
     def _target(self, step: _Step, name: str, enclosing: tuple[TrackedEntries, ...]) -> Iterator[_Step]:
@@ -193,7 +200,7 @@ class Discovery:
         if not target:
             return False
         if not os.path.isfile(os.path.join(target, "HEAD")):
-            message = f"its .git file names {target}, which is no git directory"
+            message = f"its .git file names {target}, which is not a git directory"
             self.skipped.append(SkippedRepository(folder, "corrupt", message))
         else:
             self._add(target, folder, named=named)
@@ -225,6 +232,7 @@ class Discovery:
             self.add(repository)
         self.skipped += other.skipped
         self.folders |= other.folders
+        self.settings += other.settings
         self.lookalikes += other.lookalikes
         self.outside |= other.outside
         self.visited += other.visited
@@ -310,7 +318,7 @@ def place_at(path: str) -> str:
 
 
 def holds_files(path: str) -> bool:
-    """Tell whether there is any file below a directory, apart from tools' caches."""
+    """Return whether there is any file below a directory, apart from tools' caches."""
     for _, folders, files in os.walk(path):
         if files:
             return True

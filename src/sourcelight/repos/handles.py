@@ -58,7 +58,7 @@ def _file_problem(path: str, limit: int) -> str:
     except OSError:
         return ""
     if not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode)):
-        return "is no regular file"
+        return "is not a regular file"
     return f"has {info.st_size:,} bytes; at most {limit:,} are read" if info.st_size > limit else ""
 
 
@@ -164,7 +164,7 @@ def open_handle(git_dir: str) -> pygit2.Repository:
 
 
 def _accept_extensions() -> None:
-    """Tell libgit2, once per process, of the extensions that don't matter for reading."""
+    """Register with libgit2, once per process, the extensions that don't matter for reading."""
     global _has_extensions  # noqa: PLW0603 - the setting belongs to the whole process
     if not _has_extensions:
         import pygit2
@@ -185,6 +185,7 @@ def _open_without_user(git_dir: str) -> pygit2.Repository:
     previous = {level_name: search_path[level_name] for level_name in (level.SYSTEM, level.XDG, level.GLOBAL)}
     try:
         for level_name in previous:
+            # The settings of libgit2 are global to the process; callers hold the lock of this module.
             search_path[level_name] = ""
         return pygit2.Repository(git_dir, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
     finally:
@@ -206,7 +207,7 @@ def _to_error(git_dir: str, error: Exception) -> UnusableRepository:
             return UnusableRepository("gone", "the git directory no longer exists")
     except OSError as exc:
         return UnusableRepository("unreadable", exc.strerror or str(exc))
-    unsupported = _unsupported(config, str(error))
+    unsupported = _unsupported_feature(config, str(error))
     return (
         UnusableRepository("unsupported", unsupported)
         if unsupported
@@ -214,7 +215,7 @@ def _to_error(git_dir: str, error: Exception) -> UnusableRepository:
     )
 
 
-def _unsupported(config: str, error: str) -> str:
+def _unsupported_feature(config: str, error: str) -> str:
     """Name the feature of a format that libgit2 can't read; empty if it can."""
     if re.search(r"(?im)^\s*objectformat\s*=\s*sha256", config):
         return "it uses SHA-256 object names, which libgit2 can't read; convert it to SHA-1"

@@ -66,10 +66,13 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
     shared = common_dir(git_dir)
     shallow = _commit_lines(os.path.join(shared, "shallow"))
     grafts = _commit_lines(os.path.join(shared, "info", "grafts"))
+    # The directory has mode 0700: its config names paths of private repositories.
     with tempfile.TemporaryDirectory(prefix="sourcelight-git-") as directory:
         for name in ("objects/info", "refs"):
             os.makedirs(os.path.join(directory, name))
         objects = os.path.abspath(os.path.join(shared, "objects"))
+        # Objects are borrowed and not copied. Nothing else of the repository is reachable from here: no config, hooks,
+        # attributes or remotes.
         _write(directory, "objects/info/alternates", _quote_path(objects) + b"\n")
         _write(directory, "config", (_CONFIG + "".join(map(_format_setting, settings))).encode())
         _write(directory, "HEAD", _head(handle) if with_refs else _NO_HEAD)
@@ -147,6 +150,7 @@ def _packed_refs(handle: pygit2.Repository) -> bytes:
 
 def _commit_lines(path: str) -> bytes:
     """Read lines of commits from a shallow or grafts file; empty if there is none."""
+    # O_NONBLOCK: opening a pipe would wait for a writer.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, flags)
@@ -157,6 +161,7 @@ def _commit_lines(path: str) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_SHALLOW_BYTES:
-            raise RepositoryError(f"{path} is no file that git writes, or is above {MAX_SHALLOW_BYTES:,} bytes")
+            raise RepositoryError(f"{path} was not written by git, or is above {MAX_SHALLOW_BYTES:,} bytes")
         content = file.read(MAX_SHALLOW_BYTES)
+    # Only lines of hashes pass, so the file can't carry anything else into the git process.
     return b"".join(line + b"\n" for line in content.splitlines() if _COMMIT_LINE.fullmatch(line))

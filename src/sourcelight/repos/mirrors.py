@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from sourcelight.core.batches.overview import CloneProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.repos.discovery import PARTIAL_PREFIX
@@ -28,23 +29,13 @@ from sourcelight.repos.names import name_from_folder, name_from_origin
 from sourcelight.repos.private_files import make_private_folder
 from sourcelight.repos.revisions import head_target
 
-_ACCEPTED = "https://…, ssh://…, user@host:path, git://…, file://… or a local folder"
+_ACCEPTED = "https://…, ssh://…, user@host:path, git://…, file://… or a local directory"
 _PROGRESS = re.compile(r"(?:remote: )?([A-Z][A-Za-z ]+):\s+(\d+)% \((\d+)/(\d+)\)")
 # What git itself writes into the configuration of a mirror. Anything else may make git run something.
 _MIRROR_KEYS = re.compile(
     r"core\.(repositoryformatversion|filemode|bare|ignorecase|precomposeunicode|symlinks|logallrefupdates)"
     r"|remote\.origin\.(url|fetch|mirror)|extensions\.objectformat|gc\.auto"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class CloneProgress:
-    """Progress of git: its name of the step (``Receiving objects``), done and total in the step's units."""
-
-    url: str
-    step: str
-    done: int
-    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +203,7 @@ def _mirror_path(folder: str, remote: _Remote) -> str:
 
 
 def _is_same_origin(first: str, second: str) -> bool:
-    """Tell whether two URLs mean one repository: the same host and path, and no two different ports."""
+    """Return whether two URLs mean one repository: the same host and path, and no two different ports."""
     name = name_from_origin(first)
     if not name or name != name_from_origin(second):
         return first == second
@@ -229,9 +220,10 @@ def _recorded_origin(path: str) -> str:
         entries = {entry.name.lower(): entry.value or "" for entry in pygit2.Config(os.path.join(path, "config"))}
     except (UnusableRepository, pygit2.GitError, OSError) as error:
         raise RepositoryError(f"{path} is not a mirror that can be updated: {error}") from error
+    # A key such as core.sshCommand would run a program at the next fetch.
     strange = sorted(name for name in entries if not _MIRROR_KEYS.fullmatch(name))
     if not bare or strange or "remote.origin.url" not in entries:
-        problem = f"its configuration also sets {', '.join(strange[:5])}" if strange else "it is no bare mirror"
+        problem = f"its configuration also sets {', '.join(strange[:5])}" if strange else "it is not a bare mirror"
         raise RepositoryError(f"{path} was not made by clone, so that git is not run in it: {problem}")
     return entries["remote.origin.url"]
 
@@ -269,6 +261,8 @@ def _credentials(remote: _Remote) -> dict[str, str]:
     if not remote.user:
         return {}
     parts = urlsplit(remote.url)
+    # The secret travels in the environment, so it is in no argument, and the helper is bound to one host: a redirect
+    # gets no password.
     answer = 'printf "username=%s\\npassword=%s\\n" "$SOURCELIGHT_USER" "$SOURCELIGHT_SECRET"'
     return {
         "SOURCELIGHT_USER": remote.user,
@@ -282,6 +276,7 @@ def _credentials(remote: _Remote) -> dict[str, str]:
 def _parse_remote(url: str) -> _Remote:
     """Check a URL against the accepted forms, and take its credentials out."""
     text = url.strip()
+    # A text with a leading dash would be an option of git; control characters could add lines to its protocol.
     if not text or text.startswith("-") or re.search(r"[\x00-\x1f\x7f]", text):
         raise _to_error(text)
     local = os.path.abspath(os.path.expanduser(text))

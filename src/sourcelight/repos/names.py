@@ -32,6 +32,7 @@ def split_origin(url: str) -> tuple[str, str]:
             return "", ""
         location = re.split(r"[?#]", match["rest"], maxsplit=1)[0]
         authority, _, path = location.partition("/")
+        # User and port don't belong to the name: the same repository over https and ssh is one.
         host = re.sub(r":\d*$", "", authority.rpartition("@")[2])
         path = unquote(path, errors="replace")
     else:
@@ -76,6 +77,25 @@ def name_from_folder(path: str) -> str:
     return clean(stem) or "repository"
 
 
+_PLAIN_NAMES = frozenset({"repo", "repository", "git", "bare", ".bare"})
+
+
+def name_from_git_dir(path: str) -> str:
+    """Return the name of a bare repository by its directory: ``tornado`` for ``/srv/tornado/repo``.
+
+    Directories that say only that they are repositories give way to the one above; ``repo.git`` is a name.
+    """
+    return name_from_folder(speaking_folder(path))
+
+
+def speaking_folder(path: str) -> str:
+    """Return the nearest directory at or above `path` that says more than that it is a repository; else `path`."""
+    above = path.rstrip("/\\")
+    while above and re.split(r"[/\\]", above)[-1].lower() in _PLAIN_NAMES:
+        above = re.sub(r"[/\\]*[^/\\]*$", "", above)
+    return above if re.search(r"[^/\\:]", above) else path
+
+
 def clean(text: str) -> str:
     """Text fit for a name: blanks as ``-``; control characters, direction marks and invalid bytes as U+FFFD."""
     return _UNSPEAKABLE.sub("\N{REPLACEMENT CHARACTER}", text.strip().replace(" ", "-"))
@@ -107,6 +127,7 @@ def near_names(missing: str, names: Iterable[str], limit: int = _LIMIT) -> tuple
     for name in names:
         if len(name) <= _MAX_CHARS and name.isprintable() and not set(name) & set(",;"):
             usable.setdefault(name.casefold(), name)
+        # difflib is quadratic; a list of a million refs must not block an error message.
         if len(usable) >= _MAX_NAMES:
             break
     last = _last(folded)

@@ -14,7 +14,7 @@ _repaired: set[str] = set()
 
 
 def make_private_folder(path: str | os.PathLike[str]) -> None:
-    """Make a directory, and those above it that are missing, for its owner alone; one that is there stays as it is.
+    """Make a directory and its missing parents for the owner alone; an existing one stays unchanged.
 
     Raises
     ------
@@ -71,6 +71,7 @@ def repair_private_folder(path: str | os.PathLike[str], marker: str) -> None:
     _repaired.add(folder)
     try:
         info = os.lstat(folder)
+        # Never a directory of somebody else, nor one behind a link.
         if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or not info.st_mode & _OTHERS:
             return
         names = [os.path.join(folder, name) for name in os.listdir(folder)]

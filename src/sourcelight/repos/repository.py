@@ -162,13 +162,13 @@ class Viewer:
         return cls("", sees_private=False)
 
     def may_see(self, repository: Repository) -> bool:
-        """Tell whether this repository exists for the viewer."""
+        """Return whether this repository exists for the viewer."""
         if self.only is not None and repository.facts.name not in self.only:
             return False
         return self.sees_private or not repository.facts.private or self._is_granted(repository)
 
     def _is_granted(self, repository: Repository) -> bool:
-        """Tell whether a private repository is granted, and every private one whose objects it reads."""
+        """Return whether a private repository is granted, and every private one whose objects it reads."""
         if repository.facts.name in self.granted:
             return self.granted.issuperset(repository.lender_names)
         return repository.place in self.places and self.places.issuperset(repository.lenders)

@@ -96,7 +96,7 @@ def _names(handle: pygit2.Repository) -> Iterator[str]:
 
 
 def is_revision(text: str) -> bool:
-    """Tell whether `text` has the form of a revision that `resolve` takes."""
+    """Return whether `text` has the form of a revision that `resolve` takes."""
     return bool(_REVISION.fullmatch(text)) and ".." not in text and "@{" not in text
 
 
@@ -118,6 +118,7 @@ def default_commit(handle: object) -> tuple[str, str]:
         names = [n.decode("utf-8", "surrogateescape") for n in handle.raw_listall_references()]
     except pygit2.GitError:
         return "", ""
+    # Local branches first; a mirror or a fresh clone may have remote ones only.
     for prefix in ("refs/heads/", "refs/remotes/origin/"):
         branches = sorted(n.removeprefix(prefix) for n in names if n.startswith(prefix))
         usual = [b for b in ("main", "master", "trunk", "develop") if b in branches]
@@ -174,6 +175,7 @@ def _resolve_raw(handle: pygit2.Repository, revision: str) -> str:
 
     base = re.split("[~^]", revision, maxsplit=1)[0]
     commit = ""
+    # The order of gitrevisions(7): tags before branches before remotes.
     for form in ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}"):
         try:
             commit = peel_to_commit(handle, str(handle.lookup_reference(form.format(base)).resolve().target))
@@ -187,6 +189,7 @@ def _resolve_raw(handle: pygit2.Repository, revision: str) -> str:
             return ""
     for step in _STEP.findall(revision[len(base) :]):
         number = int(step[1:] or 1) if "{" not in step else 0
+        # `~n` is n steps to the first parent, `^n` one step to the n-th; a bound, as a caller may write ~999999999.
         for parent_number in [1] * min(number, _MAX_STEPS) if step[0] == "~" else [number] * bool(number):
             parents = parents_of(handle, commit)
             commit = parents[parent_number - 1] if parent_number <= len(parents) else ""
@@ -211,7 +214,7 @@ _CHECK_EVERY = 1000
 def newest_before(
     repository: Repository, commit: str, before_s: float, cancellation: Cancellation | None = None
 ) -> str | None:
-    """Give the newest commit among `commit` and its ancestors with a time less than `before_s`; None without one.
+    """Return the newest commit among `commit` and its ancestors with a time less than `before_s`; None without one.
 
     Raises `Cancelled` and `RepositoryNotFound`.
     """
@@ -227,7 +230,7 @@ def newest_before(
 def has_commit_after(
     repository: Repository, commit: str, after_s: float, cancellation: Cancellation | None = None
 ) -> bool:
-    """Tell whether `commit` or one of its ancestors has a time greater than `after_s`.
+    """Return whether `commit` or one of its ancestors has a time greater than `after_s`.
 
     Raises `Cancelled` and `RepositoryNotFound`.
     """
@@ -245,7 +248,7 @@ def has_commit_after(
 
 
 def is_ancestor(repository: Repository, commit: str, tip: str) -> bool:
-    """Tell whether `commit` is `tip` or one of its ancestors; False if the repository lacks it."""
+    """Return whether `commit` is `tip` or one of its ancestors; False if the repository lacks it."""
     if commit == tip:
         return True
     if repository.kind == "snapshot":

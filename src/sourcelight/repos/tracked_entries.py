@@ -36,12 +36,12 @@ class TrackedEntries:
     _is_readable: bool = True
 
     def has_link(self, path: str) -> bool:
-        """Tell whether the link at `path` (a real directory, and a name in it) is tracked."""
+        """Return whether the link at `path` (a real directory, and a name in it) is tracked."""
         name = self._relative(path)
         return name is not None and self._ask(self._tracks_link, name)
 
     def has_entry(self, path: str) -> bool:
-        """Tell whether `path`, or anything below it, is tracked."""
+        """Return whether `path`, or anything below it, is tracked."""
         name = self._relative(path)
         return name is not None and self._ask(self._tracks_entry, name)
 

@@ -139,7 +139,7 @@ def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]
                 sparse.add(entry.path)
             continue
         # The status leaves these out, even if the staged content differs from the last commit.
-        committed = _committed(tree, entry.path)
+        committed = _committed_blob(tree, entry.path)
         differs = _differs(root, entry)
         if differs is None:
             if committed is not None:
@@ -153,7 +153,7 @@ def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]
     return changed, deleted, new, sparse
 
 
-def _committed(tree: pygit2.Tree | None, path: bytes) -> bytes | None:
+def _committed_blob(tree: pygit2.Tree | None, path: bytes) -> bytes | None:
     """Return the 20-byte blob id of a path in a tree; None if the path is no file there."""
     try:
         return None if tree is None else tree[os.fsdecode(path)].id.raw
@@ -162,7 +162,7 @@ def _committed(tree: pygit2.Tree | None, path: bytes) -> bytes | None:
 
 
 def _differs(root: bytes, entry: HiddenEntry) -> bool | None:
-    """Tell whether a file on disk differs from the index; None if it doesn't exist."""
+    """Return whether a file on disk differs from the index; None if it doesn't exist."""
     path = os.path.join(root, entry.path)
     folder = os.path.realpath(os.path.dirname(path))
     real = os.path.realpath(root)
@@ -236,7 +236,7 @@ def _check_rules(repository: Repository, handle: pygit2.Repository) -> None:
 
 def _check_size(repository: Repository, path: str, size: int) -> None:
     if size == sys.maxsize:
-        raise RepositoryError(f"{path} of {repository.name} is no regular file")
+        raise RepositoryError(f"{path} of {repository.name} is not a regular file")
     if size > MAX_RULES_BYTES:
         raise RepositoryError(f"{path} of {repository.name} has {size:,} bytes; at most {MAX_RULES_BYTES:,} are read")
 
@@ -288,10 +288,12 @@ def _classify(status: dict[str, int]) -> tuple[set[bytes], set[bytes], set[bytes
         name = os.fsencode(path)
         if path.endswith("/"):  # a repository inside this one: listed on its own
             continue
+        # Staged and then deleted on disk: for a reader of the work tree the file doesn't exist.
         if bits & flag.INDEX_NEW:
             if not bits & flag.WT_DELETED:
                 new.add(name)
         elif bits & flag.WT_NEW:
+            # Removed from the index but still on disk: against HEAD that is a change, not a new file.
             (changed if bits & flag.INDEX_DELETED else new).add(name)
         elif bits & (flag.WT_DELETED | flag.INDEX_DELETED):
             deleted.add(name)
@@ -363,10 +365,13 @@ def _parse_hidden(raw: bytes) -> list[HiddenEntry]:
         return []
     entries = []
     offset, name = _HEAD.size, b""
+    # The count comes from the file, so it is bounded by what the file can hold.
     for _ in range(min(count, len(raw) // _FIXED)):
         flags = raw[offset + _FLAGS] << 8 | raw[offset + _FLAGS + 1]
         extended_flags = raw[offset + _FIXED] << 8 | raw[offset + _FIXED + 1] if flags & _EXTENDED else 0
         start = offset + _FIXED + (2 if flags & _EXTENDED else 0)
+        # gitformat-index: before version 4 entries are padded to multiples of eight bytes; version 4 stores what a name
+        # shares with the one before.
         if version < 4:
             size = flags & _NAME_LENGTH
             end = start + size if size < _NAME_LENGTH else raw.index(b"\0", start + size)

@@ -201,6 +201,7 @@ class _Hasher:
             self.cancellation.check()
         try:
             info = os.lstat(os.path.join(self.root, path))
+            # A link may lead anywhere, also into a private repository.
             if stat.S_ISLNK(info.st_mode):
                 self.symlinks += 1
                 return
@@ -218,12 +219,14 @@ class _Hasher:
     def _name(self, path: bytes, info: os.stat_result) -> bytes:
         stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
         if info.st_size > LARGE_BYTES:
+            # A file above the search limit is matched by name only; hashing gigabytes for that would be wasted.
             text = b"large\0%d\0%d\0" % (info.st_size, info.st_mtime_ns) + path
             name = hashlib.sha1(text, usedforsecurity=False).digest()
             self.large.add(name)
             return name
         previous = self.known.get(path)
         name = previous[1] if previous and previous[0] == stamp else blob_name(_read(os.path.join(self.root, path)))
+        # A file changed within the clock's resolution may change again with the same stamp; its hash isn't cached.
         if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > FRESH_NS:
             self.seen[path] = (stamp, name)
         return name

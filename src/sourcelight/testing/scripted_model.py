@@ -60,7 +60,7 @@ class ScriptedModel:
             protocol_version = "HTTP/1.1"
 
             def log_message(self, *_: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
             def do_POST(self) -> None:
                 outer._answer(self)
@@ -139,9 +139,9 @@ def _calls(turn: Use) -> list[dict[str, Any]]:
             "index": at,
             "id": f"call_{at}_{name}",
             "type": "function",
-            "function": {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)},
+            "function": {"name": name, "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments)},
         }
-        for at, (name, given) in enumerate(turn.calls)
+        for at, (name, arguments) in enumerate(turn.calls)
     ]
 
 

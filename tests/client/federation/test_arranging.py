@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from display.batches_for_tests import lines, record_batch
-from sourcelight.client.federation.row_merge import DuplicateFilter, arranged
+from sourcelight.client.federation.row_merge import DuplicateFilter, order_parts
 from sourcelight.client.federation.service import distinct, short_name
 from sourcelight.core.batches import arrow_type
 from sourcelight.core.batches.columns import add_service
@@ -41,14 +41,14 @@ def test_a_row_at_the_same_commit_is_the_same_row() -> None:
     assert list(known.fresh(2, file("r", "f", 4, 5))) == [False, True]
     assert list(known.fresh(0, file("r", "f", 1))) == [True], "what a service says twice is its own affair"
     assert list(known.fresh(1, file("r", "g", 1))) == [True]
-    assert known.apart == {}
+    assert known.conflicting_commits == {}
 
 
 def test_a_row_at_another_commit_is_another_row_and_noted() -> None:
     known = DuplicateFilter()
     known.fresh(0, file("r", "f", 1, commit="1" * 40))
     assert known.fresh(1, file("r", "f", 1, commit="2" * 40)).all()
-    assert known.apart == {("r", ""): {0: "1" * 40, 1: "2" * 40}}
+    assert known.conflicting_commits == {("r", ""): {0: "1" * 40, 1: "2" * 40}}
 
 
 def test_a_row_without_a_commit_is_nobody_elses() -> None:
@@ -56,7 +56,7 @@ def test_a_row_without_a_commit_is_nobody_elses() -> None:
     known.fresh(0, file("r", "f", 1, commit=None))
     assert known.fresh(1, file("r", "f", 1, commit=None)).all()
     assert known.fresh(2, file("r", "f", 1)).all()
-    assert known.apart == {}
+    assert known.conflicting_commits == {}
 
 
 def test_a_repository_found_by_name_is_the_same_everywhere() -> None:
@@ -78,7 +78,7 @@ def test_definitions_on_one_line_are_told_apart_by_their_names() -> None:
 
 def test_an_answer_without_a_limit_stands_by_repository_and_path() -> None:
     given = [[file("r1", "b", 1, 2), file("r3", "a", 1)], [file("r1", "a", 1), file("r2", "z", 1), file("r3", "a", 2)]]
-    made = arranged(given, NAMES[:2], whole=True)
+    made = order_parts(given, NAMES[:2], is_complete=True)
     assert places(made.batches) == [
         ("b", "r1", "a", 1),
         ("a", "r1", "b", 1),
@@ -92,7 +92,7 @@ def test_an_answer_without_a_limit_stands_by_repository_and_path() -> None:
 
 def test_repositories_come_before_files() -> None:
     given = [[names_of([0], repository="z"), file("z", "f", 1)], [names_of([0], repository="y"), file("a", "f", 1)]]
-    assert [row[1:3] for row in places(arranged(given, NAMES[:2], whole=True).batches)] == [
+    assert [row[1:3] for row in places(order_parts(given, NAMES[:2], is_complete=True).batches)] == [
         ("y", None),
         ("z", None),
         ("a", "f"),
@@ -104,25 +104,25 @@ def test_a_ranked_answer_takes_turns_file_by_file() -> None:
     given = [[file("r9", "best", 1, 2), file("r1", "worse", 1)], [file("r5", "first", 1), file("r0", "last", 3)], []]
     expected = [("a", "r9", "best", 1), ("a", "r9", "best", 2), ("b", "r5", "first", 1), ("a", "r1", "worse", 1),
                 ("b", "r0", "last", 3)]  # fmt: skip
-    assert places(arranged(given, NAMES, whole=False).batches) == expected
+    assert places(order_parts(given, NAMES, is_complete=False).batches) == expected
     unsorted = [[file("r9", "x", 1), file("r1", "x", 1)], [file("r5", "x", 1)]]
-    assert [row[1] for row in places(arranged(unsorted, NAMES[:2], whole=True).batches)] == ["r9", "r5", "r1"]
+    assert [row[1] for row in places(order_parts(unsorted, NAMES[:2], is_complete=True).batches)] == ["r9", "r5", "r1"]
 
 
 def test_a_limit_cuts_what_comes_last() -> None:
     given = [[file("r1", "f", 1, 2, 3)], [file("r2", "f", 1, 2, 3)]]
-    made = arranged(given, NAMES[:2], whole=False, most=4)
+    made = order_parts(given, NAMES[:2], is_complete=False, most=4)
     assert places(made.batches) == [("a", "r1", "f", 1), ("a", "r1", "f", 2), ("a", "r1", "f", 3), ("b", "r2", "f", 1)]
     assert (made.matches, made.rows) == ([3, 1], [3, 1])
 
 
 def test_nothing_is_nothing() -> None:
-    assert arranged([[], []], NAMES[:2], whole=True).batches == []
+    assert order_parts([[], []], NAMES[:2], is_complete=True).batches == []
 
 
 def test_of_equal_rows_that_of_the_first_service_stays() -> None:
     parts = [file("r", "f", 1, 2), file("r", "f", 1, 2)]
-    made = arranged([[part] for part in parts], NAMES[:2], whole=False)
+    made = order_parts([[part] for part in parts], NAMES[:2], is_complete=False)
     assert {row[0] for row in places(made.batches)} == {"a"}
     assert made.duplicates == [0, 2]
 
@@ -140,7 +140,7 @@ def test_every_row_stands_once(parts: list[list[tuple[str, str, set[int]]]], who
     """All rows of all services, as a set, and each of the first service that has it."""
     names = NAMES[: len(parts)]
     given = [[file(repository, path, *sorted(numbers)) for repository, path, numbers in part] for part in parts]
-    made = arranged(given, names, whole=whole, most=most)
+    made = order_parts(given, names, is_complete=whole, most=most)
     found = places(made.batches)
     owners: dict[tuple[str, str, int], str] = {}
     for name, part in zip(names, parts, strict=True):

@@ -317,12 +317,12 @@ def test_what_can_not_be_federated_is_refused() -> None:
     for wrong, said in (
         ([], "needs a service"),
         ("https://host", "takes several"),
-        ([one, one], "stands twice"),
-        ([one, 7], "int is no service"),
-        ([sl.AsyncClient(backend([]))], "AsyncClient is no service"),
-        ({"a,b": one}, "no name"),
-        ({" ": one}, "no name"),
-        ([sl.federate([one])], "no service of another"),
+        ([one, one], "occurs twice"),
+        ([one, 7], "int is not a service"),
+        ([sl.AsyncClient(backend([]))], "AsyncClient is not a service"),
+        ({"a,b": one}, "valid as a service name"),
+        ({" ": one}, "valid as a service name"),
+        ([sl.federate([one])], "can't contain another"),
     ):
         with pytest.raises(sl.ConfigurationError, match=said):
             sl.federate(wrong)  # type: ignore[arg-type]  # that is the point

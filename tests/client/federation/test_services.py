@@ -80,7 +80,7 @@ def test_a_service_that_does_not_let_in_costs_its_rows(here: sl.Client, service:
         assert sorted(commits["repository"]) == [BOTH, ONE]
         assert [one["status"] for one in commits.attrs["services"]] == ["complete", "failed"]
         with pytest.warns(sl.IncompleteResultWarning, match="there did not answer"):
-            assert sorted(code.repositories()["repository"]) == [BOTH, ONE]
+            assert sorted(code.list_repos()["repository"]) == [BOTH, ONE]
         assert len(code.read_file(BOTH, "a.py")) == 1
         with pytest.raises((sl.ServiceError, sl.TransportError)):
             code.read_file(OTHER, "a.py")

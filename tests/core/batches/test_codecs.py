@@ -320,8 +320,10 @@ def test_ranges_that_can_be_no_matches_are_refused_before_they_fill_the_memory()
         "contentStart": place(0, 0),
         "ranges": [{"start": place(0, 0), "end": place(2**12, 0)}] * 2**12,
     }
-    with pytest.raises(ProtocolError, match="overlap too often"):
-        MatchDecoder().decode(chunk_match(chunk))
+    decoder = MatchDecoder()
+    assert decoder.decode(chunk_match(chunk)) == []
+    (other,) = decoder.take_other()
+    assert "overlap too often" in other.reason
 
 
 @DRAWN
@@ -418,13 +420,58 @@ def test_nulls_absences_and_unknown_kinds_take_the_forgiving_way() -> None:
         assert MatchDecoder().decode(nothing) == []
 
 
-def test_what_is_not_json_and_numbers_out_of_range_are_protocol_errors() -> None:
+def test_what_is_not_json_is_a_protocol_error() -> None:
     with pytest.raises(ProtocolError):
         MatchDecoder().decode(b"[{")
-    with pytest.raises(ProtocolError, match="out of range"):
-        MatchDecoder().decode(
-            b'[{"repository":"r","lineMatches":[{"line":"","lineNumber":99999999999,"offsetAndLengths":[]}]}]'
-        )
+
+
+_GOOD = {"type": "content", "repository": "r", "path": "p"}
+_LINE = {"line": "tide", "lineNumber": 3, "offsetAndLengths": [[0, 4]]}
+_BAD: dict[str, tuple[bytes, str]] = {
+    "a line beyond 32 bits": (
+        json.dumps(_GOOD | {"lineMatches": [_LINE | {"lineNumber": 99_999_999_999}]}).encode(),
+        "a number out of range",
+    ),
+    "no path": (json.dumps({"type": "content", "repository": "r", "lineMatches": [_LINE]}).encode(), "no path"),
+    "no repository": (json.dumps({"type": "path", "path": "p"}).encode(), "no repository"),
+    "no lines": (json.dumps(_GOOD).encode(), "no matched lines"),
+    "an unknown type": (b'{"type": "person", "handle": "ada", "repository": "r"}', "a type that"),
+    "no object": (b"17", "no repository"),
+    "an id beyond 64 bits": (
+        json.dumps(_GOOD | {"repositoryID": 10**30, "lineMatches": [_LINE]}).encode(),
+        "a number out of range",
+    ),
+}
+
+
+@pytest.mark.parametrize("bad", _BAD)
+def test_a_bad_match_costs_no_other(bad: str) -> None:
+    data, reason = _BAD[bad]
+    good = json.dumps(_GOOD | {"lineMatches": [_LINE]}).encode()
+    decoder = MatchDecoder()
+    batches = decoder.decode(b"[" + b",".join([good, data, good]) + b"]")
+    assert sum(batch.rows for batch in batches) == 2
+    (other,) = decoder.take_other()
+    assert other.reason.startswith(reason)
+
+
+def test_fields_that_services_leave_out_or_name_otherwise_cost_nothing() -> None:
+    start = {"offset": 0, "line": 4, "column": 0}
+    old = {"type": "content", "repository": "r", "name": "p", "version": "0" * 40, "lineMatches": [_LINE]}
+    rangeless = _GOOD | {"repositoryID": 2**40, "chunkMatches": [{"content": "tide\n", "contentStart": start}]}
+    decoder = MatchDecoder()
+    rows = [row for b in decoder.decode(json.dumps([old, rangeless]).encode()) for row in b.batch.to_pylist()]
+    assert [(row["path"], row["commit"], row["line"]) for row in rows] == [("p", "0" * 40, "tide"), ("p", None, "tide")]
+    assert rows[1]["repository_id"] == 2**40
+    assert decoder.take_other() == ()
+
+
+def test_invalid_utf8_costs_its_bytes_alone() -> None:
+    data = json.dumps([_GOOD | {"lineMatches": [_LINE]}]).encode().replace(b"tide", b"ti\xffe")
+    decoder = MatchDecoder()
+    (batch,) = decoder.decode(data)
+    assert batch.batch.to_pylist()[0]["line"] == "ti\ufffde"
+    assert decoder.replaced_events == 1
 
 
 def test_a_diff_in_a_commit_match_is_a_diff_with_sides_and_numbers() -> None:

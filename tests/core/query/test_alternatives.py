@@ -4,7 +4,7 @@ import pytest
 
 from sourcelight.core.errors import UnsupportedQuery
 from sourcelight.core.query import Alternative, parse
-from sourcelight.core.query.parse import TEXT_SEARCH, refuse_unsupported
+from sourcelight.core.query.parse import refuse_unsupported
 
 
 def only(text: str) -> Alternative:
@@ -49,6 +49,13 @@ def test_durations_are_seconds(text: str, seconds: float) -> None:
 def test_rev_counts_for_every_repository() -> None:
     one = only("repo:a rev:v1:*refs/tags/*")
     assert one.revisions(one.all("repo")[0]) == ("v1", "*refs/tags/*")
+
+
+TEXT_SEARCH = frozenset({
+    "repo", "file", "lang", "case", "count", "timeout", "fork", "archived", "visibility", "patterntype",
+    "type:file", "type:path", "type:repo", "context:global",
+})  # fmt: skip
+"""What an engine says that searches the text of HEAD alone."""
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_structural_is_refused_in_clear_text() -> None:
         ("display", "9" * 19, "value out of range"),
         ("display", "9" * 5000, "value out of range"),
         ("cm", "yes", 'cm must be a boolean (true or false), got "yes": invalid syntax'),
-        ("cl", "true", 'cl must be a number of lines from 0 to 4294967295, got "true": invalid syntax'),
+        ("cl", "some", 'cl must be a number of lines from 0 to 4294967295, got "some": invalid syntax'),
         ("cl", "-1", 'got "-1": invalid syntax'),
         ("cl", "4294967296", "value out of range"),
         ("max-line-len", "1.5", 'max-line-len must be an integer, got "1.5": invalid syntax'),

@@ -47,9 +47,9 @@ def test_a_question_that_finds_no_room_says_so_and_others_work_later(engine: Loc
     number = desk.open(QUESTION, context)
     facts = desk.wait(desk.ask_in(number, QUESTION, context), context, 30).attributes
     assert facts["state"] == "error"
-    assert "no room is left on the disk" in facts["answer"]
+    assert "No room left: the disk of the service is full" in facts["answer"]
     assert "sqlite" not in facts["answer"], "and no path"
-    with pytest.raises(ToolError, match="no room is left on the disk"):  # noqa: PT012 - as above
+    with pytest.raises(ToolError, match="the disk of the service is full"):  # noqa: PT012 - as above
         for _ in range(200):
             desk.open(QUESTION, context)
     empty(state)

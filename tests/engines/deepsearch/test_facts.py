@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -152,6 +153,24 @@ def test_a_count_tells_its_scope_and_its_query(engine: LocalEngine) -> None:
     assert f"`shop` in the question is the repository `{OPEN}`" in found.text
     assert "To get it again: `repo:^example\\.org/team/shop$" in found.text
     assert found.finished.stats["complete"] is True
+
+
+def test_binary_and_large_files_lack_a_text_as_for_git(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "src" / "demo")
+    large = "x" * 3_000_000
+    repo.commit(
+        {"a.py": "needle\n", "b.py": "hay\n", "c.bin": b"\0needle", "d.bin": b"\0hay", "e.txt": f"{large}needle\n",
+         "f.txt": large}, "begin",
+    )  # fmt: skip
+    lines = subprocess.run(
+        ["git", "grep", "-L", "needle", "HEAD"], cwd=repo.path, capture_output=True, check=True, text=True, timeout=30
+    ).stdout.split()
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "home" / "index", workers=1)
+    found = research(engine, "How many files don't contain `needle`?")
+    assert found.finished.stats["count"] == len(lines) == 3
+    assert found.finished.stats["complete"] is True
+    assert [f"HEAD:{path}" for path in ("b.py", "d.bin", "f.txt")] == lines
+    assert "Binary and large files count by their bytes" in found.text
 
 
 def test_negated_questions_count_what_does_not_hold(engine: LocalEngine) -> None:
@@ -449,6 +468,8 @@ def test_a_number_of_another_question_is_no_answer(town: LocalEngine, question: 
         ("Which repositories do not import isatty?", 0),
         ("Which repositories do not import `curses`?", 1),
         ("How many repositories don't have a README.md?", 1),
+        ("How many repositories have no README.md?", 1),
+        ("Which Python files have no `isatty`?", 1),
         ("How many files use isatty and x?", 1),
         ("How many files use `import` but not `x`?", 1),
         ("How many files mention isatty and nothing_else?", 0),

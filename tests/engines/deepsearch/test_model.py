@@ -21,7 +21,7 @@ from sourcelight.engines.deepsearch import markdown as answers
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.deepsearch.evidence.pins import pin
 from sourcelight.engines.deepsearch.llm.provider import ModelConfig, choose_cost_limit, choose_model
-from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher, settled
+from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher, answered_messages
 from sourcelight.engines.deepsearch.research import ResearchBudget, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.execution import LocalEngine
@@ -277,8 +277,8 @@ def test_a_run_that_ends_inside_a_call_of_a_tool_has_a_last_word() -> None:
     cut = [*whole, ModelResponse([TextPart("then"), ToolCallPart("read_file", {}, "2")])]
     with pytest.raises(UserError, match="unprocessed tool calls"):
         said(cut)
-    assert settled(cut) == settled(whole) == whole
-    assert said(settled(cut)) == said(settled(cut[:2])) == "Said."
+    assert answered_messages(cut) == answered_messages(whole) == whole
+    assert said(answered_messages(cut)) == said(answered_messages(cut[:2])) == "Said."
 
 
 def test_a_cost_that_nobody_knows_is_said(engine: LocalEngine) -> None:

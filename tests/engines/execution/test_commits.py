@@ -181,7 +181,7 @@ def test_folders_without_git_are_named_and_the_rest_is_searched(engine: LocalEng
     events = run(engine, "type:commit retry")
     assert isinstance(events[-1], Done)
     item = next(s for s in final(events).skipped if s.reason == "history-missing")
-    assert "`plain`: it is a folder without git" in item.message
+    assert "`plain`: it is a directory without git" in item.message
     assert final(events).match_count == 4
 
 

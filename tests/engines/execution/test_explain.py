@@ -111,9 +111,10 @@ def test_an_explanation_is_plain_data(engine: LocalEngine) -> None:
     ("query", "asked", "source"),
     [
         ("x patternType:regexp", "keyword", "patternType: in the query"),
-        ("x patternType:nonsense", "keyword", "asked for with the query"),
-        ("x", "keyword", "asked for with the query"),
-        ("x", "", "default of version V3"),
+        ("x patternType:nonsense", "keyword", "requested beside the query"),
+        ("x", "keyword", "requested beside the query"),
+        ("x", "", "the default"),
+        ("x", "standard", "the default"),
     ],
 )
 def test_the_choice_of_pattern_type_is_told(engine: LocalEngine, query: str, asked: str, source: str) -> None:

@@ -148,7 +148,7 @@ def test_what_a_limit_keeps_depends_on_no_clock(limit: int) -> None:
             at += len(same)
         ranking = FileRanker(phrases=(), case_sensitive=False, stars={}, limit=limit)
         found, count = [], 0
-        for piece in ranking.ranked(batches, window_s=cut.choice((0.0, 0.01, 60.0))):
+        for piece in ranking.rank(batches, window_s=cut.choice((0.0, 0.01, 60.0))):
             part = first_matches(piece, limit - count)
             count += match_count(part)
             found += [(row["repository"], row["path"], row["line_number"]) for row in part.to_pylist()]

@@ -182,7 +182,7 @@ def test_a_cursor_leads_back_and_no_other_text_does() -> None:
     with pytest.raises(ToolError, match="belongs to the comparison abababababab"):
         read_cursor(cursor, head, base)
     for text in ("", "50", "not a cursor", cursor[:-3], cursor[:-2] + "zz", "é"):
-        with pytest.raises(ToolError, match="no cursor"):
+        with pytest.raises(ToolError, match="not a cursor"):
             read_cursor(text, base, head)
 
 

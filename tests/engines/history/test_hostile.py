@@ -13,6 +13,7 @@ from engines.history.histories import literal, oids, opened
 from engines.history.hostile import build_hostile, raw_commit
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.history import History, LocalHistoryStore
+from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import find_commits
 from sourcelight.engines.history.search.query import AnyPattern, CommitFilter, CommitQuery
@@ -51,7 +52,7 @@ def git_says(path: Path, field: str, *options: str) -> dict[str, str]:
 
 
 def column(history: History, name: str) -> dict[str, object]:
-    rows = tables.commit_batch(history, np.arange(len(history.commits)))
+    rows = tables.commit_batch(history, CommitNumbers(np.arange(len(history.commits))))
     return dict(zip(rows.column("commit").to_pylist(), rows.column(name).to_pylist(), strict=True))
 
 
@@ -106,7 +107,7 @@ def test_segments_with_and_without_broken_texts_are_read_together(tmp_path: Path
         raw_commit(repo, message, files={b"file": b"%d\n" % number})
         history = opened(store, repo.path)
     assert len(history.segments) == len(messages)
-    rows = tables.commit_batch(history, np.arange(len(messages)))
+    rows = tables.commit_batch(history, CommitNumbers(np.arange(len(messages))))
     assert rows.column("message").to_pylist() == [m.decode("utf-8", "replace").strip() for m in messages]
     assert rows.column("subject").to_pylist() == ["plain", "caf\ufffd \ufffd", "naïve", "last \ufffd"]
     kinds = {c.name: c.type for c in COLUMNS["commits"]}
@@ -124,7 +125,7 @@ def test_grafts_count_as_they_stand(tmp_path: Path) -> None:
     repo.commit({"a": "new\n"}, "new")
     history = opened(store, repo.path)
     said = git_says(repo.path, " %P")
-    rows = tables.commit_batch(history, np.arange(len(history.commits)))
+    rows = tables.commit_batch(history, CommitNumbers(np.arange(len(history.commits))))
     parents = dict(zip(rows.column("commit").to_pylist(), rows.column("parents").to_pylist(), strict=True))
     assert {oid: " ".join(["", *named]) or " " for oid, named in parents.items()} == said
     assert commits[2] not in parents

@@ -169,7 +169,7 @@ def test_a_folder_without_git_is_a_failure_with_a_reason(store: LocalHistoryStor
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "a.txt").write_text("x\n")
     report = store.update([repository_of(tmp_path / "plain")])
-    assert report.failures == {"plain": "it is a folder without git, and has no history"}
+    assert report.failures == {"plain": "it is a directory without git, and has no history"}
 
 
 def test_missing_objects_are_listed_and_the_rest_is_read(

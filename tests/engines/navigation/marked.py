@@ -43,7 +43,7 @@ class Marked:
         assert document is not None
         resolver = resolver_of(document.language)
         assert resolver is not None
-        parsed = self.workspace.parsed(document)
+        parsed = self.workspace.parsed_file(document)
         assert parsed is not None
         occurrence = resolver.occurrence_at(parsed, offset(document.text, marked))
         assert occurrence is not None

@@ -26,7 +26,7 @@ def test_symbols_are_listed_by_kind(engine: LocalEngine) -> None:
     found = rows(call(engine, "symbols", repo="shapes", kind=["class"]))
     assert [row["symbol"] for row in found] == ["Shape", "Circle", "Square"]
     assert found[0]["documentation"] == "Anything with an area."
-    with pytest.raises(ToolError, match="no kind of symbol"):
+    with pytest.raises(ToolError, match="not a kind of symbol"):
         call(engine, "symbols", repo="shapes", kind=["gadget"])
 
 

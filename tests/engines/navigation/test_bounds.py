@@ -38,7 +38,7 @@ def test_parsed_files_are_kept_up_to_so_many_bytes_of_source(navigator: Navigato
     workspace = navigator.workspace(Viewer.owner())
     alive = []
     for document in documents(navigator):
-        model = workspace.parsed(document)
+        model = workspace.parsed_file(document)
         alive.append(weakref.ref(model))
         assert 0 < sum(entry.source_bytes for entry in navigator.parsed_files.values()) <= ROOM
     del model
@@ -51,8 +51,8 @@ def test_the_file_asked_for_last_is_kept_although_it_is_larger_than_the_room(nav
     navigator = Navigator(navigator.catalog, navigator.store, cache_bytes=10)
     workspace = navigator.workspace(Viewer.owner())
     first, second = documents(navigator)[:2]
-    workspace.parsed(first)
-    workspace.parsed(second)
+    workspace.parsed_file(first)
+    workspace.parsed_file(second)
     assert navigator.parsed_files.get((second.blob_id, "Python")) is not None
     assert navigator.parsed_files.get((first.blob_id, "Python")) is None
 
@@ -70,6 +70,6 @@ def test_what_a_call_remembers_goes_with_the_files_that_it_is_of(navigator: Navi
     workspace.remember("key", make)
     assert len(made) == 1
     for document in files:
-        workspace.parsed(document)
+        workspace.parsed_file(document)
     workspace.remember("key", make)
     assert len(made) == 2

@@ -40,7 +40,7 @@ def test_a_second_answer_parses_nothing_and_is_the_same(engine: LocalEngine) -> 
     assert len(engine.navigation.parsed_files) == 0
     assert rows(again) == rows(limited)
     assert not again.complete
-    assert "The first 4 references are given; there may be more." in again.notices
+    assert "The first 4 references are listed; there may be more." in again.notices
 
 
 def test_another_viewer_has_another_answer(tmp_path: Path) -> None:

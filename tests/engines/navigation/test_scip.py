@@ -71,7 +71,7 @@ def test_documents_are_read() -> None:
 )
 def test_what_is_no_index_is_refused(data: bytes) -> None:
     """The error says what is wrong with it."""
-    with pytest.raises(ScipError, match=r"cut off|no index|does not have|no document|not in use"):
+    with pytest.raises(ScipError, match=r"truncated|truncated|no index|does not have|no document|not in use"):
         list(read_documents(data))
 
 
@@ -130,7 +130,7 @@ def test_a_broken_index_in_the_repository_is_told(tmp_path: Path) -> None:
     """The rules answer in its place."""
     make_repo(tmp_path / "code" / "one", {"m.py": TEXT, "index.scip": INDEX[:-5]})
     answer = call(open_engine(tmp_path), "go_to_definition", repo="one", path="m.py", symbol="use")
-    assert any("index.scip of one can't be used: it is cut off" in notice for notice in answer.notices)
+    assert any("index.scip of one can't be used: it is truncated" in notice for notice in answer.notices)
     assert rows(answer)[0]["how"] == "scope"
 
 

@@ -193,7 +193,7 @@ def test_an_import_that_is_nowhere_says_so(ask: Callable[[str, str], list[Resolv
 def test_an_interface_with_several_call_signatures_is_no_rubble(marked: Marked) -> None:
     document = marked.workspace.project("app").document(STORE.encode())
     assert document is not None
-    model = marked.workspace.parsed(document)
+    model = marked.workspace.parsed_file(document)
     assert model is not None
     assert model.root.type == "program"
     assert marked.ask("app", STORE, "items: §T[]")[0].start == offset(document.text, "class Store<§T>")

@@ -15,7 +15,7 @@ from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.query.languages import languages_of_path
 from sourcelight.engines.search import FileTerm, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.index.build import BuildOptions, BuildResult, build
-from sourcelight.engines.search.index.folder import IndexFolder
+from sourcelight.engines.search.index.folder import TextIndexFolder
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import MatchTree
@@ -76,11 +76,11 @@ def build_memory(folder: Path, source: MemorySource, commit: str, revision: str 
         **more,
     }
     options = BuildOptions(repository="memory", commit=commit, revision=revision, **settings)
-    return build(IndexFolder(folder), source, options)
+    return build(TextIndexFolder(folder), source, options)
 
 
 def open_memory(folder: Path, commit: str) -> OpenedCommit:
-    entry = IndexFolder(folder).manifest().view_of(commit)
+    entry = TextIndexFolder(folder).manifest().view_of(commit)
     assert entry is not None
     view = CommitView(folder / entry.name)
     return OpenedCommit(view, [Shard(folder / name) for name in view.shards])

@@ -15,7 +15,8 @@ from sourcelight.core.boolean import And
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import FileTerm, SearchOptions, TextQuery
-from sourcelight.engines.search.searcher import CorpusCache, search
+from sourcelight.engines.search.open_index import CorpusCache
+from sourcelight.engines.search.searcher import search
 
 
 def files(seed: int, names: str, each: int = 60) -> dict[bytes, bytes]:

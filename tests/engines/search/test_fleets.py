@@ -19,12 +19,21 @@ from sourcelight.core.errors import SearchIndexError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.ranges import BufferList
-from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, SearchOptions, Target, TextQuery, searcher
+from sourcelight.engines.search import (
+    FileFilter,
+    FileTerm,
+    LanguageFilter,
+    SearchOptions,
+    Target,
+    TextQuery,
+    open_index,
+)
 from sourcelight.engines.search.index import shard
 from sourcelight.engines.search.model import GroupBy, MatchTree, SearchPart
+from sourcelight.engines.search.open_index import CorpusCache
 from sourcelight.engines.search.scan import evaluate
 from sourcelight.engines.search.scan.corpus import OpenedCommit
-from sourcelight.engines.search.searcher import CorpusCache, count, search
+from sourcelight.engines.search.searcher import count, search
 from sourcelight.repos import Repository
 
 LINES = [
@@ -88,7 +97,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluate, "_MAX_BATCH_UNITS", 8)
     monkeypatch.setattr(evaluate, "_FIRST_BATCH_UNITS", 2)
     monkeypatch.setattr(evaluate, "_MAX_BATCH_DOCUMENTS", 2)
-    monkeypatch.setattr(searcher, "_MAX_MEMBERS", 3)
+    monkeypatch.setattr(open_index, "_MAX_MEMBERS", 3)
 
 
 class Repositories:

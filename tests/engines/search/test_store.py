@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from engines.search.naive import naive_rows, rows_of
+from sourcelight.core.batches.overview import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, SearchIndexError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import (
     FileTerm,
-    IndexProgress,
     IndexStore,
     SearchOptions,
     Target,

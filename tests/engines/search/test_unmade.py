@@ -93,7 +93,7 @@ def test_it_is_written_and_counted_like_its_columns(
             assert matches_of(unmade) == matches_of(made)
             assert matches_of(unmade, chunk_matches=True) == matches_of(made, chunk_matches=True)
             as_found, as_columns = Tally(), Tally()
-            as_found.add_found(found)
+            as_found.add_raw(found)
             as_columns.add(found.batch)
             assert as_found.matches == as_columns.matches
             assert as_found.repositories == as_columns.repositories

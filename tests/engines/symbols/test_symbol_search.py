@@ -23,7 +23,6 @@ from sourcelight.engines.search import (
     Target,
     TextQuery,
 )
-from sourcelight.engines.search.index.folder import SYMBOLS
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.engines.symbols import definitions
 from sourcelight.repos import Catalog, resolve
@@ -236,7 +235,7 @@ def test_damaged_tables_count_as_missing_and_are_built_anew(tmp_path: Path, harm
     elif harm == "delete":
         table.unlink()
     else:
-        (folder / SYMBOLS).write_text('{"shard": 7, "other": "../../outside"}')
+        (folder / "symbols.json").write_text('{"shard": 7, "other": "../../outside"}')
     store = IndexStore(str(tmp_path / "index"), workers=1)
     assert not store.symbols_current(target)
     assert not _rows(store, target, _everything())
@@ -258,12 +257,13 @@ def test_a_builder_killed_at_work_leaves_the_former_tables(tmp_path: Path) -> No
     code = f"""
 import os
 from pathlib import Path
-from sourcelight.engines.search import side_tables
-from sourcelight.engines.search.index.folder import IndexFolder
+from sourcelight.engines.search import definition_tables, side_tables
+from sourcelight.engines.search.index.folder import TextIndexFolder
 side_tables.write_sections = lambda *_: (Path({str(folder)!r}, "tmp-1-left").write_bytes(b"half"), os._exit(9))
-folder = IndexFolder(Path({str(folder)!r}))
+folder = TextIndexFolder(Path({str(folder)!r}))
 for shard in folder.manifest().shards:
-    side_tables.build_table(folder, side_tables.TableBuildOptions(shard.name, lambda: None, lambda files, size: None))
+    options = side_tables.TableBuildOptions(shard.name, lambda: None, lambda files, size: None)
+    definition_tables.build_table(folder, options)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=50).returncode == 9
     assert [row["symbol"] for row in _rows(store, target, _everything())] in (["alpha"], [])

@@ -107,11 +107,11 @@ def test_faults_are_of_the_error_tree(engine: LocalEngine) -> None:
         ask(engine, "list_files", repo="none")
     with pytest.raises(RevisionNotFound):
         ask(engine, "list_files", repo=ONE, revision="v9")
-    with pytest.raises(UnsupportedTool, match="there is no call 'grep'; there are read_file, "):
+    with pytest.raises(UnsupportedTool, match="unknown tool 'grep'; available: read_file, "):
         ask(engine, "grep")
     with pytest.raises(UnsupportedTool, match="deep search is not offered"):
         ask(engine, "deepsearch", question="why?")
-    with pytest.raises(ToolError, match="limit is 0; it has to be 1 to 10000") as fault:
+    with pytest.raises(ToolError, match="limit is 0; it must be 1 to 10000") as fault:
         ask(engine, "list_repos", query="", limit=0)
     assert (fault.value.tool, fault.value.argument) == ("list_repos", "limit")
 

@@ -146,7 +146,7 @@ def test_contributor_repositories_are_counted(past: Past) -> None:
     assert {name: row["commits"] for name, row in rows.items()} == {"one": 2, "two": 1, "secret": 1}
     assert rows["one"]["authors"] == ["Bo Boson <bo@example.org>"]
     assert not answer.complete
-    assert any("plain is a folder without git" in notice for notice in answer.notices)
+    assert any("plain is a directory without git" in notice for notice in answer.notices)
     assert [r["repository"] for r in past.rows("get_contributor_repos", author="bo", minCommits=2)] == ["one"]
     assert past.call("get_contributor_repos", authors=["bo", "ada"], limit=1).table.num_rows == 1
 
@@ -213,7 +213,12 @@ def test_nothing_found_is_said(past: Past) -> None:
         ("commit_search", {"repos": ["one"], "revisions": ["main", "^nope"]}, RevisionNotFound, "one@nope"),
         ("diff_search", {"repos": ["one"], "pattern": "a\nb"}, ToolError, "newline"),
         ("compare_revisions", {"repo": "one", "base": "nope", "head": "main"}, RevisionNotFound, "nope"),
-        ("compare_revisions", {"repo": "one", "base": "main~1", "head": "main", "after": "x"}, ToolError, "no cursor"),
+        (
+            "compare_revisions",
+            {"repo": "one", "base": "main~1", "head": "main", "after": "x"},
+            ToolError,
+            "not a cursor",
+        ),
         ("get_contributor_repos", {}, ToolError, "author"),
     ],
     ids=str,

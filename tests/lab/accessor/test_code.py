@@ -179,7 +179,7 @@ def test_groups_are_refused_in_words(code: sl.Client) -> None:
         frame.code.groups()
     with pytest.raises(sl.PatternError):
         frame.code.groups("(?P<a>x)(?=y)")
-    with pytest.raises(sl.ToolError, match="does not tell its query"):
+    with pytest.raises(sl.ToolError, match="the query of this frame is unknown"):
         pd.DataFrame({"repository": ["r"], "path": ["p"], "line": ["x"]}).code.groups()
     with pytest.raises(sl.ToolError, match="no column line"):
         pd.DataFrame({"repository": ["r"], "path": ["p"]}).code.groups("(?P<a>x)")

@@ -40,7 +40,7 @@ def test_what_is_no_option_is_looked_for(line: str, rest: str) -> None:
     [
         ("--row 5 x", "has no option --row: did you mean --rows"),
         ("--zzzzzz x", "there are "),
-        ("-o a -o b x", "-o stands twice"),
+        ("-o a -o b x", "-o occurs twice"),
         ("-o", "--out needs name"),
         ("--rows= 5", "--rows needs number"),
         ("--pattern-type perl x", "--pattern-type is one of keyword"),
@@ -83,7 +83,7 @@ def test_variables_are_put_in_only_where_they_are_asked_for() -> None:
     assert replace_variables("{name}", [], variables, "search") == "{name}"
     with pytest.raises(ToolError, match="no variable absent"):
         replace_variables("{absent}", ["absent"], variables, "search")
-    with pytest.raises(ToolError, match="stands nowhere"):
+    with pytest.raises(ToolError, match="doesn't occur"):
         replace_variables("x", ["name"], variables, "search")
 
 

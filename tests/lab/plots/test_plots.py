@@ -166,7 +166,7 @@ def test_what_can_not_be_drawn_is_refused_in_words() -> None:
         plots.bars(MATCHES, "nope")
     with pytest.raises(ValueError, match="no column 'nope'"):
         plots.bars(MATCHES, value="nope")
-    with pytest.raises(TypeError, match="not from int"):
+    with pytest.raises(TypeError, match="not int"):
         plots.bars(3)
     with pytest.raises(ValueError, match="period must be"):
         plots.over_time(MATCHES, period="hour")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from matplotlib.text import Text
 
@@ -137,8 +138,24 @@ def test_activity_and_treemap_count_what_git_counts(code: sl.Client, repository:
     assert any(f"{total:,} matches" in text for text in written)
 
 
+def test_files_at_the_top_are_called_as_in_tables() -> None:
+    sizes = pd.DataFrame({"path": ["README.md", "src/a.py"], "lines": [10, 20]})
+    written = [text.get_text() for text in plots.treemap(sizes).draw().findobj(Text)]
+    assert "/*" in written
+    assert "/" not in written
+
+
 @pytest.mark.parametrize("value", ["share", "line_number"])
 def test_ratios_and_places_are_not_added_up(code: sl.Client, repository: Path, value: str) -> None:
     frame = code.ownership(repository.name) if value == "share" else code.search("TODO", progress=False).matches
-    with pytest.raises(ValueError, match=f"{value} can't be added up"):
+    meaning = {"share": "part of all lines of path", "line_number": "1-based line"}[value]
+    with pytest.raises(ValueError, match=f"{value} can't be added up: it is: {meaning}"):
         plots.bars(frame, "repository", value=value)
+
+
+def test_a_column_of_ones_own_is_added_up_whatever_its_name(code: sl.Client, repository: Path) -> None:
+    counts = code.search("TODO", progress=False).matches.assign(score=2)
+    (sizes,) = bars(plots.bars(counts, "repository", value="score")).values()
+    assert sizes == [2 * len(git(repository, "grep", "TODO"))]
+    with pytest.raises(ValueError, match="total can't be added up"):  # of no known table: the name tells
+        plots.bars(pd.DataFrame({"path": ["a"], "total": [1]}), "path", value="total")

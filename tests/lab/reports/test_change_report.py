@@ -59,7 +59,7 @@ def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(scope="module")
 def name(code: sl.Client) -> str:
-    return str(code.repositories()["repository"].iloc[0])
+    return str(code.list_repos()["repository"].iloc[0])
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_each_number_of_commits_leads_to_as_many(release: Report) -> None:
 
 def test_the_summary_says_the_numbers_in_words(release: Report) -> None:
     assert release.lead[0] == (
-        "v2, of 23 November 2023, has 11 commits by 3 people (1 by a bot) since v1 of 17 November 2023; "
+        "v2, of 23 November 2023, has 11 commits since v1 of 17 November 2023: 10 by 3 people and 1 by bots; "
         "2 of the people are new: Cy and Ben."
     )
     assert release.lead[1].startswith("6 files differ: 27 lines more and 1 less, most of them in src/ (86%)")
@@ -116,7 +116,7 @@ def test_the_summary_says_the_numbers_in_words(release: Report) -> None:
         "By their titles, the 7 changes are 1 breaking change, 1 feature, 1 fix, 1 change of documentation, "
         "1 change of tests, 1 change of dependencies and 1 other change."
     )
-    assert release.lead[3] == "11 commits are 2.8 times as many as in the 6 days before v1, which had 4 by 1 person."
+    assert release.lead[3] == "The 6 days since v1 had 11 commits, against 4 in the 6 days before v1, by 1 person."
 
 
 def test_changes_are_as_they_were_merged_and_each_commit_is_in_one(release: Report, repository: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 import sourcelight as sl
 from sourcelight.lab.reports import Report, contributors
 from sourcelight.lab.reports.contributor_sections import stale
+from sourcelight.lab.reports.text import compare_counts, share_text
 from sourcelight.testing import RepositoryBuilder
 
 ADA, BEN, CY = "Ada <ada@corp.example>", "Ben <ben@gmail.com>", "Cy <cy@lab.corp.example>"
@@ -106,13 +107,43 @@ def test_the_summary_says_who_where_and_how_it_compares(report: Report) -> None:
         in report.lead[0]
     )
     where = next(sentence for sentence in report.lead if "changed lines" in sentence)
-    assert where.startswith("Most changed lines of source and documentation are in src/ (")
-    assert "have 85% of all changed lines" in where
+    assert where.startswith(
+        "Without vendored, generated and lock files (85% of all changed lines), most changed lines are in src/ ("
+    )
     assert (
-        "5 commits are 2.5 times as many as in the 9 days before, which had 2; 2 people joined and 1 left."
+        "The 9 days of this report had 5 commits, against 2 in the 9 days before; 2 people joined and 1 left."
         in report.lead
     )
     assert report.lead[-1].startswith("The newest commit is of 20 January 2023, ")
+
+
+@pytest.mark.parametrize(
+    ("count", "earlier", "text"),
+    [
+        (48, 48, "as many as in May"),
+        (48, 40, "20% more than in May, which had 40"),
+        (20, 40, "50% fewer than in May, which had 40"),
+        (48, 16, "3 times as many as in May, which had 16"),
+        (79, 40, "98% more than in May, which had 40"),
+        (112, 40, "2.8 times as many as in May, which had 40"),
+        (4_960, 40, "against 40 in May"),  # 124 times as many: both numbers say more
+        (48, 2, "against 2 in May"),
+        (1, 9, "against 9 in May"),
+        (10_001, 10_000, "against 10,000 in May"),
+        (1, 10_000, "against 10,000 in May"),
+        (3, 0, "against none in May"),
+    ],
+)
+def test_numbers_are_compared_as_people_do(count: int, earlier: int, text: str) -> None:
+    assert compare_counts(count, earlier, "May") == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0, "0%"), (0.004, "less than 1%"), (0.5, "50%"), (0.996, "more than 99%"), (1, "100%")],
+)
+def test_what_is_neither_nothing_nor_all_is_not_rounded_to_it(share: float, text: str) -> None:
+    assert share_text(share) == text
 
 
 def test_an_old_newest_commit_is_told_and_a_new_one_is_not() -> None:

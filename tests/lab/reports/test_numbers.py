@@ -111,6 +111,17 @@ def test_what_nobody_wrote_here_is_shown_apart(report: Report, repository: Path)
     assert report.tables["ownership"]["lines"].sum() == len(git(repository, "grep", "", "HEAD", "--", "*.py"))
 
 
+def test_a_bot_that_trailers_alone_name_is_no_author_of_commits(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "src" / "demo")
+    repo.commit({"a.py": "1\n"}, "one\n\nCo-authored-by: renovate[bot] <renovate@example.org>")
+    repo.commit({"a.py": "2\n"}, "two", author=BOT)
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
+        found = contributors(code)
+        assert values(found)["bots"] == 1
+        assert len(found.tables["bots"]) == 2
+        assert any(notice.startswith("1 commit is by 1 bot ") for notice in found.notices)
+
+
 def test_it_can_be_left_out_or_taken_in(code: sl.Client) -> None:
     without = contributors(code, after=DATE, other_files="without", ownership=False)
     assert values(without)["lines added"] == without.tables["activity"]["additions"].sum() == 3

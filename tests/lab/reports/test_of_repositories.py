@@ -117,7 +117,7 @@ def test_ownership_is_that_of_blame(people: Report, repository: Path) -> None:
 def test_ownership_can_be_left_out_and_the_report_says_so(code: sl.Client) -> None:
     report = contributors(code, ownership=False)
     assert "ownership" not in report.tables
-    assert "Ownership was not asked for." in report.notices
+    assert "Ownership was not requested." in report.notices
 
 
 def test_a_time_without_commits_is_a_report_of_nothing(code: sl.Client) -> None:
@@ -180,6 +180,8 @@ def test_the_other_way_round_says_what_is_undone(code: sl.Client) -> None:
     report = changes(code, "demo", "v2", "v1")
     assert value(report, "commits") == 0
     assert any("their changes show as undone" in notice for notice in report.notices)
+    last = changes(code, "demo", "v2", "v2~1").notices
+    assert "1 commit is behind v2 and not behind v2~1; its changes show as undone." in last
 
 
 def test_unknown_revisions_are_named(code: sl.Client) -> None:
@@ -200,3 +202,24 @@ def test_a_report_of_everything_is_complete_whatever_it_explains(people: Report,
     assert people.notices
     assert people.complete
     assert release.complete
+
+
+def test_empty_tables_are_kept_and_said(people: Report, release: Report) -> None:
+    helpers = people.tables["co_authors"]
+    assert not len(helpers)
+    assert {"author", "co_authored", "first_date"} <= set(helpers.columns)
+    for report, title in ((people, "Co-authors without a commit"), (people, "Vendored, generated and lock files"),
+                          (release, "Vendored, generated and lock files")):  # fmt: skip
+        assert f"{title}: no rows. " in report.to_html()
+        assert f"{title}: no rows. " in report.to_markdown().replace("\\", "").replace("&#58;", ":")
+    assert release.tables["file_kinds"]["file_kind"].tolist() == ["source"]
+
+
+def test_notices_about_owners_name_the_repository(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        repo = RepositoryBuilder(tmp_path / "src" / name)
+        repo.commit({"a.py": "1\n", **({"b.bin": b"\0"} if name == "two" else {})}, "begin")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as both:
+        notices = contributors(both).notices
+    assert "Ownership of two: 1 file is left out: binary, or the content is missing." in notices
+    assert not any("one" in notice.split() for notice in notices)

@@ -50,9 +50,31 @@ def test_every_link_of_an_answer_leads_somewhere(links: Links, ann: httpx.Client
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     targets = set(re.findall(r'href="(/[^"]+)"', page.text))
-    assert {target.partition("/-/")[2].partition("/")[0] for target in targets} >= {"blob", "tree", "page.css"}
+    assert {target.partition("/-/")[2].partition("/")[0] for target in targets} >= {"blob", "page.css"}
+    assert f"/{OPEN}" in targets
+    assert any(target.startswith("/search?q=patterntype") for target in targets)
     for target in targets:
         assert ann.get(target).status_code == 200, target
+
+
+def test_addresses_of_repositories_and_searches_have_pages(ann: httpx.Client, bob: httpx.Client) -> None:
+    for address in (f"/{OPEN}", f"/{OPEN}@HEAD", f"/{SECRET}"):
+        shown = ann.get(address)
+        assert (shown.status_code, "<ul><li>" in shown.text) == (200, True), address
+    for query in ("checkout", "patterntype:nls how is the checkout total computed", "patternType:keyword checkout"):
+        shown = ann.get("/search", params={"q": query})
+        assert shown.status_code == 200
+        assert re.search(rf'<h2><a href="/{OPEN}@[0-9a-f]+/-/blob/', shown.text), query
+    hostile = ann.get("/search", params={"q": '<script>alert(1)</script> "'})
+    assert "<script>" not in hostile.text
+    assert ann.get("/search", params={"q": "repo:["}).status_code == 400
+    assert ann.get("/search").status_code == 200
+
+    hidden, absent = bob.get(f"/{SECRET}"), bob.get("/no/such")
+    assert (hidden.status_code, hidden.text) == (404, absent.text)
+    assert SECRET not in bob.get("/search", params={"q": "checkout"}).text
+    assert SECRET not in bob.get("/search", params={"q": "patterntype:nls checkout total"}).text
+    assert bob.get(f"{bob.base_url}/evil.example", follow_redirects=False).status_code == 404
 
 
 def test_a_conversation_is_markdown_too(links: Links, ann: httpx.Client) -> None:

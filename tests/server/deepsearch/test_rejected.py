@@ -23,7 +23,7 @@ from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
 
 WRONG = f"{OPEN}@{{commit}} shop/cart.py#L1-L1: the file has no such text"
-INVENTED = "E9: no tool gave it"
+INVENTED = "E9: not from a tool"
 
 
 class Careless:

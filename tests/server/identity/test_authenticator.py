@@ -12,10 +12,10 @@ from sourcelight.repos import Viewer
 from sourcelight.repos.state import MCP, MCP_ACCESS, USER, USER_ALL, ScryptCost, State
 from sourcelight.server.identity import (
     FORBIDDEN,
-    INSUFFICIENT_SCOPE,
     MALFORMED,
     NO_CREDENTIAL,
     SUDO,
+    WRONG_SCOPE,
     WRONG_TOKEN,
     Authenticator,
     OwnerToken,
@@ -111,7 +111,7 @@ def test_an_mcp_token_is_good_on_the_mcp_endpoints_alone(state: State, authentic
     state.accounts.create("ann")
     _, narrow = state.tokens.create("ann", (MCP,))
     _, wide = state.tokens.create("ann")
-    assert authenticator.for_search(_headers(narrow)) == INSUFFICIENT_SCOPE
+    assert authenticator.for_search(_headers(narrow)) == WRONG_SCOPE
     assert isinstance(authenticator.for_mcp(_headers(narrow)), Principal)
     assert isinstance(authenticator.for_search(_headers(wide)), Principal)
     assert isinstance(authenticator.for_mcp(_headers(wide)), Principal)

@@ -162,6 +162,29 @@ def test_pages_of_other_origins_are_turned_away(engine: LocalEngine, serve: Serv
     assert post(service, "/.api/mcp", headers={"Host": "evil.test"}).status_code == 421
 
 
+def test_pages_of_allowed_origins_may_ask_first_and_read_answers(engine: LocalEngine, serve: Serve) -> None:
+    service = serve(engine, Settings(mcp_allowed_origins=("https://chat.example.com",)))
+    page = {"Origin": "https://chat.example.com"}
+    for path in ENDPOINTS:
+        preflight = service.client.options(path, headers=page | {"Authorization": ""})
+        assert preflight.status_code == 204
+        assert preflight.headers["access-control-allow-origin"] == page["Origin"]
+        assert "mcp-protocol-version" in preflight.headers["access-control-allow-headers"]
+        document = service.client.options(f"{METADATA}{path}", headers=page)
+        assert (document.status_code, document.headers["access-control-allow-origin"]) == (204, "*")
+    answer = post(service, "/.api/mcp", headers=page)
+    assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, page["Origin"])
+    refused = post(service, "/.api/mcp", None, headers=page)
+    assert (refused.status_code, refused.headers["access-control-expose-headers"]) == (
+        401,
+        "WWW-Authenticate, Mcp-Session-Id",
+    )
+    for origin in ("https://evil.test", "https://chat.example.com.evil.test", "null"):
+        preflight = service.client.options("/.api/mcp", headers={"Origin": origin})
+        assert preflight.status_code != 204
+        assert "access-control-allow-origin" not in preflight.headers
+
+
 def test_bodies_have_a_limit(served: Served) -> None:
     assert post(served.service, "/.api/mcp", content=b"x" * (5 << 20)).status_code == 413
     assert post(served.service, "/.api/mcp", content=iter([b"x" * (1 << 20)] * 5)).status_code == 413

@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from server.mcp.calling import FAMILIES, Said, call, over, said
 from server.mcp.conftest import BIG_LINE, ONE, SECRET, Served
+from server.running_service import TOKEN
 
 SPEC = {
     "commit_search", "compare_revisions", "deepsearch", "deepsearch_read", "diff_search", "find_references",
@@ -32,8 +33,8 @@ def test_listed_tools_are_plain_and_described(served: Served, family: str) -> No
     for tool in tools:
         schema = tool.input_schema
         assert tool.description
-        assert set(schema) == {"type", "properties", "required", "additionalProperties"}
-        assert (schema["type"], schema["additionalProperties"]) == ("object", False)
+        assert set(schema) == {"type", "properties", "required"}
+        assert schema["type"] == "object"
         assert set(schema["required"]) <= set(schema["properties"])
         for each in schema["properties"].values():
             assert each["type"] in {"string", "integer", "boolean", "array"}
@@ -41,6 +42,50 @@ def test_listed_tools_are_plain_and_described(served: Served, family: str) -> No
         assert tool.annotations.read_only_hint is (tool.name != "deepsearch")
         assert (tool.annotations.destructive_hint, tool.annotations.open_world_hint) == (False, False)
         assert tool.output_schema is None
+
+
+def test_schemas_require_what_the_specification_requires(served: Served) -> None:
+    async def work(client: Client) -> Any:
+        return (await client.list_tools()).tools
+
+    required = {tool.name: tool.input_schema["required"] for tool in over(served.url, TOKEN, work)}
+    assert required == {
+        "read_file": ["repo", "path"],
+        "list_files": ["repo"],
+        "list_repos": ["query"],
+        "keyword_search": ["query"],
+        "nls_search": ["query"],
+        "go_to_definition": ["repo", "path", "symbol"],
+        "find_references": ["repo", "path", "symbol"],
+        "commit_search": ["repos"],
+        "diff_search": ["pattern", "repos"],
+        "compare_revisions": ["repo", "base", "head"],
+        "get_contributor_repos": ["author"],
+    } | {name: required[name] for name in required if name.startswith("deepsearch")}
+
+
+def test_unknown_arguments_are_refused_though_no_schema_says_so(served: Served) -> None:
+    refused = ask(served, "read_file", repo=ONE, path="README.md", lines=3)
+    assert refused.failed
+    assert "read_file has no argument 'lines'; it takes repo, path, startLine" in refused.text
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_null_and_whole_floats_stand_for_optional_numbers(served: Served, family: str) -> None:
+    answer = ask(served, "read_file", family, repo=ONE, path="README.md", startLine=1.0, endLine=None, revision=None)
+    assert answer.content["content"].startswith("1: # One")
+    assert not ask(served, "list_repos", family, query="", limit=5.0, after=None).failed
+    assert not ask(served, "get_contributor_repos", family, authors=["nobody"], minCommits=None).failed
+    for name, bad in (("startLine", 1.5), ("startLine", True), ("startLine", "1"), ("path", None)):
+        arguments: dict[str, Any] = {"repo": ONE, "path": "README.md"} | {name: bad}
+        assert ask(served, "read_file", family, **arguments).failed
+
+
+def test_an_absent_repository_names_visible_ones_like_it(served: Served) -> None:
+    assert f"did you mean {ONE}" in ask(served, "list_files", repo="example.org/team/on").text
+    hidden = ask(served, "list_files", who="user", repo="example.org/team/secre")
+    assert hidden.failed
+    assert SECRET not in hidden.text
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -84,7 +129,7 @@ def test_a_range_and_a_revision_are_read(served: Served) -> None:
         ),
         ({"path": "wide.txt", "startLine": 1, "endLine": 1}, ("line 1 alone", "keyword_search")),
         ({"path": "binary.bin"}, ("binary", "10 bytes")),
-        ({"path": "src"}, ("folder", "list_files")),
+        ({"path": "src"}, ("directory", "list_files")),
         ({"path": "src/lamb.py"}, ("not found", "src/lamp.py")),
         ({"path": "README.md/x"}, ("README.md is a file",)),
         ({"path": "../one/README.md"}, ("not found",)),
@@ -140,7 +185,10 @@ def test_what_is_no_folder_is_told(served: Served) -> None:
 def test_repositories_are_listed_in_pages(served: Served, family: str) -> None:
     whole = ask(served, "list_repos", family, query="TEAM/")
     assert [repo["name"] for repo in whole.content["repos"]] == [ONE, SECRET]
-    assert whole.content["repos"][0] == {
+    told = dict(whole.content["repos"][0])
+    assert (len(told.pop("commit")), told.pop("lastFetched")[-1], told.pop("id") > 0) == (40, "Z", True)
+    assert told.pop("codeHostUrl") == f"https://{ONE}"
+    assert told == {
         "name": ONE,
         "description": "Lamps and\n towers",
         "stars": 7,
@@ -160,7 +208,7 @@ def test_repositories_are_listed_in_pages(served: Served, family: str) -> None:
     back = ask(served, "list_repos", family, query="team", before=second.content["pageInfo"]["startCursor"])
     assert [repo["name"] for repo in back.content["repos"]] == [ONE]
     assert ask(served, "list_repos", family, query="nothing").text.startswith("No results.\n\nNo results found.")
-    assert "no cursor" in ask(served, "list_repos", family, query="", after="xx").text
+    assert "not a cursor" in ask(served, "list_repos", family, query="", after="xx").text
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -27,7 +27,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 NONE = (401, "Private mode requires authentication.\n")
 WRONG = (401, "Invalid access token.\n")
-NARROW = (403, "The scope of this credential does not cover this request.\n")
+NARROW = (401, "Invalid access token.\n")
 NO_TRACE = (404, "This trace doesn't exist, or it is no longer stored.\n")
 FORBIDDEN = (403, "forbidden\n")
 GOOD = (200, None)
@@ -38,11 +38,11 @@ TABLE: dict[str, tuple[Any, Any, Any, int, int]] = {
     "bad": (WRONG, WRONG, WRONG, 401, 401),
     "expired": (WRONG, WRONG, WRONG, 401, 401),
     "revoked": (WRONG, WRONG, WRONG, 401, 401),
-    "mcp": (NARROW, GOOD, NARROW, 403, 403),
+    "mcp": (NARROW, GOOD, NARROW, 401, 401),
     "user:all": (GOOD, GOOD, NO_TRACE, 200, 200),
     "user:all without MCP#ACCESS": (GOOD, FORBIDDEN, NO_TRACE, 200, 200),
-    "mcp without MCP#ACCESS": (NARROW, FORBIDDEN, NARROW, 403, 403),
-    "oauth mcp": (NARROW, GOOD, NARROW, 403, 403),
+    "mcp without MCP#ACCESS": (NARROW, FORBIDDEN, NARROW, 401, 401),
+    "oauth mcp": (NARROW, GOOD, NARROW, 401, 401),
     "oauth user:all": (GOOD, GOOD, NO_TRACE, 200, 200),
     "oauth expired": (WRONG, WRONG, WRONG, 401, 401),
     "oauth revoked": (WRONG, WRONG, WRONG, 401, 401),
@@ -175,6 +175,7 @@ def test_every_endpoint_answers_every_credential_as_the_table_says(world: World,
         ]
         named = headers | {"X-Requested-With": "tests 1"}
         assert client.get("/.api/deepsearch/v1", headers=named).status_code == api
+        assert client.post("/.api/graphql", json={"query": "{ site { id } }"}, headers=headers).status_code == api
         for place in PAGES:
             assert client.get(place, headers=headers).status_code == page, place
             assert client.post(place, headers=headers).status_code == 405, place

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import re
 from typing import Any
+from urllib.parse import parse_qsl
 
 import httpx
 import pytest
@@ -32,7 +34,7 @@ def test_a_client_registers_asks_is_allowed_and_uses_the_mcp_endpoints_alone(flo
     assert found.keys() == {"access_token", "token_type", "expires_in", "scope", "refresh_token"}
     assert (found["token_type"], found["expires_in"], found["scope"]) == ("Bearer", 3600, "mcp")
     assert flow.mcp_status(found["access_token"]) == 200
-    assert flow.search_status(found["access_token"]) == 403
+    assert flow.search_status(found["access_token"]) == 401
 
 
 def test_a_user_who_denies_sends_the_client_back_with_that(flow: Flow) -> None:
@@ -69,14 +71,14 @@ def test_each_endpoint_names_its_authorization_server(flow: Flow, path: str) -> 
     ("more", "error"),
     [
         ({"scope": "user:all"}, "invalid_client_metadata"),
-        ({"scope": "mcp user:all"}, "invalid_client_metadata"),
+        ({"scope": "openid offline_access"}, "invalid_client_metadata"),
         ({"redirect_uris": ["javascript:alert(1)"]}, "invalid_redirect_uri"),
         ({"redirect_uris": ["http://app.example/cb"]}, "invalid_redirect_uri"),
         ({"redirect_uris": [CALLBACK, "https://app.example/#x"]}, "invalid_redirect_uri"),
         ({"redirect_uris": [f"https://app.example/{n}" for n in range(11)]}, "invalid_redirect_uri"),
         ({"redirect_uris": []}, "invalid_client_metadata"),
         ({"redirect_uris": None}, "invalid_client_metadata"),
-        ({"grant_types": ["authorization_code", "client_credentials"]}, "invalid_client_metadata"),
+        ({"grant_types": ["client_credentials"]}, "invalid_client_metadata"),
         ({"grant_types": ["refresh_token"]}, "invalid_client_metadata"),
         ({"response_types": ["code", "token"]}, "invalid_client_metadata"),
         ({"token_endpoint_auth_method": "private_key_jwt"}, "invalid_client_metadata"),
@@ -86,6 +88,47 @@ def test_each_endpoint_names_its_authorization_server(flow: Flow, path: str) -> 
 def test_a_registration_out_of_bounds_is_refused(flow: Flow, more: dict[str, Any], error: str) -> None:
     answer = flow.register(**more)
     assert (answer.status_code, answer.json()["error"]) == (400, error)
+
+
+def test_a_registration_is_narrowed_and_told_what_it_got(flow: Flow) -> None:
+    asked = {"scope": "mcp user:all openid offline_access vendor.words", "grant_types": [
+        "authorization_code", "refresh_token", "client_credentials", "urn:ietf:params:oauth:grant-type:device_code",
+    ]}  # fmt: skip
+    answer = flow.register(**asked)
+    made = answer.json()
+    assert answer.status_code == 201
+    assert (made["scope"], sorted(made["grant_types"])) == ("mcp", ["authorization_code", "refresh_token"])
+    tokens = flow.tokens(made["client_id"], "ann", scope="mcp openid offline_access user:all")
+    assert tokens["scope"] == "mcp"
+    assert flow.search_status(tokens["access_token"]) == 401
+    again = flow.refresh(made["client_id"], tokens["refresh_token"], scope="mcp offline_access").json()
+    assert again["scope"] == "mcp"
+
+
+def test_a_client_that_names_no_method_authenticates_by_basic(flow: Flow) -> None:
+    made = flow.register(token_endpoint_auth_method=None).json()
+    assert made["token_endpoint_auth_method"] == "client_secret_basic"
+    form = {"grant_type": "authorization_code", "code": flow.code(made["client_id"], "ann"),
+            "code_verifier": VERIFIER, "redirect_uri": CALLBACK}  # fmt: skip
+    answer = flow.browser.post(f"{OAUTH}/token", data=form, auth=(made["client_id"], made["client_secret"]))
+    assert answer.status_code == 200
+
+
+def test_error_descriptions_have_only_allowed_characters(flow: Flow) -> None:
+    allowed = re.compile(r"[\x20\x21\x23-\x5b\x5d-\x7e]*")
+    answers = [flow.register(redirect_uris=['"x"']), flow.register(response_types=["é\n"]), flow.register(scope='"\\')]
+    for answer in answers:
+        assert allowed.fullmatch(answer.json()["error_description"])
+    location = flow.ask(flow.client(), response_type='t"o\nken').headers["location"]
+    assert allowed.fullmatch(dict(parse_qsl(location.partition("?")[2]))["error_description"])
+
+
+def test_every_scope_is_in_the_metadata_and_pages_may_ask_first(flow: Flow) -> None:
+    for document in ("oauth-authorization-server", "openid-configuration"):
+        address = f"/.well-known/{document}"
+        assert flow.browser.get(address).json()["scopes_supported"] == ["mcp", "user:all"]
+        preflight = flow.browser.options(address, headers={"Origin": "https://chat.example"})
+        assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (204, "*")
 
 
 def test_a_registration_that_is_no_json_is_refused(flow: Flow) -> None:
@@ -151,7 +194,7 @@ def test_without_registration_it_is_not_found_and_what_it_gave_ends(
         ({"response_type": "token"}, "unsupported_response_type"),
         ({"response_type": None}, "invalid_request"),
         ({"scope": "user:all"}, "invalid_scope"),
-        ({"scope": "mcp offline_access"}, "invalid_scope"),
+        ({"scope": "openid offline_access"}, "invalid_scope"),
         ({"resource": "https://other.example/.api/mcp"}, "invalid_target"),
         ({"state": "s" * 2001}, "invalid_request"),
     ],
@@ -179,7 +222,7 @@ def test_a_question_of_an_unsure_origin_is_sent_nowhere(flow: Flow, more: dict[s
     response = flow.ask(flow.client(), **more)
     assert response.status_code == 400
     assert "location" not in response.headers
-    assert "can&#x27;t go on" in response.text
+    assert "can&#x27;t continue" in response.text
     assert "<script>" not in response.text
 
 
@@ -308,7 +351,7 @@ def test_a_client_of_an_administrator_may_have_everything(flow: Flow, state: Sta
     assert flow.mcp_status(tokens["access_token"]) == 200
     narrow = flow.exchange(client.id, flow.code(client.id, "ann", scope="mcp"), client_secret=secret).json()
     assert narrow["scope"] == "mcp"
-    assert flow.search_status(narrow["access_token"]) == 403
+    assert flow.search_status(narrow["access_token"]) == 401
 
 
 def test_deleting_the_client_the_account_or_the_grant_ends_its_tokens(flow: Flow, state: State) -> None:

@@ -37,16 +37,16 @@ class AlternativeCounts:
     def __init__(self, alternatives: Sequence[Alternative]) -> None:
         self._alternatives = alternatives
         self._remaining = own_counts(alternatives)
-        self._given: set[tuple[Any, ...]] = set()
+        self._yielded_keys: set[tuple[Any, ...]] = set()
         self.capped = 0
 
     @property
     def any(self) -> bool:
-        """Whether alternatives have counts of their own, so that workers send their rows apart."""
+        """Whether alternatives have their own counts, so that workers send their rows separately."""
         return bool(self._remaining)
 
     def apply(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Yield what the counts allow of `batches`, which come by repository and revision, in the order of workers."""
+        """Yield the part of `batches` within the counts; they arrive by repository and revision, in worker order."""
         last: tuple[Any, ...] = ()
         waiting: list[Any] = []
         for batch in batches:
@@ -56,35 +56,36 @@ class AlternativeCounts:
                 kind = rows.first("type") if rows.first("type") in {"repo", "commit", "diff"} else "file"
                 place = kind, rows.first("repository"), rows.first("revision")
                 if waiting and place != last:
-                    yield from self._united(waiting, last[0])
+                    yield from self._unite(waiting, last[0])
                     waiting = []
                 last = place
                 waiting.append(run)
         if waiting:
-            yield from self._united(waiting, last[0])
+            yield from self._unite(waiting, last[0])
 
-    def _united(self, runs: list[Any], kind: str) -> Iterator[Any]:
-        """The rows of one repository at one revision: each alternative's within its count, files found twice once."""
+    def _unite(self, runs: list[Any], kind: str) -> Iterator[Any]:
+        """Merge the rows of one repository at one revision: each alternative within its count, duplicate files once."""
+        # Workers mark rows with the number of their alternative, and the mark is removed before rows leave the cluster.
         by_alternative: dict[int, list[Any]] = defaultdict(list)
         for run in runs:
             number = run.column(run.schema.get_field_index(ALTERNATIVE))[0].as_py()
             rows = run.remove_column(run.schema.get_field_index(ALTERNATIVE))
             by_alternative[number].append(rows)
-        allowed = [list(self._allowed(number, by_alternative[number], kind)) for number in sorted(by_alternative)]
+        allowed = [list(self._limit(number, by_alternative[number], kind)) for number in sorted(by_alternative)]
         if kind == "file":
             scores = _scores(allowed)
             yield from (_with_scores(batch, scores) for batch in unite([_without_scores(part) for part in allowed]))
         else:
             yield from (batch for part in allowed for batch in part)
 
-    def _allowed(self, number: int, batches: list[Any], kind: str) -> Iterator[Any]:
+    def _limit(self, number: int, batches: list[Any], kind: str) -> Iterator[Any]:
         node = self._alternatives[number].first("count")
         # A repository or a commit that several alternatives find counts for the first of them.
         distinct = batches if kind == "file" else filter(len, map(self._not_given, batches))
         keys: list[tuple[Any, ...]] = []
         for batch in distinct:
             if kind == "repo":
-                self._given.update(_keys(batch))  # also what the count leaves out, as on one machine
+                self._yielded_keys.update(_keys(batch))  # also what the count leaves out, as on one machine
             allowed = batch
             if node is not None and id(node) in self._remaining:
                 allowed = first_matches(batch, self._remaining[id(node)])
@@ -94,10 +95,10 @@ class AlternativeCounts:
             if allowed.num_rows:
                 keys += _keys(allowed) if kind in {"commit", "diff"} else []
                 yield allowed
-        self._given.update(keys)
+        self._yielded_keys.update(keys)
 
     def _not_given(self, batch: Any) -> Any:
-        return batch.filter(pa.array([key not in self._given for key in _keys(batch)], pa.bool_()))
+        return batch.filter(pa.array([key not in self._yielded_keys for key in _keys(batch)], pa.bool_()))
 
 
 def _runs(batch: Any) -> Iterator[Any]:
@@ -112,7 +113,7 @@ def _runs(batch: Any) -> Iterator[Any]:
 
 
 def _keys(batch: Any) -> list[tuple[Any, ...]]:
-    """What tells rows of repositories, and rows of commits, from each other."""
+    """Return the keys that distinguish rows of repositories, and rows of commits."""
     rows = MatchRows(batch)
     identity = ("type", "repository", "revision" if rows.first("type") == "repo" else "commit")
     return list(zip(*(rows.texts(name) for name in identity), strict=True))
@@ -124,7 +125,7 @@ def _without_scores(batches: list[Any]) -> list[Any]:
 
 
 def _scores(parts: list[list[Any]]) -> dict[str | None, float]:
-    """The best score of each path: that of its best match, whichever alternative found it."""
+    """The score of each path: that of its best match in any alternative."""
     best: dict[str | None, float] = {}
     for batch in (batch for part in parts for batch in part):
         rows = MatchRows(batch)

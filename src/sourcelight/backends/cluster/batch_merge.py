@@ -26,6 +26,8 @@ def join_cuts(cuts: list[Cut]) -> Any:
     if len(cuts) == 1:
         batch, start, end = cuts[0]
         return in_order(batch.slice(start, end - start))
+    # Several cuts may be of one batch. Each batch is concatenated once, by identity: comparing contents would read all
+    # rows.
     numbers: dict[int, int] = {}
     batches: list[Any] = []
     for batch, _, _ in cuts:
@@ -37,6 +39,7 @@ def join_cuts(cuts: list[Cut]) -> Any:
     starts = np.array([base[numbers[id(batch)]] + start for batch, start, _ in cuts])
     sizes = np.array([end - start for _, start, end in cuts])
     before = np.cumsum(sizes) - sizes
+    # Row numbers of all cuts without a loop: a running number, moved by (start in the source - start in the result).
     rows = np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)
     if len(rows) != rows_of_all.num_rows or (rows != np.arange(len(rows))).any():
         rows_of_all = rows_of_all.take(arrow_array(rows))
@@ -52,6 +55,7 @@ def in_order(batch: Any) -> Any:
 def _in_order(codes: Any) -> Any:
     size = len(codes.dictionary)
     indices = codes.indices
+    # `unique` keeps the order of first use, which doesn't depend on how workers grouped their rows.
     used = pc.unique(indices.drop_null() if indices.null_count else indices)
     order = used.to_numpy(zero_copy_only=False)
     if len(order) == size and (order == np.arange(size)).all():
@@ -59,6 +63,7 @@ def _in_order(codes: Any) -> Any:
     new_code = np.zeros(max(size, 1), order.dtype)
     new_code[order] = np.arange(len(order), dtype=order.dtype)
     valid = indices.is_valid().to_numpy(zero_copy_only=False) if indices.null_count else None
+    # Null has no code, and a cast of null to an index would fail; any valid code does, since `valid` masks it again.
     codes_before = indices if valid is None else indices.fill_null(0)
     new_codes = arrow_array(new_code[codes_before.to_numpy(zero_copy_only=False)], valid)
     return pa.DictionaryArray.from_arrays(new_codes, codes.dictionary.take(used))
@@ -73,7 +78,7 @@ class JoinedRows:
         self.size = 0
 
     def add(self, kind: int, batch: Any, start: int, end: int, size: int = 0) -> None:
-        """Take rows ``start:stop`` of a batch; rows of another `kind` than those before come in another batch.
+        """Add rows ``start:stop`` of a batch; rows of another `kind` than before go into another batch.
 
         `size` is about how many bytes they take.
         """
@@ -87,6 +92,8 @@ class JoinedRows:
         together: list[Cut] = []
         last = -1
         for kind, cut in cuts:
+            # Small cuts are joined, because each batch costs some microseconds in every later step. Large ones are
+            # passed on, because joining copies them.
             large = cut[2] - cut[1] >= LARGE_ROWS
             if together and (large or kind != last or not _alike(cut[0], together[-1][0])):
                 yield join_cuts(together)

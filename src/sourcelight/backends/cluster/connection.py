@@ -68,10 +68,11 @@ class ClusterConnection:
         self._read_at = time.monotonic()
         self._guard = threading.Lock()
         self._refreshing = threading.Lock()
+        # Its own loop in its own thread: callers are threads, and may themselves run inside a loop, as in a notebook.
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="sourcelight-cluster", daemon=True)
         self._thread.start()
-        self.members = self.run(self._connected(tls))
+        self.members = self.run(self._connect(tls))
 
     @property
     def generation(self) -> Generation:
@@ -83,7 +84,7 @@ class ClusterConnection:
         return current
 
     def refresh(self) -> Generation:
-        """Take up the newest generation now; raises `StorageError`."""
+        """Read the newest generation now; raises `StorageError`."""
         newest = self._read(self._generation.id)
         with self._guard:
             self._generation, self._read_at = newest, time.monotonic()
@@ -93,18 +94,18 @@ class ClusterConnection:
         """For each repository of a generation, by default the newest, the workers that hold its shard."""
         generation = of or self.generation
 
-        async def placed() -> dict[str, tuple[WorkerInfo, ...]]:
+        async def list_holders() -> dict[str, tuple[WorkerInfo, ...]]:
             await self.members.ready()
             return self.members.holding(generation)
 
-        return self.run(placed())
+        return self.run(list_holders())
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run something on the fleet's loop, and wait for it."""
         return self.start(work).result()
 
     def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Begin something on the fleet's loop."""
+        """Start something on the loop of the cluster."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
@@ -127,7 +128,7 @@ class ClusterConnection:
         self._thread.join(_STOP_S)
         self._loop.close()
 
-    async def _connected(self, tls: Mapping[str, str] | None) -> WorkerDirectory:
+    async def _connect(self, tls: Mapping[str, str] | None) -> WorkerDirectory:
         return WorkerDirectory(ConnectionPool(tls), self.schedulers)
 
     def _refresh(self) -> None:

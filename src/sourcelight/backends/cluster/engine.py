@@ -20,6 +20,7 @@ from sourcelight.backends.cluster.partial_calls import sentence, wait_for
 from sourcelight.backends.cluster.search import ClusterPlanCache, ClusterSearch, catalog_of, make_cluster_plans
 from sourcelight.backends.cluster.tool_calls import COORDINATED, count_on_workers, route
 from sourcelight.backends.cluster.transport.connections import dask_client
+from sourcelight.core.batches.overview import IndexProgress
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryNotFound
@@ -27,9 +28,9 @@ from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import Limits, LocalEngine
 from sourcelight.engines.execution.advice import Advice
-from sourcelight.engines.execution.explain import Explanation, explained
+from sourcelight.engines.execution.explain import Explanation, combine_explanations
 from sourcelight.engines.execution.protocol import ToolHandler
-from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore
+from sourcelight.engines.search import IndexReport, IndexStore
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Viewer
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class ClusterView:
-    """What `Client.cluster` gives: only for whoever opened the cluster itself, which is an administrator's right.
+    """The value of `Client.cluster`, for clients that opened the cluster themselves: an administrator's right.
 
     Attributes
     ----------
@@ -61,7 +62,7 @@ class ClusterView:
 
     @property
     def client(self) -> Any:
-        """Dask's `Client` of the first cell, for own maps over repositories; made when it is first asked for."""
+        """Dask's `Client` of the first cell, for maps over repositories; made on first use."""
         if not self._clients:
             self._clients.append(dask_client(self.schedulers[0], self._fleet.tls))
         return self._clients[0]
@@ -123,7 +124,7 @@ class ClusterEngine(LocalEngine):
         self._at_rest = False
 
     def refresh(self, cancellation: Cancellation | None = None) -> None:
-        """Take up a newer generation, if there is one."""
+        """Read a newer generation, if there is one."""
         del cancellation
         newest = self.fleet.generation
         with self._swapping:
@@ -131,7 +132,7 @@ class ClusterEngine(LocalEngine):
                 self.generation, self.catalog = newest, catalog_of(newest)
 
     def snapshot(self) -> ClusterEngine:
-        """Give this engine with the newest generation, which stays whatever comes meanwhile: for one search or call."""
+        """Return this engine bound to the newest generation for one search or call; later ones don't affect it."""
         self.refresh()
         with self._swapping:
             engine = copy.copy(self)
@@ -160,7 +161,7 @@ class ClusterEngine(LocalEngine):
         return count_on_workers(self.snapshot(), request, by, viewer, cancellation)
 
     def run_tool(self, handler: ToolHandler[A], arguments: A, context: ToolContext) -> ToolResult:
-        """Do the work of a tool on the workers, or here, from the catalog and by searches; see `LocalEngine`."""
+        """Run a tool on the workers, or here, from the catalog and by searches; see `LocalEngine`."""
         if handler.tool.scope in COORDINATED:
             return super().run_tool(handler, arguments, context)
         return route(self.snapshot(), handler, arguments.to_wire(), context)
@@ -171,14 +172,14 @@ class ClusterEngine(LocalEngine):
         self.cluster.close()
         self.fleet.close()
 
-    def elsewhere(self, step: str, asked: Any, context: Any, heard: Callable[[Any], None]) -> Any:
-        """Do a step of deep search on a worker that has the repositories of the question."""
+    def run_step(self, step: str, request: Any, context: Any, on_event: Callable[[Any], None]) -> Any:
+        """Run a step of deep search on a worker that has the repositories of the question."""
         from sourcelight.backends.cluster.tool_calls import run_step
 
-        return run_step(self.snapshot(), step, asked, context, heard)
+        return run_step(self.snapshot(), step, request, context, on_event)
 
     def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
-        """Say what a query means; the workers say what their indexes leave to be read. See `LocalEngine.explain`."""
+        """Explain a query; the workers add what their indexes can't rule out. See `LocalEngine.explain`."""
         explanation = explain_by_workers(self.snapshot(), request, viewer, cancellation or Cancellation())
         return super().explain(request, viewer, cancellation) if explanation is None else explanation
 
@@ -195,7 +196,7 @@ def explain_by_workers(
     ClusterError
         When no worker answers for any repository.
     """
-    query, scoped = engine.parsed(request)
+    query, scoped = engine.parse(request)
     _, plans, names = make_cluster_plans(engine, viewer, cancellation, scoped)
     if not names:
         return None
@@ -213,7 +214,7 @@ def explain_by_workers(
     messages = wait_for(engine, asking.each(), cancellation)
     if not messages:
         raise NoWorkerAnswered("explain", [one for name in asking.skipped for one in turns.why(name)])
-    explanation = explained(
+    explanation = combine_explanations(
         engine, query, request, plans, [one["answer"]["attributes"]["explained"] for one in messages]
     )
     advice = [Advice("backend-missing", sentence(name, turns.why(name))) for name in sorted(asking.skipped)]

@@ -28,7 +28,7 @@ ADD, MOST = "add", "most"
 
 @dataclass(frozen=True, slots=True)
 class WorkerRequest:
-    """What a worker is asked.
+    """A request to a worker.
 
     Parameters
     ----------
@@ -83,6 +83,7 @@ class WorkerRequest:
         if (payload.get("protocol"), payload.get("versions")) != (PROTOCOL, versions()):
             sender = payload.get("versions") or f"protocol {payload.get('protocol')}"
             raise WorkersUnreachable("worker", f"it runs {versions()}, but the request comes from {sender}")
+        # Unknown keys are dropped: within a protocol version, a newer sender may add optional ones.
         names = {one.name for one in fields(cls)}
         values = {name: value for name, value in payload.items() if name in names}
         request = values.get("request")
@@ -98,7 +99,7 @@ class WorkerRequest:
 
 @functools.cache
 def versions() -> str:
-    """What both sides must have alike: they exchange Arrow frames and values of Python."""
+    """Versions that must be equal on both sides, which exchange Arrow frames and Python values."""
     import pyarrow as pa
 
     python = ".".join(map(str, sys.version_info[:2]))
@@ -106,7 +107,7 @@ def versions() -> str:
 
 
 def error_to_plain(error: BaseException) -> dict[str, Any]:
-    """An error as values; ours keep their kind and facts, others become words."""
+    """Convert an error to plain values: errors of this package keep their kind and facts, others become text."""
     if not isinstance(error, SourcelightError):
         return {"error": "ClusterError", "message": f"{type(error).__name__}: {error}", "facts": {}, "ours": False}
     facts = {name: value for name, value in vars(error).items() if _is_plain(value)}
@@ -114,7 +115,7 @@ def error_to_plain(error: BaseException) -> dict[str, Any]:
 
 
 def error_from_plain(payload: Mapping[str, Any]) -> SourcelightError:
-    """The error that `error_to_plain` told of."""
+    """Restore the error from `error_to_plain`."""
     restored = errors.restore_error(str(payload["error"]), payload["message"], payload["facts"])
     return restored or ClusterError(payload["message"])
 
@@ -131,7 +132,7 @@ def answer_to_plain(answer: ToolResult) -> dict[str, Any]:
 
 
 def answer_from_plain(payload: Mapping[str, Any]) -> ToolResult:
-    """The answer that `answer_to_plain` told of."""
+    """Restore the answer from `answer_to_plain`."""
     return ToolResult(
         columns=payload["columns"],
         table=payload["table"],
@@ -142,7 +143,7 @@ def answer_from_plain(payload: Mapping[str, Any]) -> ToolResult:
 
 
 def non_default_fields(record: Any) -> dict[str, Any]:
-    """The fields of a dataclass that differ from what they are by default, by name."""
+    """Fields of a dataclass that differ from their defaults, by name."""
     values = {}
     for item in fields(record):
         value = getattr(record, item.name)
@@ -159,7 +160,7 @@ def _is_plain(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ResultPiece:
-    """Rows of some repositories in one phase, in the order of their names; `ends` says where those of each end."""
+    """Rows of some repositories in one phase, in order of name; `ends` holds the end of each."""
 
     phase: int
     repositories: tuple[str, ...]
@@ -169,14 +170,14 @@ class ResultPiece:
 
 @dataclass(frozen=True, slots=True)
 class RepositoriesDone:
-    """The files of these repositories are all told."""
+    """All files of these repositories have been sent."""
 
     repositories: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoriesFailed:
-    """These repositories can't be told by this worker, and why: said before what comes after them in the order.
+    """Repositories that this worker can't search, and why; sent before anything that follows them in the order.
 
     `unfit`: it has no shard of them that it can read, and another may have; else its engine failed at them.
     """

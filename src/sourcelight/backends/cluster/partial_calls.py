@@ -14,7 +14,7 @@ from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.tools.tool import Tool
-from sourcelight.engines.execution.scope.revisions import scoped
+from sourcelight.engines.execution.scope.revisions import resolve_context
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class ClusterToolCall:
             step=step,
         )
 
-    def heard(self, message: Mapping[str, Any]) -> None:
+    def on_message(self, message: Mapping[str, Any]) -> None:
         """Pass on how far a worker is."""
         if message["kind"] == "progress" and self.context.observer is not None:
             self.context.observer(ToolProgress(**message["progress"], rows=message.get("rows")))
@@ -58,10 +58,10 @@ class ClusterToolCall:
         fleet = self.engine.fleet
         order = self.order(names, step, arguments)
         turns = ReplicaOrder(fleet.members, self.engine.holders())
-        return HolderRequests(turns, self.engine.generation, order, fleet.silence_s, heard=self.heard)
+        return HolderRequests(turns, self.engine.generation, order, fleet.silence_s, on_message=self.on_message)
 
     def nowhere(self) -> ToolContext:
-        """The context of somebody who may see nothing: what an answer over no repository is made with."""
+        """The context of a viewer who may see nothing, for answers over no repository."""
         return replace(self.context, viewer=Viewer(self.context.viewer.name, sees_private=False, only=frozenset()))
 
 
@@ -73,44 +73,44 @@ def in_parts(call: ClusterToolCall, tool: Tool[Any], split: Split[Any], needed: 
     if not needed or (call.context.served and tool.takes_repos and unnamed):
         return split(tool.parse(call.arguments), call.nowhere())
     # What is asked in words, such as a week ago, is the same moment for every worker.
-    call = replace(call, arguments=_dated(call))
+    call = replace(call, arguments=_with_dates(call))
     asking = call.holders([repository.name for repository in needed], PART)
     messages = wait_for(call.engine, asking.each(), call.context.cancellation)
-    skipped = _skipped(call.name, asking, messages)
+    skipped = _reasons(call.name, asking, messages)
     complete_names = [name for name in asking.order.names if name not in skipped]
     part = tools.PartialResult.merge(complete_names, [message["answer"]["attributes"]["part"] for message in messages])
     part.check_revisions()
     for name, reason in skipped.items():
         part.omit("answer", name, reason)
-    return accounted(split.combine(tool.parse(call.arguments), call.context, part), skipped)
+    return with_skipped_rows(split.combine(tool.parse(call.arguments), call.context, part), skipped)
 
 
-def ranked(call: ClusterToolCall) -> ToolResult:
+def rank(call: ClusterToolCall) -> ToolResult:
     """Rank for a question over all workers; raises `NoWorkerAnswered` when none answers for any repository."""
     from sourcelight.engines.tools.search import combine_ranked, rank_chunks
 
     text = call.arguments["query"]
-    names = chosen(call, text)
+    names = names_of_question(call, text)
     if not names:
         return rank_chunks(text, call.nowhere())
     asking = call.holders(names, RANK)
     messages = wait_for(call.engine, asking.together(), call.context.cancellation)
-    skipped = _skipped(call.name, asking, messages)
+    skipped = _reasons(call.name, asking, messages)
     parts = [message["answer"]["attributes"]["ranked"] for message in messages]
-    return accounted(combine_ranked(text, parts, skipped, call.context), skipped)
+    return with_skipped_rows(combine_ranked(text, parts, skipped, call.context), skipped)
 
 
-def chosen(call: ClusterToolCall, text: str) -> list[str]:
+def names_of_question(call: ClusterToolCall, text: str) -> list[str]:
     """Names of the repositories that the filters of a question choose, of those the viewer may see."""
     from sourcelight.engines.execution.natural_language import filters_query, split_filters
 
     engine = call.engine
     query = filters_query(split_filters(text)[0])
-    scopes = [item for part in query.plan for item in scoped(part, engine.catalog.contexts, query.text)]
+    scopes = [item for part in query.plan for item in resolve_context(part, engine.catalog.contexts, query.text)]
     return make_cluster_plans(engine, call.context.viewer, call.context.cancellation, scopes)[2]
 
 
-def _dated(call: ClusterToolCall) -> Mapping[str, Any]:
+def _with_dates(call: ClusterToolCall) -> Mapping[str, Any]:
     """The arguments with dates as the moments that they are."""
     if not any(call.arguments.get(name) for name in _DATES):
         return call.arguments
@@ -119,8 +119,8 @@ def _dated(call: ClusterToolCall) -> Mapping[str, Any]:
     return {**call.arguments, **dates_of(call.name, *map(call.arguments.get, _DATES))[2]}
 
 
-def _skipped(name: str, asking: HolderRequests, messages: Sequence[Any]) -> dict[str, str]:
-    """Repositories that nobody answered for, and what is said of each."""
+def _reasons(name: str, asking: HolderRequests, messages: Sequence[Any]) -> dict[str, str]:
+    """Repositories that no worker answered for, and the reason for each."""
     tried = {one: asking.turns.why(one) for one in asking.skipped}
     if not messages:
         raise NoWorkerAnswered(name, [one for each in tried.values() for one in each])
@@ -128,21 +128,22 @@ def _skipped(name: str, asking: HolderRequests, messages: Sequence[Any]) -> dict
 
 
 def sentence(name: str, tried: Sequence[FailedAttempt]) -> str:
-    """What is said of a repository that no worker answered for."""
+    """The sentence about a repository that no worker answered for."""
     return reason_left_out(name, reasons(tried))
 
 
-def reason_left_out(name: str, asked: str) -> str:
-    """What is said of a repository that is not in an answer; `asked` are the workers, and why each has it not."""
-    return f"{name} did not answer and is left out. Asked: {asked}. Ask again in a moment."
+def reason_left_out(name: str, workers: str) -> str:
+    """The reason why a repository is missing from an answer; `workers` are the workers with their reasons."""
+    return f"{name} did not answer and is left out. Tried: {workers}. Ask again in a moment."
 
 
-def accounted(answer: ToolResult, skipped: Mapping[str, str]) -> ToolResult:
-    """The answer with a row for each repository that nobody answered for."""
+def with_skipped_rows(answer: ToolResult, skipped: Mapping[str, str]) -> ToolResult:
+    """The answer with a row added for each repository that no worker answered for."""
     if not skipped:
         return answer
     rows = [
-        {"reason": "backend-missing", "repository": name, "message": said} for name, said in sorted(skipped.items())
+        {"reason": "backend-missing", "repository": name, "message": message}
+        for name, message in sorted(skipped.items())
     ]
     return replace(answer, attributes={**answer.attributes, "skipped": rows}, complete=False)
 
@@ -154,6 +155,7 @@ def wait_for(engine: ClusterEngine, work: Any, cancellation: Cancellation) -> An
         try:
             return future.result(_STEP_S)
         except TimeoutError:
+            # `result` also raises TimeoutError when the work itself raised one; that one is passed on.
             if future.done():
                 raise
             if cancellation.stopped:

@@ -1,4 +1,4 @@
-"""Which workers hold which shards: computed from names alone, by everyone alike, with no table to keep.
+"""Placement of shards on workers, computed from names alone: every process gets the same result without a table.
 
 Each pair of a shard and a worker has a weight, a hash of both names; the workers of highest weight hold the shard
 (rendezvous hashing). A worker that joins or leaves moves no shard but its own. The replicas of a shard stand in
@@ -24,7 +24,7 @@ _AT_ONCE = 1024
 def place(
     shards: Mapping[str, int], workers: Sequence[str], *, replicas: int = REPLICAS, cap: float = LOAD_CAP
 ) -> dict[str, tuple[str, ...]]:
-    """Give the workers of each shard, the preferred one first.
+    """Return the workers of each shard, the preferred one first.
 
     Parameters
     ----------
@@ -43,13 +43,15 @@ def place(
     if not replica_count:
         return dict.fromkeys(shards, ())
     zones = [zone_of(name) for name in names]
+    # Bytes per worker if all were equal, times the allowed excess.
     capacity = cap * replica_count * sum(shards.values()) / len(names)
     load = [0] * len(names)
     placement: dict[str, tuple[str, ...]] = {}
+    # Largest first fills capacity evenly; the name breaks ties, so that every process computes the same placement.
     ids = sorted(shards, key=lambda shard: (-shards[shard], shard))
-    for shard, ranked in zip(ids, _ranked(ids, names), strict=True):
+    for shard, ranked in zip(ids, _rank(ids, names), strict=True):
         size = shards[shard]
-        selected = _chosen(ranked, zones, load, capacity - size, replica_count)
+        selected = _choose(ranked, zones, load, capacity - size, replica_count)
         for index in selected:
             load[index] += size
         placement[shard] = tuple(names[index] for index in sorted(selected, key=ranked.index))
@@ -58,14 +60,14 @@ def place(
 
 def ranking(shard: str, workers: Sequence[str]) -> list[str]:
     """The workers by their weight for a shard, the highest first."""
-    return [workers[at] for at in next(_ranked([shard], workers))]
+    return [workers[at] for at in next(_rank([shard], workers))]
 
 
-def _ranked(shards: Sequence[str], workers: Sequence[str]) -> Iterator[list[int]]:
+def _rank(shards: Sequence[str], workers: Sequence[str]) -> Iterator[list[int]]:
     """For each shard the places of the workers by their weight, the highest first."""
     of_worker = _hashes(workers)
     for start in range(0, len(shards), _AT_ONCE):
-        weights = _mixed(_hashes(shards[start : start + _AT_ONCE])[:, None] ^ of_worker[None, :])
+        weights = _mix(_hashes(shards[start : start + _AT_ONCE])[:, None] ^ of_worker[None, :])
         yield from np.argsort(~weights, axis=1, kind="stable").tolist()
 
 
@@ -75,27 +77,27 @@ def _hashes(names: Sequence[str]) -> Any:
     )
 
 
-def _mixed(values: Any) -> Any:
+def _mix(values: Any) -> Any:
     """Numbers in which each bit depends on all bits of the former ones (the finalizer of splitmix64)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
 
 
-def _chosen(
+def _choose(
     ranked: Sequence[int], zones: Sequence[str], load: Sequence[int], remaining: float, replica_count: int
 ) -> list[int]:
-    """The first in rank that have room, of different zones as far as there are; then those of least load."""
+    """The first workers in rank with capacity, in different zones if possible; then those of least load."""
     selected: list[int] = []
     # First one of each zone, then the rest: a zone that is lost takes one replica with it.
     passes = (True, False) if len(set(zones)) > 1 else (False,)
     for full in (False, True):
         pool = sorted(ranked, key=load.__getitem__) if full else ranked
-        for apart in passes:
+        for other_zones in passes:
             for index in pool:
                 if (load[index] > remaining) is not full or index in selected:
                     continue
-                if apart and any(zones[index] == zones[one] for one in selected):
+                if other_zones and any(zones[index] == zones[one] for one in selected):
                     continue
                 selected.append(index)
                 if len(selected) == replica_count:

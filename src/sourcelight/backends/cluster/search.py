@@ -25,10 +25,10 @@ from sourcelight.core.query import Pattern
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.engines.execution import notices
 from sourcelight.engines.execution.commits.query import asked_of
-from sourcelight.engines.execution.pipeline import by_place
-from sourcelight.engines.execution.plan import Kept, Plan, make_plan, stands, summary_of
+from sourcelight.engines.execution.plan import Plan, PlanCache, make_plan, stands, summary_of
 from sourcelight.engines.execution.results.owners import OwnerPredicate
 from sourcelight.engines.execution.results.ranking import SCORE, FileRanker
+from sourcelight.engines.execution.results.select import by_place
 from sourcelight.engines.execution.run import SearchExecution
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative
 from sourcelight.engines.execution.scope.scope import ScopeResolver
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 Planned = tuple[list[Plan], list[str]]
 
-ClusterPlanCache = Kept[Planned]
+ClusterPlanCache = PlanCache[Planned]
 
 
 def catalog_of(generation: Generation) -> Catalog:
@@ -68,15 +68,15 @@ def make_cluster_plans(
     """
     scoper = ScopeResolver(engine, viewer, cancellation)
     repositories = engine.catalog.repositories
-    cached = engine.plannings.of(scopes, viewer, repositories)
+    cached = engine.plannings.get(scopes, viewer, repositories)
     if cached is None:
-        selected = scoper.selected(scopes)
+        selected = scoper.select(scopes)
         # Compiles patterns: what is wrong with them is said once, here. Names of repositories are matched by workers.
         plans_by_facts = [make_plan(replace(scope, targets=())) for scope in selected]
         plans = [replace(plan, targets=scope.targets) for plan, scope in zip(plans_by_facts, selected, strict=True)]
         cached = plans, sorted({target.repository.name for plan in plans for target in plan.targets})
         if scoper.clean and stands(scopes, plans):
-            engine.plannings.keep(scopes, viewer, repositories, cached)
+            engine.plannings.put(scopes, viewer, repositories, cached)
     return scoper, *cached
 
 
@@ -93,7 +93,7 @@ def phases_of(plans: Sequence[Plan]) -> tuple[int, ...]:
 
 
 def _may_name_repositories(plan: Plan) -> bool:
-    """Whether the pattern may stand in the name of a repository: of others than one literal nothing is known here."""
+    """Whether the pattern may occur in a repository name; only a single literal can be ruled out here."""
     pattern = plan.alternative.pattern
     if not isinstance(pattern, Pattern) or pattern.kind != "literal" or pattern.negated or not pattern.value.isascii():
         return True
@@ -141,13 +141,14 @@ class ClusterSearch(SearchExecution):
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
         limit = self._limit()
         allowed_s = self._allowed_s()
+        # Planning has used up part of the time limit already.
         self.cancellation.limit(None if allowed_s is None else allowed_s - self.read_s)
-        scoper, plans, names = self._planned()
+        scoper, plans, names = self._cluster_plans()
         self.summary = summary_of(plans)
         self.last_progress = time.monotonic()
         self._owners = OwnerPredicate(lambda *_: None, lambda *_: False)
         self._told_late = set()
-        yield from self._told(self._batches(plans, names, limit), limit)
+        yield from self._match_events(self._batches(plans, names, limit), limit)
         if self.cancellation.cancelled:
             return
         self._sum_up(names, scoper)
@@ -156,16 +157,16 @@ class ClusterSearch(SearchExecution):
         yield from self._closing(plans, scoper, limit, allowed_s)
 
     def finds(self) -> bool:
-        """Whether anything is found in time."""
-        _, plans, names = self._planned()
+        """Whether there is a match within the time limit."""
+        _, plans, names = self._cluster_plans()
         batches = self._batches(plans, names, 1)
         try:
             return any(batch.num_rows for batch in batches)
         finally:
             batches.close()
 
-    def _planned(self) -> tuple[ScopeResolver, list[Plan], list[str]]:
-        """The repositories that the query names, of those the viewer may see, and what is asked of them."""
+    def _cluster_plans(self) -> tuple[ScopeResolver, list[Plan], list[str]]:
+        """The visible repositories that the query names, and the work for them."""
         engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the one that made this search
         self.engine = engine.snapshot()
         return make_cluster_plans(self.engine, self.viewer, self.cancellation, self.scoped)
@@ -199,12 +200,12 @@ class ClusterSearch(SearchExecution):
             if limit < sys.maxsize and any(plan.ranked for plan in plans):
                 # As on one machine: what is ranked ends with the repository in which there are enough.
                 place_batches = (piece for batch in batches for piece in by_place(batch))
-                batches = self._ranking(plans, limit).ranked(place_batches)
+                batches = self._ranking(plans, limit).rank(place_batches)
             for batch in batches:
                 column = batch.schema.get_field_index(SCORE)
                 yield batch.remove_column(column) if column >= 0 else batch
         finally:
-            if not self._slots.settled:
+            if not self._slots.is_settled:
                 work.cancel()
                 with suppress(BaseException):
                     work.result(timeout=1.0)
@@ -215,9 +216,9 @@ class ClusterSearch(SearchExecution):
         return FileRanker(phrases=(), case_sensitive=False, stars=stars, limit=ranked_limit)
 
     def _sum_up(self, names: list[str], scoper: ScopeResolver) -> None:
-        """Bring together what the workers said beside their matches."""
+        """Merge what the workers reported beside their matches."""
         streams = self._streams
-        outcomes = [] if streams is None else streams.told
+        outcomes = [] if streams is None else streams.outcomes
         excluded: set[str] = set()
         for outcome, own_names in outcomes:
             excluded |= own_names & set(outcome.excluded)
@@ -282,7 +283,7 @@ class ClusterSearch(SearchExecution):
         del searched  # workers know how many were
         return self._owners.alert(self._searched)
 
-    def _capped(self) -> int:
+    def _cap(self) -> int:
         return self._counts.capped
 
     def _whole(self) -> bool:
@@ -290,14 +291,14 @@ class ClusterSearch(SearchExecution):
 
 
 def without(plans: Sequence[Plan], excluded: frozenset[str]) -> list[Plan]:
-    """Plans without the repositories that workers found not to be searched."""
+    """Plans without the repositories that workers excluded."""
     if not excluded:
         return list(plans)
     return [replace(p, targets=tuple(t for t in p.targets if t.repository.name not in excluded)) for p in plans]
 
 
 def unanswered_items(skipped: dict[str, tuple[FailedAttempt, ...]], partly_shown: set[str]) -> Iterator[Skipped]:
-    """One item for each repository that no worker told whole."""
+    """One item for each repository that no worker completed."""
     for name, tried in sorted(skipped.items()):
         partly = "Some of its matches are shown. " if name in partly_shown else ""
         yield Skipped(

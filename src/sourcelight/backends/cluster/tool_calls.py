@@ -15,13 +15,13 @@ from sourcelight.backends.cluster.coordinator.requests import NoWorkerAnswered, 
 from sourcelight.backends.cluster.messages import CALL, RESEARCH, REST, SEARCH, WorkerRequest, answer_from_plain
 from sourcelight.backends.cluster.partial_calls import (
     ClusterToolCall,
-    accounted,
-    chosen,
     in_parts,
-    ranked,
+    names_of_question,
+    rank,
     reason_left_out,
     sentence,
     wait_for,
+    with_skipped_rows,
 )
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
@@ -67,8 +67,8 @@ def route(
     tool = handler.tool
     call = ClusterToolCall(engine, tool.name, arguments, context)
     if tool.scope is Scope.RANKING:
-        return ranked(call)
-    needed = _needed(engine, tool, arguments, context.viewer)
+        return rank(call)
+    needed = _required_repositories(engine, tool, arguments, context.viewer)
     if isinstance(handler.run, Split) and (len(needed) != 1 or not tool.takes_repos):
         return in_parts(call, tool, handler.run, needed)
     return _gather(call, needed)
@@ -87,21 +87,21 @@ def _gather(call: ClusterToolCall, needed: tuple[Repository, ...]) -> ToolResult
     names = [repository.name for repository in needed]
     repo = str(call.arguments.get("repo", ""))
     try:
-        return _asked(call, call.order(names), candidates_of(engine, repo, needed))
+        return _ask(call, call.order(names), candidates_of(engine, repo, needed))
     except NoWorkerAnswered:
         wait_for(engine, engine.fleet.members.look(), call.context.cancellation)
     # Other workers may hold them now; where none can have all, one answers with what it can have.
     order = call.order(names, "" if len(names) == 1 else REST)
-    answer = _asked(call, order, candidates_of(engine, repo, needed))
+    answer = _ask(call, order, candidates_of(engine, repo, needed))
     facts = dict(answer.attributes)
-    reasons = {name: reason_left_out(name, why) for name, why in sorted(facts.pop("missing", {}).items())}
-    return accounted(replace(answer, attributes=facts, notices=(*answer.notices, *reasons.values())), reasons)
+    reasons = {name: reason_left_out(name, reason) for name, reason in sorted(facts.pop("missing", {}).items())}
+    return with_skipped_rows(replace(answer, attributes=facts, notices=(*answer.notices, *reasons.values())), reasons)
 
 
-def _asked(call: ClusterToolCall, order: WorkerRequest, candidates: Sequence[WorkerInfo]) -> ToolResult:
+def _ask(call: ClusterToolCall, order: WorkerRequest, candidates: Sequence[WorkerInfo]) -> ToolResult:
     fleet = call.engine.fleet
     work = ask_one(
-        fleet.members, CALL, order, candidates, label=call.name, silence_s=fleet.silence_s, on_message=call.heard
+        fleet.members, CALL, order, candidates, label=call.name, silence_s=fleet.silence_s, on_message=call.on_message
     )
     return answer_from_plain(wait_for(call.engine, work, call.context.cancellation)["answer"])
 
@@ -168,7 +168,7 @@ def _sum(table: Any, by: Sequence[str]) -> Any:
     return sums_table.select([*by, "matches", "files"]).sort_by(order)
 
 
-def _needed(
+def _required_repositories(
     engine: ClusterEngine, tool: Tool[Any], arguments: Mapping[str, Any], viewer: Viewer
 ) -> tuple[Repository, ...]:
     """The repositories that a call reads."""
@@ -186,7 +186,7 @@ def size_of(engine: ClusterEngine, repositories: Sequence[Repository]) -> int:
 
 
 def candidates_of(engine: ClusterEngine, repo: str, needed: Sequence[Repository]) -> list[WorkerInfo]:
-    """The workers to ask: those of the repository that is asked about, then those that hold most of what is needed."""
+    """The workers to ask: first those of the named repository, then those with most of the required shards."""
     holders = engine.holders()
     sizes = {entry.name: entry.size for entry in engine.generation.searchable}
     counts: dict[WorkerInfo, int] = {}
@@ -205,8 +205,8 @@ _OWN = frozenset({"check", "lines"})
 """Steps that need the repositories of the question alone; others look for uses in all of them."""
 
 
-def run_step(engine: ClusterEngine, step: str, asked: Any, context: Any, heard: Callable[[Any], None]) -> Any:
-    """Do a step of a question: pinning where each repository is, the others on one worker that fetches what it lacks.
+def run_step(engine: ClusterEngine, step: str, request: Any, context: Any, on_event: Callable[[Any], None]) -> Any:
+    """Run a step of a question: pinning where each repository is, other steps on one worker that fetches what it lacks.
 
     Raises what the step raises, and `ClusterError` when no worker answers, or the repositories of the question are
     more than one worker takes.
@@ -215,43 +215,43 @@ def run_step(engine: ClusterEngine, step: str, asked: Any, context: Any, heard: 
 
     call = ClusterToolCall(engine, step, {}, context)
     if step == PIN:
-        return StepResult(_pinned(call, asked))
-    needed = _needed_workers(call, step, asked)
-    order = call.order([one.name for one in needed], RESEARCH, {"asked": pickle.dumps(asked)})
+        return StepResult(_pin(call, request))
+    needed = _needed_workers(call, step, request)
+    order = call.order([one.name for one in needed], RESEARCH, {"asked": pickle.dumps(request)})
 
-    def told(message: Mapping[str, Any]) -> None:
+    def on_message(message: Mapping[str, Any]) -> None:
         if message["kind"] == "told":
-            heard(pickle.loads(message["told"]))  # noqa: S301 - a worker runs our code, and has a certificate
+            on_event(pickle.loads(message["told"]))  # noqa: S301 - a worker runs our code, and has a certificate
         else:
-            call.heard(message)
+            call.on_message(message)
 
     fleet = engine.fleet
     candidates = candidates_of(engine, "", needed)
     work = ask_one(
-        fleet.members, CALL, order, candidates, label="deepsearch", silence_s=fleet.silence_s, on_message=told
+        fleet.members, CALL, order, candidates, label="deepsearch", silence_s=fleet.silence_s, on_message=on_message
     )
     return wait_for(engine, work, context.cancellation)["answer"]["attributes"]["found"]
 
 
-def _pinned(call: ClusterToolCall, asked: Any) -> Any:
-    """The commits that a question is about; a repository that nobody answers for is one that could not be pinned."""
-    names = chosen(call, asked.filters)
-    asking = call.holders(names, RESEARCH, {"asked": pickle.dumps(asked)})
+def _pin(call: ClusterToolCall, request: Any) -> Any:
+    """The commits of a question; a repository that no worker answers for can't be pinned."""
+    names = names_of_question(call, request.filters)
+    asking = call.holders(names, RESEARCH, {"asked": pickle.dumps(request)})
     messages = wait_for(call.engine, asking.each(), call.context.cancellation)
     parts = [message["answer"]["attributes"]["found"].value for message in messages]
     unanswered = tuple((name, sentence(name, asking.turns.tried.get(name, ()))) for name in sorted(asking.skipped))
-    merged = type(asked).merge(parts)
+    merged = type(request).merge(parts)
     return replace(merged, failed=(*merged.failed, *unanswered))
 
 
-def _needed_workers(call: ClusterToolCall, step: str, asked: Any) -> tuple[Repository, ...]:
+def _needed_workers(call: ClusterToolCall, step: str, request: Any) -> tuple[Repository, ...]:
     """The repositories that a worker has to have: all that the viewer may see, or the question's alone.
 
     Without those that could not be pinned, which the answer names.
     """
     engine, viewer = call.engine, call.context.viewer
-    names = [pin.repository for pin in asked.pins]
-    unpinned = dict(asked.failed).keys() - set(names)
+    names = [pin.repository for pin in request.pins]
+    unpinned = dict(request.failed).keys() - set(names)
     visible = tuple(one for one in engine.catalog.visible(viewer) if one.name not in unpinned)
     if step not in _OWN and size_of(engine, visible) <= GATHER_BYTES:
         return visible

@@ -5,25 +5,24 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.backends.embedded.factory import data_home, index_folder
+from sourcelight.core.backend import ClusterInfo, Features
 from sourcelight.core.batches import Event, RepositoryInfo
-from sourcelight.core.batches.overview import RepositoryOverview
+from sourcelight.core.batches.overview import IndexProgress, RepositoryOverview
 from sourcelight.core.batches.raw_matches import RawMatchBatch
 from sourcelight.core.batches.results import REPOSITORIES_COUNTED, CallObserver, ToolResult
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.completeness import is_limiting
 from sourcelight.core.tools.catalog import is_conversation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import Limits, LocalEngine
-from sourcelight.engines.execution.notices import unreadable
 from sourcelight.engines.execution.overview import overview
-from sourcelight.engines.search import IndexProgress, IndexStore
+from sourcelight.engines.search import IndexStore
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Catalog, ServicePolicy, Viewer
 
@@ -47,8 +46,9 @@ def open_engine(  # noqa: PLR0913 - what a caller may choose
     workers: int | None = None,
     progress: Callable[[IndexProgress], None] | None = None,
     cancellation: Cancellation | None = None,
+    index_now: bool = True,
 ) -> LocalEngine:
-    """Find the repositories below `paths`, index what is not indexed yet, and give the engine over them.
+    """Find the repositories below `paths`, index what is not indexed yet, and return the engine over them.
 
     Parameters
     ----------
@@ -74,6 +74,8 @@ def open_engine(  # noqa: PLR0913 - what a caller may choose
         Called with the state of indexing, from this thread.
     cancellation
         Stops indexing; the former index stays.
+    index_now
+        False: don't index; the caller calls `LocalEngine.start_indexing`.
 
     Raises
     ------
@@ -96,7 +98,8 @@ def open_engine(  # noqa: PLR0913 - what a caller may choose
         options["max_file_size"] = max_file_size
     store = IndexStore(os.fspath(Path(index) if index is not None else index_folder()), **options)
     engine = LocalEngine(catalog, store, limits=limits, worktree=worktree)
-    engine.update(progress=progress, cancellation=cancellation)
+    if index_now:
+        engine.update(progress=progress, cancellation=cancellation)
     return engine
 
 
@@ -120,22 +123,21 @@ class EmbeddedBackend:
         viewer: Viewer | None = None,
         conversations: ConversationService | None = None,
         name: str = "embedded",
+        cluster: ClusterInfo | None = None,
     ) -> None:
         self.name = name
         self.engine = engine
+        self.features = Features(
+            cluster=cluster, cached_names=self._cached_names, folder_of=self._folder_of, overview=self._overview
+        )
         self.viewer = viewer or Viewer.owner()
         self._conversations = conversations
         self._opening = threading.Lock()
         self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="sourcelight-search")
 
     @property
-    def cluster(self) -> Any:
-        """The cluster that this engine asks; None for one of this process."""
-        return self.engine.cluster
-
-    @property
     def conversations(self) -> ConversationService:
-        """Deep search; its conversations are kept in the user's data folder. Opened when it is first asked for."""
+        """Deep search; its conversations are in the user's data directory. Opened on first use."""
         with self._opening:
             if self._conversations is None:
                 from sourcelight.backends.embedded.factory import open_conversations
@@ -167,9 +169,8 @@ class EmbeddedBackend:
             if step is not None and not step.done():
                 with suppress(Exception):
                     await asyncio.shield(step)
-            close = getattr(events, "close", None)
-            if close is not None:
-                close()
+            if isinstance(events, Generator):  # else it has nothing to close
+                events.close()
 
     async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
         """Matches and files by the columns `by`, counted inside the engine; None where only a stream can answer."""
@@ -219,30 +220,21 @@ class EmbeddedBackend:
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, read_info)
 
-    def unreadable(self) -> tuple[str, ...]:
-        """What is said of folders whose repository can't be read, for a viewer who may know of them."""
-        if not self.viewer.sees_private:
-            return ()
-        items = unreadable(self.engine.catalog.skipped)
-        return tuple(" ".join(item.message.split()) for item in items if is_limiting(item))
-
-    def overview(self) -> tuple[RepositoryOverview, ...]:
-        """Describe the repositories that the viewer may see; nothing is built."""
+    def _overview(self) -> tuple[RepositoryOverview, ...]:
         return overview(self.engine, self.viewer)
 
-    def names(self) -> tuple[str, ...]:
-        """Names of the repositories that the viewer may see, as they are known; nothing is looked at."""
+    def _cached_names(self) -> tuple[str, ...]:
         return tuple(repository.name for repository in self.engine.catalog.visible(self.viewer))
 
-    def folder_of(self, repository: str) -> str:
-        """Folder of a repository's work tree; empty where there is none, and for what the viewer may not see."""
+    def _folder_of(self, repository: str) -> str:
+        """Return nothing for what the viewer may not see."""
         for candidate in self.engine.catalog.visible(self.viewer):
             if candidate.name == repository:
                 return candidate.worktree
         return ""
 
     async def aclose(self) -> None:
-        """Stop the threads and what goes on in the background; searches under way end at their next check."""
+        """Stop the threads and background work; running searches end at their next check."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         if self._conversations is not None:
             await asyncio.to_thread(self._conversations.close)

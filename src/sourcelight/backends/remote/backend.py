@@ -7,12 +7,12 @@ queries ask for chunks, which have the start and end of each match.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from sourcelight.backends.remote.conversations_api import ConversationsApi
 from sourcelight.backends.remote.endpoint import (
@@ -23,19 +23,19 @@ from sourcelight.backends.remote.endpoint import (
     TokenCredential,
     secret_token,
 )
+from sourcelight.backends.remote.event_reader import EventReader
 from sourcelight.backends.remote.reachability import reach
 from sourcelight.backends.remote.recording import tape
 from sourcelight.backends.remote.transport import HttpTransport
+from sourcelight.core.backend import Features
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
-from sourcelight.core.batches.decode import MatchDecoder
-from sourcelight.core.batches.results import CallObserver, ToolResult
-from sourcelight.core.errors import ProtocolError, QueryError, SearchFailed, StreamBroken, TransportError
+from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolResult
+from sourcelight.core.errors import QueryError, SearchFailed, StreamBroken, ToolError, TransportError
 from sourcelight.core.query import parse
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.narrowing import with_timeout
 from sourcelight.core.query.parse import effective_pattern_type
-from sourcelight.core.wire import SseDecoder, decode_event
-from sourcelight.core.wire.events import OWN_FAULTS, Alert, Done, ErrorEvent, Matches
+from sourcelight.core.wire.events import ErrorEvent
 from sourcelight.core.wire.request import SearchRequest
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _CHUNK = ("chunk", "chunk_start_line", "truncated", "chunk_offset")
 
 
 def may_cross_lines(request: SearchRequest) -> bool:
-    """Tell whether a match in a file may contain a newline."""
+    """Return whether a match in a file may contain a newline."""
     if _MAY.search(request.query) is None:
         return False
     try:
@@ -74,6 +74,7 @@ def portable(request: SearchRequest) -> SearchRequest:
     QueryError
         When no text expresses the query with its timeout.
     """
+    # The wire has no parameter for a timeout; the filter works on every service.
     text = with_timeout(request.query, request.pattern_type, request.version, request.timeout_s)
     request = replace(request, query=text, timeout_s=None)
     if "patterntype:" not in request.query.lower():
@@ -144,13 +145,8 @@ class RemoteBackend:
         self._tools: RemoteTools | None = None
         self.name = self._endpoint.url
         secret = secret_token(token)
-        # A digest of the credential, for caches on disk: another credential may see other repositories.
-        self.whose = "" if secret is None else blake2b(secret.reveal().encode(), digest_size=8).hexdigest()
-
-    @property
-    def taped(self) -> bool:
-        """Whether requests are recorded or replayed; then no cache may answer."""
-        return tape() is not None
+        digest = "" if secret is None else blake2b(secret.reveal().encode(), digest_size=8).hexdigest()
+        self.features = Features(credential_id=digest, is_recorded=lambda: tape() is not None, service=self)
 
     def __repr__(self) -> str:
         return f"RemoteBackend({self.name!r})"
@@ -171,7 +167,7 @@ class RemoteBackend:
         TransportError, ServiceError, ProtocolError
             When there is no stream at all.
         """
-        reader = _EventReader(request.query)
+        reader = EventReader(request.query, request.display)
         crossing = not request.chunk_matches and may_cross_lines(request)
         params = portable(in_chunks(request) if crossing else request).to_params()
         _check(params, request.query)
@@ -188,10 +184,12 @@ class RemoteBackend:
                 broken = exc
             else:
                 return
+        # Alerts that explain the break were held back until the stream proved to run.
         for event in reader.delayed_events():
             yield event
         if isinstance(broken, StreamBroken):
             broken.events_seen = reader.seen
+            raise reader.with_reason(broken)
         raise broken
 
     async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:  # noqa: ARG002 - the protocol's
@@ -217,11 +215,41 @@ class RemoteBackend:
         conversing = self._conversations.calls.get(name)
         if conversing is not None:
             return await conversing(arguments)
+        return await self._remote_tools().call(name, arguments, observer)
+
+    def _remote_tools(self) -> RemoteTools:
         if self._tools is None:
             from sourcelight.backends.remote.mcp import RemoteTools
 
             self._tools = RemoteTools(self._endpoint, self._credential, self._retry_policy, self.stream)
-        return await self._tools.call(name, arguments, observer)
+        return self._tools
+
+    async def advertised_tools(self) -> Mapping[str, AdvertisedTool]:
+        """Return the tools of all MCP endpoints of the service, by name."""
+        return await self._remote_tools().advertised()
+
+    async def call_advertised(
+        self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None
+    ) -> tuple[Mapping[str, Any] | None, Sequence[str]]:
+        """Call any tool of the service; returns its structured content and its texts, as they were sent."""
+        return await self._remote_tools().call_advertised(name, arguments, observer)
+
+    async def fetch_file(self, link: str) -> bytes:
+        """Return a file of the service by its address, absolute or relative to the service; at most 64 MiB.
+
+        Raises
+        ------
+        ToolError
+            For an address on another host: the credential is not sent there.
+        """
+        base = urlsplit(self._endpoint.url)
+        parts = urlsplit(link)
+        if parts.netloc and (parts.scheme, parts.netloc) != (base.scheme, base.netloc):
+            raise ToolError(f"{parts.scheme}://{parts.netloc} is another host than {self.name}")
+        path = parts.path if parts.netloc or link.startswith(f"{base.path}/") else base.path + parts.path
+        if not path.startswith("/") or ".." in path.split("/"):
+            raise ToolError(f"not an address of a file at {self.name}: {link[:200]!r}")
+        return await self._connection.fetch(path + (f"?{parts.query}" if parts.query else ""))
 
     async def repositories(self) -> tuple[RepositoryInfo, ...]:
         """Return all repositories that the credential may see, with forks and archived ones, from one search."""
@@ -245,6 +273,7 @@ def _check(params: Mapping[str, str], query: str) -> None:
     try:
         size = len(urlencode(params))
     except UnicodeEncodeError:
+        # Lone surrogates can't be encoded as UTF-8; the position helps to find an invisible character.
         position = next((index for index, char in enumerate(query) if "\ud800" <= char <= "\udfff"), None)
         position = None if position is None else len(query[:position].encode())
         raise QueryError("the query is not valid Unicode", query=query, position=position, stage="parse") from None
@@ -254,94 +283,3 @@ def _check(params: Mapping[str, str], query: str) -> None:
             query=query[:100],
             hint="split it into several queries, or search a local clone",
         )
-
-
-class _EventReader:
-    """Decodes bytes into events; delays alerts and errors until it is clear that the search ran."""
-
-    def __init__(self, query: str) -> None:
-        self._query = query
-        self._framing = SseDecoder()
-        self._matches = MatchDecoder()
-        self._delayed: list[Alert | ErrorEvent] = []
-        self._is_running = False
-        self.done = False
-        self.seen = 0
-
-    def delayed_events(self) -> list[Event]:
-        """Return and clear the delayed events."""
-        delayed_events, self._delayed = list[Event](self._delayed), []
-        return delayed_events
-
-    def feed(self, portion: bytes) -> Iterator[Event]:
-        return self._events(self._framing.feed(portion))
-
-    def close(self) -> Iterator[Event]:
-        """Yield the last event if only its end is missing; raise `StreamBroken` without ``done``."""
-        yield from self._events(self._framing.close())
-        if not self.done:
-            place = "inside an event" if self._framing.incomplete else "without its last event"
-            raise StreamBroken(f"the stream ended {place}, after {self.seen} events", events_seen=self.seen)
-
-    def _events(self, raw_events: Iterator[Any]) -> Iterator[Event]:
-        # Decoding matches that arrived together is cheaper than one by one.
-        pending: list[bytes] = []
-        try:
-            for raw in raw_events:
-                self.seen += 1
-                if raw.name == "matches":
-                    pending.append(raw.data)
-                    continue
-                yield from self._decode_matches(pending)
-                yield from self._pass_on(decode_event(raw))
-                if self.done:
-                    return
-            yield from self._decode_matches(pending)
-        except ProtocolError as exc:
-            yield from self._decode_readable(pending)
-            raise StreamBroken(f"the stream became unreadable: {exc}", events_seen=self.seen) from exc
-
-    def _decode_matches(self, pending: list[bytes]) -> Iterator[Event]:
-        if pending:
-            batches = self._matches.decode(*pending)
-            pending.clear()
-            self._is_running = True
-            yield from self.delayed_events()
-            yield from batches
-
-    def _decode_readable(self, pending: list[bytes]) -> Iterator[Event]:
-        """Yield the readable matches before the one that can't be decoded."""
-        for data in pending:
-            try:
-                batches = self._matches.decode(data)
-            except ProtocolError:
-                return
-            yield from self.delayed_events()
-            yield from batches
-
-    def _pass_on(self, event: Any) -> Iterator[Event]:
-        if isinstance(event, Alert | ErrorEvent) and not self._is_running:
-            self._delayed.append(event)
-            return
-        if isinstance(event, Done):
-            self.done = True
-            if not self._is_running and not self._service_failed() and (message := self._query_error()):
-                raise QueryError(message, query=self._query)
-        self._is_running = True
-        yield from self.delayed_events()
-        if not isinstance(event, Matches):
-            yield event
-
-    def _service_failed(self) -> bool:
-        """Tell whether the service blames itself, and not the query."""
-        return any(isinstance(event, Alert) and event.title in OWN_FAULTS for event in self._delayed)
-
-    def _query_error(self) -> str:
-        """Return the reason for a search that ended without progress; empty without one."""
-        for event in self._delayed:
-            if isinstance(event, ErrorEvent):
-                return event.message
-        for event in self._delayed:
-            if isinstance(event, Alert) and event.kind in {"", "error"}:
-                return event.description or event.title
-        return ""

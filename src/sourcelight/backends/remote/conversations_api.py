@@ -1,15 +1,15 @@
 """Follow-ups, changes and the list of conversations, over the first HTTP API of a service.
 
-Its tools can't do this.
+Its tools can't do this. Release 7.0 deprecates this API; where it is gone, `conversations_service` takes its place.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
 from typing import Any
 
+from sourcelight.backends.remote.conversations_service import ConversationsService, json_text, parse_time
 from sourcelight.backends.remote.transport import HttpTransport
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import NotFound, ServiceError, ToolError
@@ -21,6 +21,8 @@ _IDENTIFIER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NAMES = {"title": "title", "starred": "is_starred", "shared": "is_shared", "reset_link": "reset_link"}
+_GONE = frozenset({404, 405, 410, 501})
+_Call = Callable[[Mapping[str, Any]], Awaitable[ToolResult]]
 _MAX_LISTED = 1_000
 _PAGE = 100
 
@@ -36,15 +38,39 @@ class ConversationsApi:
 
     def __init__(self, connection: HttpTransport) -> None:
         self._transport = connection
+        self._service = ConversationsService(connection)
+        self._is_versioned = False
 
     @property
     def calls(self) -> Mapping[str, Callable[[Mapping[str, Any]], Awaitable[ToolResult]]]:
         """The calls that this class answers, by name."""
+        service = self._service
         return {
-            "deepsearch_follow_up": self.follow_up,
-            "deepsearch_change": self.change,
-            "deepsearch_list": self.list_conversations,
+            "deepsearch_follow_up": self._either(self.follow_up, service.follow_up),
+            "deepsearch_change": self._either(self.change, service.change),
+            "deepsearch_list": self._either(self.list_conversations, service.list_conversations),
         }
+
+    def _either(self, first: _Call, versioned: _Call) -> _Call:
+        """Return a call of the first API, or of the versioned one where a service no longer has the first."""
+
+        async def ask(arguments: Mapping[str, Any]) -> ToolResult:
+            if not self._is_versioned:
+                try:
+                    return await first(arguments)
+                except ServiceError as exc:
+                    if exc.status not in _GONE:
+                        raise
+                    refusal = exc
+                try:
+                    answer = await versioned(arguments)
+                except NotFound:
+                    raise refusal from None  # it has neither
+                self._is_versioned = True
+                return answer
+            return await versioned(arguments)
+
+        return ask
 
     async def follow_up(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Ask another question. Read the conversation later for the answer."""
@@ -70,6 +96,7 @@ class ConversationsApi:
             try:
                 conversation = await self._ask("PATCH", f"{PATH}/{number}", body)
             except ServiceError as exc:
+                # These mean that the service lacks the endpoint; anything else is a real failure.
                 if exc.status not in {404, 405, 501}:
                     raise
                 names = ", ".join(name for name in arguments if name in _NAMES)
@@ -101,6 +128,7 @@ class ConversationsApi:
             params["filter_is_starred"] = "true" if arguments["starred"] else "false"
         rows: list[Mapping[str, Any]] = []
         text = str(arguments.get("text") or "").casefold()
+        # Bounded: a service may return the same cursor forever.
         for _ in range(_MAX_LISTED // _PAGE):
             page = await self._ask("GET", PATH, params=params)
             conversations = page.get("conversations") or ()
@@ -119,8 +147,8 @@ class ConversationsApi:
             questions=[len(conversation.get("questions") or ()) for conversation in rows],
             starred=[bool(conversation.get("is_starred")) for conversation in rows],
             shared=[bool(conversation.get("is_shared")) for conversation in rows],
-            created_at=[_moment(conversation.get("created_at")) for conversation in rows],
-            updated_at=[_moment(conversation.get("updated_at")) for conversation in rows],
+            created_at=[parse_time(conversation.get("created_at")) for conversation in rows],
+            updated_at=[parse_time(conversation.get("updated_at")) for conversation in rows],
             url=[str(conversation.get("share_url") or "") for conversation in rows],
         )
         return ToolResult("conversations", table)
@@ -143,17 +171,12 @@ class ConversationsApi:
         try:
             value = await self._transport.ask_json(method, path, body, params or {})
         except NotFound as exc:
-            message = _error_in(exc.text)
+            message = json_text(exc.text, "error")
             raise (ToolError(message) if message else exc) from exc
         except ServiceError as exc:
-            message = _error_in(exc.text) if exc.status in {400, 409} else ""
+            message = json_text(exc.text, "error") if exc.status in {400, 409} else ""
             raise (ToolError(message) if message else exc) from exc
         return value if isinstance(value, Mapping) else {}
-
-
-def _error_in(text: str) -> str:
-    match = re.search(r'"error"\s*:\s*"((?:[^"\\]|\\.)*)"', text or "")
-    return match[1] if match else ""
 
 
 def _title(conversation: Mapping[str, Any]) -> str:
@@ -165,10 +188,3 @@ def _status(conversation: Mapping[str, Any]) -> str:
     questions = conversation.get("questions") or ()
     last = questions[-1] if questions else {}
     return "error" if last.get("error") else str(last.get("status") or "completed")
-
-
-def _moment(text: Any) -> datetime | None:
-    try:
-        return datetime.fromisoformat(str(text))
-    except ValueError:
-        return None

@@ -1,4 +1,4 @@
-"""Where a service is and what opens it, from arguments and from the environment.
+"""Address and credentials of a service, from arguments and from the environment.
 
 What opens a service: an access token, or whatever else can name the value of one header.
 
@@ -10,17 +10,18 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from sourcelight.backends.remote.recording import replayed_endpoint
-from sourcelight.core.errors import ConfigurationError
+from sourcelight.core.errors import ConfigurationError, ConnectFailed, ServiceError, SourcelightError
 
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
+_TOO_MANY_REQUESTS = 429
 _STREAM_PATH = "/.api/search/stream"
 
 
@@ -85,6 +86,8 @@ class Endpoint:
 
 
 def _check_url(url: str, label: str) -> str:
+    if not isinstance(url, str):
+        raise ConfigurationError(f"{label} must be text, got {type(url).__name__}")
     try:
         parts = urlsplit(url.strip())
         host, _ = parts.hostname, parts.port
@@ -135,6 +138,7 @@ def resolve_endpoint(
     matches_environment = (
         not url or not configured or _host(endpoint.url) == _host(_check_url(configured, "SRC_ENDPOINT"))
     )
+    # The token of the environment belongs to SRC_ENDPOINT: it is never sent to another host.
     if token is None and matches_environment:
         token = environ.get("SRC_ACCESS_TOKEN")
     headers = tuple(_headers(environ)) if matches_environment else ()
@@ -171,6 +175,7 @@ def _headers(environ: Mapping[str, str]) -> list[tuple[str, Secret]]:
                 raise ConfigurationError("SRC_HEADERS must hold lines of the form name: value")
             headers[name.strip().lower()] = value.strip()
     for name, value in headers.items():
+        # A newline in a value would add headers, or another request, to the connection.
         if _HEADER_NAME.fullmatch(name) is None or _HEADER_VALUE.fullmatch(value) is None:
             raise ConfigurationError("SRC_HEADERS or SRC_HEADER_… holds a name or a value that no header can have")
     return [(name, Secret(value)) for name, value in headers.items()]
@@ -182,10 +187,10 @@ class Credential(Protocol):
     async def authorization(self) -> Secret | None:
         """Value of the header; None: there is no credential to send."""
 
-    async def renewed(self, refused: Secret) -> Secret | None:
+    async def renew(self, refused: Secret) -> Secret | None:
         """Another value to try after a service refused one; None: there is no other."""
 
-    def hidden(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """`text` without any secret of this credential that a service may have quoted back."""
 
 
@@ -208,11 +213,11 @@ class TokenCredential:
         """The token with its scheme."""
         return None if self._token is None else Secret(f"{self._scheme} {self._token.reveal()}")
 
-    async def renewed(self, refused: Secret) -> Secret | None:  # noqa: ARG002 - the protocol's
+    async def renew(self, refused: Secret) -> Secret | None:  # noqa: ARG002 - the protocol's
         """None: there is one token only."""
         return None
 
-    def hidden(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """`text` without the token."""
         return hide(text, self._token)
 
@@ -248,6 +253,28 @@ class RetryPolicy:
     retries: int = 3
     backoff_s: float = 0.25
     max_retry_after_s: float = 20.0
+
+    def retry_wait_s(self, attempt: int, error: SourcelightError, statuses: Collection[int]) -> float | None:
+        """Return the seconds to wait before the next attempt; None when the error is final.
+
+        Parameters
+        ----------
+        attempt
+            Number of the failed attempt, from 0.
+        error
+            Its error. Failed connections are tried again, and so are `RateLimited` and the errors of `statuses`, as
+            late as the service asks for, unless that is later than `max_retry_after_s`.
+        statuses
+            HTTP statuses of a service that is busy.
+        """
+        if attempt >= self.retries:
+            return None
+        if isinstance(error, ConnectFailed):
+            return self.wait_s(attempt)
+        if not isinstance(error, ServiceError) or error.status not in {_TOO_MANY_REQUESTS, *statuses}:
+            return None
+        asked_s = error.retry_after_s or 0.0
+        return None if asked_s > self.max_retry_after_s else max(self.wait_s(attempt), asked_s)
 
     def wait_s(self, attempt: int) -> float:
         """Seconds to wait after the failed attempt number `attempt`, from 0."""

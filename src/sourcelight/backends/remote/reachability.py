@@ -30,12 +30,12 @@ async def reach(endpoint: Endpoint, timeout_s: float) -> None:
     try:
         _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), timeout_s)
     except TimeoutError:
-        raise _failed(endpoint, f"no answer within {timeout_s:g} s") from None
+        raise _connect_error(endpoint, f"no answer within {timeout_s:g} s") from None
     except OSError as exc:
         # asyncio puts addresses into its messages, and joins the errors of several addresses.
         number = exc.errno or 0
         reason = os.strerror(number) if number > 0 else exc.strerror or "no connection"
-        raise _failed(endpoint, reason) from None
+        raise _connect_error(endpoint, reason) from None
     writer.close()
     with suppress(OSError):
         await writer.wait_closed()
@@ -45,7 +45,7 @@ def _has_proxy(scheme: str, host: str) -> bool:
     return scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(host)
 
 
-def _failed(endpoint: Endpoint, reason: str) -> ConnectFailed:
+def _connect_error(endpoint: Endpoint, reason: str) -> ConnectFailed:
     return ConnectFailed(
         f"no service at {endpoint.url}: {reason}; check the address, or start a service there with 'sourcelight serve' "
         "(check=False connects later)"

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -60,11 +61,13 @@ def refusal_error(
         )
     errors: dict[int, tuple[Callable[..., ServiceError], str]] = {
         401: (Unauthorized, "needs a valid access token; set SRC_ACCESS_TOKEN or pass token="),
-        403: (Forbidden, "doesn't allow this with the given token"),
+        403: (Forbidden, "doesn't allow this with this token"),
         404: (NotFound, f"{missing}; check the address"),
     }
     error, meaning = errors.get(status, (ServiceError, f"answered with status {status}"))
-    return error(f"{address} {meaning}{detail}", status=status, text=text)
+    failure = error(f"{address} {meaning}{detail}", status=status, text=text)
+    failure.retry_after_s = retry_after_seconds(retry_after) if retry_after else None
+    return failure
 
 
 def retry_after_seconds(retry_after: str) -> float | None:
@@ -79,7 +82,10 @@ def retry_after_seconds(retry_after: str) -> float | None:
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
-_BUSY = frozenset({502, 503, 504})
+BUSY = frozenset({502, 503, 504})
+"""Statuses after which a request that changes nothing is sent again."""
+REFUSED = frozenset({503})
+"""Statuses that say that the service did nothing, so that any request may be sent again."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 5
 _MAX_ERROR_CHARS = 2000
@@ -94,8 +100,8 @@ class _Authorization(httpx.Auth):
         if value is not None:
             request.headers["Authorization"] = value.reveal()
         response = yield request
-        if value is not None and response.status_code == httpx.codes.UNAUTHORIZED:
-            renewed = await self._credential.renewed(value)
+        if value is not None and response.status_code == httpx.codes.UNAUTHORIZED and not _lacks_scope(response):
+            renewed = await self._credential.renew(value)
             if renewed is not None:
                 request.headers["Authorization"] = renewed.reveal()
                 yield request
@@ -143,12 +149,33 @@ class HttpTransport:
 
     def hide_secrets(self, text: str) -> str:
         """Return `text` without any credential that a service may have quoted."""
-        return hide(self._credential.hidden(text), *(value for _, value in self._endpoint.headers))
+        return hide(self._credential.redact(text), *(value for _, value in self._endpoint.headers))
+
+    async def fetch(self, path: str) -> bytes:
+        """Return the body of a file at the service, by its path from the root of the host; follows no redirects.
+
+        Raises
+        ------
+        TransportError, ServiceError, ProtocolError
+            As their names say.
+        """
+        client = self._http_client()
+        request = client.build_request("GET", httpx.URL(self._endpoint.url).join(path), headers={"Accept": "*/*"})
+        with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
+            response = await client.send(request, auth=_Authorization(self._credential), stream=True)
+        try:
+            if not response.is_success:
+                text = await self._error_text(response)
+                raise refusal_error(self._endpoint.url, response.status_code, text, missing="has no such file")
+            with _translated_errors(self._endpoint.url, self._retry_policy, has_response=True):
+                return await response.aread()
+        finally:
+            await response.aclose()
 
     async def ask_json(self, method: str, path: str, body: Any, params: Mapping[str, Any]) -> Any:
-        """Request an API of the service once and return its JSON; None for an empty body.
+        """Request an API of the service and return its JSON; None for an empty body.
 
-        It follows no redirects.
+        It follows no redirects. A service that is busy (429, 503) is asked again, as `RetryPolicy` says.
 
         Raises
         ------
@@ -157,15 +184,27 @@ class HttpTransport:
         """
         recording = tape()
         if recording is None:
-            return await self._live_json(method, path, body, params)
+            return await self._send_json(method, path, body, params)
         request = {"method": method, "path": path, "body": body, "params": dict(params)}
 
         async def send_live(_: Any) -> Any:
-            return await self._live_json(method, path, body, params)
+            return await self._send_json(method, path, body, params)
 
         return await recording.deck.ask(
             "json", self._endpoint.url, request, send_live, _ignore_progress, self.hide_secrets
         )
+
+    async def _send_json(self, method: str, path: str, body: Any, params: Mapping[str, Any]) -> Any:
+        """Send a request again when the service says that it did nothing because it is busy."""
+        for attempt in count():
+            try:
+                return await self._live_json(method, path, body, params)
+            except (ConnectFailed, ServiceError) as exc:
+                wait_s = self._retry_policy.retry_wait_s(attempt, exc, REFUSED)
+                if wait_s is None:
+                    raise
+            await asyncio.sleep(wait_s)
+        raise AssertionError
 
     async def _live_json(self, method: str, path: str, body: Any, params: Mapping[str, Any]) -> Any:
         client = self._http_client()
@@ -193,26 +232,15 @@ class HttpTransport:
             raise ProtocolError(f"{self._endpoint.url} returned a response that is not JSON") from None
 
     async def _open_response(self, params: Mapping[str, str]) -> httpx.Response:
-        failure: SourcelightError
-        for attempt in range(self._retry_policy.retries + 1):
-            wait = self._retry_policy.wait_s(attempt)
+        for attempt in count():
             try:
                 return await self._ask(params)
-            except ConnectFailed as exc:
-                failure = exc
-            except RateLimited as exc:
-                failure = exc
-                delay_s = exc.retry_after_s
-                if delay_s is not None and delay_s > self._retry_policy.max_retry_after_s:
-                    break
-                wait = max(wait, delay_s or 0.0)
-            except ServiceError as exc:
-                if exc.status not in _BUSY:
+            except (ConnectFailed, ServiceError) as exc:
+                wait_s = self._retry_policy.retry_wait_s(attempt, exc, BUSY)
+                if wait_s is None:
                     raise
-                failure = exc
-            if attempt < self._retry_policy.retries:
-                await asyncio.sleep(wait)
-        raise failure
+            await asyncio.sleep(wait_s)
+        raise AssertionError
 
     async def _ask(self, params: Mapping[str, str]) -> httpx.Response:
         client = self._http_client()
@@ -225,7 +253,7 @@ class HttpTransport:
             if response.status_code not in _REDIRECTS or "Location" not in response.headers:
                 break
             await response.aclose()
-            url = self._redirected(url, response)
+            url = self._redirect_target(url, response)
         else:
             raise ServiceError(
                 f"{self._endpoint.url} redirects more than {_MAX_REDIRECTS} times", status=response.status_code
@@ -263,7 +291,7 @@ class HttpTransport:
                 ) from None
         return self._client
 
-    def _redirected(self, url: httpx.URL, response: httpx.Response) -> httpx.URL:
+    def _redirect_target(self, url: httpx.URL, response: httpx.Response) -> httpx.URL:
         try:
             target = url.join(response.headers["Location"])
         except httpx.InvalidURL:
@@ -301,6 +329,10 @@ class HttpTransport:
                 f"{address} answered with {kind} instead of an event stream; check the address",
                 excerpt=line[:120],
             )
+        if _lacks_scope(response):
+            # A renewed token would have the same scope: RFC 6750, 3.1.
+            what = "this credential is not for searches; pass a token with the scope user:all"
+            return Forbidden(f"{address} refuses the search: {what}", status=response.status_code, text=text)
         return refusal_error(address, response.status_code, text, response.headers.get("Retry-After", ""))
 
     async def _bytes(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
@@ -312,6 +344,11 @@ class HttpTransport:
 def _ignore_progress(progress: Any) -> None:
     """Ignore progress."""
     del progress
+
+
+def _lacks_scope(response: httpx.Response) -> bool:
+    """Tell whether a service refuses a valid credential for its scope."""
+    return "insufficient_scope" in response.headers.get("WWW-Authenticate", "")
 
 
 def _is_stream(response: httpx.Response) -> bool:

@@ -11,15 +11,15 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.client.backend import BackendWrapper
 from sourcelight.client.exhaustive import ExhaustiveSearch
-from sourcelight.client.federation.fan_out import answers, ask_all, did_not_answer
+from sourcelight.client.federation.fan_out import answers, ask_all
 from sourcelight.client.federation.service import Service, explanation_of
 from sourcelight.client.federation.stream_merge import StreamMerge
 from sourcelight.client.federation.tool_calls import FederatedTools
 from sourcelight.client.provenance import FEDERATION
 from sourcelight.client.queries import everything
 from sourcelight.client.search_run import SearchRun
+from sourcelight.core.backend import BackendWrapper, Features
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo, ServiceStatuses
 from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.wire.request import SearchRequest
@@ -51,7 +51,9 @@ class FederatedBackend:
         idle_timeout_s: float = IDLE_TIMEOUT_S,
     ) -> None:
         self.services = tuple(services)
-        self.clients: Mapping[str, Any] = dict(clients or {})
+        self.features = Features(
+            services=dict(clients or {}), cached_names=self._cached_names, folder_of=self._folder_of
+        )
         self.name = f"{FEDERATION}{', '.join(service.name for service in services)}"
         self.local = all(service.backend.local for service in services)
         self.idle_timeout_s = idle_timeout_s
@@ -59,63 +61,49 @@ class FederatedBackend:
         self._calls = FederatedTools(self.services, idle_timeout_s=idle_timeout_s)
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
-        """Events of all services as they arrive; rows that several give are given once."""
-        merge = StreamMerge(self.services, request, idle_timeout_s=self.idle_timeout_s, kept=False)
+        """Events of all services as they arrive; duplicate rows are yielded once."""
+        merge = StreamMerge(self.services, request, idle_timeout_s=self.idle_timeout_s, keeps_rows=False)
         async with aclosing(merge.events()) as events:
             async for event in events:
                 yield event
 
     async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
-        """None: what several services have must not be counted twice, so the caller counts the merged stream."""
+        """None: rows of several services must not count twice, so the caller counts the merged stream."""
         del request, by
         return None
 
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
-        """What each service says of a query, one after the other; None where none can tell."""
+        """Explanations of a query by each service, one after the other; None without any."""
         return await explanation_of(self.services, request)
 
     async def repositories(self) -> tuple[RepositoryInfo, ...]:
-        """Facts of the repositories of all services that can tell, each as the first that has it says."""
-        return (await self.listed())[0]
-
-    async def listed(self) -> tuple[tuple[RepositoryInfo, ...], dict[str, str], tuple[str, ...]]:
-        """Facts of all repositories by name, the services that have each, and why some are missing.
+        """Information about the repositories of all services; the first service that has one wins.
 
         Raises
         ------
         SourcelightError
             When no service can tell: the fault of the first.
         """
-        told = await ask_all(self.services, lambda service: service.backend.repositories())
-        answers(told)
-        found: dict[str, RepositoryInfo] = {}
-        owners: dict[str, list[str]] = {}
-        for one in told:
-            for facts in one.value or ():
-                found.setdefault(facts.name, facts)
-                owners.setdefault(facts.name, []).append(one.service.name)
-        reasons = tuple(did_not_answer(one.service, one.fault) for one in told if one.fault is not None)
-        names = {name: ", ".join(services) for name, services in owners.items()}
-        return tuple(found[name] for name in sorted(found)), names, reasons
+        replies = await ask_all(self.services, lambda service: service.backend.repositories())
+        info_by_name: dict[str, RepositoryInfo] = {}
+        for _, repositories in answers(replies):
+            for facts in repositories:
+                info_by_name.setdefault(facts.name, facts)
+        return tuple(info_by_name[name] for name in sorted(info_by_name))
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """Answer by the service that has the repository, or by all of them; see `calls`."""
         return await self._calls.answer(name, arguments, observer)
 
-    def names(self) -> tuple[str, ...]:
-        """Names of repositories that this process knows without asking."""
+    def _cached_names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for service in self.services for name in service.names or ()))
 
-    def folder_of(self, repository: str) -> str:
-        """Folder of a repository's work tree, of the first service in this process that has one; else empty."""
-        for service in self.services:
-            folder_of = getattr(service.backend, "folder_of", None)
-            if folder_of is not None and (folder := folder_of(repository)):
-                return str(folder)
-        return ""
+    def _folder_of(self, repository: str) -> str:
+        folders = (service.backend.features.folder_of(repository) for service in self.services)
+        return next(filter(None, folders), "")
 
     async def aclose(self) -> None:
-        """Give back what was opened for the federation; clients that were passed in stay open."""
+        """Close the backends that the federation opened; clients that were passed in stay open."""
         if self._close is not None:
             await self._close()
 
@@ -133,34 +121,36 @@ class FederatedSearch(BackendWrapper):
         Whether rows are kept, to be brought into order when the search has ended.
     """
 
-    def __init__(self, backend: FederatedBackend, services: Sequence[Service], *, kept: bool) -> None:
+    def __init__(self, backend: FederatedBackend, services: Sequence[Service], *, keeps_rows: bool) -> None:
         super().__init__(backend)
         self.services = tuple(services)
-        self._kept = kept
+        self._keeps_rows = keeps_rows
         self._idle_timeout_s = backend.idle_timeout_s
-        self.clients = backend.clients
-        self.folder_of = backend.folder_of
         self._merge: StreamMerge | None = None
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
         """Events as they arrive."""
-        self._merge = StreamMerge(self.services, request, idle_timeout_s=self._idle_timeout_s, kept=self._kept)
+        self._merge = StreamMerge(
+            self.services, request, idle_timeout_s=self._idle_timeout_s, keeps_rows=self._keeps_rows
+        )
         async with aclosing(self._merge.events()) as events:
             async for event in events:
                 yield event
 
-    async def arranged(self) -> tuple[list[Any], ServiceStatuses]:
-        """All rows of the newest search that came to its end, in their order, and how each service ended."""
+    async def arrange(self) -> tuple[list[Any], ServiceStatuses]:
+        """All rows of the newest complete search, in order, and the status of each service."""
         if self._merge is None:
             raise RuntimeError("nothing was searched")
         return await asyncio.to_thread(self._merge.arrange)
 
-    def held(self) -> list[MatchBatch]:
-        """What had arrived for the newest search but was not given yet, when that was stopped."""
-        return [] if self._merge is None else list(self._merge.held())
+    def undelivered_batches(self) -> list[MatchBatch]:
+        """Rows that arrived for the newest search but were not yielded before it stopped."""
+        return [] if self._merge is None else list(self._merge.undelivered_batches())
 
 
-def federated_run(backend: Any, request: SearchRequest, *, exhaustive: bool, kept: bool) -> SearchRun:
+def federated_run(
+    backend: FederatedBackend, request: SearchRequest, *, exhaustive: bool, keeps_rows: bool
+) -> SearchRun:
     """The search of a `FederatedBackend`.
 
     Parameters
@@ -171,36 +161,39 @@ def federated_run(backend: Any, request: SearchRequest, *, exhaustive: bool, kep
         What is asked.
     exhaustive
         Ask each service that caps its answers in as many parts as it takes.
-    kept
+    keeps_rows
         Whether all rows are kept, so that they can be brought into order.
     """
-    services = backend.services
+    services: Sequence[Service] = backend.services
     if exhaustive:
         request = replace(request, query=everything(request.query, request.pattern_type, request.version))
-    run = SearchRun(backend, request)
+    searches: dict[str, ExhaustiveSearch] = {}
     if exhaustive and not backend.local:
-        tell = _summed(run.state.cut)
-        services = [service if service.backend.local else _whole(service, tell) for service in services]
-    if kept or services is not backend.services:
-        search = FederatedSearch(backend, services, kept=kept)
-        run.backend = search
-        run.held = search.held if services is not backend.services else None
+        searches = {s.name: ExhaustiveSearch(s.backend) for s in services if not s.backend.local}
+        services = [_in_parts(service, searches.get(service.name)) for service in services]
+    if not keeps_rows and not searches:
+        return SearchRun(backend, request)
+    search = FederatedSearch(backend, services, keeps_rows=keeps_rows)
+    run = SearchRun(search, request, recover=search.undelivered_batches if searches else None, arrange=search.arrange)
+    tell = _sum_reports(run.state.set_parts)
+    for name, each in searches.items():
+        each.on_progress = tell(name)
     return run
 
 
-def _whole(service: Service, tell: Callable[[str], Callable[[int, int, int], None]]) -> Service:
-    return replace(service, backend=ExhaustiveSearch(service.backend, told=tell(service.name)))
+def _in_parts(service: Service, search: ExhaustiveSearch | None) -> Service:
+    return service if search is None else replace(service, backend=search, recover=search.undelivered_batches)
 
 
-def _summed(told: Callable[[int, int, int], None]) -> Callable[[str], Callable[[int, int, int], None]]:
-    """Tellers by service, whose numbers are told as their sums."""
+def _sum_reports(report: Callable[[int, int, int], None]) -> Callable[[str], Callable[[int, int, int], None]]:
+    """Progress callbacks by service, whose numbers are reported as sums."""
     known: dict[str, tuple[int, int, int]] = {}
 
     def of(name: str) -> Callable[[int, int, int], None]:
         def tell(done: int, parts: int, matches: int) -> None:
             known[name] = done, parts, matches
             first, second, third = (sum(column) for column in zip(*known.values(), strict=True))
-            told(first, second, third)
+            report(first, second, third)
 
         return tell
 

@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from sourcelight.client.blocking import Client
-from sourcelight.client.client import AsyncClient
 from sourcelight.client.federation.backend import IDLE_TIMEOUT_S, FederatedBackend
 from sourcelight.client.federation.service import Service, distinct, short_name
+from sourcelight.core.backend import HasBackend
 from sourcelight.core.errors import ConfigurationError
 
-AnyClient = TypeVar("AnyClient", Client, AsyncClient)
+AnyClient = TypeVar("AnyClient", bound=HasBackend)
 
 
-def federated(
+def make_backend(
     services: Mapping[str, Any] | Iterable[Any],
     kind: type[AnyClient],
     connect: Callable[..., AnyClient],
@@ -46,36 +45,38 @@ def federated(
     if isinstance(services, (str, kind)):
         raise ConfigurationError("federate takes several services: a list of clients and addresses, or a dict of them")
     named = isinstance(services, Mapping)
-    given = list(services.values() if isinstance(services, Mapping) else services)
-    if not given:
+    items = list(services.values() if isinstance(services, Mapping) else services)
+    if not items:
         raise ConfigurationError("a federation needs a service: pass clients and addresses")
-    for one in given:
+    for one in items:
         if not isinstance(one, (str, kind)):
-            raise ConfigurationError(f"{type(one).__name__} is no service: pass a {kind.__name__}, or an address")
-    made: list[AnyClient] = []
+            raise ConfigurationError(f"{type(one).__name__} is not a service; pass a {kind.__name__}, or an address")
+    opened_clients: list[AnyClient] = []
     clients: list[AnyClient] = []
-    for one in given:
+    for one in items:
         if isinstance(one, str):
-            made.append(connect(one, token=None if _is_ours(one) else ""))
-            clients.append(made[-1])
+            # An empty token: the token of SRC_ACCESS_TOKEN belongs to SRC_ENDPOINT and must not be sent to another
+            # service.
+            opened_clients.append(connect(one, token=None if _is_ours(one) else ""))
+            clients.append(opened_clients[-1])
         else:
             clients.append(one)
     if any(isinstance(client.backend, FederatedBackend) for client in clients):
-        raise ConfigurationError("a federation is no service of another one: pass the services that it is of")
+        raise ConfigurationError("a federation can't contain another one; pass its services")
     if len({id(client.backend) for client in clients}) < len(clients):
-        raise ConfigurationError("a client stands twice among the services")
+        raise ConfigurationError("a client occurs twice among the services")
     for name in services if isinstance(services, Mapping) else ():
         if not str(name).strip() or not str(name).isprintable() or "," in str(name):
-            raise ConfigurationError(f"{name!r} is no name for a service: it needs letters, and no comma")
+            raise ConfigurationError(f"{name!r} isn't valid as a service name; use letters, and no comma")
     names = [str(n) for n in services] if named else distinct(short_name(client.backend.name) for client in clients)
 
-    async def closed() -> None:
-        await close(made)
+    async def close_clients() -> None:
+        await close(opened_clients)
 
     return FederatedBackend(
         [Service(name, client.backend) for name, client in zip(names, clients, strict=True)],
         clients=dict(zip(names, clients, strict=True)),
-        close=closed,
+        close=close_clients,
         idle_timeout_s=IDLE_TIMEOUT_S if idle_timeout_s is None else idle_timeout_s,
     )
 

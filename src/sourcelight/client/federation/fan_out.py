@@ -19,12 +19,12 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.client.federation.service import Service
-from sourcelight.core.batches import MatchBatch
+from sourcelight.core.batches import SERVICE, MatchBatch
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import SearchFailed, SourcelightError, TimedOut, ToolError
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name
-from sourcelight.core.tools.merge import MergedTable, Parts, joined
+from sourcelight.core.tools.merge import MergedTable, Parts, join
 from sourcelight.core.wire.events import ErrorEvent
 from sourcelight.core.wire.request import SearchRequest
 
@@ -43,7 +43,7 @@ class ServiceReply(Generic[T]):
 
 
 async def ask_all(services: Sequence[Service], ask: Callable[[Service], Awaitable[T]]) -> list[ServiceReply[T]]:
-    """Ask all of them at once; cancelling ends all, and waits until they have ended."""
+    """Call all services at once; cancellation ends all calls and waits for them."""
 
     async def one(service: Service) -> ServiceReply[T]:
         began = time.monotonic()
@@ -59,10 +59,11 @@ async def ask_all(services: Sequence[Service], ask: Callable[[Service], Awaitabl
     finally:
         for task in tasks:
             task.cancel()
+        # Waits until cancelled calls have closed their connections.
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def answers(told: Sequence[ServiceReply[T]]) -> list[tuple[ServiceReply[T], T]]:
+def answers(replies: Sequence[ServiceReply[T]]) -> list[tuple[ServiceReply[T], T]]:
     """What was answered.
 
     Raises
@@ -70,10 +71,10 @@ def answers(told: Sequence[ServiceReply[T]]) -> list[tuple[ServiceReply[T], T]]:
     SourcelightError
         When nothing was: the fault of the first, with those of the others as its notes.
     """
-    found = [(one, one.value) for one in told if one.value is not None]
-    faults = [(one.service.name, one.fault) for one in told if one.fault is not None]
-    if found or not faults:
-        return found
+    answered = [(one, one.value) for one in replies if one.value is not None]
+    faults = [(one.service.name, one.fault) for one in replies if one.fault is not None]
+    if answered or not faults:
+        return answered
     raise first_of(faults)
 
 
@@ -94,7 +95,7 @@ def did_not_answer(service: Service, fault: SourcelightError) -> str:
 async def call_one(
     service: Service, name: str, arguments: Mapping[str, Any], observer: CallObserver | None, idle_timeout_s: float
 ) -> ToolResult:
-    """Call a tool of one service; one that is not in this process has to say something now and then.
+    """Call a tool of one service; a remote one must send something within the idle timeout.
 
     Raises
     ------
@@ -108,8 +109,9 @@ async def call_one(
     try:
         async with asyncio.timeout(longest_s) as clock:
 
-            def heard(at: ToolProgress) -> None:
+            def on_progress(at: ToolProgress) -> None:
                 with suppress(RuntimeError):
+                    # Observers are called from other threads, and a timeout may only be moved on its own loop.
                     loop.call_soon_threadsafe(again)
                 if observer is not None:
                     observer(at)
@@ -118,31 +120,32 @@ async def call_one(
                 with suppress(RuntimeError):  # over meanwhile
                     clock.reschedule(loop.time() + longest_s)
 
-            return await service.backend.call(name, arguments, heard)
+            return await service.backend.call(name, arguments, on_progress)
     except TimeoutError:
         raise TimedOut(f"it said nothing for {longest_s:g} s") from None
 
 
 async def repositories_at(service: Service, names: Sequence[str] = ()) -> set[str]:
-    """Names of the repositories that a service has, of `names` only if some are given."""
+    """Names of the repositories of a service; only of `names` if given."""
     if not names or service.backend.local:
-        found = {facts.name for facts in await service.backend.repositories()}
-        return found & set(names) if names else found
+        local_names = {facts.name for facts in await service.backend.repositories()}
+        return local_names & set(names) if names else local_names
+    # One search for all names: a service of thousands of repositories isn't listed for a few.
     pattern = f"^(?:{'|'.join(escape_name(name) for name in names)})$"
     query = f"repo:{quote_value(pattern)} type:repo count:all fork:yes archived:yes"
-    found = set()
+    local_names = set()
     async with aclosing(service.backend.stream(SearchRequest(query))) as events:
         async for event in events:
             if isinstance(event, MatchBatch):
                 column = event.batch.column(event.batch.schema.get_field_index("repository"))
-                found.update(column.unique().to_pylist())
+                local_names.update(column.unique().to_pylist())
             elif isinstance(event, ErrorEvent):
                 raise SearchFailed(f"could not say which repositories it has: {event.message}")
-    return found & set(names)
+    return local_names & set(names)
 
 
 class SummedProgress:
-    """The progress of several calls as one: units add up, the newest stage stands for all.
+    """The combined progress of several calls: units add up, the newest stage applies to all.
 
     Parameters
     ----------
@@ -157,7 +160,7 @@ class SummedProgress:
     def of(self, name: str) -> CallObserver:
         """The observer of the call at the service `name`."""
 
-        def heard(at: ToolProgress) -> None:
+        def on_progress(at: ToolProgress) -> None:
             self._latest[name] = at
             if self._observer is not None:
                 known = list(self._latest.values())
@@ -165,22 +168,23 @@ class SummedProgress:
                 # Rows that are told on the way may come from several services, so none are.
                 self._observer(ToolProgress(at.stage, done, total, f"{name}: {at.detail}" if at.detail else name))
 
-        return heard
+        return on_progress
 
 
 def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[MergedTable, dict[str, Any]]:
-    """The page that is asked for, of all repositories of all services by name; and what a caller goes on with.
+    """The requested page of all repositories of all services by name, and the cursor of the next one.
 
     Raises
     ------
     ToolError
         For a cursor that is none.
     """
-    made = joined(parts, ("repository",))
-    names = made.table["repository"].to_pylist()
+    merged = join(parts, ("repository",))
+    names = merged.table["repository"].to_pylist()
     order = sorted(range(len(names)), key=names.__getitem__)
     names = [names[at] for at in order]
     after, before, limit = arguments.get("after"), arguments.get("before"), arguments.get("limit")
+    # The cursor is a name and not a position, so pages stay right while repositories come and go.
     low = bisect_right(names, _name(after, "after")) if after else 0
     high = max(bisect_left(names, _name(before, "before")), low) if before else len(names)
     if limit is not None and high - low > limit:
@@ -193,8 +197,15 @@ def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[MergedTable, di
         "has_previous_page": low > 0,
         "has_next_page": high < len(names),
     }
-    table = made.table.take(pa.array(np.array(order[low:high], np.int64)))
-    return MergedTable(table, made.duplicates, low > 0 or high < len(names)), facts
+    table = merged.table.take(pa.array(np.array(order[low:high], np.int64)))
+    owners: dict[str, list[str]] = {}
+    for service, part in parts:
+        for repository in part["repository"].to_pylist():
+            owners.setdefault(repository, []).append(service)
+    at = table.schema.get_field_index(SERVICE.name)
+    services = pa.array([", ".join(owners[name]) for name in page], pa.string()).dictionary_encode()
+    table = table.set_column(at, SERVICE.name, services.cast(table.schema.field(at).type))
+    return MergedTable(table, merged.duplicates, low > 0 or high < len(names)), facts
 
 
 def _cursor(name: str) -> str:
@@ -206,8 +217,8 @@ def _name(cursor: str, argument: str) -> str:
         return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
         raise ToolError(
-            f"list_repos: {argument} is no cursor of this federation; pass start_cursor or end_cursor of an earlier "
-            "answer as it is",
+            f"list_repos: {argument} is not a cursor of this federation; pass start_cursor or end_cursor of an earlier "
+            "answer unchanged",
             tool="list_repos",
             argument=argument,
         ) from None

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches import SERVICE, arrow_type, conform
 from sourcelight.core.batches.rows import MatchRows, boundaries, first_matches, match_count
 
@@ -33,14 +33,14 @@ _Key = tuple[str | None, ...]
 
 
 class DuplicateFilter:
-    """What has been given so far, by which service."""
+    """The files yielded so far, by service."""
 
     def __init__(self) -> None:
-        self._given: dict[_Key, list[tuple[int, bytes]]] = {}
+        self._seen_codes: dict[_Key, list[tuple[int, bytes]]] = {}
         self._commits: dict[tuple[str, str], dict[int, str]] = {}
 
-    def fresh(self, service: int, batch: Any) -> NDArray[np.bool_]:
-        """Which rows of `batch`, of the service with this number, no other service has given; notes them all."""
+    def fresh(self, service: int, batch: Any) -> BoolArray:
+        """Return the rows of `batch`, from the service with this number, that are new; records them all."""
         rows = MatchRows(batch)
         keep = np.ones(len(rows), np.bool_)
         if not len(rows):
@@ -55,21 +55,23 @@ class DuplicateFilter:
                 else:
                     key = (*key, str(service))  # noqa: PLW2901 - nobody else's
             if kind not in _BY_LINE and named is None:
-                named = _named(rows, lines)
+                named = _line_keys(rows, lines)
             codes = (lines if kind in _BY_LINE or named is None else named)[start:stop]
-            given, own = self._given.setdefault(key, []), codes.tobytes()
-            others = [held for owner, held in given if owner != service]
-            given.append((service, own))
+            previous, own = self._seen_codes.setdefault(key, []), codes.tobytes()
+            # Rows of the same service are never duplicates of each other: it may list a line twice on purpose.
+            others = [previous_codes for owner, previous_codes in previous if owner != service]
+            previous.append((service, own))
             if own in others:  # the same lines of the same file, as a rule
                 keep[start:stop] = False
             elif others:
+                # Services may have searched with other limits: only the lines that are new pass.
                 keep[start:stop] = ~np.isin(codes, np.frombuffer(b"".join(others), np.int64))
         return keep
 
     @property
-    def apart(self) -> dict[tuple[str, str], dict[int, str]]:
+    def conflicting_commits(self) -> dict[tuple[str, str], dict[int, str]]:
         """Repositories and revisions of which services have different commits, with each service's commit."""
-        return {place: found for place, found in self._commits.items() if len(set(found.values())) > 1}
+        return {place: commits for place, commits in self._commits.items() if len(set(commits.values())) > 1}
 
 
 def files_of(rows: MatchRows) -> list[tuple[int, int]]:
@@ -78,12 +80,12 @@ def files_of(rows: MatchRows) -> list[tuple[int, int]]:
 
 
 def _keys(rows: MatchRows, starts: list[int]) -> list[_Key]:
-    """What tells files from others, of the rows `starts`."""
+    """The keys that distinguish files, of the rows `starts`."""
     return list(zip(*(_column_texts(rows, name, starts) for name in FILE), strict=True))
 
 
 def _column_texts(rows: MatchRows, name: str, at: list[int]) -> list[str | None]:
-    """Texts of some rows, each distinct one read once: a dictionary may hold those of the whole answer."""
+    """Texts of some rows, each distinct one decoded once: a dictionary may hold those of the whole answer."""
     if name not in rows:
         return [None] * len(at)
     column = rows.column(name)
@@ -100,7 +102,7 @@ def _column_texts(rows: MatchRows, name: str, at: list[int]) -> list[str | None]
     return [values[one] for one in place.tolist()]
 
 
-def _named(rows: MatchRows, lines: NDArray[np.int64]) -> NDArray[np.int64]:
+def _line_keys(rows: MatchRows, lines: Int64Array) -> Int64Array:
     """A number for each row that is the same for the same line, side and symbol."""
     places = zip(lines.tolist(), rows.texts("side"), rows.texts("symbol"), strict=True)
     return np.array([hash(place) for place in places], np.int64)
@@ -109,8 +111,6 @@ def _named(rows: MatchRows, lines: NDArray[np.int64]) -> NDArray[np.int64]:
 _SECTIONS = {"repo": 0, "commit": 1, "diff": 1}
 _FILES = 2
 _MOST_OF_ONE_BATCH = 1 << 16
-
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +126,23 @@ class OrderedRows:
     duplicates: list[int]
 
 
-def arranged(
-    given: Sequence[Sequence[Any]], names: Sequence[str], *, whole: bool, most: int | None = None, repeated: bool = True
+def order_parts(
+    parts: Sequence[Sequence[Any]],
+    names: Sequence[str],
+    *,
+    is_complete: bool,
+    most: int | None = None,
+    repeated: bool = True,
 ) -> OrderedRows:
-    """Bring the parts of an answer into order.
+    """Put the parts of an answer into order.
 
     Parameters
     ----------
-    given
+    parts
         All batches of each service, in the order in which it gave them.
     names
         Names of the services, in their order.
-    whole
+    is_complete
         Whether all there is was asked for.
     most
         Matches after which the answer is cut; None: it is not.
@@ -145,11 +150,11 @@ def arranged(
         Whether several services may have given the same row.
     """
     known = DuplicateFilter()
-    kept: list[Any] = []
-    service: list[Numbers] = []
-    file: list[Numbers] = []
+    distinct: list[Any] = []
+    service: list[Int64Array] = []
+    file: list[Int64Array] = []
     duplicates = [0] * len(names)
-    for number, batches in enumerate(given):
+    for number, batches in enumerate(parts):
         before = 0
         for batch in batches:
             runs = np.array(files_of(MatchRows(batch)), np.int64).reshape(-1, 2)
@@ -157,23 +162,24 @@ def arranged(
             before += len(runs)
             fresh = known.fresh(number, batch) if repeated else np.ones(batch.num_rows, np.bool_)
             duplicates[number] += int((~fresh).sum())
-            kept.append(batch if fresh.all() else batch.filter(pa.array(fresh)))
+            distinct.append(batch if fresh.all() else batch.filter(pa.array(fresh)))
             file.append(files[fresh])
             service.append(np.full(int(fresh.sum()), number, np.int64))
-    if not kept:
+    if not distinct:
         return OrderedRows([], [0] * len(names), [0] * len(names), duplicates)
     of, place = np.concatenate(service), np.concatenate(file)
-    table = conform(kept)
-    order = _order(table, of, place, whole=whole)
+    table = conform(distinct)
+    order = _order(table, of, place, is_complete=is_complete)
+    # At most 127 services: the dictionary column has int8 codes.
     codes = pa.array(of.astype(np.int8))
     column = pa.DictionaryArray.from_arrays(codes, pa.array(list(names), pa.string()))
     table = table.append_column(pa.field(SERVICE.name, arrow_type(SERVICE.type)), column)
     if (np.diff(order) < 0).any():
-        table = _united(table).take(pa.array(order))
-    return _cut(table, duplicates, most)
+        table = _unify_dictionaries(table).take(pa.array(order))
+    return _limit(table, duplicates, most)
 
 
-def _united(table: Any) -> Any:
+def _unify_dictionaries(table: Any) -> Any:
     """The table with one dictionary for each of its columns."""
     columns = [
         column.cast(field.type.value_type).dictionary_encode().combine_chunks().cast(field.type)
@@ -184,14 +190,16 @@ def _united(table: Any) -> Any:
     return pa.Table.from_arrays(columns, schema=table.schema)
 
 
-def _order(table: Any, service: Numbers, file: Numbers, *, whole: bool) -> Numbers:
+def _order(table: Any, service: Int64Array, file: Int64Array, *, is_complete: bool) -> Int64Array:
     row = np.arange(len(service))
     if len(np.unique(service)) < 2:
         return row
-    if whole:
+    if is_complete:
         kinds = _texts(table, "type")
         sections = np.array([_SECTIONS.get(kind or "", _FILES) for kind in kinds.dictionary.to_pylist()] or [0])
-        keys = [sections[_filled(kinds)], *(_ranks(_texts(table, name)) for name in ("repository", "revision", "path"))]
+        keys = [sections[_codes(kinds)], *(_ranks(_texts(table, name)) for name in ("repository", "revision", "path"))]
+        # A merge sort only if each service is sorted by these keys itself; otherwise its own order is kept, and
+        # services alternate.
         for some in (keys, keys[:3]):
             if all(_is_sorted([key[service == number] for key in some]) for number in np.unique(service)):
                 return np.lexsort((row, service, *reversed(some)))
@@ -202,22 +210,22 @@ def _texts(table: Any, name: str) -> Any:
     return table.column(name).cast(pa.string()).combine_chunks().dictionary_encode()
 
 
-def _filled(column: Any) -> Numbers:
+def _codes(column: Any) -> Int64Array:
     return np.asarray(column.indices.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
 
 
-def _ranks(column: Any) -> Numbers:
+def _ranks(column: Any) -> Int64Array:
     """A number for each row by which its text sorts; null comes first."""
     size = len(column.dictionary)
     ranks = np.zeros(size + 1, np.int64)
     by_text = pa.compute.array_sort_indices(column.dictionary)
     ranks[np.asarray(by_text.to_numpy(zero_copy_only=False), np.int64)] = np.arange(1, size + 1)
     at = column.indices.cast(pa.int64()).fill_null(size).to_numpy(zero_copy_only=False)
-    found: Numbers = ranks[at]
-    return found
+    row_ranks: Int64Array = ranks[at]
+    return row_ranks
 
 
-def _is_sorted(keys: Sequence[Numbers]) -> bool:
+def _is_sorted(keys: Sequence[Int64Array]) -> bool:
     equal = np.ones(max(len(keys[0]) - 1, 0), np.bool_)
     for key in keys:
         step = np.diff(key)
@@ -227,21 +235,23 @@ def _is_sorted(keys: Sequence[Numbers]) -> bool:
     return True
 
 
-def _cut(table: Any, duplicates: list[int], most: int | None) -> OrderedRows:
+def _limit(table: Any, duplicates: list[int], most: int | None) -> OrderedRows:
     services = len(duplicates)
-    made = OrderedRows([], [0] * services, [0] * services, duplicates)
+    ordered = OrderedRows([], [0] * services, [0] * services, duplicates)
     left = most
     for batch in table.to_batches(max_chunksize=_MOST_OF_ONE_BATCH):
-        kept = batch if left is None else first_matches(batch, left)
-        if not kept.num_rows:
+        limited = batch if left is None else first_matches(batch, left)
+        if not limited.num_rows:
             continue
-        made.batches.append(kept)
+        ordered.batches.append(limited)
         if left is not None:
-            left -= match_count(kept)
-        owners = kept.column(kept.schema.get_field_index(SERVICE.name)).indices.to_numpy(zero_copy_only=False)
-        counts = kept.column(kept.schema.get_field_index("match_count")).fill_null(0).to_numpy(zero_copy_only=False)
+            left -= match_count(limited)
+        owners = limited.column(limited.schema.get_field_index(SERVICE.name)).indices.to_numpy(zero_copy_only=False)
+        counts = (
+            limited.column(limited.schema.get_field_index("match_count")).fill_null(0).to_numpy(zero_copy_only=False)
+        )
         rows, matches = np.bincount(owners, minlength=services), np.bincount(owners, counts, minlength=services)
         for number in range(services):
-            made.rows[number] += int(rows[number])
-            made.matches[number] += int(matches[number])
-    return made
+            ordered.rows[number] += int(rows[number])
+            ordered.matches[number] += int(matches[number])
+    return ordered

@@ -6,12 +6,13 @@ What each of several services says of a query.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from sourcelight.client.backend import Backend
+from sourcelight.core.backend import Backend
+from sourcelight.core.batches import MatchBatch
 from sourcelight.core.errors import UnsupportedTool
 from sourcelight.core.wire.request import SearchRequest
 
@@ -26,20 +27,22 @@ class Service:
         What rows, notices and statuses call it.
     backend
         What answers.
+    recover
+        Returns what `backend` has got for the newest search but did not give yet.
     """
 
     name: str
     backend: Backend
+    recover: Callable[[], Iterable[MatchBatch]] = tuple
 
     @property
     def names(self) -> tuple[str, ...] | None:
         """Names of its repositories, where this process knows them without asking; else None."""
-        known = getattr(self.backend, "names", None)
-        return None if known is None else tuple(known())
+        return self.backend.features.cached_names()
 
 
 def short_name(endpoint: str) -> str:
-    """A name for what is at an endpoint: host and path of an address, the first word of anything else."""
+    """A short name for an endpoint: host and path of an address, the first word of anything else."""
     parts = urlsplit(endpoint)
     if parts.netloc and parts.scheme in {"http", "https"}:
         return f"{parts.netloc}{parts.path}".rstrip("/")
@@ -47,19 +50,19 @@ def short_name(endpoint: str) -> str:
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """The names with a number behind each that stands there already: ``embedded``, ``embedded 2``."""
-    given: list[str] = []
+    """The names, with numbers added to duplicates: ``embedded``, ``embedded 2``."""
+    unique_names: list[str] = []
     for name in names:
         number, chosen = 1, name
-        while chosen in given:
+        while chosen in unique_names:
             number += 1
             chosen = f"{name} {number}"
-        given.append(chosen)
-    return given
+        unique_names.append(chosen)
+    return unique_names
 
 
 async def explanation_of(services: Sequence[Service], request: SearchRequest) -> Mapping[str, Any] | None:
-    """One explanation: the text has a paragraph for each service, the alternatives are those of all; None: none tells.
+    """Merge explanations: a paragraph of text for each service, and the alternatives of all; None without any.
 
     Raises
     ------
@@ -73,19 +76,19 @@ async def explanation_of(services: Sequence[Service], request: SearchRequest) ->
         except UnsupportedTool:
             return None
 
-    told = await asyncio.gather(*(ask(service) for service in services))
-    first = next((data for data in told if data is not None), None)
+    replies = await asyncio.gather(*(ask(service) for service in services))
+    first = next((data for data in replies if data is not None), None)
     if first is None:
         return None
     texts = [
         f"{service.name}:\n{data['text'] if data else 'does not tell how it reads a query'}"
-        for service, data in zip(services, told, strict=True)
+        for service, data in zip(services, replies, strict=True)
     ]
-    warnings = [warning for data in told if data for warning in data.get("warnings", ())]
+    warnings = [warning for data in replies if data for warning in data.get("warnings", ())]
     return {
         **first,
-        "alternatives": [one for data in told if data for one in data.get("alternatives", ())],
+        "alternatives": [one for data in replies if data for one in data.get("alternatives", ())],
         "warnings": [one for at, one in enumerate(warnings) if one not in warnings[:at]],
-        "services": {s.name: data for s, data in zip(services, told, strict=True) if data is not None},
+        "services": {s.name: data for s, data in zip(services, replies, strict=True) if data is not None},
         "text": "\n\n".join(texts),
     }

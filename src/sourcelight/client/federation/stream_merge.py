@@ -19,9 +19,16 @@ from typing import Any
 import pyarrow as pa
 
 from sourcelight.client.federation.fan_out import first_of
-from sourcelight.client.federation.row_merge import DuplicateFilter, arranged
+from sourcelight.client.federation.row_merge import DuplicateFilter, order_parts
 from sourcelight.client.federation.service import Service
-from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo, ServiceStatus, ServiceStatuses
+from sourcelight.core.batches import (
+    Event,
+    MatchBatch,
+    OtherMatches,
+    RepositoryInfo,
+    ServiceStatus,
+    ServiceStatuses,
+)
 from sourcelight.core.batches.columns import add_service
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.completeness import Status, faults, limits
@@ -33,7 +40,7 @@ from sourcelight.core.wire.request import SearchRequest, display_limit, match_li
 
 @dataclass(slots=True)
 class ServiceStream:
-    """What a service has said, and what became of it.
+    """The events of one service so far, and its status.
 
     Attributes
     ----------
@@ -41,7 +48,7 @@ class ServiceStream:
         Place of the service among all, from 0.
     matches, rows
         Those of the answer that are of this service.
-    found
+    match_count
         Matches that it sent.
     duplicates, repeated
         Rows, and matches in them, that another service had given before.
@@ -59,7 +66,7 @@ class ServiceStream:
     reasons: tuple[str, ...] = ()
     matches: int = 0
     rows: int = 0
-    found: int = 0
+    match_count: int = 0
     duplicates: int = 0
     repeated: int = 0
     progress: Progress | None = None
@@ -76,11 +83,11 @@ class ServiceStream:
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """Work that it left out, as it last said."""
+        """Skipped items, as last reported by the service."""
         return self.progress.skipped if self.progress else ()
 
     def note(self, event: Any) -> None:
-        """Take in what a service says beside its matches."""
+        """Record what a service reports beside its matches."""
         if isinstance(event, Progress):
             self.progress = event
         elif isinstance(event, Filters):
@@ -93,9 +100,9 @@ class ServiceStream:
     def end(self, now: float, fault: SourcelightError | None = None) -> None:
         """Its search is over, by a fault or at its end."""
         self.ended = now
-        said = faults(self.alerts, self.errors)
-        if fault is None and said:
-            fault = SearchFailed("; ".join(said))
+        messages = faults(self.alerts, self.errors)
+        if fault is None and messages:
+            fault = SearchFailed("; ".join(messages))
         self.fault = fault
         if fault is not None:
             self.status, self.reasons = "failed", (str(fault),)
@@ -116,19 +123,19 @@ class ServiceStream:
             (self.ended or now) - self.began,
         )
 
-    def left_out(self, told: frozenset[str]) -> Iterator[Skipped]:
-        """What is missing in the answer for its sake; `told`: reasons that are said of the whole answer."""
+    def left_out(self, skipped_reasons: frozenset[str]) -> Iterator[Skipped]:
+        """What this service's part of the answer lacks; `skipped_reasons` already apply to the whole answer."""
         if self.fault is not None:
             late = isinstance(self.fault, TimedOut)
-            kept = " What it had sent is kept." if self.found else ""
+            kept_text = " Its rows so far are kept." if self.match_count else ""
             yield Skipped(
                 reason="service-timeout" if late else "service-failed",
                 title=f"{self.name}: {self.fault}",
-                message=f"`{self.name}` did not come to its end.{kept}",
+                message=f"`{self.name}` did not finish.{kept_text}",
                 severity="error",
             )
         for item in self.skipped:
-            if item.reason not in told:
+            if item.reason not in skipped_reasons:
                 title = f"{self.name}: {item.title}" if item.title else self.name
                 yield Skipped(item.reason, title, item.message, item.severity, item.suggested)
 
@@ -143,46 +150,48 @@ _NOTHING_HERE = re.compile(r"no (repositories|results)", re.IGNORECASE)
 _MOST_NAMED = 20
 
 
-def filters_of(parts: Sequence[ServiceStream], *, whole: bool) -> tuple[SuggestedFilter, ...]:
+def filters_of(parts: Sequence[ServiceStream], *, is_complete: bool) -> tuple[SuggestedFilter, ...]:
     """Suggested filters, their counts added up, in the order of the wire.
 
-    A row that several services gave counts for each of them; then, and unless `whole`, no count is the whole truth.
+    A row that several services gave counts for each of them; then, and unless `is_complete`, no count
+    is the whole truth.
     """
-    exact = whole and not any(part.duplicates or part.fault for part in parts)
-    found: dict[tuple[str, str, str], SuggestedFilter] = {}
+    # Counts of duplicates can't be told per filter, so a sum is a lower bound then.
+    exact = is_complete and not any(part.duplicates or part.fault for part in parts)
+    filters: dict[tuple[str, str, str], SuggestedFilter] = {}
     for part in parts:
         for one in part.filters:
             key = one.kind, one.value, one.label
-            held = found.get(key)
-            count = one.count + (held.count if held else 0)
-            exhaustive = exact and one.exhaustive and (held is None or held.exhaustive)
-            found[key] = replace(one, count=count, exhaustive=exhaustive)
-    return tuple(sorted(found.values(), key=lambda one: (one.kind not in _FIRST, -one.count, one.value)))
+            existing = filters.get(key)
+            count = one.count + (existing.count if existing else 0)
+            exhaustive = exact and one.exhaustive and (existing is None or existing.exhaustive)
+            filters[key] = replace(one, count=count, exhaustive=exhaustive)
+    return tuple(sorted(filters.values(), key=lambda one: (one.kind not in _FIRST, -one.count, one.value)))
 
 
 def alerts_of(parts: Sequence[ServiceStream], known: DuplicateFilter) -> Iterator[Alert]:
     """What services want the reader to know, each with its name; that one has nothing is no news where others have."""
     living = [part for part in parts if part.fault is None]
-    found = any(part.found for part in living)
+    has_matches = any(part.match_count for part in living)
     for part in living:
         for alert in part.alerts:
             if all(alert in other.alerts for other in living):
                 if part is living[0]:
                     yield alert
-            elif not (found and not part.found and _NOTHING_HERE.match(alert.title)):
+            elif not (has_matches and not part.match_count and _NOTHING_HERE.match(alert.title)):
                 yield replace(alert, title=f"{part.name}: {alert.title}")
-    if apart := known.apart:
+    if conflicting := known.conflicting_commits:
         names = {part.number: part.name for part in parts}
         lines = [
             f"- `{repository}{f'@{revision}' if revision else ''}`: "
             + ", ".join(f"{commit[:10]} at {names[number]}" for number, commit in sorted(commits.items()))
-            for (repository, revision), commits in sorted(apart.items())
+            for (repository, revision), commits in sorted(conflicting.items())
         ]
         more = [f"- and {len(lines) - _MOST_NAMED:,} more"] if len(lines) > _MOST_NAMED else []
-        many = f"{len(apart):,} repositor{'y' if len(apart) == 1 else 'ies'}"
+        many = f"{len(conflicting):,} repositor{'y' if len(conflicting) == 1 else 'ies'}"
         yield Alert(
             f"{many} at different commits",
-            "Services have them at different commits, so that rows of each are given: `commit` and `service` tell them "
+            "Services have them at different commits, so rows of each are included: `commit` and `service` tell them "
             "apart.\n" + "\n".join([*lines[:_MOST_NAMED], *more]),
             "info",
         )
@@ -210,20 +219,20 @@ class StreamMerge:
     """
 
     def __init__(
-        self, services: Sequence[Service], request: SearchRequest, *, idle_timeout_s: float, kept: bool
+        self, services: Sequence[Service], request: SearchRequest, *, idle_timeout_s: float, keeps_rows: bool
     ) -> None:
-        self._request, self._idle_timeout_s, self._kept = request, idle_timeout_s, kept
+        self._request, self._idle_timeout_s, self._keeps_rows = request, idle_timeout_s, keeps_rows
         self._began = time.monotonic()
         self._parts = [ServiceStream(number, service, self._began) for number, service in enumerate(services)]
-        self._limit, self._whole = limit_of(request)
+        self._limit, self._is_complete = limit_of(request)
         # What is shown is cut here: a service that cuts does not say what it counted twice with others.
         most = [n for n in (self._limit, request.display) if 0 <= n < sys.maxsize]
         self._most = min(most, default=None)
-        self._given = DuplicateFilter()
-        self._found = self._shown = 0
+        self._duplicates = DuplicateFilter()
+        self._received = self._shown = 0
         self._introduced: set[str] = set()
         self._facts: list[RepositoryInfo] = []
-        self._told = 0.0
+        self._reported_s = 0.0
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """All events, `Done` last.
@@ -233,6 +242,7 @@ class StreamMerge:
         SourcelightError
             When no service came to its end: the fault of the first, with those of the others as its notes.
         """
+        # Bounded, so a slow reader slows all services down.
         queue: asyncio.Queue[tuple[ServiceStream, Event | None]] = asyncio.Queue(_AHEAD)
         tasks = [asyncio.create_task(self._ask(part, queue)) for part in self._parts]
         running = len(tasks)
@@ -240,8 +250,8 @@ class StreamMerge:
             while running:
                 part, event = await queue.get()
                 running -= event is None
-                for made in self._take(part, event):
-                    yield made
+                for out_event in self._take(part, event):
+                    yield out_event
             for task in tasks:
                 task.result()
         finally:
@@ -254,34 +264,36 @@ class StreamMerge:
             yield services_of(self._parts, time.monotonic())
         if fault is not None:
             raise fault
-        for made in self._closing():
-            yield made
+        for out_event in self._closing():
+            yield out_event
 
     def arrange(self) -> tuple[list[Any], ServiceStatuses]:
         """All rows in their order, and how the services ended; see `arranging`."""
         names = [part.name for part in self._parts]
-        given, repeated = [part.batches for part in self._parts], any(part.duplicates for part in self._parts)
-        made = arranged(given, names, whole=self._whole, most=self._most, repeated=repeated)
+        parts, repeated = [part.batches for part in self._parts], any(part.duplicates for part in self._parts)
+        ordered = order_parts(parts, names, is_complete=self._is_complete, most=self._most, repeated=repeated)
         for at, part in enumerate(self._parts):
-            part.matches, part.rows, part.duplicates = made.matches[at], made.rows[at], made.duplicates[at]
+            part.matches, part.rows, part.duplicates = ordered.matches[at], ordered.rows[at], ordered.duplicates[at]
             part.batches.clear()
-        return made.batches, services_of(self._parts, time.monotonic())
+        return ordered.batches, services_of(self._parts, time.monotonic())
 
-    def held(self) -> Iterator[MatchBatch]:
-        """What services had got for the answer but not given yet, as far as they can tell."""
+    def undelivered_batches(self) -> Iterator[MatchBatch]:
+        """Rows that services had but did not yield yet, as far as known."""
         for part in self._parts:
-            for event in getattr(part.service.backend, "held", tuple)():
-                yield from (made for made in self._rows(part, event) if isinstance(made, MatchBatch))
+            for event in part.service.recover():
+                yield from (out_event for out_event in self._rows(part, event) if isinstance(out_event, MatchBatch))
 
     async def _ask(self, part: ServiceStream, queue: asyncio.Queue[tuple[ServiceStream, Event | None]]) -> None:
         """Hand over the events of one service, and None at the end, however it comes."""
         fault: SourcelightError | None = None
         idle_timeout_s = None if part.service.backend.local else self._idle_timeout_s
-        asked = replace(self._request, display=-1)
+        # All rows of each service: a limit can be applied only after duplicates are removed.
+        request = replace(self._request, display=-1)
         try:
-            async with aclosing(part.service.backend.stream(asked)) as events:
+            async with aclosing(part.service.backend.stream(request)) as events:
                 done = False
                 while not done:
+                    # The limit is per event: a long search may take hours, but not be silent.
                     async with asyncio.timeout(idle_timeout_s):
                         event = await anext(events)
                     done = isinstance(event, Done)
@@ -293,6 +305,7 @@ class StreamMerge:
             fault = TimedOut(f"it said nothing for {idle_timeout_s:g} s")
         except SourcelightError as exc:
             fault = exc
+        # A bug and not a service's fault: the end marker is sent first, or the reader would wait forever.
         except Exception:
             await queue.put((part, None))
             raise
@@ -304,27 +317,29 @@ class StreamMerge:
             part.note(event)
         if isinstance(event, MatchBatch):
             yield from self._rows(part, event)
+        elif isinstance(event, OtherMatches):
+            yield event
         now = time.monotonic()
-        if event is not None and now - self._told >= _TELL_S:
-            self._told = now
-            yield from self._filters(whole=False)
+        if event is not None and now - self._reported_s >= _TELL_S:
+            self._reported_s = now
+            yield from self._filters(is_complete=False)
             yield self._progress(done=False)
             yield services_of(self._parts, now)
 
     def _rows(self, part: ServiceStream, event: MatchBatch) -> Iterator[Event]:
         batch, sent = event.batch, match_count(event.batch)
-        if self._kept and (self._most is None or part.found - part.repeated < self._most):
+        if self._keeps_rows and (self._most is None or part.match_count - part.repeated < self._most):
             part.batches.append(batch)
-        part.found += sent
+        part.match_count += sent
         self._facts += [one for one in event.repositories if one.name not in self._introduced]
         self._introduced.update(one.name for one in event.repositories)
-        fresh, matches = self._given.fresh(part.number, batch), sent
+        fresh, matches = self._duplicates.fresh(part.number, batch), sent
         if not fresh.all():
             part.duplicates += int((~fresh).sum())
             batch = batch.filter(pa.array(fresh))
             matches = match_count(batch)
             part.repeated += sent - matches
-        self._found += matches
+        self._received += matches
         if self._most is not None and matches > self._most - self._shown:
             batch = first_matches(batch, self._most - self._shown)
             matches = match_count(batch)
@@ -337,38 +352,38 @@ class StreamMerge:
         yield MatchBatch(add_service(batch, part.name), facts)
 
     def _closing(self) -> Iterator[Event]:
-        capped = self._found >= self._limit
-        yield from self._filters(whole=not capped)
+        capped = self._received >= self._limit
+        yield from self._filters(is_complete=not capped)
         yield self._progress(done=True, skipped=tuple(self._left_out(capped=capped)))
-        yield from alerts_of(self._parts, self._given)
+        yield from alerts_of(self._parts, self._duplicates)
         yield Done()
 
-    def _filters(self, *, whole: bool) -> Iterator[Event]:
-        suggested = filters_of(self._parts, whole=whole)
+    def _filters(self, *, is_complete: bool) -> Iterator[Event]:
+        suggested = filters_of(self._parts, is_complete=is_complete)
         if suggested:
             yield Filters(suggested)
 
     def _left_out(self, *, capped: bool) -> Iterator[Skipped]:
-        counted = self._counted()
+        counted = self._match_count()
         hidden = 0 <= self._request.display < counted
-        told = {"shard-match-limit"} if capped else set()
+        skipped_reasons = {"shard-match-limit"} if capped else set()
         for part in self._parts:
-            yield from part.left_out(frozenset(told | ({"display"} if hidden else set())))
+            yield from part.left_out(frozenset(skipped_reasons | ({"display"} if hidden else set())))
         if capped:
             yield match_limit(self._limit, "The answer of all services together stops")
         if hidden:
             yield display_limit(self._request.display, counted)
 
-    def _counted(self) -> int:
-        """Matches of all services, those given twice counted once."""
-        said = sum(max(part.found, part.progress.match_count if part.progress else 0) for part in self._parts)
-        return min(max(said - sum(part.repeated for part in self._parts), self._shown), self._limit)
+    def _match_count(self) -> int:
+        """Matches of all services, duplicates once."""
+        received = sum(max(part.match_count, part.progress.match_count if part.progress else 0) for part in self._parts)
+        return min(max(received - sum(part.repeated for part in self._parts), self._shown), self._limit)
 
     def _progress(self, *, done: bool, skipped: tuple[Skipped, ...] = ()) -> Progress:
         counts = [part.progress.repositories_count or 0 for part in self._parts if part.progress]
         repositories = max([len(self._introduced), *counts])
         elapsed_ms = round(1000 * (time.monotonic() - self._began))
-        return Progress(done, self._counted(), elapsed_ms, repositories or None, skipped)
+        return Progress(done, self._match_count(), elapsed_ms, repositories or None, skipped)
 
 
 def limit_of(request: SearchRequest) -> tuple[int, bool]:
@@ -377,8 +392,8 @@ def limit_of(request: SearchRequest) -> tuple[int, bool]:
         query = parse(request.query, request.pattern_type, version=request.version)
     except QueryError:
         return sys.maxsize, False  # the services say what is wrong with it
-    found = [alternative.count_limit(default=-1) for alternative in query.plan]
-    limits = [sys.maxsize if count is None else count for count in found]
+    counts = [alternative.count_limit(default=-1) for alternative in query.plan]
+    limits = [sys.maxsize if count is None else count for count in counts]
     if not limits or -1 in limits:
         return sys.maxsize, False
     return max(limits), max(limits) == sys.maxsize

@@ -34,6 +34,7 @@ from sourcelight.core.errors import (
     UnsupportedTool,
 )
 from sourcelight.core.tools.catalog import COLUMNS, TOOLS, find_tool, is_conversation
+from sourcelight.core.tools.files import UNPARSED
 from sourcelight.core.tools.merge import Merge
 from sourcelight.core.tools.navigation import GO_TO_DEFINITION
 from sourcelight.core.tools.tool import Scope, Tool, WireArguments
@@ -73,7 +74,7 @@ class FederatedTools:
         if "repo" in arguments:
             return await self._of_one(find_tool(name), arguments, observer)
         if tool is not None and tool.scope is Scope.CATALOG:
-            return await self._listed(arguments, observer)
+            return await self._list_repositories(arguments, observer)
         if tool is None or tool.merge is None:
             offered = [each.name for each in TOOLS.values() if each.merge is not None or each.scope is Scope.CATALOG]
             message = f"a federation has no call {name!r} over all repositories; it has {', '.join(offered)}"
@@ -95,17 +96,20 @@ class FederatedTools:
 
     async def _of_one(self, tool: Tool[Any], arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
         name = tool.name
-        services, given = self._services, dict(arguments)
-        if _CURSOR in str(given.get("after", "")):
-            owner, _, given["after"] = str(given["after"]).rpartition(_CURSOR)
+        services, service_arguments = self._services, dict(arguments)
+        if _CURSOR in str(service_arguments.get("after", "")):
+            owner, _, service_arguments["after"] = str(service_arguments["after"]).rpartition(_CURSOR)
+            # A cursor belongs to the service that made it.
             services = tuple(service for service in services if service.name == owner)
             if not services:
-                raise ToolError(f"{name}: after is of a service that is not here: {owner}", tool=name, argument="after")
+                raise ToolError(f"{name}: after belongs to an unknown service: {owner}", tool=name, argument="after")
         missing: list[SourcelightError] = []
         broken: list[tuple[Service, SourcelightError]] = []
         for service in services:
             try:
-                answer = await call_one(service, name, given, _labelling(observer, service.name), self._idle_timeout_s)
+                answer = await call_one(
+                    service, name, service_arguments, _labelling(observer, service.name), self._idle_timeout_s
+                )
             except _NEXT as fault:
                 missing.append(fault)
             except (ToolError, ValueError):
@@ -120,6 +124,8 @@ class FederatedTools:
                 first.add_note(f"{service.name}: {other}")
             raise first
         order = (RevisionNotFound, PathNotFound, UnsupportedTool, RepositoryNotFound)
+        # The most specific reason: a service that knows the repository, but not the revision, says more than one that
+        # knows neither.
         raise min(missing, key=lambda fault: next(at for at, kind in enumerate(order) if isinstance(fault, kind)))
 
     def _by(
@@ -132,89 +138,102 @@ class FederatedTools:
         notices = [*answer.notices, *(did_not_answer(one, fault) for one, fault in broken)]
         complete = answer.complete
         if tool.scope is Scope.SYMBOL and len(self._services) > 1:
-            notices.append(f"Only repositories of {service.name} were looked at: the other services can't be asked.")
+            notices.append(f"Only repositories of {service.name} were searched: the other services don't support this.")
             complete = complete and tool is GO_TO_DEFINITION and bool(answer.table.num_rows)
         return ToolResult(answer.columns, add_service(answer.table, service.name), facts, complete, tuple(notices))
 
-    async def _listed(self, arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
-        asked = {"query": arguments.get("query", "")}
-        told = await self._asked("list_repos", [(service, asked) for service in self._services], observer)
-        found = answers(told)
-        made, facts = page_of([(one.service.name, answer.table) for one, answer in found], arguments)
-        notices, complete = _said(told)
-        facts = {"query": asked["query"], **facts, "services": _states(told, made.table, made.duplicates)}
-        if made.cut and facts["has_next_page"]:
+    async def _list_repositories(self, arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
+        service_arguments = {"query": arguments.get("query", "")}
+        replies = await self._ask("list_repos", [(service, service_arguments) for service in self._services], observer)
+        answered = [(one, answer) for one, answer in answers(replies) if answer.columns != UNPARSED]
+        if not answered:
+            return _merge_texts(replies)
+        page, facts = page_of([(one.service.name, answer.table) for one, answer in answered], arguments)
+        notices, complete = _notices(replies)
+        facts = {
+            "query": service_arguments["query"],
+            **facts,
+            "services": _states(replies, page.table, page.duplicates),
+        }
+        if page.cut and facts["has_next_page"]:
             many = f"{facts['total']:,} repositories have this in their name"
             notices.append(f"{many}; pass end_cursor as after for more.")
-        return ToolResult("repository_list", made.table, facts, complete and not made.cut, tuple(notices))
+        return ToolResult("repository_list", page.table, facts, complete and not page.cut, tuple(notices))
 
     async def _of_many(
         self, tool: Tool[Any], arguments: WireArguments, merge: Merge, observer: CallObserver | None
     ) -> ToolResult:
         named = [str(one).strip("/") for one in arguments.get("repos") or ()]
-        lost: list[ServiceReply[Any]] = []
+        failed_replies: list[ServiceReply[Any]] = []
         plan = [(service, arguments) for service in self._services]
         if named or merge.exclusive:
-            plan, lost = await self._planned(arguments, named, exclusive=merge.exclusive)
+            plan, failed_replies = await self._make_plan(arguments, named, exclusive=merge.exclusive)
         if len(plan) > 1:
-            plan = [(service, merge.reword(asked)) for service, asked in plan]
-        told = [*await self._asked(tool.name, plan, observer), *lost]
-        found = answers(told)
+            plan = [(service, merge.reword(service_arguments)) for service, service_arguments in plan]
+        replies = [*await self._ask(tool.name, plan, observer), *failed_replies]
+        answered = [(one, answer) for one, answer in answers(replies) if answer.columns != UNPARSED]
+        if not answered:
+            return _merge_texts(replies)
         if len(plan) > 1:
-            parts = [(one.service.name, answer.table) for one, answer in found]
-            made = merge.merge(parts, arguments, COLUMNS[tool.columns])
-            table, duplicates, cut = made.table, made.duplicates, made.cut
+            parts = [(one.service.name, answer.table) for one, answer in answered]
+            merged = merge.merge(parts, arguments, COLUMNS[tool.columns])
+            table, duplicates, cut = merged.table, merged.duplicates, merged.cut
         else:
-            ((one, answer),) = found
+            ((one, answer),) = answered
             table, duplicates, cut = add_service(answer.table, one.service.name), {}, False
-        notices, complete = _said(told)
+        notices, complete = _notices(replies)
         if merge.apart and len(plan) > 1:
             notices.append(f"{merge.apart[0].upper()}{merge.apart[1:]}.")
             complete = False
         if cut:
-            notices.append(f"Only the first {table.num_rows:,} rows of all services are given, as was asked for.")
-        facts = _facts([answer for _, answer in found], arguments)
-        if len(found) > 1:
+            notices.append(f"Only the first {table.num_rows:,} rows of all services are included, as requested.")
+        facts = _facts([answer for _, answer in answered], arguments)
+        if len(answered) > 1:
             facts = merge.restore(facts, arguments)
         if complete and not cut and "total" in facts and merge.total_is_rows:
             facts["total"] = table.num_rows
-        facts["services"] = _states(told, table, duplicates)
-        return ToolResult(found[0][1].columns, table, facts, complete and not cut, tuple(dict.fromkeys(notices)))
+        facts["services"] = _states(replies, table, duplicates)
+        return ToolResult(answered[0][1].columns, table, facts, complete and not cut, tuple(dict.fromkeys(notices)))
 
-    async def _asked(
+    async def _ask(
         self, name: str, plan: Sequence[tuple[Service, WireArguments]], observer: CallObserver | None
     ) -> list[ServiceReply[ToolResult]]:
         summed = SummedProgress(observer)
-        asked = {service.name: arguments for service, arguments in plan}
+        arguments_by_service = {service.name: arguments for service, arguments in plan}
 
         async def ask(service: Service) -> ToolResult:
-            heard = summed.of(service.name) if len(plan) > 1 else observer
-            return await call_one(service, name, asked[service.name], heard, self._idle_timeout_s)
+            on_progress = summed.of(service.name) if len(plan) > 1 else observer
+            return await call_one(service, name, arguments_by_service[service.name], on_progress, self._idle_timeout_s)
 
         return await ask_all([service for service, _ in plan], ask)
 
-    async def _planned(
+    async def _make_plan(
         self, arguments: WireArguments, named: Sequence[str], *, exclusive: bool
     ) -> tuple[list[tuple[Service, WireArguments]], list[ServiceReply[Any]]]:
-        """Which repositories each service is asked about, and the services that could not say what they have.
+        """The repositories to request from each service, and the services that could not list theirs.
 
         Raises
         ------
         RepositoryNotFound
             For a name that no service has.
         """
-        told = await ask_all(self._services, lambda service: repositories_at(service, named))
-        lost = [one for one in told if one.fault is not None]
-        held = [(one.service, one.value) for one in told if one.value is not None]
-        everywhere = {name for _, names in held for name in names}
+        replies = await ask_all(self._services, lambda service: repositories_at(service, named))
+        failed_replies = [one for one in replies if one.fault is not None]
+        answered = [(one.service, one.value) for one in replies if one.value is not None]
+        everywhere = {name for _, names in answered for name in names}
         unknown = [name for name in named if name not in everywhere]
         if unknown:
-            raise lost[0].fault if lost and lost[0].fault else RepositoryNotFound(unknown[0])
-        taken: set[str] = set()
+            raise (
+                failed_replies[0].fault
+                if failed_replies and failed_replies[0].fault
+                else RepositoryNotFound(unknown[0])
+            )
+        assigned: set[str] = set()
         plan: list[tuple[Service, WireArguments]] = []
-        for service, names in held:
-            own = names - taken if exclusive else names
-            taken |= own
+        for service, names in answered:
+            # Sums must not count a repository twice that two services have: the first one has it.
+            own = names - assigned if exclusive else names
+            assigned |= own
             if named:
                 chosen = [name for name in dict.fromkeys(named) if name in own]
                 plan += [(service, {**arguments, "repos": chosen})] if chosen else []
@@ -222,31 +241,41 @@ class FederatedTools:
                 plan += [(service, arguments)] if own else []
             elif own:
                 plan.append((service, {**arguments, "repos": sorted(own)}))
-        return plan or [(service, arguments) for service, _ in held[:1]], lost
+        return plan or [(service, arguments) for service, _ in answered[:1]], failed_replies
 
 
 def _labelling(observer: CallObserver | None, name: str) -> CallObserver | None:
-    """An observer whose rows say which service they are of."""
+    """An observer that adds the service to each row."""
     if observer is None:
         return None
 
-    def heard(at: ToolProgress) -> None:
+    def on_progress(at: ToolProgress) -> None:
         observer(at if at.rows is None else replace(at, rows=add_service(at.rows, name)))
 
-    return heard
+    return on_progress
 
 
-def _said(told: Sequence[ServiceReply[Any]]) -> tuple[list[str], bool]:
+def _notices(replies: Sequence[ServiceReply[Any]]) -> tuple[list[str], bool]:
     """Notices of all services, and whether all answered in full."""
-    answers = [(one.service.name, one.value) for one in told if one.value is not None]
+    answers = [(one.service.name, one.value) for one in replies if one.value is not None]
     every = set.intersection(*(set(answer.notices) for _, answer in answers)) if answers else set()
     notices = [notice for notice in answers[0][1].notices if notice in every] if answers else []
     notices += [f"{name}: {notice}" for name, answer in answers for notice in answer.notices if notice not in every]
-    faults = [did_not_answer(one.service, one.fault) for one in told if one.fault is not None]
+    faults = [did_not_answer(one.service, one.fault) for one in replies if one.fault is not None]
     return [*notices, *faults], not faults and all(answer.complete for _, answer in answers)
 
 
-def _states(told: Sequence[ServiceReply[Any]], table: Any, duplicates: Mapping[str, int]) -> list[dict[str, Any]]:
+def _merge_texts(replies: Sequence[ServiceReply[ToolResult]]) -> ToolResult:
+    """The texts of services of which the client could parse none."""
+    import pyarrow as pa
+
+    tables = [add_service(answer.table, one.service.name) for one, answer in answers(replies)]
+    notices, _ = _notices(replies)
+    table = pa.concat_tables(tables).unify_dictionaries()
+    return ToolResult(UNPARSED, table, {"services": _states(replies, table, {})}, False, tuple(notices))
+
+
+def _states(replies: Sequence[ServiceReply[Any]], table: Any, duplicates: Mapping[str, int]) -> list[dict[str, Any]]:
     """What became of each service, as ``attrs["services"]`` has it."""
     owners = [name for value in table.column("service").to_pylist() for name in value.split(", ")]
     return [
@@ -259,12 +288,12 @@ def _states(told: Sequence[ServiceReply[Any]], table: Any, duplicates: Mapping[s
             "elapsed_s": round(one.elapsed_s, 3),
             "error": "" if one.fault is None else str(one.fault),
         }
-        for one in told
+        for one in replies
     ]
 
 
 def _facts(answers: Sequence[ToolResult], arguments: WireArguments) -> dict[str, Any]:
-    """What is to be known beside the rows: lists and dicts of all services, the rest as the first says."""
+    """Attributes beside the rows: lists and dicts of all services, others from the first one."""
     facts = dict(answers[0].attributes)
     for answer in answers[1:]:
         for key, value in answer.attributes.items():
@@ -275,8 +304,8 @@ def _facts(answers: Sequence[ToolResult], arguments: WireArguments) -> dict[str,
     drill = facts.get("drill_down")
     if len(answers) > 1 and drill and "repos" in drill["arguments"]:
         # Not every service says where its numbers lead; all repositories that were asked about, they do.
-        asked = {**drill["arguments"], "repos": list(arguments.get("repos") or ())}
-        facts["drill_down"] = {**drill, "arguments": asked}
+        drill_arguments = {**drill["arguments"], "repos": list(arguments.get("repos") or ())}
+        facts["drill_down"] = {**drill, "arguments": drill_arguments}
     return facts
 
 
@@ -285,12 +314,12 @@ def _aliases(answers: Sequence[ToolResult]) -> dict[str, list[str]]:
     texts: dict[Pair, dict[str, None]] = {}
     for answer in answers:
         if {"author", "author_email"} <= set(answer.table.column_names):
-            told = answer.attributes.get("aliases", {})
+            aliases = answer.attributes.get("aliases", {})
             columns = (answer.table.column(name).to_pylist() for name in ("author", "author_email"))
             for name, email in dict.fromkeys(zip(*columns, strict=True)):
                 if email is not None:
                     text = f"{name} <{email}>"
-                    texts.setdefault(person_key(name, email), {}).update(dict.fromkeys(told.get(text, [text])))
+                    texts.setdefault(person_key(name, email), {}).update(dict.fromkeys(aliases.get(text, [text])))
     return {text: list(group) for group in texts.values() if len(group) > 1 for text in group}
 
 

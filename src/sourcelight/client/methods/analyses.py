@@ -116,7 +116,7 @@ class AnalysisMethods:
         join_addresses: bool = True,
         progress: ProgressChoice = None,
     ) -> DataFrame:
-        """Tell for each folder how few authors own more than half of its lines; parameters as for `ownership`.
+        """Return, for each directory, how few authors own more than half of its lines; parameters as for `ownership`.
 
         Returns a DataFrame with one row per folder, the whole first; columns as in ``columns_of("bus_factor")``.
         """
@@ -141,7 +141,7 @@ class AnalysisMethods:
         revision: str | None = None,
         progress: ProgressChoice = None,
     ) -> DataFrame:
-        """Tell how much of the text of each year is still there; parameters as for `ownership`.
+        """Return how much of the text of each year survives; parameters as for `ownership`.
 
         Returns a DataFrame with one row per year of birth; columns as in ``columns_of("survival")``.
         """
@@ -267,7 +267,7 @@ class AnalysisMethods:
         join_addresses: bool = True,
         progress: ProgressChoice = None,
     ) -> DataFrame:
-        """Tell when lines that match came and went: the rise and fall of an interface.
+        """Find when lines that match were added and removed: the rise and fall of an interface.
 
         Parameters
         ----------
@@ -386,7 +386,7 @@ class AnalysisMethods:
     async def identities(
         self: ToolCaller, repos: Texts | None = None, *, mailmap: Texts | None = None, progress: ProgressChoice = None
     ) -> DataFrame:
-        """List the names and addresses under which people write, and what the mailmap makes of them.
+        """List the names and addresses that people use, and their mailmap entries.
 
         Returns a DataFrame with one row per identity; columns as in ``columns_of("identities")``.
         """

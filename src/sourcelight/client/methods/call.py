@@ -12,7 +12,7 @@ from sourcelight.display.notebook import ProgressChoice
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from sourcelight.client.backend import Backend
+    from sourcelight.core.backend import Backend
 
 Texts: TypeAlias = str | Iterable[str]
 Date: TypeAlias = str | date
@@ -47,7 +47,7 @@ def several_authors(authors: Texts | None) -> tuple[str, ...] | None:
 
 
 def date_text(value: Date | None) -> str | None:
-    """A date as the tools read it; text goes as it stands, a time with its zone in RFC 3339. None stays None."""
+    """Format a date for the tools: text unchanged, a time with its zone in RFC 3339, None as None."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, datetime) and value.tzinfo is None:

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sourcelight.client.backend import Backend
 from sourcelight.client.conversation import AnswerCache, DeepSearchAnswer, address_of, conversation_facts
 from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking
 from sourcelight.client.stop_button import watch
+from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError, TransportError
 from sourcelight.core.tools.catalog import table_of
@@ -48,7 +48,7 @@ class Asking(ToolCaller, Protocol):
         """Change a conversation."""
 
     async def deepsearch(self, question: str, *, conversation: DeepSearchAnswer | str | None = None) -> Any:
-        """Ask."""
+        """Ask a question."""
 
 
 class ConversationMethods:
@@ -67,7 +67,7 @@ class ConversationMethods:
         timeout_s: float | None = None,
         progress: ProgressChoice = None,
     ) -> DeepSearchAnswer:
-        """Ask a question about the code; the answer cites code whose every citation was checked.
+        """Ask a question about the code; every citation of the answer is checked.
 
         In this process no model is asked and nothing leaves the machine, unless ``SOURCELIGHT_MODEL`` names a model.
         What is searched and read is drawn while it happens. When it is stopped, `last` has what was found.
@@ -97,21 +97,21 @@ class ConversationMethods:
         UnsupportedTool
             When the service has no deep search.
         """
-        asked = " ".join([*_filters(repos, revision), question.strip()])
-        if not question.strip():
+        if not isinstance(question, str) or not question.strip():
             raise ToolError("the question is empty: say what you want to know", tool="deepsearch", argument="question")
+        full_text = " ".join([*_filters(repos, revision), question.strip()])
         follows = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation
         backend = self.backend
         base_url = "" if backend.local else backend.name
-        cache = cache and not getattr(backend, "taped", False)
-        kept = AnswerCache(_asker(backend), asked) if cache and follows is None else None
-        commits = await _pinned(backend, revision) if kept is not None and backend.local else None
-        if kept is not None and commits is not None and (found := kept.load(commits)) is not None:
-            cached = DeepSearchAnswer(found, base_url=base_url, asker=self, cached=True)
+        cache = cache and not backend.features.is_recorded()
+        answer_cache = AnswerCache(_asker(backend), full_text) if cache and follows is None else None
+        commits = await _pins(backend, revision) if answer_cache is not None and backend.local else None
+        if answer_cache is not None and commits is not None and (stored := answer_cache.load(commits)) is not None:
+            cached = DeepSearchAnswer(stored, base_url=base_url, asker=self, cached=True)
             self._last_answer, self._read_last = cached, lambda: cached
             return cached
         state = AskState(question.strip())
-        arguments = {"question": asked} if follows is None else {"identifier": follows, "question": asked}
+        arguments = {"question": full_text} if follows is None else {"identifier": follows, "question": full_text}
         facts: dict[str, Any] = {}
 
         async def work() -> None:
@@ -121,7 +121,7 @@ class ConversationMethods:
                 facts.update(conversation_facts(answer, question.strip()))
                 state.address = facts["url"] if facts["status"] == "running" else ""
                 if facts["status"] == "running":
-                    answer = await _polled(backend, facts, timeout_s, len(facts["questions"]))
+                    answer = await _poll(backend, facts, timeout_s, len(facts["questions"]))
             except asyncio.CancelledError:
                 state.interrupt()
                 facts["status"] = "interrupted"
@@ -129,17 +129,17 @@ class ConversationMethods:
             except Exception as exc:
                 state.fail(str(exc))
                 raise
-            state.finish(_counted(facts, answer))
+            state.finish(_countable(facts, answer))
 
         try:
             await watch(state, work(), progress, 0.3, client=self)
         except TransportError as fault:
-            found = None if kept is None else kept.newest()
-            if found is None or facts:
+            stored = None if answer_cache is None else answer_cache.newest()
+            if stored is None or facts:
                 raise
-            said = f"The service can't be reached ({fault}); this answer is the newest that was kept."
-            found = {**found, "notices": [*found.get("notices", ()), said]}
-            return DeepSearchAnswer(found, base_url=base_url, asker=self, cached=True)
+            notice = f"The service can't be reached ({fault}); this is the newest stored answer."
+            stored = {**stored, "notices": [*stored.get("notices", ()), notice]}
+            return DeepSearchAnswer(stored, base_url=base_url, asker=self, cached=True)
         finally:
             nothing = {
                 "status": "interrupted",
@@ -151,9 +151,9 @@ class ConversationMethods:
             )  # fmt: skip
             self._read_last = lambda: self._last_answer
         changes = bool(self._last_answer.stats.get("changes"))  # the same commits may give another answer tomorrow
-        whole = self._last_answer.status == "complete" and not changes
-        if kept is not None and whole and (commits is not None or not backend.local):
-            kept.store(_answered_of(facts) if commits is None else commits, self._last_answer.to_dict())
+        is_complete = self._last_answer.status == "complete" and not changes
+        if answer_cache is not None and is_complete and (commits is not None or not backend.local):
+            answer_cache.store(_answered_of(facts) if commits is None else commits, self._last_answer.to_dict())
         return self._last_answer
 
     async def deepsearch_read(self: Asking, identifier: str, *, progress: ProgressChoice = None) -> DeepSearchAnswer:
@@ -190,8 +190,8 @@ class ConversationMethods:
         await watch(state, work(), progress, 0.5, client=self)
         if "read_token" not in facts or not facts["read_token"]:
             facts["read_token"] = identifier if not facts.get("url") else ""
-        found = {"status": "interrupted", "title": "", "questions": ()} | facts
-        return DeepSearchAnswer(found, base_url="" if backend.local else backend.name, asker=self)
+        conversation = {"status": "interrupted", "title": "", "questions": ()} | facts
+        return DeepSearchAnswer(conversation, base_url="" if backend.local else backend.name, asker=self)
 
     async def deepsearch_list(
         self: ToolCaller,
@@ -293,7 +293,7 @@ class ConversationMethods:
     async def deepsearch_reset_link(
         self: Asking, conversation: DeepSearchAnswer | str, *, progress: ProgressChoice = None
     ) -> str:
-        """Give a conversation of your own another link, and return its new address; the former one opens nothing.
+        """Replace the link of a conversation of your own, and return the new address; the former one stops working.
 
         Parameters
         ----------
@@ -313,7 +313,7 @@ class ConversationMethods:
     async def _deepsearch_change(
         self: Asking, conversation: DeepSearchAnswer | str, progress: ProgressChoice = None, **changes: Any
     ) -> Mapping[str, Any]:
-        """Change a conversation, and an answer that stands for it; `last` stays, for a change gives no result."""
+        """Change a conversation and its answer; `last` stays, because a change returns no result."""
         identifier = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation
         read_last = self._read_last
         try:
@@ -351,17 +351,17 @@ def _filters(repos: Texts | None, revision: str | None) -> list[str]:
 
 
 def _asker(backend: Backend) -> str:
-    model = os.environ.get("SOURCELIGHT_MODEL", "") if backend.local else str(getattr(backend, "whose", ""))
+    model = os.environ.get("SOURCELIGHT_MODEL", "") if backend.local else backend.features.credential_id
     return f"{backend.name} {model}"
 
 
-async def _pinned(backend: Backend, revision: str | None) -> list[tuple[str, str]] | None:
-    """Names and commits of the repositories that a question would be asked of; None when they can't be told."""
+async def _pins(backend: Backend, revision: str | None) -> list[tuple[str, str]] | None:
+    """Names and commits of the repositories that a question would cover; None if unknown."""
     if revision is not None and not _HEX.fullmatch(revision):
         return None
     facts = await backend.repositories()
-    found = [(one.name, one.commit) for one in facts]
-    return found if all(commit for _, commit in found) else None
+    pins = [(one.name, one.commit) for one in facts]
+    return pins if all(commit for _, commit in pins) else None
 
 
 def _answered_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -370,7 +370,7 @@ def _answered_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     return sorted({(str(pin.get("repository")), str(pin.get("commit"))) for pin in pins})
 
 
-async def _polled(backend: Backend, facts: dict[str, Any], timeout_s: float | None, asked: int) -> ToolResult:
+async def _poll(backend: Backend, facts: dict[str, Any], timeout_s: float | None, question_count: int) -> ToolResult:
     """Read a conversation until its last question is answered, less and less often."""
     loop = asyncio.get_running_loop()
     ends = None if timeout_s is None else loop.time() + timeout_s
@@ -382,19 +382,19 @@ async def _polled(backend: Backend, facts: dict[str, Any], timeout_s: float | No
         await asyncio.sleep(wait_s)
         attempt += 1
         answer = await backend.call("deepsearch_read", {"identifier": facts["url"] or facts["read_token"]})
-        found = conversation_facts(answer)
-        last: Mapping[str, Any] = found["questions"][-1] if found["questions"] else {}
-        told = bool(str(last.get("answer") or "").strip()) or bool(last.get("error"))
-        if found["status"] == "running" or not told or len(found["questions"]) < asked:
+        conversation = conversation_facts(answer)
+        last: Mapping[str, Any] = conversation["questions"][-1] if conversation["questions"] else {}
+        has_answer = bool(str(last.get("answer") or "").strip()) or bool(last.get("error"))
+        if conversation["status"] == "running" or not has_answer or len(conversation["questions"]) < question_count:
             continue
-        numbers = {len(found["questions"])}
-        rows = [row for row in found["rows"] if row["question_number"] in numbers]
-        kept = {name: facts[name] for name in ("url", "read_token") if facts.get(name)}
-        facts.update(found | kept | {"questions": [dict(last)], "rows": rows})
+        numbers = {len(conversation["questions"])}
+        rows = [row for row in conversation["rows"] if row["question_number"] in numbers]
+        preserved = {name: facts[name] for name in ("url", "read_token") if facts.get(name)}
+        facts.update(conversation | preserved | {"questions": [dict(last)], "rows": rows})
         return answer
 
 
-def _counted(facts: Mapping[str, Any], answer: ToolResult) -> ToolResult:
+def _countable(facts: Mapping[str, Any], answer: ToolResult) -> ToolResult:
     """The answer as the painter counts it."""
     complete = facts["status"] == "complete"
     return ToolResult(answer.columns, answer.table, answer.attributes, complete, answer.notices)

@@ -35,7 +35,7 @@ class ToolMethods:
         *,
         progress: ProgressChoice = None,
     ) -> DataFrame:
-        """List repositories by a part of their names.
+        """List the repositories that can be searched, or those with a text in their names.
 
         Parameters
         ----------

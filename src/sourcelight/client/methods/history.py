@@ -256,7 +256,7 @@ class HistoryMethods:
     async def blame(
         self: ToolCaller, repo: str, path: str, revision: str | None = None, *, progress: ProgressChoice = None
     ) -> DataFrame:
-        """Tell for each line of a file which commit brought it, as ``git blame`` does.
+        """Return, for each line of a file, the commit that added it, as ``git blame`` does.
 
         Returns a DataFrame with one row per line; columns as in ``columns_of("blame_lines")``.
 
@@ -270,7 +270,7 @@ class HistoryMethods:
     async def commit_details(
         self: ToolCaller, repo: str, revision: str, *, progress: ProgressChoice = None
     ) -> DataFrame:
-        """Show what one commit did; its message, people, times and trailers are in `attrs`.
+        """Show what one commit changed; its message, people, times and trailers are in `attrs`.
 
         Returns a DataFrame with one row per changed file; columns as in ``columns_of("file_diffs")``.
         """
@@ -279,7 +279,7 @@ class HistoryMethods:
     async def last_changes(
         self: ToolCaller, repo: str, paths: Texts, revision: str | None = None, *, progress: ProgressChoice = None
     ) -> DataFrame:
-        """Tell for each of some files which commit changed it last.
+        """Return, for each of some files, the last commit that changed it.
 
         Returns a DataFrame with one row per file; columns as in ``columns_of("last_changes")``.
         """
@@ -315,7 +315,7 @@ class HistoryMethods:
         try:
             name, arguments = drill_down({str(key): value for key, value in frame.attrs.items()}, values)
         except KeyError as error:
-            raise ToolError("this frame does not say what is behind its rows", tool="drill_down") from error
+            raise ToolError("this frame has no details of its rows", tool="drill_down") from error
         tool = find_tool(name)
         if "repos" in tool.input_schema["required"]:
             arguments = {"repos": [], **arguments}

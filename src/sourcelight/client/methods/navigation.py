@@ -181,7 +181,7 @@ class NavigationMethods:
         limit: int | None = None,
         progress: ProgressChoice = False,
     ) -> AsyncGenerator[DataFrame, None]:
-        """Find the places that use a symbol, and give them as they are found; leaving the loop ends the search.
+        """Yield the uses of a symbol as they arrive; leaving the loop ends the search.
 
         Parameters
         ----------
@@ -202,8 +202,8 @@ class NavigationMethods:
         arguments = FindReferencesArguments(
             repo=repo, path=path, symbol=symbol, revision=revision, line=line, column=column, limit=limit
         )
-        given = arguments.to_wire()
-        async with aclosing(arriving(self.backend, "references", "find_references", given, progress)) as parts:
+        wire_arguments = arguments.to_wire()
+        async with aclosing(arriving(self.backend, "references", "find_references", wire_arguments, progress)) as parts:
             async for part in parts:
                 yield answer_frame(part)
 
@@ -382,7 +382,7 @@ class NavigationMethods:
         line: int | None = None,
         progress: ProgressChoice = None,
     ) -> DataFrame:
-        """Find what a function calls, and what these call, to a depth.
+        """Find the functions that a function calls, and their callees, up to a depth.
 
         Parameters
         ----------

@@ -1,18 +1,17 @@
-"""Methods that show: a file with highlighted lines, what a commit changed, what lies between two revisions."""
+"""Methods that show a file with highlighted lines, a commit's changes, or the diff of two revisions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sourcelight.client.backend import Backend
 from sourcelight.client.portal import blocking, call
 from sourcelight.client.provenance import backend_of
+from sourcelight.core.backend import Backend
 from sourcelight.core.errors import SourcelightError, ToolError
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.display.notebook.frame_views import use_places
 from sourcelight.display.notebook.views import LinkResolver
-from sourcelight.display.notebook.views.links import no_folder
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -120,17 +119,17 @@ class ViewMethods:
             For what is not there.
         """
         frame = await self.commit_details(repo, revision, progress=progress)
-        told = frame.attrs
+        attrs = frame.attrs
         about = {
-            "author": str(told.get("author") or ""),
-            "author_email": str(told.get("author_email") or ""),
-            "date": str(told.get("author_date") or "").replace("T", " ").replace("Z", " UTC"),
-            "message": str(told.get("message") or ""),
+            "author": str(attrs.get("author") or ""),
+            "author_email": str(attrs.get("author_email") or ""),
+            "date": str(attrs.get("author_date") or "").replace("T", " ").replace("Z", " UTC"),
+            "message": str(attrs.get("message") or ""),
         }
-        return _diff(frame, repo, "", str(told.get("commit") or revision), about, await places_of(self.backend))
+        return _diff(frame, repo, "", str(attrs.get("commit") or revision), about, await places_of(self.backend))
 
     async def view_diff(self: Shower, repo: str, base: str, head: str, *, progress: ProgressChoice = None) -> DiffView:
-        """Show what lies between two revisions.
+        """Show the differences between two revisions.
 
         Parameters
         ----------
@@ -166,11 +165,11 @@ def _diff(frame: DataFrame, repo: str, base: str, head: str, about: dict[str, st
 
 
 async def places_of(backend: Backend) -> LinkResolver:
-    """Where what a backend knows can be opened; a service has its own pages, so that it is asked nothing."""
+    """Links into what a backend can open; a service has its own pages, so no request is sent."""
     if not backend.local:
         return LinkResolver(backend.name if "://" in backend.name else "")
     hosts = {fact.name: fact.url for fact in await backend.repositories() if fact.url}
-    return LinkResolver("", hosts, getattr(backend, "folder_of", no_folder))
+    return LinkResolver("", hosts, backend.features.folder_of)
 
 
 def places_by_attrs(attrs: Mapping[Any, Any]) -> LinkResolver:

@@ -5,7 +5,15 @@ which says what a row of matches is; `encode` and `decode` are the two ways betw
 first use.
 """
 
-from sourcelight.core.batches.events import Event, MatchBatch, RepositoryInfo, ServiceStatus, ServiceStatuses
+from sourcelight.core.batches.events import (
+    Event,
+    MatchBatch,
+    OtherMatch,
+    OtherMatches,
+    RepositoryInfo,
+    ServiceStatus,
+    ServiceStatuses,
+)
 from sourcelight.core.batches.schema import MATCHES, SERVICE, Column, arrow_type, conform, matches_schema
 from sourcelight.core.cancellation import Cancellation
 
@@ -16,6 +24,8 @@ __all__ = [
     "Column",
     "Event",
     "MatchBatch",
+    "OtherMatch",
+    "OtherMatches",
     "RepositoryInfo",
     "ServiceStatus",
     "ServiceStatuses",

@@ -15,21 +15,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import AnyArray, Int64Array, UInt8Array
 from sourcelight.core.batches.records import WireRange, WireRecord
 from sourcelight.core.batches.schema import SERVICE
 
 Array = Any
-Numbers = NDArray[Any]
 
 _INT8, _INT32, _STRING, _LIST = pa.int8(), pa.int32(), pa.string(), pa.list_(pa.int32())
 
 
-def repeats(counts: Numbers) -> Numbers:
+def repeats(counts: AnyArray) -> AnyArray:
     """Positions that repeat element i ``counts[i]`` times when taken."""
     return np.repeat(np.arange(len(counts), dtype=np.int32), counts)
 
 
-def dictionary(values: Sequence[str | None], take: Numbers | None = None, *, index: Any = None) -> Array:
+def dictionary(values: Sequence[str | None], take: AnyArray | None = None, *, index: Any = None) -> Array:
     """A dictionary-encoded column of `values`, at the positions `take` if given; None is null."""
     # Both passes over the values run in C.
     known = dict(zip(dict.fromkeys(values), range(len(values)), strict=False))
@@ -47,7 +47,7 @@ def dictionary(values: Sequence[str | None], take: Numbers | None = None, *, ind
     return pa.DictionaryArray.from_arrays(codes, strings(list(known)), safe=False)
 
 
-def distinct(values: Sequence[str | None], take: Numbers, texts: Array | None = None) -> Array:
+def distinct(values: Sequence[str | None], take: AnyArray, texts: Array | None = None) -> Array:
     """What `dictionary` gives, faster where all values are different; `texts`: the column of `values`, if at hand."""
     if len(unique := set(values)) < len(values) or None in unique:
         return dictionary(values, take)
@@ -75,7 +75,7 @@ def numbers(values: NDArray[np.int32]) -> Array:
     return pa.Array.from_buffers(_INT32, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
 
-def lists(counts: Numbers, *values: Numbers) -> tuple[Array, ...]:
+def lists(counts: AnyArray, *values: AnyArray) -> tuple[Array, ...]:
     """Columns of lists, one for each of `values`: `counts` of these in each row, in order.
 
     Raises
@@ -89,7 +89,7 @@ def lists(counts: Numbers, *values: Numbers) -> tuple[Array, ...]:
     return tuple(pa.Array.from_buffers(_LIST, len(counts), [None, buffer], children=[int32(v)]) for v in values)
 
 
-def span_lists(rows: Sequence[Sequence[tuple[int, int]]], take: Numbers | None = None) -> tuple[Array, Array]:
+def span_lists(rows: Sequence[Sequence[tuple[int, int]]], take: AnyArray | None = None) -> tuple[Array, Array]:
     """Columns of starts and of ends from a sequence of (start, end) pairs for each row, at the positions `take`."""
     if not any(rows):
         (empty,) = lists(np.zeros(len(rows) if take is None else len(take), np.int32), np.zeros(0, np.int32))
@@ -144,7 +144,7 @@ class FileColumns:
         return files
 
     def add(self, records: Sequence[WireRecord]) -> None:
-        """Go on with `records`."""
+        """Add the columns of `records`."""
         codes, add = self._known, self._known.setdefault
         self._codes += [
             add((r.repository, r.repository_id, b[0] if (b := r.branches) else "", r.commit, r.language), len(codes))
@@ -153,18 +153,18 @@ class FileColumns:
         self._paths += [r.path or "" for r in records]
         self._path_matches += [r.path_matches for r in records]
 
-    def repository_columns(self, kind: str, take: Numbers) -> Columns:
+    def repository_columns(self, kind: str, take: AnyArray) -> Columns:
         """The columns of the repository of each record, at the positions `take`."""
         rows = np.array(self._codes, np.int32)[take]
         names, ids, revisions, _, _ = zip(*self._known, strict=True)
         return {
             "type": constant(kind, len(rows)),
             "repository": distinct(names, rows),
-            "repository_id": int32(np.array([number or 0 for number in ids], np.int32)[rows]),
+            "repository_id": pa.array(np.array([number or 0 for number in ids], np.int64)[rows]),
             "revision": dictionary(revisions, rows),
         }
 
-    def columns(self, kind: str, take: Numbers) -> Columns:
+    def columns(self, kind: str, take: AnyArray) -> Columns:
         """The columns of the file of each record, at the positions `take`."""
         rows = np.array(self._codes, np.int32)[take]
         _, _, _, commits, languages = zip(*self._known, strict=True)
@@ -174,22 +174,19 @@ class FileColumns:
             "language": dictionary([language or None for language in languages], rows),
         }
 
-    def name_columns(self, take: Numbers) -> Columns:
+    def name_columns(self, take: AnyArray) -> Columns:
         """The matches in the path of each record, at the positions `take`."""
         return name_columns(self._path_matches, take)
 
 
-def name_columns(groups: Sequence[Sequence[WireRange] | None], take: Numbers) -> Columns:
+def name_columns(groups: Sequence[Sequence[WireRange] | None], take: AnyArray) -> Columns:
     """Matches in names, one list of them for each record, at the positions `take`."""
     rows = [[(x.start.column, x.end.column) for x in spans] if spans else () for spans in groups] if any(groups) else ()
     start, end = span_lists(rows, take)
     return {"name_start": start, "name_end": end}
 
 
-PointNumbers = NDArray[np.int64]
-
-
-def text_of(column: Any) -> tuple[PointNumbers, NDArray[np.uint8]]:
+def text_of(column: Any) -> tuple[Int64Array, UInt8Array]:
     """Where each text of a column without nulls starts (and the last one ends), and the UTF-8 of all."""
     bounds = np.frombuffer(column.buffers()[1], np.int32)[: len(column) + 1].astype(np.int64)
     data = column.buffers()[2]
@@ -202,7 +199,7 @@ class CodePoints:
     It costs little where text is mostly ASCII: only the bytes that go on a code point are held.
     """
 
-    def __init__(self, text: NDArray[np.uint8]) -> None:
+    def __init__(self, text: UInt8Array) -> None:
         self._inner = np.flatnonzero(text.view(np.int8) < -64)
         self._reached = self._inner - np.arange(len(self._inner))
 
@@ -211,10 +208,10 @@ class CodePoints:
         """Whether bytes and code points are the same."""
         return not len(self._inner)
 
-    def before(self, byte: PointNumbers) -> PointNumbers:
+    def before(self, byte: Int64Array) -> Int64Array:
         """How many code points start before each of the places `byte`."""
         return byte if self.ascii else byte - np.searchsorted(self._inner, byte)
 
-    def byte(self, point: PointNumbers) -> PointNumbers:
+    def byte(self, point: Int64Array) -> Int64Array:
         """The byte at which each of the code points `point` starts; the inverse of `before`."""
         return point if self.ascii else point + np.searchsorted(self._reached, point, side="right")

@@ -2,13 +2,14 @@
 
 The records are read straight into typed structs (more than twice as fast as any reader into dicts), turned into
 columns one list at a time, and dropped. An event that does not fit the types (nulls in odd places, unknown kinds,
-numbers as text) is read the forgiving way first and then takes the same road.
+numbers as text) is read the forgiving way first and then takes the same road. A record that still does not fit costs
+no other record: it is kept as it was sent, in `MatchDecoder.take_other`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -19,11 +20,11 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from sourcelight.core.arrays import AnyArray
 from sourcelight.core.batches import diff_text
 from sourcelight.core.batches.columns import (
     Columns,
     FileColumns,
-    Numbers,
     dictionary,
     int32,
     name_columns,
@@ -31,26 +32,45 @@ from sourcelight.core.batches.columns import (
     span_lists,
     strings,
 )
-from sourcelight.core.batches.decode_lines import ChunkRows, LineRows
-from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
-from sourcelight.core.batches.records import DECODER, WireRecord, WireSymbol
-from sourcelight.core.batches.schema import conform
-from sourcelight.core.errors import ProtocolError
-from sourcelight.core.wire.decode import decode_matches
+from sourcelight.core.batches.decode_lines import ChunkRows, LineRows, OverlappingRanges
+from sourcelight.core.batches.events import MatchBatch, OtherMatch, RepositoryInfo
+from sourcelight.core.batches.records import DECODER, RECORD_DECODER, WireRecord, WireSymbol, attributes_of
+from sourcelight.core.batches.schema import COMMIT_KEYS, SYMBOL_KEYS, CopiedKeys, arrow_type, conform
+from sourcelight.core.wire.decode import decode_match, load
 from sourcelight.core.wire.encode import dump, encode_match
 from sourcelight.core.wire.events import UnknownMatch
 
 _MAX_RUNS = 32
 """Runs of rows of one kind that are batches of their own; a batch takes all who read it some ten microseconds."""
 
+UNKNOWN_TYPE = "a type that this version doesn't know"
+"""Reason of an `OtherMatch` that nothing is wrong with."""
+_ALWAYS_WHOLE = frozenset({"repo", "commit", "diff"})
+
 _SYMBOL_PLACE = re.compile(r"[?&#]L(\d+)")
 
 
 class MatchDecoder:
-    """Decodes the ``matches`` events of one stream; it remembers which repositories were already described."""
+    """Decodes the ``matches`` events of one stream; it remembers which repositories were already described.
+
+    Attributes
+    ----------
+    matches
+        Matches that arrived so far, in the unit in which services count: ranges, symbols, or one for a record.
+    replaced_events
+        Events with invalid UTF-8, which U+FFFD replaces.
+    """
 
     def __init__(self) -> None:
         self._described: set[str] = set()
+        self._other: list[OtherMatch] = []
+        self.matches = 0
+        self.replaced_events = 0
+
+    def take_other(self) -> tuple[OtherMatch, ...]:
+        """Return and clear the matches that are no rows."""
+        other, self._other = tuple(self._other), []
+        return other
 
     def decode(self, *events: bytes) -> list[MatchBatch]:
         """Record batches of the data of one or more events, in the order of the wire: as few as that allows.
@@ -58,33 +78,92 @@ class MatchDecoder:
         Several small events at once, when they arrived together, cost less than one by one. Matches of one kind are
         one batch; where kinds alternate often, as files with lines and files that match by name, all are.
 
-        Rows of a file are in line order. Matches of unknown kinds are left out. Columns are those that the wire fills:
-        ``line_offset`` is there only with chunks; the byte spans of lines that the file holds in invalid UTF-8 count
-        the replacement characters that were sent for it.
+        Rows of a file are in line order. Columns are those that the wire fills: ``line_offset`` is there only with
+        chunks; the byte spans of lines that the file holds in invalid UTF-8 count the replacement characters that were
+        sent for it. Matches of unknown types, and matches with a field that can't be read, are in `take_other`.
 
         Raises
         ------
         ProtocolError
-            If the data is not JSON, or holds a number that no file can have.
+            If the data is not JSON.
         """
-        kinds: dict[str, _KindColumns] = {}
-        seen = 0
+        kept, replaced = len(self._other), self.replaced_events
         try:
             # Each event's records are dropped before the next one is read: memory that is at hand is fast.
-            for data in events:
-                records = _read(data)
-                for kind, (kind_records, positions) in _by_kind(records, seen).items():
-                    if kind not in kinds:
-                        kinds[kind] = _KindColumns(kind)
-                    kinds[kind].add(kind_records, positions, self._described)
-                seen += len(records)
-            batches = [
-                _DecodedBatch.of(kind, *rows) for kind in kinds.values() if (rows := kind.rows.columns()) is not None
-            ]
-        except (OverflowError, pa.ArrowInvalid) as exc:
-            raise ProtocolError(f"a match holds a number out of range: {exc}", event="matches") from exc
+            return self._batches(self._read(data) for data in events)
+        except (OverflowError, pa.ArrowInvalid, OverlappingRanges):
+            del self._other[kept:]
+            self.replaced_events = replaced
+        return self._batches([record for record in self._read(data) if self._fits(record)] for data in events)
+
+    def _batches(self, events: Iterable[list[WireRecord]]) -> list[MatchBatch]:
+        kinds: dict[str, _KindColumns] = {}
+        seen = 0
+        for records in events:
+            for kind, (kind_records, positions) in _by_kind(records, seen).items():
+                if kind not in kinds:
+                    kinds[kind] = _KindColumns(kind)
+                kinds[kind].add(kind_records, positions, self._described)
+            seen += len(records)
+        batches = [
+            _DecodedBatch.of(kind, *rows) for kind in kinds.values() if (rows := kind.rows.columns()) is not None
+        ]
         ordered = [(one.batch, one.facts) for one in batches] if len(batches) < 2 else _in_order(batches)
+        self.matches += sum(kind.rows.matches for kind in kinds.values())
         return [MatchBatch(batch, self._describe(facts)) for batch, facts in ordered]
+
+    def _fits(self, record: WireRecord) -> bool:
+        """Tell whether a record can be made columns; one that can't is kept."""
+        try:
+            for kind, (records, positions) in _by_kind([record], 0).items():
+                rows = _KindColumns(kind)
+                rows.add(records, positions, ())
+                rows.rows.columns()
+        except (OverflowError, pa.ArrowInvalid, OverlappingRanges) as exc:
+            payload = {name: value for name, value in msgspec.to_builtins(record).items() if value is not None}
+            self._keep(record.type, record.repository, f"a number out of range: {exc}", payload)
+            return False
+        return True
+
+    def _keep(self, kind: str, repository: str, reason: str, payload: Any) -> None:
+        self._other.append(OtherMatch(kind, repository, reason, payload))
+
+    def _read(self, data: bytes) -> list[WireRecord]:
+        try:
+            records = DECODER.decode(data) or []
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return self._read_each(data)
+        return records if all(map(_is_whole, records)) else self._read_each(data)
+
+    def _read_each(self, data: bytes) -> list[WireRecord]:
+        """Read the records of an event one by one, in the forgiving way."""
+        value = load("matches", data)
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            self.replaced_events += 1
+        if not isinstance(value, list):
+            if value is not None:
+                self._keep(type(value).__name__, "", "an event without a list of matches", value)
+            return []
+        records = []
+        for item in value:
+            match = decode_match(item)
+            repository = item.get("repository") if isinstance(item, dict) else None
+            repository = repository if isinstance(repository, str) else ""
+            if isinstance(match, UnknownMatch):
+                self._keep(match.type, repository, UNKNOWN_TYPE, item)
+                continue
+            try:
+                record = RECORD_DECODER.decode(dump(encode_match(match)))
+            except (msgspec.DecodeError, TypeError, ValueError) as exc:
+                self._keep(match.type, repository, f"a field that can't be read: {exc}", item)
+                continue
+            if reason := _lack(record, item):
+                self._keep(match.type, repository, reason, item)
+            else:
+                records.append(record)
+        return records
 
     def _describe(self, facts: dict[str, RepositoryInfo]) -> tuple[RepositoryInfo, ...]:
         new_facts = tuple(f for name, f in facts.items() if name not in self._described)
@@ -93,15 +172,18 @@ class MatchDecoder:
 
 
 class _RowDecoder(Protocol):
+    @property
+    def matches(self) -> int: ...
+
     def add(self, records: Sequence[WireRecord]) -> None: ...
 
-    def columns(self) -> tuple[Columns, Numbers] | None:
+    def columns(self) -> tuple[Columns, AnyArray] | None:
         """The columns of all rows, and the record of each row, ascending; None if there are none."""
         ...
 
 
 class _KindColumns:
-    """Rows in the making of one kind of match, where its records stand, and the facts of their repositories."""
+    """Builders for rows of one kind of match, the positions of its records, and facts of their repositories."""
 
     def __init__(self, kind: str) -> None:
         self.rows = _ROWS[kind]()
@@ -109,7 +191,7 @@ class _KindColumns:
         self.places: list[Sequence[int]] = []
 
     def add(self, records: list[WireRecord], positions: Sequence[int], described: Collection[str]) -> None:
-        """Go on with `records`, which stand at `positions`; the repositories in `described` need no facts."""
+        """Add `records`, which are at `positions`; the repositories in `described` need no facts."""
         self.rows.add(records)
         self.places.append(positions)
         names = {r.repository for r in records}.difference(described, self.facts)
@@ -121,14 +203,14 @@ class _KindColumns:
 
 @dataclass(frozen=True, slots=True)
 class _DecodedBatch:
-    """The rows of one kind, the place of each on the wire, and what is told of their repositories."""
+    """The rows of one kind, their positions on the wire, and the facts of their repositories."""
 
     batch: Any
-    places: Numbers
+    places: AnyArray
     facts: dict[str, RepositoryInfo]
 
     @classmethod
-    def of(cls, kind: _KindColumns, columns: Columns, take: Numbers) -> _DecodedBatch:
+    def of(cls, kind: _KindColumns, columns: Columns, take: AnyArray) -> _DecodedBatch:
         positions = np.concatenate([np.asarray(part, dtype=np.int32) for part in kind.places])
         return cls(pa.RecordBatch.from_pydict(columns), positions[take], kind.facts)
 
@@ -138,7 +220,9 @@ def _in_order(batches: list[_DecodedBatch]) -> list[tuple[Any, dict[str, Reposit
     kinds = np.repeat(np.arange(len(batches)), [item.batch.num_rows for item in batches])
     order = np.argsort(np.concatenate([item.places for item in batches]), kind="stable")
     kinds = kinds[order]
+    # Starts of runs of one kind, with the end of the last: `pairwise` gives the runs.
     bounds = np.flatnonzero(np.concatenate(([True], kinds[1:] != kinds[:-1], [True]))).tolist()
+    # Kinds that alternate would make a batch of a few rows each; one copy into a joint table costs less.
     if len(bounds) - 1 > max(_MAX_RUNS, len(batches)):
         table = conform([item.batch for item in batches])
         names = {name for item in batches for name in item.batch.schema.names}
@@ -156,17 +240,27 @@ def _in_order(batches: list[_DecodedBatch]) -> list[tuple[Any, dict[str, Reposit
 
 
 class _Whole:
-    """Rows of a kind that comes in small numbers: the records are kept until the end."""
+    """Rows of a rare kind: the records are collected until the end."""
 
-    def __init__(self, build: Callable[[list[WireRecord]], tuple[Columns, Numbers] | None]) -> None:
+    def __init__(self, build: Callable[[list[WireRecord]], tuple[Columns, AnyArray] | None]) -> None:
         self._build = build
         self._records: list[WireRecord] = []
+
+    @property
+    def matches(self) -> int:
+        return sum(map(_matches_of, self._records))
 
     def add(self, records: Sequence[WireRecord]) -> None:
         self._records += records
 
-    def columns(self) -> tuple[Columns, Numbers] | None:
+    def columns(self) -> tuple[Columns, AnyArray] | None:
         return self._build(self._records)
+
+
+def _matches_of(record: WireRecord) -> int:
+    if record.type == "symbol":
+        return len(record.symbols or ())
+    return max(1, len(record.ranges or ())) if record.type in {"commit", "diff"} else 1
 
 
 def _facts(r: WireRecord) -> RepositoryInfo:
@@ -185,21 +279,28 @@ def _facts(r: WireRecord) -> RepositoryInfo:
     )
 
 
-def _read(data: bytes) -> list[WireRecord]:
-    try:
-        return DECODER.decode(data) or []
-    except msgspec.DecodeError:
-        pass
-    decodable = [encode_match(m) for m in decode_matches(data) if not isinstance(m, UnknownMatch)]
-    try:
-        return DECODER.decode(dump(decodable)) or []
-    except msgspec.DecodeError as exc:
-        raise ProtocolError(f"a match can't be read: {exc}", event="matches") from exc
+def _is_whole(record: WireRecord) -> bool:
+    """Tell whether a record can be made rows without a look at its other fields."""
+    kind = record.type
+    if kind == "content":
+        return record.path is not None and bool(record.line_matches or record.chunk_matches)
+    return kind in _ALWAYS_WHOLE or (record.path is not None and kind in _ROWS)
 
 
-def _by_kind(records: list[WireRecord], seen: int) -> dict[str, tuple[list[WireRecord], Sequence[int]]]:
+def _lack(record: WireRecord, item: Mapping[str, Any]) -> str:
+    """Tell what a record, sent as `item`, lacks for being rows; empty when it has all."""
+    if not record.repository:
+        return "no repository"
+    has_path = any(isinstance(item.get(name), str) for name in ("path", "name"))
+    if record.type in {"content", "path", "symbol"} and not has_path:
+        return "no path"
+    return "no matched lines" if record.type == "content" and not _is_whole(record) else ""
+
+
+def _by_kind(records: list[WireRecord], seen: int) -> Mapping[str, tuple[list[WireRecord], Sequence[int]]]:
     """The records of each kind, and where they stand, the first of all at `seen`."""
     if all(r.type == "content" for r in records):
+        # The common case first: all lines, or all chunks, need no regrouping.
         with_chunks = sum(1 for r in records if r.chunk_matches)
         if with_chunks in {0, len(records)}:
             positions = range(seen, seen + len(records))
@@ -213,7 +314,7 @@ def _by_kind(records: list[WireRecord], seen: int) -> dict[str, tuple[list[WireR
             last, group = kind, kinds.setdefault(kind, ([], []))
         group[0].append(r)
         group[1].append(position)
-    return {kind: group for kind, group in kinds.items() if kind in _ROWS}
+    return kinds
 
 
 def _kind(record: WireRecord) -> str:
@@ -222,13 +323,13 @@ def _kind(record: WireRecord) -> str:
     return record.type
 
 
-def _paths(records: list[WireRecord]) -> tuple[Columns, Numbers]:
+def _paths(records: list[WireRecord]) -> tuple[Columns, AnyArray]:
     ones = np.ones(len(records), np.int32)
     files, take = FileColumns.of(records), repeats(ones)
     return files.columns("path", take) | {"match_count": int32(ones)} | files.name_columns(take), take
 
 
-def _repos(records: list[WireRecord]) -> tuple[Columns, Numbers]:
+def _repos(records: list[WireRecord]) -> tuple[Columns, AnyArray]:
     ones = np.ones(len(records), np.int32)
     take = repeats(ones)
     names = name_columns([r.repository_matches for r in records], take)
@@ -242,7 +343,7 @@ def _symbol_line(symbol: WireSymbol) -> int | None:
     return None if match is None else int(match[1])
 
 
-def _symbols(records: list[WireRecord]) -> tuple[Columns, Numbers] | None:
+def _symbols(records: list[WireRecord]) -> tuple[Columns, AnyArray] | None:
     groups = [r.symbols or [] for r in records]
     symbols = list(chain.from_iterable(groups))
     if not symbols:
@@ -251,10 +352,8 @@ def _symbols(records: list[WireRecord]) -> tuple[Columns, Numbers] | None:
     columns = FileColumns.of(records).columns("symbol", take) | {
         "line_number": int32([_symbol_line(s) for s in symbols]),
         "match_count": int32(np.ones(len(symbols), np.int32)),
-        "symbol": strings([s.name for s in symbols]),
         "symbol_kind": dictionary([s.kind.lower() for s in symbols]),
-        "container": strings([s.container_name or "" for s in symbols]),
-        "url": strings([s.url for s in symbols]),
+        **_copies(symbols, SYMBOL_KEYS),
     }
     return columns, take
 
@@ -267,6 +366,24 @@ def _time(text: str | None) -> datetime | None:
     except ValueError:
         return None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _copies(records: Sequence[WireRecord | WireSymbol], keys: CopiedKeys, take: AnyArray | None = None) -> Columns:
+    """The columns that copy values of the wire, by the key of each: one value for each record, repeated by `take`."""
+    attributes = attributes_of(type(records[0]))
+    columns: Columns = {}
+    for column, key in keys:
+        values = [getattr(record, attributes[key]) for record in records]
+        if column.type == "dict32":
+            columns[column.name] = dictionary([value or "" for value in values], take)
+            continue
+        if column.type == "timestamp":
+            values = list(map(_time, values))
+        elif column.type == "string":
+            values = [value or "" for value in values]
+        array = pa.array(values, arrow_type(column.type))
+        columns[column.name] = array if take is None else array.take(pa.array(take))
+    return columns
 
 
 _CommitRow = tuple[str | None, int | None, str | None, list[tuple[int, int]], int, str | None]
@@ -289,7 +406,23 @@ def _message_rows(record: WireRecord) -> list[_CommitRow]:
     return rows or [(None, 1, (record.message or "").partition("\n")[0], [], 1, None)]
 
 
+def _preview_rows(lines: list[str]) -> list[_CommitRow]:
+    """Rows of a diff without highlights: the lines of its preview. Together they are one match."""
+    diff_lines = diff_text.read_diff(lines, range(1, len(lines)))
+    rows: list[_CommitRow] = []
+    for position, text in enumerate(lines[1:], start=1):
+        line = diff_lines.get(position)
+        if line is not None and line.side and text:
+            rows.append((line.path, line.number, line.text, [], 0, line.side))
+        elif line is None and not diff_lines and text.strip():
+            rows.append((None, None, text, [], 0, None))  # a form that can't be read: its lines, side unknown
+    return [(*row[:4], int(not index), row[5]) for index, row in enumerate(rows)]
+
+
 def _diff_rows(record: WireRecord) -> list[_CommitRow]:
+    if not record.ranges:
+        preview = _preview_rows(diff_text.strip_fence(record.content or ""))
+        return preview or [(None, None, None, [], 1, None)]
     diff_lines = diff_text.read_diff(diff_text.strip_fence(record.content or ""), by_line := _spans_by_line(record))
     rows: list[_CommitRow] = []
     for position, spans in by_line.items():
@@ -297,26 +430,23 @@ def _diff_rows(record: WireRecord) -> list[_CommitRow]:
         if line is None:
             continue
         if line.side:
+            # Spans of the wire count the sign or header before the text.
             shifted = [(max(0, a - line.shift), max(0, b - line.shift)) for a, b in spans]
             rows.append((line.path, line.number, line.text, shifted, len(spans), line.side))
         else:
             rows.append((line.path, None, None, [], len(spans), None))
+    # A commit without a readable line is still a result.
     return rows or [(None, None, None, [], 1, None)]
 
 
 def _commits_of(
     kind: str, rows_of: Callable[[WireRecord], list[_CommitRow]]
-) -> Callable[[list[WireRecord]], tuple[Columns, Numbers]]:
-    def build(records: list[WireRecord]) -> tuple[Columns, Numbers]:
+) -> Callable[[list[WireRecord]], tuple[Columns, AnyArray]]:
+    def build(records: list[WireRecord]) -> tuple[Columns, AnyArray]:
         groups = [rows_of(r) for r in records]
         rows = list(chain.from_iterable(groups))
         take = repeats(np.array([len(group) for group in groups], np.int64))
         start, end = span_lists([row[3] for row in rows])
-        times = pa.timestamp("us", tz="UTC")
-
-        def column(values: list[Any], value: Any) -> Any:
-            return pa.array(values, value).take(pa.array(take))
-
         columns = FileColumns.of(records).repository_columns(kind, take) | {
             "commit": dictionary([r.oid or None for r in records], take),
             "path": dictionary([row[0] for row in rows]),
@@ -325,15 +455,8 @@ def _commits_of(
             "start": start,
             "end": end,
             "match_count": int32([row[4] for row in rows]),
-            "author": dictionary([r.author_name or "" for r in records], take),
-            "author_date": column([_time(r.author_date) for r in records], times),
-            "committer": dictionary([r.committer_name or "" for r in records], take),
-            "commit_date": column([_time(r.committer_date) for r in records], times),
-            "message": dictionary([r.message or "" for r in records], take),
             "side": dictionary([row[5] for row in rows], index=pa.int8()),
-            "url": column([r.url or "" for r in records], pa.string()),
-            "detail": column([r.detail or "" for r in records], pa.string()),
-            "label": column([r.label or "" for r in records], pa.string()),
+            **_copies(records, COMMIT_KEYS, take),
         }
         return columns, take
 

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import AnyArray, Int64Array
 from sourcelight.core.batches.columns import (
     CodePoints,
     Columns,
     FileColumns,
-    Numbers,
     distinct,
     int32,
     lists,
@@ -26,12 +26,14 @@ from sourcelight.core.batches.columns import (
     text_of,
 )
 from sourcelight.core.batches.records import WireLine, WireRange, WireRecord
-from sourcelight.core.errors import ProtocolError
 
 #: Parts of matches in one decoding beyond one for each line; ranges of real matches don't lie over each other.
 MAX_OVERLAPS = 1 << 23
 
-ChunkNumbers = NDArray[np.int64]
+
+class OverlappingRanges(ValueError):
+    """Raised for ranges that lie over each other so often that they can't be matches."""
+
 
 _FIRST_LINE = attrgetter("content_start.line")
 
@@ -50,7 +52,7 @@ class ChunkRows:
         self._places = tuple(array("q") for _ in range(6))
 
     def add(self, records: Sequence[WireRecord]) -> None:
-        """Go on with `records`."""
+        """Add `records`."""
         self._files.add(records)
         groups = [r.chunk_matches or () for r in records]
         self._sizes.fromlist(list(map(len, groups)))
@@ -72,12 +74,17 @@ class ChunkRows:
             location_groups[1].fromlist([p.column for p in ends])
             location_groups[2].fromlist([p.offset for p in ends])
 
-    def columns(self) -> tuple[Columns, ChunkNumbers] | None:
+    @property
+    def matches(self) -> int:
+        """How many matches were sent, those in lines that were not sent included."""
+        return len(self._places[0])
+
+    def columns(self) -> tuple[Columns, Int64Array] | None:
         """The columns of all lines with matches, and the record of each; None if there are none.
 
         Raises
         ------
-        ProtocolError
+        OverlappingRanges
             If ranges lie over each other so often that they can't be matches.
         """
         if not self._texts:
@@ -123,10 +130,10 @@ class _ChunkLines:
 
     data: Any
     points: CodePoints
-    start: ChunkNumbers
-    end: ChunkNumbers
-    first: ChunkNumbers
-    count: ChunkNumbers
+    start: Int64Array
+    end: Int64Array
+    first: Int64Array
+    count: Int64Array
 
     @classmethod
     def of(cls, texts: Any) -> _ChunkLines:
@@ -139,7 +146,7 @@ class _ChunkLines:
         first, count = breaks_before[:-1] + np.arange(len(texts)), breaks_before[1:] - breaks_before[:-1] + 1
         return cls(texts.buffers()[2], CodePoints(text), start, end, first, count)
 
-    def texts(self, line: ChunkNumbers) -> Any:
+    def texts(self, line: Int64Array) -> Any:
         """The text of the lines `line`, which are in order and none of them twice."""
         # Every other text of this array is what lies between two of the lines.
         bounds = np.empty(2 * len(line), np.int32)
@@ -147,15 +154,15 @@ class _ChunkLines:
         texts = pa.StringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), self.data)
         return texts.take(pa.array(np.arange(0, len(bounds), 2)))
 
-    def length(self, line: ChunkNumbers) -> ChunkNumbers:
+    def length(self, line: Int64Array) -> Int64Array:
         """Code points of each line."""
         return self.points.before(self.end[line]) - self.points.before(self.start[line])
 
-    def size(self, line: ChunkNumbers) -> ChunkNumbers:
+    def size(self, line: Int64Array) -> Int64Array:
         """Bytes of each line."""
         return self.end[line] - self.start[line]
 
-    def byte(self, line: ChunkNumbers, point: ChunkNumbers) -> ChunkNumbers:
+    def byte(self, line: Int64Array, point: Int64Array) -> Int64Array:
         """Code points into each line as bytes."""
         if self.points.ascii:
             return point
@@ -167,7 +174,7 @@ class _Parts:
     """The parts of ranges that lie in one line each, ordered by line; lines that were not sent are left out."""
 
     def __init__(
-        self, chunk: NDArray[np.int32], places: list[ChunkNumbers], first: ChunkNumbers, lines: _ChunkLines
+        self, chunk: NDArray[np.int32], places: list[Int64Array], first: Int64Array, lines: _ChunkLines
     ) -> None:
         begins, begin_column, begin_offset, stops, stop_column, stop_offset = places
         back = (begins[1:] < begins[:-1]) | (begins[1:] == begins[:-1]) & (begin_column[1:] < begin_column[:-1])
@@ -182,7 +189,7 @@ class _Parts:
         counts = np.maximum(high - low + 1, 0)
         total = int(counts.sum())
         if total > MAX_OVERLAPS + len(lines.start):
-            raise ProtocolError("the ranges of a match overlap too often", event="matches")
+            raise OverlappingRanges("the ranges of a match overlap too often")
         of = repeats(counts)
         at = low[of] + np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
         line = lines.first[chunk[of]] + at
@@ -201,17 +208,17 @@ class _Parts:
         # The part of a match that goes on ends after the newline.
         self.end = np.where(self._is_last, np.minimum(self._stop_column, length), length + 1)
 
-    def line_offset(self, top: ChunkNumbers, lines: _ChunkLines) -> ChunkNumbers:
+    def line_offset(self, top: Int64Array, lines: _ChunkLines) -> Int64Array:
         """Bytes in the file before the line of each row, whose first part is at `top`."""
         line = self.line[top]
         inside = lines.byte(line, np.maximum(self.start[top], 0))
         offset = self._begin_offset[top] - inside
         # A row that starts with the end of a match follows the row of the line before it.
-        known: ChunkNumbers = np.maximum.accumulate(np.where(self._is_head[top], np.arange(len(top)), 0))
-        line_offset: ChunkNumbers = offset[known] + lines.start[line] - lines.start[line[known]]
+        known: Int64Array = np.maximum.accumulate(np.where(self._is_head[top], np.arange(len(top)), 0))
+        line_offset: Int64Array = offset[known] + lines.start[line] - lines.start[line[known]]
         return line_offset
 
-    def in_bytes(self, line_offset: ChunkNumbers, lines: _ChunkLines) -> tuple[ChunkNumbers, ChunkNumbers]:
+    def in_bytes(self, line_offset: Int64Array, lines: _ChunkLines) -> tuple[Int64Array, Int64Array]:
         """Start and end of each part in bytes of its line, which is at `line_offset` of the file.
 
         Offsets of the wire count what the file holds, even where the text shows a replacement for it.
@@ -234,7 +241,7 @@ class LineRows:
         self._spans = array("i")
 
     def add(self, records: Sequence[WireRecord]) -> None:
-        """Go on with `records`."""
+        """Add `records`."""
         self._files.add(records)
         groups = [r.line_matches or () for r in records]
         lines: list[WireLine] = list(chain.from_iterable(groups))
@@ -245,15 +252,24 @@ class LineRows:
         self._counts.fromlist(list(map(len, pairs)))
         self._spans.fromlist(list(chain.from_iterable(chain.from_iterable(pairs))))
 
-    def columns(self) -> tuple[Columns, Numbers] | None:
+    @property
+    def matches(self) -> int:
+        """How many matches were sent; a line without any, whose match is empty, is one."""
+        return int(np.maximum(np.asarray(self._counts), 1).sum())
+
+    def columns(self) -> tuple[Columns, AnyArray] | None:
         """The columns of all rows, and the record of each; None if there are none."""
         if not self._texts:
             return None
         take, texts = repeats(np.asarray(self._sizes)), self._texts
         numbers, counts, flat = np.asarray(self._numbers), np.asarray(self._counts), np.asarray(self._spans)
         starts, ends = flat[0::2], flat[0::2] + flat[1::2]
+        # Services may send lines of a file out of order; frames have them sorted. The check is one pass, the sort is
+        # rare.
         if ((numbers[1:] < numbers[:-1]) & (take[1:] == take[:-1])).any():
             order = np.lexsort((numbers, take))
+            # The inverse of `order` gives each line its new position; repeated per span, a stable sort moves the spans
+            # along.
             span_order = np.argsort(np.argsort(order)[repeats(counts)], kind="stable")
             numbers, counts, texts = numbers[order], counts[order], [texts[i] for i in order.tolist()]
             starts, ends = starts[span_order], ends[span_order]
@@ -273,7 +289,7 @@ class LineRows:
         return columns, take
 
 
-def _in_bytes(line: Any, counts: Numbers, *offsets: NDArray[np.int32]) -> tuple[Any, ...]:
+def _in_bytes(line: Any, counts: AnyArray, *offsets: NDArray[np.int32]) -> tuple[Any, ...]:
     """Columns of code point offsets (of each line as many as `counts` says) as byte offsets; empty if all is ASCII."""
     bounds, text = text_of(line)
     points = CodePoints(text)

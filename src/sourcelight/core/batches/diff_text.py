@@ -31,7 +31,7 @@ def quote_name(name: bytes) -> bytes:
 
 
 def unquote_name(name: bytes) -> bytes:
-    """The name behind one that may stand in quotes."""
+    """Unquote a name that may be quoted."""
     if not (len(name) > 1 and name.startswith(b'"') and name.endswith(b'"')):
         return name
     return _ESCAPED.sub(_byte, name[1:-1])
@@ -50,9 +50,11 @@ def _byte(match: re.Match[bytes]) -> bytes:
 DIFF_FENCE = "```diff"
 MESSAGE_FENCE = "```COMMIT_EDITMSG"
 _FENCE = "```"
-_HUNK = re.compile(r"@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
+HUNK = re.compile(r"@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
 _NAME = r'("(?:\\.|[^"\\])*"|(?:\\.|[^ \\])+)'
 _NAMES = re.compile(f"{_NAME} {_NAME}")
+_GIT_HEADER = re.compile(r"(diff --git |--- (?=a/|\"a/|/dev/null)|\+\+\+ (?=b/|\"b/|/dev/null))(.*)")
+_GIT_PREFIX = re.compile(r"^[ab]/")
 _AMBIGUOUS = re.compile('[-+@"`]')
 """How names begin that could be taken for a line of a hunk, for its head, for quotes or for the fence."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -94,8 +96,10 @@ def read_diff(lines: list[str], positions: Container[int]) -> dict[int, DiffLine
     path, old, new, in_hunk = "", 0, 0, False
     ends: tuple[int, int] | None = None
     for position, line in enumerate(lines[1:], start=1):
-        if line.startswith("@") and (hunk := _HUNK.match(line)) is not None:
+        if line.startswith("@") and (hunk := HUNK.match(line)) is not None:
             old, new, in_hunk = int(hunk[1]), int(hunk[3]), True
+            # Where the hunk must end by its header: a removed line that looks like a header of a file is text before
+            # that point.
             ends = (old + int(hunk[2]), new + int(hunk[4])) if hunk[2] and hunk[4] else None
         elif in_hunk and line[:1] in _SIDES and not (ends == (old, new) and _is_header(lines, position)):
             side = _SIDES[line[:1]]
@@ -103,11 +107,17 @@ def read_diff(lines: list[str], positions: Container[int]) -> dict[int, DiffLine
                 diff_lines[position] = DiffLine(path, side, old if side == "removed" else new, line[1:], 1)
             old += side != "added"
             new += side != "removed"
+        elif (header := _GIT_HEADER.match(line)) is not None:
+            # Some services send what `git diff` prints: both names stand in lines of their own.
+            in_hunk = False
+            if header[1] != "diff --git " and header[2] != "/dev/null":
+                path = _GIT_PREFIX.sub("", _unescape_name(header[2].partition("\t")[0]))
         elif (names := _NAMES.fullmatch(line)) is not None:
-            path, in_hunk = _unescaped(names[2]), False
+            path, in_hunk = _unescape_name(names[2]), False
             shift = names.start(2)
+            # A deleted file has its name on the other side only.
             if path == "/dev/null":
-                path, shift = _unescaped(names[1]), 0
+                path, shift = _unescape_name(names[1]), 0
             if position in positions:
                 diff_lines[position] = DiffLine(path, "", 0, "", shift)
     return diff_lines
@@ -119,7 +129,7 @@ def _is_header(lines: list[str], position: int) -> bool:
     Asked only where the hunk before has all of the lines that it counts.
     """
     following = lines[position + 1] if position + 1 < len(lines) else ""
-    return _NAMES.fullmatch(lines[position]) is not None and _HUNK.match(following) is not None
+    return _NAMES.fullmatch(lines[position]) is not None and HUNK.match(following) is not None
 
 
 def write_diff(lines: Sequence[DiffLine]) -> tuple[str, list[int]]:
@@ -129,10 +139,10 @@ def write_diff(lines: Sequence[DiffLine]) -> tuple[str, list[int]]:
     for run in _runs(lines):
         if run[0].path != path:
             path = run[0].path
-            name = _escaped(path)
+            name = escape_name(path)
             out.append(f"{name} {name}")
         number, side = run[0].number, run[0].side
-        old, new = (0 if side == gone else len(run) for gone in ("added", "removed"))
+        old, new = (0 if side == other_side else len(run) for other_side in ("added", "removed"))
         out.append(f"@@ -{number},{old} +{number},{new} @@")
         for line in run:
             positions.append(len(out))
@@ -154,18 +164,24 @@ def _runs(lines: Sequence[DiffLine]) -> Iterator[Sequence[DiffLine]]:
             start = index
 
 
+def fence_diff(preview: str) -> str:
+    """Return the preview of a diff as fenced text."""
+    return f"{DIFF_FENCE}\n{preview}\n{_FENCE}"
+
+
 def write_message(message: str) -> str:
     """A commit message as fenced text."""
     return f"{MESSAGE_FENCE}\n{message}\n{_FENCE}"
 
 
 def triples(position: int, spans: Iterable[tuple[int, int]], shift: int) -> Iterator[tuple[int, int, int]]:
-    """The wire's (line, character, length) of spans in a line that stands `shift` code points to the right."""
+    """The wire's (line, character, length) of spans in a line that is shifted `shift` code points to the right."""
     for start, end in spans:
         yield position, start + shift, end - start
 
 
-def _escaped(name: str) -> str:
+def escape_name(name: str) -> str:
+    """Return a name of a file as the first line of its diff has it."""
     raw = name.encode("utf-8", "replace")
     if _AMBIGUOUS.match(name) or _CONTROL.search(name):
         # Within quotes git leaves blanks as they are; here they part the two names.
@@ -173,7 +189,7 @@ def _escaped(name: str) -> str:
     return name.replace("\\", "\\\\").replace(" ", "\\ ")
 
 
-def _unescaped(name: str) -> str:
+def _unescape_name(name: str) -> str:
     if len(name) > 1 and name.startswith('"') and name.endswith('"'):
         return unquote_name(name.encode("utf-8", "replace")).decode("utf-8", "replace")
     return re.sub(r"\\(.)", r"\1", name) if "\\" in name else name

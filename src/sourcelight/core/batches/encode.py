@@ -16,7 +16,7 @@ from sourcelight.core.batches.encode_files import FileEncoder, file_payloads
 from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
 from sourcelight.core.batches.raw_matches import RawMatchBatch, can_encode, raw_payloads
 from sourcelight.core.batches.rows import MatchRows, boundaries
-from sourcelight.core.wire.encode import MAX_EVENT_BYTES, ChunkText, dump, encode_match
+from sourcelight.core.wire.encode import MAX_EVENT_BYTES, ChunkText, dump
 
 #: Bytes of text after which an event is closed at the next file: small enough to flow, large enough to be cheap.
 _TEXT_PER_EVENT = 512 * 1024
@@ -58,8 +58,8 @@ def encode_matches(
     A file whose rows don't fit into one event is spread over several. A single line that does not fit is cut, and its
     chunk says so; one with too many matches is sent several times, each time with other matches.
     """
-    if isinstance(match_batch, RawMatchBatch) and not chunk_matches and can_encode(match_batch.found):
-        yield from raw_payloads(match_batch.found, facts)
+    if isinstance(match_batch, RawMatchBatch) and not chunk_matches and can_encode(match_batch.raw):
+        yield from raw_payloads(match_batch.raw, facts)
         return
     batch = match_batch.batch
     if not batch.num_rows:
@@ -94,7 +94,7 @@ def _of_one_kind(
             (data,) = file_payloads(group, [(0, len(group))], facts)
         else:
             objects = encode_objects.matches(group, kind, facts, options)
-            data = b"[" + b",".join(dump(encode_match(m, chunk_text=options.chunk_text)) for m in objects) + b"]"
+            data = b"[" + b",".join(dump(value) for value in objects) + b"]"
         if len(data) <= _MAX_BYTES:
             yield data
         else:
@@ -110,14 +110,15 @@ def _in_halves(
         yield from _of_one_kind(rows.slice(0, middle), facts, options)
         yield from _of_one_kind(rows.slice(middle, len(rows)), facts, options)
     elif rows.spans() > _MAX_SPANS:
-        for half in rows.halved():
+        for half in rows.halve():
             yield from _of_one_kind(half, facts, options)
     else:
-        yield from _of_one_kind(_shortened(rows, options), facts, options)
+        yield from _of_one_kind(_shorten(rows, options), facts, options)
 
 
 def _groups(rows: MatchRows, files: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Runs of whole files with about as much text as one event should hold."""
+    # 64: bytes of JSON around the text of a row, roughly.
     size = rows.text_bytes(chunks="chunk" in rows) + 64
     ends = np.cumsum(size)[[stop - 1 for _, stop in files]]
     groups = []
@@ -131,9 +132,9 @@ def _groups(rows: MatchRows, files: list[tuple[int, int]]) -> list[tuple[int, in
     return groups
 
 
-def _shortened(rows: MatchRows, options: encode_objects.EncodeOptions) -> MatchRows:
-    """A single row whose texts are cut so that even fully escaped they fit twice into one event."""
-    return rows.shortened(_MAX_BYTES // (6 * (3 if options.chunk_matches else 2)))
+def _shorten(rows: MatchRows, options: encode_objects.EncodeOptions) -> MatchRows:
+    """A single row with truncated texts; even fully escaped they fit twice into one event."""
+    return rows.shorten(_MAX_BYTES // (6 * (3 if options.chunk_matches else 2)))
 
 
 def _chunk_payload(

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches import encode_objects
 from sourcelight.core.batches.events import RepositoryInfo
 from sourcelight.core.batches.rows import MatchRows
@@ -24,7 +24,7 @@ from sourcelight.core.wire.encode import dump
 
 
 class RowEncoder:
-    """Rows of type ``content`` and ``path`` as Python values: those of files once for each, those of lines for all."""
+    """Rows of type ``content`` and ``path`` as Python values: per file once, per line for all."""
 
     def __init__(self, rows: MatchRows, facts: Mapping[str, RepositoryInfo]) -> None:
         self.files = rows.files()
@@ -35,6 +35,7 @@ class RowEncoder:
         places_by_key: dict[tuple[str, str, str], dict[str, Any]] = {}
         self.places = []
         for key, number in zip(zip(*place_columns, strict=True), numbers, strict=True):
+            # One dictionary a repository and revision, shared by its files: it is read and never changed.
             if key not in places_by_key:
                 name, revision, commit = key
                 places_by_key[key] = place(facts.get(name) or RepositoryInfo(name), number, revision, commit)
@@ -79,7 +80,7 @@ class RowEncoder:
         return {"line": text, "lineNumber": self.numbers[row], "offsetAndLengths": spans}
 
 
-def _texts(rows: MatchRows, name: str, starts: NDArray[np.int64]) -> list[str]:
+def _texts(rows: MatchRows, name: str, starts: Int64Array) -> list[str]:
     texts, codes = encode_objects.take_codes(rows, name, starts)
     return [texts[code] for code in codes]
 
@@ -97,7 +98,7 @@ def place(info: RepositoryInfo, number: int, revision: str, commit: str) -> dict
     return value
 
 
-def names_of(rows: MatchRows, starts: NDArray[np.int64]) -> list[list[tuple[int, int]]]:
+def names_of(rows: MatchRows, starts: Int64Array) -> list[list[tuple[int, int]]]:
     """The spans in the path of each file; empty when there is none in any."""
     counts, first = rows.lists("name_start")
     if not len(first):
@@ -139,7 +140,7 @@ _END = b"]]}]"
 
 
 class FileEncoder:
-    """What stands before and after the matches of each file of some rows of type ``content`` and ``path``.
+    """The JSON before and after the matches of each file, for rows of type ``content`` and ``path``.
 
     Attributes
     ----------
@@ -155,15 +156,17 @@ class FileEncoder:
         self.starts = np.array([start for start, _ in rows.files()], dtype=np.int64)
         kinds, kind = encode_objects.take_codes(rows, "type", self.starts)
         self.in_content = [kinds[code] == "content" for code in kind]
-        openings = [b'{"type":"%b","path":"' % (b"content" if held else b"path") for held in (False, True)]
+        openings = [
+            b'{"type":"%b","path":"' % (b"content" if has_content else b"path") for has_content in (False, True)
+        ]
         paths = json_texts(encode_objects.take_column(rows, "path", self.starts))
         place_texts = _places(rows, self.starts, facts)
         languages, language = encode_objects.take_codes(rows, "language", self.starts)
         tails = {code: b',"language":%b}' % dump(text) if text else b"}" for code, text in languages.items()}
         join = b"".join
         self.before = [
-            join((openings[held], path, b'",', place))
-            for held, path, place in zip(self.in_content, paths, place_texts, strict=True)
+            join((openings[has_content], path, b'",', place))
+            for has_content, path, place in zip(self.in_content, paths, place_texts, strict=True)
         ]
         self.after = [tails[code] for code in language]
         names = names_of(rows, self.starts)
@@ -181,18 +184,21 @@ def file_payloads(
 ) -> Iterator[bytes]:
     """Yield the JSON array of each group of whole files, as lines or as paths."""
     line = rows.column("line")
+    # For few rows, or very long ones, the vectorized way costs more than it saves.
     if len(rows) <= _FEW or line.nbytes > _LONG_BYTES * len(line):
         yield from row_payloads(rows, groups, facts)
         return
     n = len(rows)
     files = FileEncoder(rows, facts)
     pairs = _pairs(rows)
+    # Six fragments a row in one flat list: a slice assignment fills a column, and one `join` per event writes it.
     parts: list[bytes] = [_NEXT] * (6 * n + 1)
     parts[1::6] = json_texts(line)
     parts[2::6] = [_NUMBER] * n
     parts[3::6] = _numbers(rows.numbers("line_number") - 1)
     parts[4::6] = [_SPANS] * n
     parts[5::6] = pairs
+    # A row without a visible span has an empty list, so one bracket less on both sides.
     for index in [index for index, pair in enumerate(pairs) if not pair] if b"" in pairs else ():
         parts[6 * index + 4] = _SPANS[:-1]
         parts[6 * index + 6] = _NEXT[1:]
@@ -218,12 +224,15 @@ def file_payloads(
 
 
 def json_texts(column: Any) -> list[bytes]:
-    """What stands between the quotes of each string of `column` as JSON; null is empty."""
+    """The JSON text between the quotes of each string of `column`; null is empty."""
     if column.null_count:
         column = pc.fill_null(column.cast(pa.string()), "")
     one_list = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
+    # All strings are joined and escaped in one call: a call per row costs more than the escaping. The separator
+    # survives JSON unchanged.
     joined = pc.binary_join(one_list, _SEPARATOR)[0].as_py()
     parts = dump(joined).split(_SEPARATOR.encode())
+    # A text contained the separator itself.
     if len(parts) != len(column):
         return [dump(text)[1:-1] for text in column.to_pylist()]
     parts[0] = parts[0][1:]
@@ -231,23 +240,23 @@ def json_texts(column: Any) -> list[bytes]:
     return parts
 
 
-def _places(rows: MatchRows, rows_of_files: NDArray[np.int64], facts: Mapping[str, RepositoryInfo]) -> list[bytes]:
+def _places(rows: MatchRows, rows_of_files: Int64Array, facts: Mapping[str, RepositoryInfo]) -> list[bytes]:
     """The JSON that says where the files at some rows are, without braces."""
     coded = [encode_objects.take_codes(rows, column, rows_of_files) for column in ("repository", "revision", "commit")]
     numbers = rows.numbers("repository_id")
     by_codes: dict[tuple[int, ...], bytes] = {}
-    found = []
+    links = []
     for row, key in enumerate(zip(*(codes for _, codes in coded), strict=True)):
         text = by_codes.get(key)
         if text is None:
             name, revision, commit = (texts[code] for (texts, _), code in zip(coded, key, strict=True))
             value = place(facts.get(name) or RepositoryInfo(name), int(numbers[rows_of_files[row]]), revision, commit)
             text = by_codes[key] = dump(value)[1:-1]
-        found.append(text)
-    return found
+        links.append(text)
+    return links
 
 
-def _numbers(values: NDArray[np.int64]) -> list[bytes]:
+def _numbers(values: Int64Array) -> list[bytes]:
     import orjson
 
     return orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
@@ -264,6 +273,7 @@ def _pairs(rows: MatchRows) -> list[bytes]:
     _, ends = rows.lists("end")
     row = np.repeat(np.arange(len(rows)), counts)
     length = np.minimum(ends, rows.line_lengths()[row]) - starts
+    # Spans beyond a truncated line are dropped.
     is_short = length > 0
     if not is_short.all():
         starts, length = starts[is_short], length[is_short]
@@ -271,6 +281,7 @@ def _pairs(rows: MatchRows) -> list[bytes]:
     if not len(starts):
         return [b""] * len(rows)
     table = np.ascontiguousarray(np.column_stack([starts, length]))
+    # One dump for all pairs, cut into the text of each; brackets at both ends go.
     pairs = orjson.dumps(table, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2].split(b"],[")
     if (counts == 1).all():
         return pairs

@@ -1,28 +1,25 @@
-"""Encode what occurs once per file, chunk or commit of the wire: repositories, symbols, commits, ranges."""
+"""Encode objects that occur once per file, chunk or commit: repositories, symbols, commits, ranges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches import diff_text
 from sourcelight.core.batches.events import RepositoryInfo
 from sourcelight.core.batches.rows import MatchRows, boundaries
-from sourcelight.core.wire.encode import ChunkText, dump
+from sourcelight.core.batches.schema import COMMIT_KEYS, SYMBOL_KEYS, Column, CopiedKeys
+from sourcelight.core.wire.encode import ChunkText, dump, encode_match, repository_json
 from sourcelight.core.wire.events import (
-    CommitMatch,
+    Json,
     Location,
-    Match,
     PathMatch,
     Range,
     RepoMatch,
-    SymbolItem,
     SymbolMatch,
 )
 
@@ -69,7 +66,7 @@ def _file(rows: MatchRows, row: int, facts: Mapping[str, RepositoryInfo]) -> dic
     }
 
 
-def take_column(rows: MatchRows, name: str, row_indices: NDArray[np.int64]) -> Any:
+def take_column(rows: MatchRows, name: str, row_indices: Int64Array) -> Any:
     """The texts of a column at some rows, as strings."""
     column = rows.column(name)
     if pa.types.is_dictionary(column.type):
@@ -78,7 +75,7 @@ def take_column(rows: MatchRows, name: str, row_indices: NDArray[np.int64]) -> A
     return column.take(pa.array(row_indices)).cast(pa.string())
 
 
-def take_codes(rows: MatchRows, name: str, row_indices: NDArray[np.int64]) -> tuple[dict[int, str], list[int]]:
+def take_codes(rows: MatchRows, name: str, row_indices: Int64Array) -> tuple[dict[int, str], list[int]]:
     """The distinct texts of a column by number, and the number at each of some rows; null is empty."""
     column = rows.column(name)
     if not pa.types.is_dictionary(column.type):
@@ -107,7 +104,7 @@ class EncodedChunk:
         return self.line + self.text.count("\n") - self.text.endswith("\n")
 
     def merge(self, other: EncodedChunk) -> None:
-        """Take in a chunk that overlaps this one or starts on the line after it."""
+        """Absorb a chunk that overlaps this one or starts on the line after it."""
         shared_lines = self.last_line - other.line + 1
         new_text = other.text.split("\n", shared_lines)
         if len(new_text) > shared_lines and new_text[shared_lines]:
@@ -145,6 +142,7 @@ def chunks(rows: MatchRows) -> list[EncodedChunk]:
             chunk = EncodedChunk(row, text or "", int(first[row]) - 1, int(offsets[row]), bool(truncated[row]))
             for i in range(row, file_start + end):
                 chunk.ranges += ranges[i]
+            # Chunks that touch become one, as the wire never sends a line twice.
             if last is not None and chunk.line <= last.last_line + 1:
                 last.merge(chunk)
             else:
@@ -159,6 +157,7 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
     _, ends = rows.lists("end")
     _, byte_starts = rows.lists("byte_start")
     _, byte_ends = rows.lists("byte_end")
+    # ASCII throughout: bytes and code points are the same, and the byte columns were left out.
     if len(byte_starts) != len(starts):
         byte_starts, byte_ends = starts, ends
     offsets = rows.numbers("line_offset").tolist()
@@ -172,6 +171,7 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
         ranges: list[list[int]] = []
         offset, number = offsets[row], numbers[row]
         for i, (start, end, byte_start, byte_end) in enumerate(spans[position : position + count]):
+            # A match that includes the newline ends at the start of the next line.
             end_place = [number + 1, 0] if end > lengths[row] else [number, end]
             if i == 0 and matches[row] < count and row and out[row - 1]:
                 # The rest of a match that began in an earlier row: only its end moves.
@@ -187,33 +187,45 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
     return out
 
 
-def matches(rows: MatchRows, kind: str, facts: Mapping[str, RepositoryInfo], options: EncodeOptions) -> Iterator[Match]:
-    """Typed matches of the kinds that come in small numbers: all but content."""
+def matches(rows: MatchRows, kind: str, facts: Mapping[str, RepositoryInfo], options: EncodeOptions) -> Iterator[Json]:
+    """Yield the JSON values of matches of the kinds that come in small numbers: all but content."""
     if kind in {"commit", "diff"}:
         codes = [rows.codes("repository"), rows.codes("commit")]
         for start, end in boundaries(len(rows), codes):
             yield _commit(rows.slice(start, end), kind, facts, options)
     elif kind == "symbol":
         for start, end in rows.files():
-            yield SymbolMatch(symbols=tuple(_symbol(rows, i) for i in range(start, end)), **_file(rows, start, facts))
+            symbols = [_symbol(rows, row) for row in range(start, end)]
+            yield encode_match(SymbolMatch(**_file(rows, start, facts))) | {"symbols": symbols}
     elif kind == "repo":
         for row in range(len(rows)):
-            yield _repo(rows, row, facts)
+            yield encode_match(_repo(rows, row, facts))
     else:
         for row in range(len(rows)):
             file = _file(rows, row, facts)
-            yield PathMatch(path_matches=_name_ranges(rows, row, file["path"]), **file)
+            yield encode_match(PathMatch(path_matches=_name_ranges(rows, row, file["path"]), **file))
 
 
-def _symbol(rows: MatchRows, row: int) -> SymbolItem:
+def _copies(rows: MatchRows, row: int, keys: CopiedKeys) -> dict[str, Json]:
+    """The values of a row that the wire has as they are, by their keys."""
+    return {key: _value(rows, row, column) for column, key in keys}
+
+
+def _value(rows: MatchRows, row: int, column: Column) -> Json:
+    if column.type in {"dict8", "dict32", "string"}:
+        return rows.text(column.name, row)
+    value = rows.batch.column(column.name)[row].as_py() if column.name in rows else None
+    if column.type != "timestamp":
+        return value
+    return "" if value is None else value.isoformat().replace("+00:00", "Z")
+
+
+def _symbol(rows: MatchRows, row: int) -> Json:
     line = rows.batch.column("line_number")[row].as_py() if "line_number" in rows else None
-    return SymbolItem(
-        name=rows.text("symbol", row),
-        kind=rows.text("symbol_kind", row).upper(),
-        url=rows.text("url", row) or _symbol_url(rows, row, line),
-        container_name=rows.text("container", row),
-        line=line,
-    )
+    value = {"url": ""} | _copies(rows, row, SYMBOL_KEYS)
+    value["url"] = value["url"] or _symbol_url(rows, row, line)
+    value["kind"] = rows.text("symbol_kind", row).upper()
+    return value if line is None else value | {"line": line}
 
 
 def _symbol_url(rows: MatchRows, row: int, line: int | None) -> str:
@@ -244,32 +256,25 @@ def _repo(rows: MatchRows, row: int, facts: Mapping[str, RepositoryInfo]) -> Rep
     )
 
 
-def _when(rows: MatchRows, name: str) -> str:
-    value: datetime | None = rows.batch.column(name)[0].as_py() if name in rows else None
-    return "" if value is None else value.isoformat().replace("+00:00", "Z")
-
-
-def _commit(rows: MatchRows, kind: str, facts: Mapping[str, RepositoryInfo], options: EncodeOptions) -> CommitMatch:
-    repository = _repository(rows, 0, facts)
-    name, oid, message = repository["repository"], rows.first("commit"), rows.first("message")
-    url = rows.first("url") or f"/{name}/-/commit/{oid}"
-    author = rows.first("author")
+def _commit(rows: MatchRows, kind: str, facts: Mapping[str, RepositoryInfo], options: EncodeOptions) -> Json:
+    values = _copies(rows, 0, COMMIT_KEYS)
+    name, oid, message = rows.first("repository"), rows.first("commit"), values.pop("message")
+    url = values.pop("url") or f"/{name}/-/commit/{oid}"
     subject = message.partition("\n")[0]
+    label = f"[{name}](/{name}) \u203a [{values['authorName']}]({url}): [{subject}]({url})"
+    detail = f"[`{oid[:7]}` {values['authorDate']}]({url})"
     content, ranges = _diff_content(rows) if kind == "diff" else _message_content(rows, message)
-    return CommitMatch(
-        type=options.diff_type if kind == "diff" else kind,
-        oid=oid,
-        label=rows.first("label") or f"[{name}](/{name}) \u203a [{author}]({url}): [{subject}]({url})",
-        url=url,
-        detail=rows.first("detail") or f"[`{oid[:7]}` {_when(rows, 'author_date')}]({url})",
-        message=message,
-        author_name=author,
-        author_date=_when(rows, "author_date"),
-        committer_name=rows.first("committer"),
-        committer_date=_when(rows, "commit_date"),
-        content=content,
-        ranges=ranges,
-        **repository,
+    return (
+        {
+            "type": options.diff_type if kind == "diff" else kind,
+            "label": values.pop("label") or label,
+            "url": url,
+            "detail": values.pop("detail") or detail,
+        }
+        | repository_json(**_repository(rows, 0, facts))
+        | {"oid": oid, "message": message}
+        | values
+        | {"content": content, "ranges": ranges}
     )
 
 
@@ -288,6 +293,10 @@ def _message_content(rows: MatchRows, message: str) -> tuple[str, _Triples]:
 
 
 def _diff_content(rows: MatchRows) -> tuple[str, _Triples]:
+    if "preview" in rows and (preview := rows.first("preview")):
+        lines_of_rows = rows.column("preview_line").to_pylist()
+        found = (diff_text.triples(at, _spans(rows, row), 1) for row, at in enumerate(lines_of_rows) if at is not None)
+        return diff_text.fence_diff(preview), tuple(sorted(t for of_row in found for t in of_row))
     numbers = rows.numbers("line_number").tolist()
     side_rows = [row for row in range(len(rows)) if rows.text("side", row)]
     lines = [

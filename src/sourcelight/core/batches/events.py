@@ -11,7 +11,7 @@ from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progr
 
 @dataclass(frozen=True, slots=True)
 class RepositoryInfo:
-    """What is known of a repository apart from its content.
+    """Information about a repository apart from its content.
 
     `id` is stable on one machine; `last_fetched` is RFC 3339 in UTC, empty when unknown; `commit` is what a search of
     the default revision reads. `url` is where its code host shows it, empty when there is none. `replaced_objects` is
@@ -56,6 +56,26 @@ class MatchBatch:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherMatch:
+    """A match that is no row: of a type that this version doesn't know, or with a field that can't be read.
+
+    `payload` is the JSON object as it was sent; `reason` says why it is no row.
+    """
+
+    type: str
+    repository: str
+    reason: str
+    payload: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherMatches:
+    """Matches of a ``matches`` event that are no rows. Made by the client of a service, never sent."""
+
+    matches: tuple[OtherMatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceStatus:
     """What became of one service in an answer that several give together.
 
@@ -81,4 +101,4 @@ class ServiceStatuses:
     services: tuple[ServiceStatus, ...]
 
 
-Event = MatchBatch | Progress | Filters | Alert | ErrorEvent | ServiceStatuses | Done | UnknownEvent
+Event = MatchBatch | OtherMatches | Progress | Filters | Alert | ErrorEvent | ServiceStatuses | Done | UnknownEvent

@@ -1,4 +1,4 @@
-"""The content of a client: its repositories, their size, and which of their indexes are ready."""
+"""The repositories of a client: how far they are cloned and indexed, their size, and which indexes are ready."""
 
 from __future__ import annotations
 
@@ -28,3 +28,24 @@ class RepositoryOverview:
     text_bytes: int | None = None
     disk_bytes: int | None = None
     ready: Mapping[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexProgress:
+    """Progress of an update: repositories, files and bytes so far, and the `repository` of the last step."""
+
+    repositories_done: int
+    repositories_total: int
+    files: int
+    text_bytes: int
+    repository: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CloneProgress:
+    """Progress of git: its name of the step (``Receiving objects``), done and total in the step's units."""
+
+    url: str
+    step: str
+    done: int
+    total: int

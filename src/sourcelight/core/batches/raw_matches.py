@@ -1,4 +1,4 @@
-"""The JSON of matched lines and paths straight from how they were found; see `line_json` for that of record batches.
+"""The JSON of matched lines and paths, made from engine arrays; see `encode_files` for that of record batches.
 
 Matched lines and paths before they are columns: as they were found, for a reader who wants their JSON alone.
 
@@ -14,17 +14,15 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.encode_files import name_range, place
 from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
 from sourcelight.core.wire.encode import dump
 
-Numbers = NDArray[np.int64]
-
 
 class RepositoryRevision(NamedTuple):
-    """Where a file is: its repository's name and number, the revision asked for, and the commit."""
+    """The revision of a file: its repository's name and number, the requested revision, and the commit."""
 
     repository: str
     repository_id: int
@@ -34,7 +32,7 @@ class RepositoryRevision(NamedTuple):
 
 @dataclass(frozen=True)
 class RawMatches:
-    """Files with their matched lines, or matched by their path alone, in the order in which they are shown.
+    """Files with their matched lines, or matched by path alone, in display order.
 
     Attributes
     ----------
@@ -68,18 +66,18 @@ class RawMatches:
 
     places: Sequence[RepositoryRevision]
     languages: Sequence[str]
-    in_content: NDArray[np.bool_]
-    place: Numbers
-    language: Numbers
+    in_content: BoolArray
+    place: Int64Array
+    language: Int64Array
     paths: Sequence[bytes]
     names: Mapping[int, Sequence[tuple[int, int]]]
-    lengths: Numbers
-    numbers: Numbers
-    sizes: Numbers
-    counts: Numbers
-    matches: Numbers
-    starts: Numbers
-    ends: Numbers
+    lengths: Int64Array
+    numbers: Int64Array
+    sizes: Int64Array
+    counts: Int64Array
+    matches: Int64Array
+    starts: Int64Array
+    ends: Int64Array
     data: bytes
     make: Callable[[], Any]
 
@@ -99,7 +97,7 @@ class RawMatches:
         return self.make()
 
     @cached_property
-    def file_matches(self) -> Numbers:
+    def file_matches(self) -> Int64Array:
         """Matches in each file; one where its path alone matches."""
         if not len(self.numbers):
             return np.ones(len(self.paths), dtype=np.int64)
@@ -114,30 +112,30 @@ class RawMatches:
 
 
 class RawMatchBatch(MatchBatch):
-    """A ``matches`` event whose record batch is made when it is asked for."""
+    """A ``matches`` event whose record batch is made on demand."""
 
-    __slots__ = ("found",)
+    __slots__ = ("raw",)
 
-    found: RawMatches
+    raw: RawMatches
 
     def __init__(self, matches: RawMatches, repositories: tuple[RepositoryInfo, ...] = ()) -> None:
-        object.__setattr__(self, "found", matches)
+        object.__setattr__(self, "raw", matches)
         object.__setattr__(self, "repositories", repositories)
 
     @property
     def batch(self) -> Any:
         """The record batch."""
-        return self.found.batch
+        return self.raw.batch
 
     @property
     def rows(self) -> int:
         """How many rows it has."""
-        return self.found.num_rows
+        return self.raw.num_rows
 
     @property
     def nbytes(self) -> int:
         """About how many bytes it takes."""
-        return self.found.nbytes
+        return self.raw.nbytes
 
 
 _SEPARATOR = "\x7f"
@@ -203,7 +201,7 @@ def _groups(matches: RawMatches, rows: list[int], first: int, last: int, row_sta
 def _lines(
     parts: list[bytes], rows: list[int], before: list[bytes], after: list[bytes], first: int, last: int
 ) -> bytes:
-    """Write files with lines; what stands between two rows of `parts` is the end of one and the beginning of a next."""
+    """Write files with lines; the text between two rows of `parts` ends one and starts the next."""
     row_start = rows[first - 1] if first else 0
     row_end = rows[last - 1]
     selected = parts[6 * row_start + 1 : 6 * row_end]
@@ -216,14 +214,14 @@ def _lines(
 
 
 def _rows(matches: RawMatches) -> list[bytes]:
-    """The fragments of all lines, six for each, of which the first is what stands before its text."""
+    """The fragments of all lines, six each; the first is the text before the line."""
     n = len(matches.numbers)
     texts, lengths = _texts(matches)
     pairs = _pairs(matches, lengths)
     parts: list[bytes] = [_NEXT] * (6 * n)
     parts[1::6] = texts
     parts[2::6] = [_NUMBER] * n
-    parts[3::6] = _dumped(matches.numbers - 1)[1:-1].split(b",")
+    parts[3::6] = _dump(matches.numbers - 1)[1:-1].split(b",")
     parts[4::6] = [_SPANS] * n
     parts[5::6] = pairs
     for index in [index for index, pair in enumerate(pairs) if not pair] if b"" in pairs else ():
@@ -233,8 +231,8 @@ def _rows(matches: RawMatches) -> list[bytes]:
     return parts
 
 
-def _texts(matches: RawMatches) -> tuple[list[bytes], NDArray[np.int64] | None]:
-    """What stands between the quotes of each line's JSON; and the lines' lengths in code points, None: as in bytes."""
+def _texts(matches: RawMatches) -> tuple[list[bytes], Int64Array | None]:
+    """The JSON text between the quotes of each line, and the lengths in code points (None: as in bytes)."""
     text = str(matches.data, "utf-8", "replace")
     is_ascii = text.isascii()
     if _SEPARATOR in text:
@@ -244,11 +242,11 @@ def _texts(matches: RawMatches) -> tuple[list[bytes], NDArray[np.int64] | None]:
     return texts, None if is_ascii else _lengths(text.split("\n")[:-1])
 
 
-def _lengths(lines: list[str]) -> NDArray[np.int64]:
+def _lengths(lines: list[str]) -> Int64Array:
     return np.fromiter(map(len, lines), np.int64, len(lines))
 
 
-def _pairs(matches: RawMatches, lengths: NDArray[np.int64] | None) -> list[bytes]:
+def _pairs(matches: RawMatches, lengths: Int64Array | None) -> list[bytes]:
     """Each line's (start, length) pairs, without the outer brackets of the list and of its first and last pair.
 
     What lies past the end of a line (its newline) is not sent; a row without any pair is empty.
@@ -269,7 +267,7 @@ def _pairs(matches: RawMatches, lengths: NDArray[np.int64] | None) -> list[bytes
         single = False
     if not len(starts):
         return [b""] * n
-    pairs = _dumped(np.stack((starts, length), axis=1))[2:-2].split(b"],[")
+    pairs = _dump(np.stack((starts, length), axis=1))[2:-2].split(b"],[")
     if single:
         return pairs
     bounds = np.cumsum(counts).tolist()
@@ -280,10 +278,8 @@ def _pairs(matches: RawMatches, lengths: NDArray[np.int64] | None) -> list[bytes
     return out
 
 
-def _code_points(
-    matches: RawMatches, lengths: NDArray[np.int64], row: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The spans in code points: those of lines that have fewer of these than bytes are looked at one by one."""
+def _code_points(matches: RawMatches, lengths: Int64Array, row: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """The spans in code points; only lines with fewer code points than bytes are decoded."""
     starts, ends = matches.starts.copy(), matches.ends.copy()
     line_starts = np.cumsum(matches.sizes + 1) - matches.sizes - 1
     selected = np.flatnonzero((lengths != matches.sizes)[row])
@@ -298,20 +294,22 @@ def _code_points(
     return starts, ends
 
 
-def _dumped(values: NDArray[np.int64]) -> bytes:
+def _dump(values: Int64Array) -> bytes:
     import orjson
 
     return orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 def _files(matches: RawMatches, facts: Mapping[str, RepositoryInfo]) -> tuple[list[bytes], list[bytes]]:
-    """What stands before and after the lines of each file."""
+    """The JSON before and after the lines of each file."""
     texts = json_paths(matches.paths)
     place_texts = [_place_of(one, facts) for one in matches.places]
     tails = [_language(name) for name in matches.languages]
     columns = zip(matches.in_content.tolist(), texts, matches.place.tolist(), strict=True)
     join = b"".join
-    before = [join((_CONTENT if held else _PATH, text, b'",', place_texts[at])) for held, text, at in columns]
+    before = [
+        join((_CONTENT if has_content else _PATH, text, b'",', place_texts[at])) for has_content, text, at in columns
+    ]
     after = [tails[at] for at in matches.language.tolist()]
     for number, spans in matches.names.items():
         path = str(matches.paths[number], "utf-8", "replace")
@@ -324,7 +322,7 @@ def _files(matches: RawMatches, facts: Mapping[str, RepositoryInfo]) -> tuple[li
 
 
 def json_paths(paths: Any) -> list[bytes]:
-    """What stands between the quotes of each path's JSON."""
+    """The JSON text between the quotes of each path."""
     texts = dump(str(_SPLIT.join(paths), "utf-8", "replace"))[1:-1].split(_SPLIT)
     if len(texts) != len(paths):
         return [dump(str(path, "utf-8", "replace"))[1:-1] for path in paths]

@@ -5,6 +5,9 @@ Absent and null are the same. What does not fit these types goes the forgiving w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+
 import msgspec
 
 
@@ -57,6 +60,10 @@ class WireRecord(msgspec.Struct, gc=False, rename="camel"):
     repository: str
     type: str = "content"
     path: str | None = None
+    name: str | None = None
+    """What services of 2021 call `path`."""
+    version: str | None = None
+    """What services of 2021 call `commit`."""
     repository_id: int | None = msgspec.field(name="repositoryID", default=None)
     repo_stars: int | None = None
     repo_last_fetched: str | None = None
@@ -88,9 +95,18 @@ class WireRecord(msgspec.Struct, gc=False, rename="camel"):
 
     @property
     def revision(self) -> str:
-        """The revision as it was asked for; empty for the default branch."""
+        """The requested revision; empty for the default branch."""
         return self.branches[0] if self.branches else ""
+
+
+@cache
+def attributes_of(record: type[msgspec.Struct]) -> Mapping[str, str]:
+    """Return the attributes of a record by their keys on the wire."""
+    return {field.encode_name: field.name for field in msgspec.structs.fields(record)}
 
 
 DECODER = msgspec.json.Decoder(list[WireRecord] | None)
 """Reads the array of a ``matches`` event."""
+
+RECORD_DECODER = msgspec.json.Decoder(WireRecord)
+"""Reads one match."""

@@ -10,17 +10,18 @@ Addresses of repositories and files at a service.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 _LISTS = frozenset({"repos", "authors", "files", "revisions", "messageTerms", "contentTerms"})
 
 
 def drill_down(attributes: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Name the call, and its arguments, that lists what is behind a row.
+    """Return the call, with its arguments, that lists the rows behind a row.
 
     Parameters
     ----------
@@ -63,12 +64,27 @@ def _instant(value: datetime, argument: str) -> str:
     instant = value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
     if argument == "after":
         instant -= timedelta(seconds=1)
+    return time_text(instant)
+
+
+def time_text(instant: datetime) -> str:
+    """Return a time in UTC as RFC 3339, to the second."""
     return instant.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def utc_time(text: str) -> datetime | None:
+    """Return an RFC 3339 text as a time in UTC; None for no text, Go's zero time, and what can't be parsed."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    time = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return time.astimezone(UTC) if time.year > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """A table with what is to be known about it.
+    """A table and the facts about it.
 
     Attributes
     ----------
@@ -89,6 +105,15 @@ class ToolResult:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = True
     notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AdvertisedTool:
+    """A tool of a service, as the service describes it: `schema` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
 
 
 REPOSITORIES_COUNTED = b"repositories"
@@ -115,8 +140,40 @@ CallObserver = Callable[[ToolProgress], None]
 
 
 def repository_url(base_url: str, repository: str, commit: str = "") -> str:
-    """Address of a repository, at a commit if one is given; relative to the service where `base_url` is empty."""
+    """Address of a repository, optionally at a commit; relative to the service if `base_url` is empty."""
     return f"{base_url}/{quote(repository, safe='/ ()@').replace(' ', '%20')}{'@' + commit if commit else ''}"
+
+
+_ADDRESS = re.compile(
+    r"/(?P<repository>[^?]+?)(?:@(?P<commit>[0-9a-f]{40,64}))?(?:/-/(?P<kind>blob|tree|commit)/(?P<rest>.*))?"
+)
+
+
+def place_text(url: str) -> str:
+    """Return what an address of the service names, for readers without its pages.
+
+    Parameters
+    ----------
+    url
+        An address relative to the service, as `file_url` and `repository_url` give it.
+
+    Examples
+    --------
+    >>> place_text(file_url("", "host/owner/name", "f" * 40, "src/a b.py", (3, 9)))[-24:]
+    'ffffffff:src/a b.py#L3-9'
+    """
+    path, _, query = url.partition("?")
+    match = _ADDRESS.fullmatch(unquote(path))
+    if match is None or path.startswith("/deepsearch/"):
+        return url
+    name, commit, kind, rest = match["repository"], match["commit"], match["kind"], match["rest"]
+    if kind == "commit":
+        return f"{name}@{rest}"
+    if name == "search" and query.startswith("q="):
+        return f"search: {unquote(query[2:])}"
+    place = f"{name}@{commit}" if commit else name
+    place += f":{rest}" if rest else ""
+    return f"{place}#{query}" if query.startswith("L") else place
 
 
 def file_url(base_url: str, repository: str, commit: str, path: str, lines: tuple[int, int] | None = None) -> str:

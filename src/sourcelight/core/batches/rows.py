@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.int64]
+from sourcelight.core.arrays import AnyArray, Int64Array
+
 _SPANS = ("start", "end", "byte_start", "byte_end")
 
 
-def boundaries(rows: int, codes: list[Numbers]) -> list[tuple[int, int]]:
+def boundaries(rows: int, codes: list[Int64Array]) -> list[tuple[int, int]]:
     """The runs (start, stop) of rows in which none of `codes` changes."""
     changed = np.zeros(rows, bool)
     changed[0] = True
@@ -45,7 +46,7 @@ class MatchRows:
         """A column; null in every row if the batch has it not."""
         return self.batch.column(name) if name in self else pa.nulls(len(self), pa.string())
 
-    def codes(self, name: str) -> Numbers:
+    def codes(self, name: str) -> Int64Array:
         """A number for each row that is the same only for the same text; -1 for null."""
         if name not in self:
             return np.full(len(self), -1, np.int64)
@@ -57,7 +58,7 @@ class MatchRows:
         indices = pc.fill_null(column.indices.cast(pa.int64()), -1)
         return np.asarray(indices)
 
-    def numbers(self, name: str) -> Numbers:
+    def numbers(self, name: str) -> Int64Array:
         """A column of whole numbers; 0 for null."""
         if name not in self:
             return np.zeros(len(self), np.int64)
@@ -66,7 +67,7 @@ class MatchRows:
             return _values(column).astype(np.int64)
         return np.asarray(pc.fill_null(column.cast(pa.int64()), 0))
 
-    def lists(self, name: str) -> tuple[Numbers, Numbers]:
+    def lists(self, name: str) -> tuple[Int64Array, Int64Array]:
         """How many elements each row's list has (0 for null), and all elements."""
         if name not in self:
             return np.zeros(len(self), np.int64), np.zeros(0, np.int64)
@@ -92,7 +93,7 @@ class MatchRows:
         """The text of the first row; empty for null."""
         return self.text(name, 0)
 
-    def line_lengths(self) -> Numbers:
+    def line_lengths(self) -> Int64Array:
         """The length of each line in code points."""
         line = self.column("line")
         if not line.null_count and pa.types.is_string(line.type):
@@ -112,7 +113,7 @@ class MatchRows:
         view = memoryview(data)
         return [str(view[low:high], "utf-8") for low, high in pairwise(offsets)]
 
-    def text_bytes(self, *, chunks: bool) -> Numbers:
+    def text_bytes(self, *, chunks: bool) -> Int64Array:
         """The bytes of each row's line and, with `chunks`, of its chunk."""
         line = self.column("line")
         if not line.null_count and pa.types.is_string(line.type):
@@ -136,7 +137,7 @@ class MatchRows:
         names = ("repository", "revision", "commit", "path")
         return boundaries(len(self), [self.codes(name) for name in names])
 
-    def shortened(self, size: int) -> MatchRows:
+    def shorten(self, size: int) -> MatchRows:
         """The same rows with ``line`` and ``chunk`` cut to `size` bytes (whole characters), and ``truncated`` set."""
         batch = self.batch
         for name in ("line", "chunk", "message"):
@@ -156,7 +157,7 @@ class MatchRows:
         """How many matches the rows show."""
         return int(self.lists("start")[0].sum()) if "start" in self else 0
 
-    def halved(self) -> tuple[MatchRows, MatchRows]:
+    def halve(self) -> tuple[MatchRows, MatchRows]:
         """A single row twice: with the first and with the second half of its matches."""
         middle = self.spans() // 2
         first, second = self.batch, self.batch
@@ -178,7 +179,7 @@ _ASCII_END = 0x80
 _PROBE = 1 << 16
 
 
-def _values(column: Any) -> NDArray[Any]:
+def _values(column: Any) -> AnyArray:
     """The numbers of a column without nulls, in place."""
     kind = np.dtype(column.type.to_pandas_dtype())
     data = column.buffers()[1]

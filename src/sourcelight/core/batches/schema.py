@@ -1,4 +1,4 @@
-"""The one table of matches that both sides share: columns, types, units and what null means.
+"""The table of matches that both sides share: columns, types, units and the meaning of null.
 
 A row is one matched line, path, repository, symbol, commit message line or diff line. Producers send record batches
 with any subset of these columns (a batch of matched lines has no commit columns); a missing column means null in
@@ -13,32 +13,63 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: name, Arrow type as text (see `arrow_type`), meaning with unit, and what null means.
+    """A column of a table: all that is known of it, for schemas, frames, codecs, plots and reference pages.
 
-    `shown` is False for columns that only protocol code needs and no frame carries. `summable` is False for numbers
-    whose sum over rows means nothing: running totals, ratios, ranks, places, and distinct counts that share members;
-    `instead` is then the column of the same table to add up, where there is one.
+    Parameters
+    ----------
+    name
+        Its name in the table.
+    type
+        Its Arrow type as text; see `arrow_type`.
+    meaning
+        What a value says.
+    null
+        What null means; empty for a column that is never null.
+    unit
+        What a number counts: ``lines``, ``commits``. Empty for text, and for numbers that count nothing: places, ranks,
+        ratios, identifiers.
+    summable
+        False for counts whose sum over rows means nothing: running totals, and distinct counts that share members.
+    instead
+        The column of the same table to add up in the place of one that is not summable, where there is one.
+    shown
+        False for columns that only protocol code needs and no frame carries.
+    commit_key, symbol_key
+        In `MATCHES`, the key that has the value in a commit of the wire, or in a definition: codecs copy it as it is.
     """
 
     name: str
     type: str
     meaning: str
     null: str = ""
-    shown: bool = True
+    unit: str = ""
     summable: bool = True
     instead: str = ""
+    shown: bool = True
+    commit_key: str = ""
+    symbol_key: str = ""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it has numbers."""
+        return self.type.startswith(("int", "float"))
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the sum of its values over rows means something."""
+        return bool(self.unit) and self.summable
 
 
 MATCHES: tuple[Column, ...] = (
     Column("type", "dict8", "content, path, repo, symbol, commit or diff"),
     Column("repository", "dict32", "name of the repository"),
-    Column("repository_id", "int32", "number of the repository at the service that answered", summable=False),
-    Column("revision", "dict32", "revision as it was asked for; empty for the default branch"),
+    Column("repository_id", "int64", "number of the repository at the service that answered"),
+    Column("revision", "dict32", "requested revision; empty for the default branch"),
     Column("commit", "dict32", "resolved commit, 40 hex digits", "the service did not say"),
     Column(
         "path",
@@ -61,30 +92,43 @@ MATCHES: tuple[Column, ...] = (
     ),
     Column("start", "list", "start of each match, code points into line", "rows without line"),
     Column("end", "list", "end of each match (exclusive), code points into line", "rows without line"),
-    Column("match_count", "int32", "matches that start in this row, counted as the service counts"),
+    Column("match_count", "int32", "matches that start in this row, counted as the service counts", unit="matches"),
     Column("name_start", "list", "start of each match in path (repo rows: in repository), code points", "none"),
     Column("name_end", "list", "end of each match in path (repo rows: in repository), code points", "none"),
     Column("chunk", "dict32", "surrounding lines, those of this row included", "not asked for"),
-    Column("chunk_start_line", "int32", "1-based line on which chunk starts", "not asked for", summable=False),
-    Column("truncated", "bool", "whether max_line_bytes cut a line of chunk", "not asked for"),
-    Column("symbol", "string", "name of the definition", "other rows"),
+    Column("chunk_start_line", "int32", "1-based line on which chunk starts", "not asked for"),
+    Column("truncated", "bool", "whether max_line_bytes truncated a line of chunk", "not asked for"),
+    Column("symbol", "string", "name of the definition", "other rows", symbol_key="name"),
     Column("symbol_kind", "dict32", "kind of the definition, lower case", "other rows"),
-    Column("container", "string", "name of what holds the definition", "other rows"),
-    Column("author", "dict32", "author's name", "other rows"),
-    Column("author_date", "timestamp", "author date, UTC", "other rows"),
-    Column("committer", "dict32", "committer's name", "other rows"),
-    Column("commit_date", "timestamp", "committer date, UTC", "other rows"),
-    Column("message", "dict32", "whole commit message", "other rows"),
+    Column("container", "string", "name of what holds the definition", "other rows", symbol_key="containerName"),
+    Column("author", "dict32", "author's name", "other rows", commit_key="authorName"),
+    Column("author_date", "timestamp", "author date, UTC", "other rows", commit_key="authorDate"),
+    Column("committer", "dict32", "committer's name", "other rows", commit_key="committerName"),
+    Column("commit_date", "timestamp", "committer date, UTC", "other rows", commit_key="committerDate"),
+    Column("message", "dict32", "whole commit message", "other rows", commit_key="message"),
     Column("side", "dict8", "added, removed or context: what a diff line is", "other rows"),
-    Column("url", "string", "address of the match, relative to the service", "other rows"),
+    Column(
+        "url",
+        "string",
+        "address of the match, relative to the service",
+        "other rows",
+        commit_key="url",
+        symbol_key="url",
+    ),
     # What only the wire needs.
     Column("line_offset", "int64", "byte offset of the line in its file", "unknown", shown=False),
     Column("byte_start", "list", "start of each match, bytes into the line as stored", "same as start", shown=False),
     Column("byte_end", "list", "end of each match, bytes into the line as stored", "same as end", shown=False),
     Column("chunk_offset", "int64", "byte offset of chunk in its file", "not asked for", shown=False),
-    Column("detail", "string", "short Markdown on a commit", "other rows", shown=False),
-    Column("label", "string", "Markdown links to a commit", "other rows", shown=False),
+    Column("preview", "dict32", "lines around the matches of a diff, as git writes them", "not asked for", shown=False),
+    Column("preview_line", "int32", "line of the fenced preview that this row is", "not in the preview", shown=False),
+    Column("detail", "string", "short Markdown on a commit", "other rows", shown=False, commit_key="detail"),
+    Column("label", "string", "Markdown links to a commit", "other rows", shown=False, commit_key="label"),
 )
+CopiedKeys: TypeAlias = tuple[tuple[Column, str], ...]
+COMMIT_KEYS: CopiedKeys = tuple((column, column.commit_key) for column in MATCHES if column.commit_key)
+SYMBOL_KEYS: CopiedKeys = tuple((column, column.symbol_key) for column in MATCHES if column.symbol_key)
+"""Columns that codecs copy, with the key of each in a commit and in a definition of the wire."""
 SERVICE = Column("service", "dict8", "service of the federation that the row is of")
 """Stands beside the columns of a table, as its first, where several services are searched as one."""
 

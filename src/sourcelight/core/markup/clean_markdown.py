@@ -1,4 +1,4 @@
-"""Markdown that nobody vouches for, read by a CommonMark parser and written anew from its tree.
+"""Untrusted Markdown, parsed as CommonMark and written again from its tree.
 
 What comes out holds headings, paragraphs, lists, quotations, tables, code, rules and emphasis, and no link, image, tag,
 entity, reference or bare address of its own, whatever another renderer would take these for: patterns that look for
@@ -65,19 +65,19 @@ def clean_markdown(text: str, render_text: RenderText | None = None, render_link
 
 
 def literal(text: str) -> str:
-    """Write text within a line of Markdown so that it is shown as it is: nothing in it acts."""
+    """Escape text within a line of Markdown, so that it is shown literally."""
     texts: list[str] = []
     position = 0
     text = visible(text).replace("\n", " ")
     for match in _ADDRESS.finditer(text):
         address = match[0].rstrip(".,;:!?)*_\"'\\")
-        texts += [_escaped(text[position : match.start()]), code(address) if address else ""]
+        texts += [_escape(text[position : match.start()]), code(address) if address else ""]
         position = match.start() + len(address)
-    return join_inline([*texts, _escaped(text[position:])])
+    return join_inline([*texts, _escape(text[position:])])
 
 
 def join_inline(texts: Sequence[str]) -> str:
-    """Put Markdown within a line together: a space parts two code spans, whose ticks would be one longer run.
+    """Join Markdown within a line; a space separates two code spans, whose ticks would form one longer run.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def join_inline(texts: Sequence[str]) -> str:
     return "".join(result)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     # Not every renderer knows a backslash before `<`; all know the entity.
     return _SPECIAL.sub(r"\\\g<0>", text).replace("<", "&lt;")
 
@@ -108,7 +108,7 @@ def _parser() -> MarkdownIt:
 
 
 class _Writer:
-    """Writes a tree as Markdown: blocks as lists of lines, what is within a line as text."""
+    """Writes a tree as Markdown: blocks as lists of lines, inline content as text."""
 
     def __init__(self, render_text: RenderText, render_link: RenderLink) -> None:
         self._text = render_text
@@ -139,9 +139,9 @@ class _Writer:
             case "table":
                 return self._table(node)
             case "html_block":
-                return _guarded("\n".join(self._text(line.strip()) for line in node.content.strip("\n").split("\n")))
+                return _guard("\n".join(self._text(line.strip()) for line in node.content.strip("\n").split("\n")))
             case _:
-                return _guarded(self._inline(node))
+                return _guard(self._inline(node))
 
     def _list(self, node: SyntaxTreeNode) -> list[str]:
         tight = all(child.hidden for item in node.children for child in item.children if child.type == "paragraph")
@@ -185,13 +185,13 @@ class _Writer:
             case "hardbreak":
                 return ["\\\n"]
             case "link" | "image":
-                return self._linked(node, in_table=in_table)
+                return self._link_parts(node, in_table=in_table)
             case _:
                 inner = [part for child in node.children for part in self._pieces(child, in_table=in_table)]
                 marker = {"em": "*", "strong": "**", "s": "~~"}.get(node.type, "")
                 return [marker, *inner, marker] if marker and "".join(inner).strip() else inner
 
-    def _linked(self, node: SyntaxTreeNode, *, in_table: bool) -> list[str]:
+    def _link_parts(self, node: SyntaxTreeNode, *, in_table: bool) -> list[str]:
         address = str(node.attrs.get("href" if node.type == "link" else "src", ""))
         link_text = self._link("".join(map(_text_of, node.children)), address)
         if link_text is not None:
@@ -205,7 +205,7 @@ def _text_of(node: SyntaxTreeNode) -> str:
     return " " if node.type in {"softbreak", "hardbreak"} else node.content
 
 
-def _guarded(text: str) -> list[str]:
+def _guard(text: str) -> list[str]:
     """Lines of a paragraph, none of which begins as another block would."""
     lines = filter(None, (line.strip(" \t") for line in text.split("\n")))
     return [_LINE_PREFIX.sub(_escape_prefix, line, count=1) if _LINE_PREFIX.match(line) else line for line in lines]

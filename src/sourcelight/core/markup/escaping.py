@@ -25,7 +25,7 @@ def _picture(match: re.Match[str]) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Replace what is not seen but acts: terminal escapes, bidirectional and zero-width characters.
+    r"""Replace invisible characters with effects: terminal escapes, bidirectional and zero-width characters.
 
     Controls become their picture (ESC: U+241B), the rest ``U+XXXX`` in angle brackets. Tab and newline stay.
 
@@ -38,7 +38,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str, width: int) -> str:
-    """`visible` text on one line of at most `width` characters; an ellipsis tells that it was cut."""
+    """`visible` text on one line of at most `width` characters; an ellipsis marks truncation."""
     line = visible(text[: width + 1]).replace("\n", "\u240a").replace("\t", " ")
     return line if len(line) <= width else line[: max(width - 1, 0)] + "\u2026"
 

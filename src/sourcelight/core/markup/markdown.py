@@ -1,4 +1,4 @@
-"""Our subset of Markdown as HTML: nothing in the text acts, whoever wrote it.
+"""A subset of Markdown as HTML, safe for untrusted text: nothing in it acts.
 
 Known are headings, paragraphs, lists, quotations, tables, fenced code, rules, and within a line code, strong and
 emphasised text, links, a backslash before punctuation, and ``&lt;``. Everything else is text, HTML and images included.
@@ -118,13 +118,13 @@ def highlight_code(text: str, tokens: Sequence[Token], starts: Sequence[int] = (
     for start, end in sorted(zip(starts, ends, strict=True)):
         first, last = max(start, position), min(end, len(text))
         if first < last:
-            parts += [_colored(text, tokens, position, first), "<mark>", _colored(text, tokens, first, last), "</mark>"]
+            parts += [_color(text, tokens, position, first), "<mark>", _color(text, tokens, first, last), "</mark>"]
             position = last
-    parts.append(_colored(text, tokens, position, len(text)))
+    parts.append(_color(text, tokens, position, len(text)))
     return "".join(parts)
 
 
-def _colored(text: str, tokens: Sequence[Token], start: int, end: int) -> str:
+def _color(text: str, tokens: Sequence[Token], start: int, end: int) -> str:
     """HTML of a part of a text, with the tokens within it."""
     parts: list[str] = []
     position = start
@@ -349,7 +349,7 @@ def inline_html(text: str, resolve: Resolve) -> str:
 
 
 class _Line:
-    """One text, read from left to right; what can't be read as marks is text."""
+    """One text, read from left to right; anything that isn't valid markup stays text."""
 
     def __init__(self, text: str, resolve: Resolve) -> None:
         self.text = text

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, check_stopped
-from sourcelight.core.patterns.ranges import BufferList, Offsets, cut_at_lines, join_adjacent
+from sourcelight.core.patterns.ranges import BufferList, cut_at_lines, join_adjacent
 
 BLOCK_BYTES = 4096
 """Bytes of lines that RE2 is asked about together."""
@@ -60,13 +60,13 @@ class BulkMatcher:
         self._source = source.decode()
         self._scanned = _Source(self._source, weaker)
 
-    def _among(self, data: Any, bounds: Offsets, source: str) -> NDArray[np.bool_]:
+    def _among(self, data: Any, bounds: Int64Array, source: str) -> BoolArray:
         """Return which texts match, each between two bounds that follow one another."""
         # `from_buffers` does not check for UTF-8, and RE2 does not need it. Bounds are int64, hence the large type.
         texts = pa.LargeStringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), pa.py_buffer(data))
         return mask_of(pc.match_substring_regex(texts, pattern=source))
 
-    def matches(self, view: memoryview, starts: Offsets, ends: Offsets, stopped: Stopped) -> NDArray[np.bool_]:
+    def matches(self, view: memoryview, starts: Int64Array, ends: Int64Array, stopped: Stopped) -> BoolArray:
         """Return which texts ``view[start:end]`` match; raises `ScanStopped`."""
         matched = np.zeros(len(starts), dtype=np.bool_)
         for first, last in paced_runs(ends - starts, stopped):
@@ -81,18 +81,18 @@ class BulkMatcher:
             matched[first:last] = self._among(data, _bounds(run_ends - run_starts), self._source)
         return matched
 
-    def documents(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
-        """Return the ranges, each a text of its own, that match; raises `ScanStopped`."""
+    def documents(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
+        """Return the ranges that match, each as a separate text; raises `ScanStopped`."""
         matched = np.zeros(len(ranges), dtype=np.bool_)
         sizes = ranges[:, 1] - ranges[:, 0]
         source = self._scanned
         for first, last in paced_runs(sizes, stopped):
-            with source.timed(int(sizes[first:last].sum())) as text:
+            with source.measure(int(sizes[first:last].sum())) as text:
                 data = _concat(buffers, ranges[first:last])
                 matched[first:last] = self._among(data, _bounds(sizes[first:last]), text)
         return ranges[matched]
 
-    def lines(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
+    def lines(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
         """Return the starts of matching lines in ranges that end with lines; raises `ScanStopped`.
 
         Correct only for patterns that can't match a newline and don't name the ends of the text.
@@ -103,7 +103,7 @@ class BulkMatcher:
         line_starts = [np.empty(0, dtype=np.int64)]
         for first, last in paced_runs(sizes, stopped):
             run = blocks[first:last]
-            with source.timed(int(sizes[first:last].sum())) as text:
+            with source.measure(int(sizes[first:last].sum())) as text:
                 matched = self._among(_concat(buffers, run), _bounds(sizes[first:last]), text)
             if matched.any():
                 check_stopped(stopped)
@@ -111,7 +111,7 @@ class BulkMatcher:
                 line_starts.append(self._lines(buffers, join_adjacent(run[matched]), source.text))
         return np.concatenate(line_starts)
 
-    def _lines(self, buffers: BufferList, ranges: Offsets, source: str) -> Offsets:
+    def _lines(self, buffers: BufferList, ranges: Int64Array, source: str) -> Int64Array:
         """Return the starts of the matching lines of the ranges, each matched by itself."""
         data, range_bounds = _concat(buffers, ranges), _bounds(ranges[:, 1] - ranges[:, 0])
         raw = np.frombuffer(data, dtype=np.uint8)
@@ -122,7 +122,7 @@ class BulkMatcher:
             bounds = np.union1d(bounds, unended)
         starts = bounds[:-1][self._among(data, bounds, source)]
         rows = np.searchsorted(range_bounds, starts, side="right") - 1
-        offsets: Offsets = starts - range_bounds[rows] + ranges[rows, 0]
+        offsets: Int64Array = starts - range_bounds[rows] + ranges[rows, 0]
         return offsets
 
 
@@ -135,7 +135,7 @@ class _Source:
         self._left: list[bytes] | None = None
 
     @contextmanager
-    def timed(self, size: int) -> Iterator[str]:
+    def measure(self, size: int) -> Iterator[str]:
         """Yield the pattern for a call that reads `size` bytes, and measure the call."""
         text, started_at = self.text, time.thread_time()
         yield text
@@ -150,23 +150,23 @@ class _Source:
                 self.text, self._left = weaker_patterns[0].decode(), weaker_patterns[1:]
 
 
-def mask_of(values: Any) -> NDArray[np.bool_]:
+def mask_of(values: Any) -> BoolArray:
     """Convert an Arrow array of booleans without nulls; `to_numpy` would load pandas, which takes a second."""
     bits = np.frombuffer(values.buffers()[1], dtype=np.uint8)
     return np.unpackbits(bits, count=len(values), bitorder="little").astype(np.bool_)
 
 
-def _concat(buffers: BufferList, ranges: Offsets) -> Any:
+def _concat(buffers: BufferList, ranges: Int64Array) -> Any:
     """Return the bytes of ranges one after another, copied only where there is a gap."""
     texts = buffers.slices(join_adjacent(ranges))
     return texts[0] if len(texts) == 1 else b"".join(texts)
 
 
-def _bounds(sizes: Offsets) -> Offsets:
+def _bounds(sizes: Int64Array) -> Int64Array:
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
 
 
-def paced_runs(sizes: Offsets, stopped: Stopped) -> Iterator[tuple[int, int]]:
+def paced_runs(sizes: Int64Array, stopped: Stopped) -> Iterator[tuple[int, int]]:
     """Cut a list of texts into runs (first, last) for one call each, of as many bytes as take some milliseconds."""
     ends = np.cumsum(sizes + TEXT_COST_BYTES)
     first, budget = 0, FIRST_CALL_BYTES

@@ -6,8 +6,8 @@ import functools
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, check_stopped, never
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.bulk import NEWLINE, BulkMatcher
@@ -15,7 +15,6 @@ from sourcelight.core.patterns.exact import ExactMatcher, class_runs, compile_re
 from sourcelight.core.patterns.formula import FOLD_HAZARDS, RequiredText, RequiredTree, lower_ascii
 from sourcelight.core.patterns.ranges import (
     BufferList,
-    Offsets,
     as_ranges,
     count_texts,
     counts_in_each,
@@ -151,7 +150,7 @@ class CompiledPattern:
         """Return the non-empty spans in a whole document; they may cross lines, ``^`` and ``$`` are line bounds."""
         return self._finder.find(text, stopped=stopped)
 
-    def document_spans(self, text: bytes, stopped: Stopped = never) -> Offsets:
+    def document_spans(self, text: bytes, stopped: Stopped = never) -> Int64Array:
         """Return the spans of `find_document` as an n x 2 array."""
         if self._runs is not None:
             _, starts, ends = self._finder.spans(
@@ -160,7 +159,7 @@ class CompiledPattern:
             return np.stack((starts, ends), axis=1)
         return np.array(self._finder.find(text, stopped=stopped), dtype=np.int64).reshape(-1, 2)
 
-    def lines(self, buffer: Any, ranges: Any, stopped: Stopped = never) -> Offsets:
+    def lines(self, buffer: Any, ranges: Any, stopped: Stopped = never) -> Int64Array:
         """Find candidate lines.
 
         Parameters
@@ -198,7 +197,7 @@ class CompiledPattern:
         offsets = self._candidates(buffers, passes, stopped)
         return offsets if passes is byte_ranges else offsets_within(offsets, byte_ranges)
 
-    def starts(self, buffers: BufferList, ranges: Offsets, stopped: Stopped = never) -> Offsets | None:
+    def starts(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped = never) -> Int64Array | None:
         """Return the starts of all matches if they have one length and need no RE2; else None.
 
         This works for a plain text: `literal`, or `folded` where the ranges hold no `FOLD_HAZARDS` that could match.
@@ -220,7 +219,7 @@ class CompiledPattern:
 
     def spans(
         self, buffer: Any, line_starts: Any, line_ends: Any, stopped: Stopped = never
-    ) -> tuple[Offsets, Offsets, Offsets]:
+    ) -> tuple[Int64Array, Int64Array, Int64Array]:
         """Return the exact non-empty matches in the given lines.
 
         Parameters
@@ -257,16 +256,17 @@ class CompiledPattern:
         if self.literal is not None:
             return count_texts(view, self.literal, byte_ranges if self.multi_line else join_adjacent(byte_ranges))
         if self.multi_line:
+            # A pattern that can match a newline may span lines, so each range is one text; others are counted by line.
             return sum(len(self._matcher.find(view[low:high])) for low, high in byte_ranges.tolist())
         byte_ranges = join_adjacent(byte_ranges)
         starts, ends = lines_around(view, self.lines(view, byte_ranges), byte_ranges)
         return len(self.spans(view, starts, ends)[0])
 
-    def counts(self, buffer: Any, ranges: Any) -> Offsets:
+    def counts(self, buffer: Any, ranges: Any) -> Int64Array:
         """Count the occurrences in each of the ranges of an `exact` pattern (buffer and bounds as for `lines`)."""
         return counts_in_each(BufferList.of(buffer), self.literal or b"", as_ranges(ranges))
 
-    def match_many(self, text: Any, starts: Any, ends: Any, stopped: Stopped = never) -> NDArray[np.bool_]:
+    def match_many(self, text: Any, starts: Any, ends: Any, stopped: Stopped = never) -> BoolArray:
         r"""Return which texts ``text[start:end]`` the pattern matches; empty matches count.
 
         Meant for paths, with `whole_text` patterns. Any layout is correct; fastest where the texts ascend with small
@@ -280,8 +280,8 @@ class CompiledPattern:
         return self._bulk.matches(view, text_starts, text_ends, stopped)
 
     def _folded_spans(
-        self, view: memoryview, starts: Offsets, ends: Offsets
-    ) -> tuple[Offsets, Offsets, Offsets] | None:
+        self, view: memoryview, starts: Int64Array, ends: Int64Array
+    ) -> tuple[Int64Array, Int64Array, Int64Array] | None:
         pairs = zip(starts.tolist(), ends.tolist(), strict=True)
         folded = b"\n".join([view[low:high] for low, high in pairs]).lower()
         if self.needs_fold_check and any(hazard in folded for hazard in FOLD_HAZARDS):
@@ -294,7 +294,7 @@ class CompiledPattern:
         low = offsets - np.concatenate(([0], bounds))[rows]
         return rows, low, low + len(self._folded)
 
-    def _candidates(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
+    def _candidates(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
         blocks = cut_at_lines(buffers, ranges, PORTION)
         # A required text that is rare is found far faster than RE2 reads; the lines of its places are a superset.
         needed = rarest_prefilter(self._prefilters, buffers, blocks)
@@ -302,7 +302,7 @@ class CompiledPattern:
             return self._matching_lines(buffers, blocks, stopped)
         return _places(needed, buffers, blocks, stopped)
 
-    def _matching_lines(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
+    def _matching_lines(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
         if not self._line_is_text:
             return self._bulk.lines(buffers, ranges, stopped)
         offsets = [np.empty(0, dtype=np.int64)]
@@ -313,7 +313,7 @@ class CompiledPattern:
             offsets.append(starts[self._bulk.matches(text, starts, ends, stopped)] + start)
         return np.concatenate(offsets)
 
-    def _documents(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
+    def _documents(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
         """Return the starts and ends of the ranges in which RE2 finds the pattern."""
         needed = rarest_prefilter(self._prefilters, buffers, ranges)
         if needed is not None:
@@ -323,7 +323,7 @@ class CompiledPattern:
         return self._bulk.documents(buffers, ranges, stopped)
 
 
-def _places(needed: Prefilter, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
+def _places(needed: Prefilter, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
     """Return the places of required texts in ranges, a portion at a time; raises `ScanStopped` between two."""
     offsets = [np.empty(0, dtype=np.int64)]
     for portion in portions(ranges, PORTION):
@@ -338,7 +338,9 @@ def _with_flags(flags: str, source: bytes | None) -> bytes | None:
     return b"(?" + flags.encode() + b":" + source + b")" if flags else b"(?:" + source + b")"
 
 
-def _found_in_rows(view: memoryview, text: bytes, starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
+def _found_in_rows(
+    view: memoryview, text: bytes, starts: Int64Array, ends: Int64Array
+) -> tuple[Int64Array, Int64Array]:
     offsets = find_texts(view, text, np.stack((starts, ends), axis=1))
     if len(starts) > 1 and (starts[1:] < ends[:-1]).any():
         # Texts that overlap or don't ascend: a look-up by start would name the wrong row, so each row is counted.

@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from re2 import _re2  # the wrapper above it builds a Python object for each match, at five times the cost
 
+from sourcelight.core.arrays import BoolArray, Int64Array, UInt8Array
 from sourcelight.core.cancellation import Stopped, check_stopped, never
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.bulk import mask_of, paced_runs
-from sourcelight.core.patterns.ranges import Offsets
 from sourcelight.core.patterns.syntax import Chars, Concat, Node, Repeat
 
 MANY_MEMBERS = 8
@@ -37,7 +36,7 @@ _ASCII_END = 0x80
 class ClassRuns:
     """Runs of `low` to `high` bytes that are members of a class, the longest first; `high` None is without end."""
 
-    members: NDArray[np.bool_]
+    members: BoolArray
     low: int
     high: int | None
 
@@ -46,7 +45,9 @@ class ClassRuns:
         """Whether nearly every line holds a match, so that looking for lines is useless."""
         return self.low == 1 and int(np.count_nonzero(self.members)) > MANY_MEMBERS
 
-    def spans(self, view: memoryview, starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets, Offsets, Offsets]:
+    def spans(
+        self, view: memoryview, starts: Int64Array, ends: Int64Array
+    ) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
         """Return (row, start, end) of the spans in ``view[starts[i]:ends[i]]``, and the rows that are not ASCII."""
         raw, offsets = self._together(view, starts, ends)
         limits = offsets + (ends - starts)
@@ -55,16 +56,16 @@ class ClassRuns:
         # next.
         is_member[limits[limits < len(raw)]] = False
         is_member[offsets[1:] - 1] = False
-        run_starts, run_ends = self._cut(is_member)
+        run_starts, run_ends = self._split_runs(is_member)
         row = np.searchsorted(offsets, run_starts, side="right") - 1
         selected = (row >= 0) & (run_starts < limits[row])
         remaining = np.zeros(0, dtype=np.int64)
         if len(raw) and int(raw.max()) >= _ASCII_END:
             # The class may hold characters of several bytes, which a comparison of bytes can't tell. Only their rows go
             # to RE2.
-            beyond = np.flatnonzero(raw >= _ASCII_END)
-            of_row = np.searchsorted(offsets, beyond, side="right") - 1
-            remaining = np.unique(of_row[(of_row >= 0) & (beyond < limits[of_row])])
+            non_ascii = np.flatnonzero(raw >= _ASCII_END)
+            of_row = np.searchsorted(offsets, non_ascii, side="right") - 1
+            remaining = np.unique(of_row[(of_row >= 0) & (non_ascii < limits[of_row])])
             left_out = np.zeros(len(starts), dtype=np.bool_)
             left_out[remaining] = True
             selected &= ~left_out[row]
@@ -73,20 +74,20 @@ class ClassRuns:
         base = offsets[row]
         return row, run_starts - base, run_ends - base, remaining
 
-    def _together(self, view: memoryview, starts: Offsets, ends: Offsets) -> tuple[NDArray[np.uint8], Offsets]:
+    def _together(self, view: memoryview, starts: Int64Array, ends: Int64Array) -> tuple[UInt8Array, Int64Array]:
         """Return bytes that hold all texts, each followed by a byte of no text, and the start of each."""
         first, last = int(starts[0]), int(ends[-1])
         # Nothing is copied where the texts lie apart and make up at least half of the bytes between the first and the
         # last. `>`: each text needs a byte after it.
-        apart = bool((starts[1:] > ends[:-1]).all())
-        if apart and last > first and 2 * int((ends - starts).sum() + len(starts)) >= last - first:
+        are_separate = bool((starts[1:] > ends[:-1]).all())
+        if are_separate and last > first and 2 * int((ends - starts).sum() + len(starts)) >= last - first:
             return np.frombuffer(view, np.uint8)[first:last], starts - first
         pairs = zip(starts.tolist(), ends.tolist(), strict=True)
         text = b"\n".join([*(view[low:high] for low, high in pairs), b""])
         bounds = np.cumsum(ends - starts + 1)
         return np.frombuffer(text, np.uint8), bounds - (ends - starts + 1)
 
-    def _cut(self, is_member: NDArray[np.bool_]) -> tuple[Offsets, Offsets]:
+    def _split_runs(self, is_member: BoolArray) -> tuple[Int64Array, Int64Array]:
         if self.high == 1:
             run_starts = np.flatnonzero(is_member).astype(np.int64)
             return run_starts, run_starts + 1
@@ -215,15 +216,16 @@ class ExactMatcher:
         return start
 
     def spans(
-        self, view: memoryview, starts: Offsets, ends: Offsets, stopped: Stopped = never
-    ) -> tuple[Offsets, Offsets, Offsets]:
+        self, view: memoryview, starts: Int64Array, ends: Int64Array, stopped: Stopped = never
+    ) -> tuple[Int64Array, Int64Array, Int64Array]:
         """Return (row, start, end) of every match in ``view[starts[i]:ends[i]]``, by row, then start."""
-        rows: list[Offsets] = []
-        lows: list[Offsets] = []
-        highs: list[Offsets] = []
+        rows: list[Int64Array] = []
+        lows: list[Int64Array] = []
+        highs: list[Int64Array] = []
         chunk = self._chunk if self._runs is None else self._by_runs
         for first, last in paced_runs(ends - starts, stopped):
             row, match_starts, match_ends = chunk(view, starts[first:last], ends[first:last], stopped)
+            # Rows are relative to their portion; portions bound the time between two checks for a stop.
             rows.append(row + first)
             lows.append(match_starts)
             highs.append(match_ends)
@@ -232,8 +234,8 @@ class ExactMatcher:
         return np.concatenate(rows), np.concatenate(lows), np.concatenate(highs)
 
     def _by_runs(
-        self, view: memoryview, starts: Offsets, ends: Offsets, stopped: Stopped
-    ) -> tuple[Offsets, Offsets, Offsets]:
+        self, view: memoryview, starts: Int64Array, ends: Int64Array, stopped: Stopped
+    ) -> tuple[Int64Array, Int64Array, Int64Array]:
         if self._runs is None:
             return self._chunk(view, starts, ends, stopped)
         row, match_starts, match_ends, remaining = self._runs.spans(view, starts, ends)
@@ -249,14 +251,14 @@ class ExactMatcher:
         return row[order], match_starts[order], match_ends[order]
 
     def _chunk(
-        self, view: memoryview, starts: Offsets, ends: Offsets, stopped: Stopped
-    ) -> tuple[Offsets, Offsets, Offsets]:
+        self, view: memoryview, starts: Int64Array, ends: Int64Array, stopped: Stopped
+    ) -> tuple[Int64Array, Int64Array, Int64Array]:
         everything = np.arange(len(starts), dtype=np.int64)
         nowhere = np.zeros(len(starts), dtype=np.int64)
         # Arrow's kernel gives one match per text, so an empty one would hide a longer one after it.
         if self._nullable or self._kernel_source is None:
             return self._one_by_one(view, starts, ends, everything, nowhere, stopped)
-        rounds: list[tuple[Offsets, Offsets, Offsets]] = []
+        rounds: list[tuple[Int64Array, Int64Array, Int64Array]] = []
         rows, froms = everything, nowhere
         # Each round gives the next match of every row that is left, in the text after its last one. Cut off there, ^ or
         # \b would see a start of text that is none, so such patterns have one round.
@@ -287,20 +289,27 @@ class ExactMatcher:
         return row, match_starts, match_ends
 
     def _one_by_one(
-        self, view: memoryview, starts: Offsets, ends: Offsets, rows: Offsets, froms: Offsets, stopped: Stopped
-    ) -> tuple[Offsets, Offsets, Offsets]:
+        self,
+        view: memoryview,
+        starts: Int64Array,
+        ends: Int64Array,
+        rows: Int64Array,
+        froms: Int64Array,
+        stopped: Stopped,
+    ) -> tuple[Int64Array, Int64Array, Int64Array]:
         spans: list[tuple[int, int, int]] = []
         for number, (row, start, end, position) in enumerate(
             zip(rows.tolist(), starts[rows].tolist(), ends[rows].tolist(), froms.tolist(), strict=True)
         ):
             if number % LINES_PER_CHECK == 0:
                 check_stopped(stopped)
+            # The whole line is passed with a position to start at: `\b` and `^` depend on the text before it.
             spans += [(row, low, high) for low, high in self.find(bytes(view[start:end]), position, stopped)]
         table = np.array(spans, dtype=np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
 
 
-def gather_texts(view: memoryview, starts: Offsets, ends: Offsets) -> Any:
+def gather_texts(view: memoryview, starts: Int64Array, ends: Int64Array) -> Any:
     """Copy texts into one Arrow string array; they need not be UTF-8, and are not checked."""
     if (starts[1:] >= ends[:-1]).all():
         # Texts and gaps alternate in one array over the bytes themselves: taking every other item copies in C.
@@ -314,5 +323,5 @@ def gather_texts(view: memoryview, starts: Offsets, ends: Offsets) -> Any:
     return pa.LargeStringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(data))
 
 
-def _empty() -> Offsets:
+def _empty() -> Int64Array:
     return np.empty(0, dtype=np.int64)

@@ -19,7 +19,7 @@ FOLD_HAZARDS = ("\N{KELVIN SIGN}".encode(), "\N{LATIN SMALL LETTER LONG S}".enco
 
 @dataclass(frozen=True, slots=True)
 class RequiredText:
-    """The folded text must stand somewhere in the folded haystack; `text` is never empty."""
+    """A folded text that must occur somewhere in the folded haystack; `text` is never empty."""
 
     text: bytes
 
@@ -34,5 +34,5 @@ def lower_ascii(text: bytes) -> bytes:
 
 
 def satisfies(tree: RequiredTree, text: bytes) -> bool:
-    """Tell whether lowered `text` fulfils `tree`: the slow reading of what an index does with its posting lists."""
+    """Return whether lowercase `text` satisfies `tree`: the slow equivalent of an index look-up in posting lists."""
     return fold(tree, lambda leaf: leaf.text in text, all_of=all, any_of=any)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import stringzilla
 from numpy.typing import NDArray
 
-Offsets: TypeAlias = NDArray[np.int64]
+from sourcelight.core.arrays import Int64Array
 
 
 class BufferList:
@@ -28,7 +28,7 @@ class BufferList:
         `RANGE_COST_BYTES` addresses, so that `join_near` joins no ranges of two texts.
     """
 
-    def __init__(self, views: Sequence[memoryview], first: Offsets) -> None:
+    def __init__(self, views: Sequence[memoryview], first: Int64Array) -> None:
         self.views = views
         self.first = first
 
@@ -37,7 +37,7 @@ class BufferList:
         """Return a `BufferList` unchanged, or one of a single text, addressed from 0."""
         return buffer if isinstance(buffer, cls) else cls([memoryview(buffer)], np.zeros(1, dtype=np.int64))
 
-    def slices(self, ranges: Offsets) -> list[memoryview]:
+    def slices(self, ranges: Int64Array) -> list[memoryview]:
         """Return the bytes of ranges, none of which goes past its text."""
         if len(self.views) == 1:
             view, base = self.views[0], int(self.first[0])
@@ -49,17 +49,18 @@ class BufferList:
         local_ranges = ranges - self.first[which][:, None]
         return [views[at][low:high] for at, (low, high) in zip(numbers, local_ranges.tolist(), strict=True)]
 
-    def index_of(self, addresses: Offsets) -> NDArray[np.intp]:
+    def index_of(self, addresses: Int64Array) -> NDArray[np.intp]:
         """Return the index of the text that holds each address."""
         return self.first.searchsorted(addresses, side="right") - 1
 
-    def runs(self, addresses: Offsets) -> Iterator[tuple[int, int, int]]:
+    def runs(self, addresses: Int64Array) -> Iterator[tuple[int, int, int]]:
         """Cut ascending addresses by text: yield (text, first, last) for each text that has any."""
         if not len(addresses):
             return
         if len(self.views) == 1:
             yield 0, 0, len(addresses)
             return
+        # Texts follow one another in the address space, so the addresses of each are one slice.
         bounds = addresses.searchsorted(self.first).tolist()
         bounds.append(len(addresses))
         for text in range(len(self.views)):
@@ -86,42 +87,43 @@ BLOCK = 256 << 10
 """Bytes compared at once, so that they stay in the processor's cache."""
 
 
-def as_ranges(ranges: Any) -> Offsets:
+def as_ranges(ranges: Any) -> Int64Array:
     """Return `ranges` as an n x 2 array of byte offsets."""
     return np.asarray(ranges, dtype=np.int64).reshape(-1, 2)
 
 
-def join_adjacent(ranges: Offsets) -> Offsets:
+def join_adjacent(ranges: Int64Array) -> Int64Array:
     """Join ranges where one ends at the start of the next."""
     if len(ranges) < 2:
         return ranges
-    apart = ranges[1:, 0] != ranges[:-1, 1]
-    first = np.concatenate(([True], apart))
-    last = np.concatenate((apart, [True]))
+    is_separate = ranges[1:, 0] != ranges[:-1, 1]
+    first = np.concatenate(([True], is_separate))
+    last = np.concatenate((is_separate, [True]))
     return np.stack((ranges[first, 0], ranges[last, 1]), axis=1)
 
 
-def join_near(ranges: Offsets) -> Offsets:
+def join_near(ranges: Int64Array) -> Int64Array:
     """Join ranges whose gap costs less to scan than one more range."""
     if len(ranges) < 2:
         return ranges
-    apart = ranges[1:, 0] - ranges[:-1, 1] > RANGE_COST_BYTES
-    if apart.all():
+    is_separate = ranges[1:, 0] - ranges[:-1, 1] > RANGE_COST_BYTES
+    if is_separate.all():
         return ranges
-    first = np.concatenate(([True], apart))
-    last = np.concatenate((apart, [True]))
+    first = np.concatenate(([True], is_separate))
+    last = np.concatenate((is_separate, [True]))
     return np.stack((ranges[first, 0], ranges[last, 1]), axis=1)
 
 
-def offsets_within(offsets: Offsets, ranges: Offsets) -> Offsets:
+def offsets_within(offsets: Int64Array, ranges: Int64Array) -> Int64Array:
     """Keep the offsets that lie in `ranges` (ascending, apart)."""
     row = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
-    selected: Offsets = offsets[(row >= 0) & (offsets < ranges[row, 1])]
+    selected: Int64Array = offsets[(row >= 0) & (offsets < ranges[row, 1])]
     return selected
 
 
-def cut_at_lines(buffers: BufferList, ranges: Offsets, portion: int) -> Offsets:
+def cut_at_lines(buffers: BufferList, ranges: Int64Array, portion: int) -> Int64Array:
     """Cut ranges that are far longer than `portion` bytes at newlines into pieces of about that size."""
+    # Twice the portion: a range slightly above it would leave a tiny rest.
     if not (ranges[:, 1] - ranges[:, 0] > 2 * portion).any():
         return ranges
     blocks: list[tuple[int, int]] = []
@@ -135,7 +137,7 @@ def cut_at_lines(buffers: BufferList, ranges: Offsets, portion: int) -> Offsets:
     return np.array(blocks, dtype=np.int64)
 
 
-def portions(ranges: Offsets, size: int) -> Iterator[Offsets]:
+def portions(ranges: Int64Array, size: int) -> Iterator[Int64Array]:
     """Cut a list of ranges into lists of at most `size` bytes, or one range; empty ranges are left out."""
     ranges = ranges[ranges[:, 1] > ranges[:, 0]]
     ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
@@ -148,10 +150,11 @@ def portions(ranges: Offsets, size: int) -> Iterator[Offsets]:
         first = last
 
 
-def find_in_all(buffers: BufferList, text: bytes, ranges: Offsets) -> Offsets:
+def find_in_all(buffers: BufferList, text: bytes, ranges: Int64Array) -> Int64Array:
     """Return the addresses of all occurrences of `text` in each range, as `find_texts` does for one text."""
     if len(buffers.views) == 1 and not buffers.first[0]:
         return find_texts(buffers.views[0], text, ranges)
+    # Where matches are dense, numpy finds them for whole ranges; a loop in Python pays about a microsecond for each.
     if len(text) == 1 or _is_dense(buffers, text, ranges):
         offsets = [np.empty(0, dtype=np.int64)]
         for number, first, last in buffers.runs(ranges[:, 0]):
@@ -171,7 +174,7 @@ def find_in_all(buffers: BufferList, text: bytes, ranges: Offsets) -> Offsets:
     return np.array(starts, dtype=np.int64)
 
 
-def _is_dense(buffers: BufferList, text: bytes, ranges: Offsets) -> bool:
+def _is_dense(buffers: BufferList, text: bytes, ranges: Int64Array) -> bool:
     """Return whether comparing all bytes is faster than a search per occurrence, judged by the first ranges."""
     if not len(ranges) or not _never_overlaps(text):
         return False
@@ -180,13 +183,14 @@ def _is_dense(buffers: BufferList, text: bytes, ranges: Offsets) -> bool:
     return size > BLOCK and count_in_all(buffers, text, probe) * DENSE > size
 
 
-def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
+def find_texts(view: memoryview, text: bytes, ranges: Int64Array) -> Int64Array:
     """Return the starts of all non-overlapping occurrences of `text` in each range."""
     if _together(text, ranges):
         offsets = find_texts(view, text, np.array([[ranges[0, 0], ranges[-1, 1]]]))
+        # The range that begins last before the match.
         position = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
         # Drops what lies in a gap or across the end of a range. The text can't overlap itself, so these hid no other.
-        within_range: Offsets = offsets[offsets + len(text) <= ranges[position, 1]]
+        within_range: Int64Array = offsets[offsets + len(text) <= ranges[position, 1]]
         return within_range
     haystack = stringzilla.Str(view)
     if len(text) == 1 and len(ranges):
@@ -212,14 +216,14 @@ def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
     return np.array(starts, dtype=np.int64)
 
 
-def _find_between(haystack: stringzilla.Str, text: bytes, start: int, end: int) -> Offsets:
+def _find_between(haystack: stringzilla.Str, text: bytes, start: int, end: int) -> Int64Array:
     """Find a text by splitting at its occurrences: half the cost of a call for each."""
     # Piece and separator add up to the end of each occurrence; the last piece ends at the range and is dropped.
     ends = np.cumsum(np.fromiter(map(len, haystack[start:end].split_iter(text)), np.int64) + len(text))
     return ends[:-1] + (start - len(text))
 
 
-def _together(text: bytes, ranges: Offsets) -> bool:
+def _together(text: bytes, ranges: Int64Array) -> bool:
     """Return whether ranges are best searched as one: many, close together, and no occurrence hides another."""
     if len(ranges) < MANY or not text or not _never_overlaps(text):
         return False
@@ -227,7 +231,7 @@ def _together(text: bytes, ranges: Offsets) -> bool:
     return bool((starts[1:] >= ends[:-1]).all() and 2 * int((ends - starts).sum()) > int(ends[-1] - starts[0]))
 
 
-def _first_bytes(ranges: Offsets, limit_bytes: int) -> Offsets:
+def _first_bytes(ranges: Int64Array, limit_bytes: int) -> Int64Array:
     """Return the ranges that hold the first `limit_bytes` bytes."""
     ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
     if int(ends[-1]) <= limit_bytes:
@@ -244,7 +248,7 @@ def _never_overlaps(text: bytes) -> bool:
     return not any(text.endswith(text[:size]) for size in range(1, len(text)))
 
 
-def _find_dense(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
+def _find_dense(view: memoryview, text: bytes, ranges: Int64Array) -> Int64Array:
     """Find a text that can't overlap itself by its rarest byte, in all places of a block at once."""
     raw = np.frombuffer(view, dtype=np.uint8)
     start, end = int(ranges[0, 0]), int(ranges[-1, 1])
@@ -265,7 +269,7 @@ def _find_dense(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
     return np.concatenate(offsets)
 
 
-def _find_byte(view: memoryview, byte: int, ranges: Offsets) -> Offsets:
+def _find_byte(view: memoryview, byte: int, ranges: Int64Array) -> Int64Array:
     raw = np.frombuffer(view, dtype=np.uint8)
     offsets = [np.empty(0, dtype=np.int64)]
     for start, end in ranges.tolist():
@@ -273,25 +277,25 @@ def _find_byte(view: memoryview, byte: int, ranges: Offsets) -> Offsets:
     return np.concatenate(offsets)
 
 
-def count_texts(view: memoryview, text: bytes, ranges: Offsets) -> int:
+def count_texts(view: memoryview, text: bytes, ranges: Int64Array) -> int:
     """Count the non-overlapping occurrences of `text` in the ranges."""
     haystack = stringzilla.Str(view)
     return sum(haystack.count(text, low, high) for low, high in ranges.tolist())
 
 
-def count_in_all(buffers: BufferList, text: bytes, ranges: Offsets) -> int:
+def count_in_all(buffers: BufferList, text: bytes, ranges: Int64Array) -> int:
     """Count the occurrences that `find_in_all` would return."""
     return int(counts_in_each(buffers, text, ranges).sum())
 
 
-def counts_in_each(buffers: BufferList, text: bytes, ranges: Offsets) -> Offsets:
+def counts_in_each(buffers: BufferList, text: bytes, ranges: Int64Array) -> Int64Array:
     """Count the non-overlapping occurrences of a text in each range."""
     texts = buffers.slices(ranges)
     text_in = stringzilla.Str
     return np.fromiter((text_in(piece).count(text) for piece in texts), np.int64, len(texts))
 
 
-def lines_around(view: memoryview, offsets: Offsets, ranges: Offsets) -> tuple[Offsets, Offsets]:
+def lines_around(view: memoryview, offsets: Int64Array, ranges: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Return the starts and ends (newline excluded) of the lines that hold `offsets`, each line once."""
     haystack = stringzilla.Str(view)
     starts: list[int] = []
@@ -309,9 +313,9 @@ def lines_around(view: memoryview, offsets: Offsets, ranges: Offsets) -> tuple[O
     return np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
 
 
-def every_line(buffers: BufferList, ranges: Offsets) -> Offsets:
+def every_line(buffers: BufferList, ranges: Int64Array) -> Int64Array:
     """Return one offset per line of the ranges: its newline, or the last byte of a range that ends without one."""
-    offsets: list[Offsets] = []
+    offsets: list[Int64Array] = []
     for (start, end), text in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
         raw = np.frombuffer(text, dtype=np.uint8)
         offsets.append(np.flatnonzero(raw == 10) + start)

@@ -252,6 +252,7 @@ class _SyntaxReader:
         char = self.source[self.at]
         bounds = self.bounds() if char == "{" else None
         minimum, maximum, end = bounds or {"*": (0, None), "+": (1, None), "?": (0, 1)}[char] + (self.at + 1,)
+        # Greediness changes the spans and not whether there is a match; it is noted for `never_empty`.
         if self.source[end : end + 1] == "?":
             self.greedy = False
             end += 1
@@ -299,6 +300,7 @@ class _SyntaxReader:
     def flags(self) -> str:
         """Apply the flags of ``(?i-s`` and return the character that ends them: a colon or a parenthesis."""
         value = True
+        # RE2's flags (https://github.com/google/re2/wiki/Syntax). `U` swaps greedy and ungreedy.
         while (char := self.source[self.at]) not in ":)":
             if char == "-":
                 value = False
@@ -346,6 +348,7 @@ class _SyntaxReader:
             return tuple(character(ord(c), fold=self.fold) for c in text)
         if char in "dDsSwW":
             return (char_class("\\" + char, fold=self.fold),)
+        # `\pL` has one letter, `\p{Greek}` a name in braces.
         if char in "pP":
             self.at = self.source.index("}", self.at) + 1 if self.source[self.at] == "{" else self.at + 1
             return (char_class(self.source[start : self.at], fold=self.fold),)
@@ -408,6 +411,7 @@ def never_empty(syntax: ParsedPattern) -> ParsedPattern | None:
     source = syntax.plain_source
     if source is None or not source.endswith(b"*") or not syntax.greedy:
         return None
+    # Only a single star: its empty matches are not matches here, and with `+` RE2 never produces them.
     if not isinstance(node, Repeat) or (node.low, node.high) != (0, None) or nullable(node.part):
         return None
     return ParsedPattern(Repeat(node.part, 1, None), source[:-1] + b"+")
@@ -433,6 +437,7 @@ def plain_text(node: Node) -> bytes | None:
                 return None
             text += inner.decode("utf-8", "surrogatepass")
             continue
+        # A class of exactly one character, ASCII as a bit set (`narrow`) or beyond it (`wide`).
         if not isinstance(part, Chars) or part.wide is None or part.narrow.bit_count() + len(part.wide) != 1:
             return None
         text += chr(part.wide[0] if part.wide else part.narrow.bit_length() - 1)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import stringzilla
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.boolean import And, fold
 from sourcelight.core.patterns.formula import FOLD_HAZARDS, RequiredText, RequiredTree
-from sourcelight.core.patterns.ranges import DENSE, BufferList, Offsets, find_in_all, find_texts
+from sourcelight.core.patterns.ranges import DENSE, BufferList, find_in_all, find_texts
 from sourcelight.core.patterns.required import drops_hazards, required_texts
 from sourcelight.core.patterns.syntax import Node
 
@@ -50,7 +51,7 @@ class Prefilter:
     folded: bool = False
     hazards: bool = False
 
-    def places(self, buffers: BufferList, ranges: Offsets) -> Offsets:
+    def places(self, buffers: BufferList, ranges: Int64Array) -> Int64Array:
         """Return ascending addresses of candidates; every match in the ranges holds one."""
         if self.folded:
             offsets = [
@@ -71,17 +72,17 @@ class Prefilter:
 
 
 def prefilters(tree: Node) -> tuple[Prefilter, ...]:
-    """Return the possible prefilters, each enough by itself; none for a tree whose matches need no text."""
+    """Return the possible prefilters, each sufficient by itself; none for a tree whose matches need no text."""
     # Exact spellings first: they are searched in the mapped bytes, without a lowered copy.
-    spelled = [Prefilter(texts) for texts in _needed(required_texts(tree, fold_case=False))]
+    spelled = [Prefilter(texts) for texts in _required_texts(required_texts(tree, fold_case=False))]
     selected = [one for one in spelled if len(one.texts) <= MAX_SPELLINGS]
     if not selected:
         hazards = drops_hazards(tree)
-        selected = [Prefilter(texts, folded=True, hazards=hazards) for texts in _needed(required_texts(tree))]
+        selected = [Prefilter(texts, folded=True, hazards=hazards) for texts in _required_texts(required_texts(tree))]
     return tuple(selected or spelled)
 
 
-def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges: Offsets) -> Prefilter | None:
+def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges: Int64Array) -> Prefilter | None:
     """Return the prefilter with the fewest places in a sample; None when all have so many that RE2 is as fast."""
     if not choices:
         return None
@@ -93,7 +94,7 @@ def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges
     return choices[counts.index(least)] if least * COMMON <= int((sample[:, 1] - sample[:, 0]).sum()) else None
 
 
-def _needed(tree: RequiredTree) -> list[tuple[bytes, ...]]:
+def _required_texts(tree: RequiredTree) -> list[tuple[bytes, ...]]:
     """Return the texts, of which one is needed, for each part of a tree that requires some: the longest first."""
     return _longest_first(map(_alternatives, tree.args if isinstance(tree, And) else (tree,)))
 
@@ -124,7 +125,7 @@ def _all_alternatives(choices: Iterable[tuple[bytes, ...]]) -> tuple[bytes, ...]
     return texts if all(branches) and len(texts) <= MAX_TEXTS else ()
 
 
-def lowered_blocks(buffers: BufferList, ranges: Offsets) -> Iterator[tuple[int, bytes]]:
+def lowered_blocks(buffers: BufferList, ranges: Int64Array) -> Iterator[tuple[int, bytes]]:
     """Cut ranges at newlines into pieces of about `PIECE`; yield address and lowered text of each."""
     for base, text in zip(ranges[:, 0].tolist(), buffers.slices(ranges), strict=True):
         position, size = 0, len(text)
@@ -133,11 +134,12 @@ def lowered_blocks(buffers: BufferList, ranges: Offsets) -> Iterator[tuple[int, 
             if size - position > 2 * PIECE:
                 newline = stringzilla.Str(text).find(b"\n", position + PIECE, size)
                 end = newline + 1 if newline >= 0 else size
+            # bytes.lower folds ASCII only and keeps lengths, so offsets stay those of the original text.
             yield base + position, bytes(text[position:end]).lower()
             position = end
 
 
-def find_lowered(buffers: BufferList, text: bytes, ranges: Offsets, *, hazards: bool) -> Offsets | None:
+def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazards: bool) -> Int64Array | None:
     """Return the starts of all non-overlapping occurrences of a text without newlines, ignoring case.
 
     None when `hazards` count and the ranges hold one: only RE2 can decide then.
@@ -159,7 +161,7 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Offsets, *, hazards: 
     return np.array(starts, dtype=np.int64)
 
 
-def _find_together(buffers: BufferList, text: bytes, ranges: Offsets, *, hazards: bool) -> Offsets | None:
+def _find_together(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazards: bool) -> Int64Array | None:
     """Find a common text in one joined copy, where all its places can be compared at once."""
     folded = b"\n".join(buffers.slices(ranges)).lower()
     if hazards and any(hazard in folded for hazard in FOLD_HAZARDS):
@@ -167,7 +169,7 @@ def _find_together(buffers: BufferList, text: bytes, ranges: Offsets, *, hazards
     # With + 1 for the newlines between the pieces; the text has none, so it never lies in two pieces.
     sizes = ranges[:, 1] - ranges[:, 0] + 1
     ends = np.cumsum(sizes)
-    found = find_texts(memoryview(folded), text, np.array([[0, len(folded)]], dtype=np.int64))
-    rows = ends.searchsorted(found, side="right")
-    offsets: Offsets = found - (ends - sizes)[rows] + ranges[rows, 0]
+    match_starts = find_texts(memoryview(folded), text, np.array([[0, len(folded)]], dtype=np.int64))
+    rows = ends.searchsorted(match_starts, side="right")
+    offsets: Int64Array = match_starts - (ends - sizes)[rows] + ranges[rows, 0]
     return offsets

@@ -5,14 +5,14 @@ Nothing here knows repositories or runs a search. Start with `parse`, which name
 them.
 """
 
+from sourcelight.core.query.fields import PATTERN_TYPES
 from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate, Query, canonical
-from sourcelight.core.query.parse import PATTERN_TYPES, TEXT_SEARCH, parse, refuse_unsupported
+from sourcelight.core.query.parse import parse, refuse_unsupported
 from sourcelight.core.query.printer import to_text
 from sourcelight.core.query.quoting import quote_value
 
 __all__ = [
     "PATTERN_TYPES",
-    "TEXT_SEARCH",
     "Alternative",
     "And",
     "Filter",

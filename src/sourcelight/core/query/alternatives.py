@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NoReturn
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query.fields import FIELDS, RESULT_TYPES, quote_text
+from sourcelight.core.query.fields import FIELDS, RESULT_TYPES, FilterScope, names_of, quote_text
 from sourcelight.core.query.lexer import WHITE
 from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate
 from sourcelight.core.query.normalize import Normalizer
@@ -51,6 +51,7 @@ def _expand(node: Node, text: str) -> list[_Draft] | None:
     if isinstance(node, Filter | Predicate):
         return [_Draft([node], [])]
     parts = [_expand(arg, text) for arg in node.args]
+    # Pure patterns stay one expression: the engine evaluates their tree per file, without multiplying it out.
     if all(part is None for part in parts):
         return None
     operands = [part or [_whole(arg)] for part, arg in zip(parts, node.args, strict=True)]
@@ -60,6 +61,7 @@ def _expand(node: Node, text: str) -> list[_Draft] | None:
         return drafts
     drafts = [_Draft([], [])]
     for operand in operands:
+        # Before the product is built: 20 filters of two values each would be a million alternatives.
         _check_size(drafts, operand, text)
         if len(operand) == 1:
             for draft in drafts:
@@ -85,7 +87,7 @@ def _check_size(left: list[_Draft], right: list[_Draft], text: str) -> None:
     ):
         return
     raise QueryError(
-        f"the query stands for too many alternatives of filters: {many:,} or more; {MAX_ALTERNATIVES:,} are allowed",
+        f"the query has too many alternatives of filters: {many:,} or more; {MAX_ALTERNATIVES:,} are allowed",
         query=text,
         hint="join the values of one field into one regular expression, such as file:(a|b|c)",
     )
@@ -106,6 +108,7 @@ def _finish(draft: _Draft, phrase: str) -> Alternative:
     type_values = {node.value for node in filters if isinstance(node, Filter) and node.name == "type"}
     if type_values:
         types = tuple(name for name in RESULT_TYPES if name in type_values)
+    # `content:` excludes paths, so such a query has no path results.
     elif pattern is not None and all(leaf.content for leaf in patterns_of(pattern)):
         types = ("file",)
     else:
@@ -136,12 +139,12 @@ def _phrase(text: str) -> str:
     return " ".join(word for word in _SPACES.split(text) if word and ":" not in word)
 
 
-BACKSLASH = "put a backslash before characters that should stand for themselves"
+BACKSLASH = "put a backslash before literal special characters"
 _SHOWN = 60
 """Characters of a regular expression that a hint quotes."""
 _MAX_PARTS = 1_000  # of a joined expression that are compiled alone: bounds the time of a hostile query
 _HIDING = re.compile(r"[\[\]()\\]")
-_ONLY_COMMITS = frozenset({"author", "before", "after", "message"})
+_ONLY_COMMITS = names_of(FilterScope.COMMIT) - {"committer"}  # the reference lets that one pass without effect
 _BOTH_REVS = (
     "invalid syntax. You specified both @ and rev: for a repo: filter and I don't know how to interpret this. "
     "Remove either @ or rev: and try again"

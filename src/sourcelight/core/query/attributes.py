@@ -46,15 +46,16 @@ class Attributes:
 
     def of(self, path: str) -> dict[str, bool]:
         """The attributes that are set (True) or unset (False) for a path."""
-        found: dict[str, bool] = {}
+        attributes: dict[str, bool] = {}
+        # gitattributes(5): the last matching line wins for each attribute, and `!name` (None) unsets it.
         for pattern, values in self._rules:
             if pattern.search(path):
                 for name, value in values.items():
                     if value is None:
-                        found.pop(name, None)
+                        attributes.pop(name, None)
                     else:
-                        found[name] = value
-        return found
+                        attributes[name] = value
+        return attributes
 
 
 def _rule(directory: str, line: str, names: Collection[str]) -> Rule | None:
@@ -64,7 +65,7 @@ def _rule(directory: str, line: str, names: Collection[str]) -> Rule | None:
     values = {name: value for word in assignments.split() for name, value in (_value(word),) if name in names}
     if not values or not pattern or pattern.startswith("!") or pattern.endswith("/"):
         return None
-    return _compiled(directory, pattern), values
+    return _compile(directory, pattern), values
 
 
 def _pattern(line: str) -> tuple[str, str, str]:
@@ -85,7 +86,7 @@ def _value(word: str) -> tuple[str, bool | None]:
     return name, True if not sign or lower in _TRUE else False if lower in _FALSE else None
 
 
-def _compiled(directory: str, pattern: str) -> Any:
+def _compile(directory: str, pattern: str) -> Any:
     import re2
 
     from sourcelight.core.query.regexps import escape_regexp
@@ -98,4 +99,5 @@ def _compiled(directory: str, pattern: str) -> Any:
     try:
         return re2.compile(f"^{escape_regexp(directory)}{middle}{body}$", options=options)
     except re2.error:
+        # A class that no character satisfies: an invalid pattern matches nothing, as in git.
         return re2.compile(r"[^\x00-\x{10FFFF}]", options=options)

@@ -84,7 +84,7 @@ class Expression:
 
 
 def text(value: str) -> Expression:
-    """Return an exact phrase to find; spaces and every sign stand for themselves.
+    """Return an exact phrase; spaces and all signs are literal.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def field(name: str, value: str) -> Expression:
 
 
 def repo(value: str, *, rev: str = "") -> Expression:
-    r"""Return a filter on repository names by regular expression, at revision `rev` if one is given.
+    r"""Return a filter on repository names by regular expression, optionally at revision `rev`.
 
     What follows the first ``@`` of `value` is a revision, as in a typed query; ``\x40`` is an at sign in a name.
 
@@ -213,6 +213,7 @@ def _without_pattern_type(node: Node) -> Node | None:
 
 def _negate(node: Node) -> Node:
     if isinstance(node, And | Or):
+        # De Morgan: the query language negates filters and patterns, not groups.
         return combine("or" if isinstance(node, And) else "and", [_negate(arg) for arg in node.args])
     if isinstance(node, Pattern):
         return Pattern(node.value, node.kind, negated=not node.negated, quoted=node.quoted, content=node.content)

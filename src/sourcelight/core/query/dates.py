@@ -68,6 +68,7 @@ def parse_date(text: str, now: datetime) -> datetime:
         moment = None if len(stripped) > _MAX_CHARS else _absolute(stripped) or _relative(stripped.lower(), now)
     except (ValueError, OverflowError, OSError) as error:
         raise ValueError(f"invalid date format: {text[:_MAX_CHARS]!r}; {ACCEPTED}") from error
+    # A text that adds nothing to the present is taken for a mistake, as in "0 days ago".
     if moment is None or moment == now:
         raise ValueError(f"invalid date format: {text[:_MAX_CHARS]!r}; {ACCEPTED}")
     return moment.astimezone(UTC)
@@ -111,7 +112,7 @@ def _mail(match: re.Match[str]) -> datetime:
 
 def _day(order: str) -> Callable[[re.Match[str]], datetime]:
     year, month, day = (order.index(part) + 1 for part in "ymd")
-    return lambda found: datetime(int(found[year]), int(found[month]), int(found[day]), tzinfo=UTC)
+    return lambda match: datetime(int(match[year]), int(match[month]), int(match[day]), tzinfo=UTC)
 
 
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], datetime]], ...] = (
@@ -131,6 +132,7 @@ def _relative(text: str, now: datetime) -> datetime | None:
         if clock is None:
             return None
         moment = _at(now, clock)
+        # A clock time means its latest occurrence in the past, as in git's date formats.
         return moment if moment is None or moment <= now else moment - timedelta(days=1)
     if not remaining:
         return day
@@ -147,17 +149,19 @@ def _relative_day(text: str, now: datetime) -> tuple[datetime | None, str]:
     match = _LAST.match(text)
     if match is None:
         return None, text
-    return _named(match[1], now, today, prefixed=match.group() != match[1]), text[match.end() :].strip()
+    return _day_of(match[1], now, today, prefixed=match.group() != match[1]), text[match.end() :].strip()
 
 
-def _named(word: str, now: datetime, today: datetime, *, prefixed: bool) -> datetime | None:
+def _day_of(word: str, now: datetime, today: datetime, *, prefixed: bool) -> datetime | None:
     """Return the day of one word; `prefixed` when ``last`` or the like stood before it, as units need."""
     back = {"today": 0, "yesterday": 1}.get(word)
     if word in _WEEKDAYS:
+        # `or 7`: on a Monday, "monday" is the one a week ago.
         back = (today.weekday() - _WEEKDAYS[word]) % 7 or 7
     if back is not None:
         return today - timedelta(days=back)
     if word in _MONTHS:
+        # The latest such month that is over.
         year = today.year - (_MONTHS[word] >= today.month)
         return today.replace(year=year, month=_MONTHS[word], day=1)
     return _back(now, 1, word) if prefixed and word in _UNITS.split("|") else None
@@ -169,6 +173,7 @@ def _back(now: datetime, number: int, unit: str) -> datetime:
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     if unit in {"day", "week"}:
         return today - timedelta(**{f"{unit}s": number})
+    # Counted in months from year 0, so that crossing a year needs no special case; `min` then avoids 31 February.
     months = today.year * 12 + today.month - 1 - number * (12 if unit == "year" else 1)
     year, month = divmod(months, 12)
     last = calendar.monthrange(year, month + 1)[1] if year > 0 else 1

@@ -1,4 +1,8 @@
-"""The fields of the language: names, aliases, how often they may occur, negation, and the form of their values."""
+"""The filters of the language, each defined once: names, values, what it narrows, and what it means in words.
+
+Everything that lists filters derives its list from here: the parser, what engines support, ranked search, explanations,
+contexts, completion, and the table in the reference.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum
 
 RESULT_TYPES = ("file", "path", "repo", "symbol", "commit", "diff")
+PATTERN_TYPES = ("keyword", "standard", "regexp", "literal")
 COUNT_ALL = 99_999_999
 
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
@@ -30,15 +36,7 @@ _SELECT: Mapping[str, Mapping[str, object]] = {
     "symbol": {kind: {} for kind in SYMBOL_KINDS},
     "commit": {"diff": {"added": {}, "removed": {}}},
 }
-_VALUES: Mapping[str, tuple[str, ...]] = {
-    "type": RESULT_TYPES,
-    "visibility": ("any", "public", "private"),
-    "patterntype": ("keyword", "standard", "regexp", "literal"),
-    "case": ("yes", "no"),
-    "count": ("all",),
-    **dict.fromkeys(("fork", "archived", "index"), ("yes", "no", "only")),
-}
-"""The values of fields that take nothing else, in the spelling that is offered."""
+_CHOICES = ("yes", "no", "only")
 
 _MAX_COMPARED_CHARS = 40
 """Characters of a value that are compared with a vocabulary: more than the longest name, and the time is quadratic."""
@@ -50,19 +48,74 @@ _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 _MAX_DURATION_S = 2**63 / 1e9
 
 
+class FilterScope(Enum):
+    """What a filter decides."""
+
+    REPOSITORY = "repositories and revisions"
+    FILE = "files"
+    COMMIT = "commits"
+    TEXT = "text to find"
+    RESULT = "results"
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: may it `repeat` within an alternative, may it be `negatable`, and what its value must satisfy.
+    """One filter: everything known about it, for all lists of filters.
 
-    `check` gets the value and the present time and returns (message, hint) for a bad value, else None.
+    Parameters
+    ----------
+    name
+        The canonical name, lower case.
+    scope
+        What it decides. Ranked search, exhaustive search, repository results and contexts follow it.
+    meaning
+        What it does, in a few words: shown by explanations and in the reference.
+    aliases
+        Other names that it may be written with.
+    repeat
+        Whether it may occur several times within an alternative.
+    negatable
+        Whether it may be negated.
+    value_first
+        Whether a bad value is reported before a negation that isn't allowed.
+    check
+        Gets the value and the present time, and returns (message, hint) for a bad value, else None.
+    values
+        The values of a filter that takes nothing else, or that have a name, in the spelling that is offered.
+    examples
+        Further values that completion offers.
+    names
+        Kind of names that completion offers as values: ``repository``, ``language``, ``author`` or ``path``.
+    predicates
+        Names of the predicates that it takes, as in ``repo:has.path(…)``, other spellings included.
+    replaced_by
+        The predicate that is offered in place of a legacy filter.
+    label
+        How messages write the name, where that is not `name`.
+    supported
+        Whether an engine answers it. The parser knows the others as well, so that they are refused by name.
     """
 
     name: str
+    scope: FilterScope
+    meaning: str
     aliases: tuple[str, ...] = ()
     repeat: bool = False
     negatable: bool = False
     value_first: bool = False
     check: Callable[[str, datetime], tuple[str, str] | None] | None = None
+    values: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    names: str = ""
+    predicates: tuple[str, ...] = ()
+    replaced_by: str = ""
+    label: str = ""
+    supported: bool = True
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether completion and the reference show it: an engine answers it, and nothing has replaced it."""
+        return self.supported and not self.replaced_by
 
 
 def quote_text(text: str) -> str:
@@ -106,7 +159,7 @@ def nearest_value(name: str, value: str) -> str | None:
     """
     from sourcelight.core.query.languages import find_language, names_and_aliases
 
-    spellings = names_and_aliases() if name == "lang" else _VALUES.get(name, ())
+    spellings = names_and_aliases() if name == "lang" else FIELDS[name].values
     near = difflib.get_close_matches(value.lower()[:_MAX_COMPARED_CHARS], spellings, 1)
     return (find_language(near[0]) if name == "lang" else near[0]) if near else None
 
@@ -184,51 +237,82 @@ def _check_regexp(value: str, _now: datetime) -> tuple[str, str] | None:
     from sourcelight.core.query.regexps import regexp_problem
 
     problem = regexp_problem(value)
-    return (problem, "put a backslash before characters that should stand for themselves") if problem else None
+    return (problem, "put a backslash before literal special characters") if problem else None
 
+
+_REPO_PREDICATES = (
+    "has.file", "contains.file", "has.path", "contains.path", "has.content", "contains.content",
+    "has.commit.after", "contains.commit.after", "has.description", "has.topic", "has.meta",
+    "has", "has.tag", "has.key", "contains",
+)  # fmt: skip
+_FILE_PREDICATES = ("has.content", "contains.content", "has.owner", "has.contributor")
+_SELECTIONS = ("repo", "file", "file.directory", "content", "symbol", "commit.diff.added", "commit.diff.removed")
 
 FIELDS: Mapping[str, Field] = {
     field.name: field
     for field in (
-        Field("repo", ("r",), repeat=True, negatable=True, check=_check_regexp),
-        Field("rev", ("revision",)),
-        Field("file", ("f", "path"), repeat=True, negatable=True, check=_check_regexp),
-        Field("lang", ("l", "language"), repeat=True, negatable=True, check=_check_language),
-        Field("content", (), repeat=True, negatable=True),
-        Field("case", (), value_first=True, check=_check_case),
-        Field("type", (), repeat=True),
-        Field("select", (), check=_check_select),
-        Field("count", (), value_first=True, check=_check_count),
-        Field("timeout", (), check=_check_timeout),
-        Field("fork", (), check=_check_yes_no_only("fork")),
-        Field("archived", (), check=_check_yes_no_only("archived")),
-        Field("index", (), check=_check_yes_no_only("index")),
-        Field("visibility"),
-        Field("context"),
-        Field("patterntype"),
-        Field("author", (), repeat=True, negatable=True, check=_check_regexp),
-        Field("committer", (), repeat=True, negatable=True, check=_check_regexp),
-        Field("message", ("m", "msg"), repeat=True, negatable=True, check=_check_regexp),
-        Field("before", ("until",), repeat=True, check=_check_date),
-        Field("after", ("since",), repeat=True, check=_check_date),
-        Field("repohasfile", (), repeat=True, negatable=True, check=_check_regexp),
-        Field("repohascommitafter"),
-        Field("rule"),
-        Field("g"),
+        Field("repo", FilterScope.REPOSITORY, "repositories by name", ("r",), repeat=True, negatable=True,
+              check=_check_regexp, names="repository", predicates=_REPO_PREDICATES),
+        Field("rev", FilterScope.REPOSITORY, "revisions to search", ("revision",), predicates=("at.time",)),
+        Field("file", FilterScope.FILE, "files by path", ("f", "path"), repeat=True, negatable=True,
+              check=_check_regexp, names="path", predicates=_FILE_PREDICATES),
+        Field("lang", FilterScope.FILE, "files of a language", ("l", "language"), repeat=True, negatable=True,
+              check=_check_language, names="language"),
+        Field("content", FilterScope.TEXT, "text in files, not in their paths", repeat=True, negatable=True),
+        Field("case", FilterScope.TEXT, "whether case counts", value_first=True, check=_check_case,
+              values=("yes", "no")),
+        Field("type", FilterScope.RESULT, "which kinds of results", repeat=True, values=RESULT_TYPES),
+        Field("select", FilterScope.RESULT, "what results are turned into", check=_check_select, examples=_SELECTIONS),
+        Field("count", FilterScope.RESULT, "matches after which to stop", value_first=True, check=_check_count,
+              values=("all",), examples=("100", "1000")),
+        Field("timeout", FilterScope.RESULT, "longest time to search", check=_check_timeout,
+              examples=("10s", "1m", "5m")),
+        Field("fork", FilterScope.REPOSITORY, "whether forks are searched", check=_check_yes_no_only("fork"),
+              values=_CHOICES),
+        Field("archived", FilterScope.REPOSITORY, "whether archives are searched", check=_check_yes_no_only("archived"),
+              values=_CHOICES),
+        Field("index", FilterScope.RESULT, "whether revisions that are not indexed yet are searched too",
+              check=_check_yes_no_only("index"), values=_CHOICES),
+        Field("visibility", FilterScope.REPOSITORY, "private or public repositories",
+              values=("any", "public", "private")),
+        Field("context", FilterScope.REPOSITORY, "a named set of repositories"),
+        Field("patterntype", FilterScope.TEXT, "how patterns are read", values=PATTERN_TYPES, label="patternType"),
+        Field("author", FilterScope.COMMIT, "commits whose author matches", repeat=True, negatable=True,
+              check=_check_regexp, names="author"),
+        Field("committer", FilterScope.COMMIT, "commits whose committer matches", repeat=True, negatable=True,
+              check=_check_regexp, names="author"),
+        Field("message", FilterScope.COMMIT, "commits whose message matches", ("m", "msg"), repeat=True, negatable=True,
+              check=_check_regexp),
+        Field("before", FilterScope.COMMIT, "commits with an earlier committer date", ("until",), repeat=True,
+              check=_check_date, examples=("yesterday", "last week", "last month")),
+        Field("after", FilterScope.COMMIT, "commits with a later committer date", ("since",), repeat=True,
+              check=_check_date, examples=("yesterday", "1 week ago", "1 month ago", "1 year ago")),
+        Field("repohasfile", FilterScope.REPOSITORY, "repositories with such a file", repeat=True, negatable=True,
+              check=_check_regexp, replaced_by="repo:has.path"),
+        Field("repohascommitafter", FilterScope.REPOSITORY, "repositories with a commit after a date",
+              replaced_by="repo:has.commit.after"),
+        Field("rule", FilterScope.FILE, "files that fit a rule", supported=False),
+        Field("g", FilterScope.REPOSITORY, "a group of repositories", supported=False),
     )
-}
+}  # fmt: skip
 ALIASES: Mapping[str, str] = {
     spelling: field.name for field in FIELDS.values() for spelling in (field.name, *field.aliases)
 }
 PREDICATE_NAMES: Mapping[str, frozenset[str]] = {
-    "repo": frozenset({
-        "has.file", "contains.file", "has.path", "contains.path", "has.content", "contains.content",
-        "has.commit.after", "contains.commit.after", "has.description", "has.topic", "has.meta",
-        "has", "has.tag", "has.key", "contains",
-    }),
-    "file": frozenset({"has.content", "contains.content", "has.owner", "has.contributor"}),
-    "rev": frozenset({"at.time"}),
-}  # fmt: skip
+    field.name: frozenset(field.predicates) for field in FIELDS.values() if field.predicates
+}
+DATED: frozenset[str] = frozenset(spelling for spelling, name in ALIASES.items() if FIELDS[name].check is _check_date)
+"""Spellings of the filters whose value may be a relative date."""
+
+
+def names_of(*scopes: FilterScope) -> frozenset[str]:
+    """Return the names of the filters with one of `scopes` that an engine answers."""
+    return frozenset(field.name for field in FIELDS.values() if field.supported and field.scope in scopes)
+
+
+def label_of(name: str) -> str:
+    """Return the name of a filter as messages write it: ``patternType`` for ``patterntype``."""
+    return FIELDS[name].label or name
 
 
 def current_time() -> datetime:

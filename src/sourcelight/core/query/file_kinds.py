@@ -60,7 +60,7 @@ _LONG_LINE_BYTES = 110
 
 
 def kind_of_path(path: str, attributes: Mapping[str, bool] | None = None) -> str:
-    """Tell the kind of a file from its path and from git attributes.
+    """Return the kind of a file from its path and from git attributes.
 
     Parameters
     ----------
@@ -74,6 +74,8 @@ def kind_of_path(path: str, attributes: Mapping[str, bool] | None = None) -> str
     str
         One of `FILE_KINDS`; ``source`` where nothing says otherwise, and then the content may.
     """
+    # The attributes of GitHub's linguist (linguist-vendored, -generated, -documentation) win over what the path
+    # suggests; `-diff` commonly marks generated files.
     values = attributes or {}
     if values.get("linguist-vendored", _VENDORED.search(path) is not None):
         return VENDORED
@@ -88,7 +90,7 @@ def kind_of_path(path: str, attributes: Mapping[str, bool] | None = None) -> str
 
 
 def kind_of_content(path: str, data: bytes) -> str:
-    """Tell from its content whether a file, ``source`` by its path, is generated.
+    """Return whether a file, ``source`` by its path, is generated, from its content.
 
     A generator's mark in the first 20 lines tells, and for JavaScript and style sheets lines of more than 110 bytes on
     average (minified).

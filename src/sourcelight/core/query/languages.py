@@ -78,6 +78,7 @@ def language_of(path: str) -> str:
         return known_name
     stem, dot, last = base.rpartition(".")
     ending = dot + last
+    # Endings of two parts, such as `.blade.php`, say more than their last part.
     if ending in _COMPOUND:
         compound = _MAIN.get("." + stem.rpartition(".")[2] + ending)
         if compound is not None:
@@ -99,6 +100,7 @@ def languages_of(paths: Iterable[str]) -> list[str]:
             language = language_of(lowered)
             special = lowered in _BY_FILENAME or key.lower() in _COMPOUND or dot < 0
             by_ending[base if special else key] = language
+        # A whole name beats its ending: `CMakeLists.txt` is CMake, though `.txt` is text.
         elif key is not base and base.lower() in _BY_FILENAME:
             language = by_ending[base] = language_of(base)
         answers.append(language)

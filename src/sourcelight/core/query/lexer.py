@@ -20,7 +20,7 @@ _WORD = re.compile(f"[^{WHITE}]*")
 _WORD_WITH_PAIRS = re.compile(rf"(?:[^\\{WHITE}]+|\\.)*\\?", re.DOTALL)
 _TEXT_BEFORE_PAREN = re.compile(rf"(?:[^\\(){WHITE}]+|\\.)*", re.DOTALL)
 _RAW_BEFORE_PAREN = re.compile(rf"(?:[^\\(){WHITE}]+|\\.)*\\?", re.DOTALL)
-_FIELD = re.compile(r"(-?)([A-Za-z]{1,18}):")
+_FIELD = re.compile(rf"(-?)([A-Za-z]{{1,{max(map(len, ALIASES))}}}):")
 _OPERATOR_TEXT = re.compile(r"(?:and|or|not) ", re.IGNORECASE | re.ASCII)
 _OPERATOR = re.compile(r"and|or", re.IGNORECASE | re.ASCII)
 _NOT = re.compile(r"not(?=[ \t\n\v\f\r])", re.IGNORECASE | re.ASCII)
@@ -94,6 +94,7 @@ class Lexer:
     def operator(self, position: int) -> tuple[str, int] | None:
         """Return (``and`` or ``or``, its end) when the word at `position` is an operator."""
         match = _OPERATOR.match(self.text, position)
+        # An operator needs an operand before it; at the start of a query, "and" is a word.
         if match is None or position <= self._first:
             return None
         before, end = self.text[position - 1], match.end()
@@ -133,7 +134,9 @@ class Lexer:
                 value_start + len(raw_filter.predicate[0]) + 1,
             )
             return raw_filter, end
-        found_end = self.balanced(value_start)
+        # A value may contain balanced parentheses (`file:(a|b)`); a stray closing one ends it, as it closes a group of
+        # the query.
+        found_end = self.balanced_end(value_start)
         end = _end(_RAW_BEFORE_PAREN, self.text, value_start) if found_end is None else found_end
         raw_filter.value = self.text[value_start:end]
         return raw_filter, end
@@ -153,7 +156,7 @@ class Lexer:
                 if value:
                     return RawPattern(position, value, "regexp", slashed=True, value_start=position + 1), end
                 return RawPattern(position, "//", "literal"), end
-        balanced_end = None if self.plain_parens else self.balanced(position)
+        balanced_end = None if self.plain_parens else self.balanced_end(position)
         if balanced_end is not None and balanced_end > position:
             end = balanced_end
         elif self.pattern_type != "regexp":
@@ -163,7 +166,7 @@ class Lexer:
         end = max(end, position + 1)
         return RawPattern(position, self.text[position:end], plain_kind, value_start=position), end
 
-    def balanced(self, start: int) -> int | None:
+    def balanced_end(self, start: int) -> int | None:
         """Return the end of the text with balanced parentheses at `start`, None when it is not plain text.
 
         A start that failed is remembered together with all starts whose way leads to the same failure: nested

@@ -8,17 +8,17 @@ from collections.abc import Collection, Iterable, Sequence
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.alternatives import alternatives
 from sourcelight.core.query.build import Expression
-from sourcelight.core.query.fields import ALIASES
+from sourcelight.core.query.fields import ALIASES, PATTERN_TYPES
 from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Query
 from sourcelight.core.query.normalize import combine
-from sourcelight.core.query.parse import PATTERN_TYPES, parse, read_tree
+from sourcelight.core.query.parse import parse, read_tree
 from sourcelight.core.query.quoting import quote_value
 
 _MAX_POSITIONS = 20
 """Occurrences of a text in a query that are tried."""
 
 
-def narrowed(query: Query, filters: Sequence[tuple[str, str]]) -> str:
+def narrow(query: Query, filters: Sequence[tuple[str, str]]) -> str:
     """Text of `query` with filters added to every one of its alternatives.
 
     Parameters
@@ -38,10 +38,10 @@ def narrowed(query: Query, filters: Sequence[tuple[str, str]]) -> str:
     return add_filter(query, " ".join(f"{name}:{quote_value(value)}" for name, value in filters))
 
 
-def add_filter(query: Query, addition: str, *, behind: bool = False) -> str:
+def add_filter(query: Query, addition: str, *, at_end: bool = False) -> str:
     """Text of `query` and of the filters `addition`, which hold for every alternative.
 
-    The text stays as it was typed where that is possible, with the filters in front of it, or `behind` it, where the
+    The text stays as it was typed where that is possible, with the filters in front of it, or `at_end` it, where the
     places that errors name stay right; where they would not reach every alternative, or would change what it says, it
     is written from its tree, which means the same.
 
@@ -55,8 +55,8 @@ def add_filter(query: Query, addition: str, *, behind: bool = False) -> str:
     if not nodes:
         return query.text
     front = (f"{addition} {query.text}".strip(), f"{addition} ({query.text})")
-    back = (f"{query.text} {addition}".strip(), f"({query.text}) {addition}") if behind else ()
-    return _written(combine("and", nodes), query.pattern_type, (*back, *front))
+    back = (f"{query.text} {addition}".strip(), f"({query.text}) {addition}") if at_end else ()
+    return _write(combine("and", nodes), query.pattern_type, (*back, *front))
 
 
 def add_filter_text(text: str, pattern_type: str, addition: str) -> str:
@@ -98,7 +98,7 @@ def with_timeout(text: str, pattern_type: str | None, version: str, timeout_s: f
     duration = f"{max(1, round(timeout_s * 1000))}ms"
     limited = [alternative.first("timeout") is not None for alternative in query.plan]
     if not any(limited):
-        return add_filter(query, f"timeout:{duration}", behind=True)
+        return add_filter(query, f"timeout:{duration}", at_end=True)
     if all(limited):
         return text
     filters = [() if has else (Filter("timeout", duration),) for has in limited]
@@ -124,10 +124,10 @@ def replace_filter(query: Query, name: str, value: str) -> str:
     if remaining == query.root:  # what was typed comes first
         text, plain = query.text, (f"{query.text} {replacement}", f"{replacement} {query.text}")
     else:
-        text = _cut(query.text, {name})
+        text = _without_filters(query.text, {name})
         plain = (f"{replacement} {text}",)
     candidates = (*plain, f"({text}) {replacement}", f"{replacement} ({text})")
-    return _written(node, query.pattern_type, [candidate.strip() for candidate in candidates])
+    return _write(node, query.pattern_type, [candidate.strip() for candidate in candidates])
 
 
 def without_filters(query: Query, names: Collection[str]) -> str:
@@ -141,11 +141,11 @@ def without_filters(query: Query, names: Collection[str]) -> str:
     remaining = _without(query.root, names) if query.root is not None else None
     if remaining is None or remaining == query.root:
         return "" if remaining is None else query.text
-    return _written(remaining, query.pattern_type, (_cut(query.text, names),))
+    return _write(remaining, query.pattern_type, (_without_filters(query.text, names),))
 
 
 def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, replacement: str) -> str:
-    """Text of `query` with `node` in the place of a pattern, wherever that stands.
+    """Text of `query` with `node` in place of a pattern, at any position.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, replace
     QueryError
         The query has no such pattern, or no text means that.
     """
-    changed = None if query.root is None else _exchanged(query.root, pattern, node)
+    changed = None if query.root is None else _replace(query.root, pattern, node)
     if changed is None or changed == query.root:
         raise QueryError(f"there is no pattern {pattern.value} in this query", query=query.text, stage="parse")
-    positions = [found.start() for found in re.finditer(re.escape(typed), query.text)] if typed else []
+    positions = [match.start() for match in re.finditer(re.escape(typed), query.text)] if typed else []
     variants = (f"{query.text[:at]}{replacement}{query.text[at + len(typed) :]}" for at in positions[:_MAX_POSITIONS])
-    return _written(changed, query.pattern_type, (*variants, query.text.replace(typed, replacement)))
+    return _write(changed, query.pattern_type, (*variants, query.text.replace(typed, replacement)))
 
 
 def with_choice(query: Query, name: str, values: Sequence[str]) -> str:
@@ -187,13 +187,15 @@ def with_choice(query: Query, name: str, values: Sequence[str]) -> str:
     choice = combine("or", [Filter(name, value) for value in values])
     choice_text = " or ".join(f"{name}:{quote_value(value)}" for value in values)
     choice_text = f"({choice_text})" if len(values) > 1 else choice_text
-    return _written(
-        combine("and", [choice, *remaining]), query.pattern_type, (f"{choice_text} {_cut(query.text, {name})}",)
+    return _write(
+        combine("and", [choice, *remaining]),
+        query.pattern_type,
+        (f"{choice_text} {_without_filters(query.text, {name})}",),
     )
 
 
 def in_pattern_type(text: str, pattern_type: str) -> str:
-    """Text that means what `text` does in `pattern_type`, whatever type a search asks for.
+    """Text that means in any search what `text` means in `pattern_type`.
 
     Raises
     ------
@@ -205,10 +207,10 @@ def in_pattern_type(text: str, pattern_type: str) -> str:
     node = type_filter if query.root is None else combine("and", [type_filter, query.root])
     type_text = f"patternType:{pattern_type}"
     candidates = (f"{text} {type_text}", f"({text}) {type_text}", f"{type_text} {text}", f"{type_text} ({text})")
-    return _written(node, pattern_type, candidates, requested=PATTERN_TYPES)
+    return _write(node, pattern_type, candidates, requested=PATTERN_TYPES)
 
 
-def _written(node: Node, pattern_type: str, candidates: Iterable[str], *, requested: Sequence[str] = ()) -> str:
+def _write(node: Node, pattern_type: str, candidates: Iterable[str], *, requested: Sequence[str] = ()) -> str:
     """Return the first of `candidates` that means `node`, else a text made from `node`."""
     expected = _meaning(alternatives(node, "", pattern_type))
     for text in candidates:
@@ -223,8 +225,8 @@ def _written(node: Node, pattern_type: str, candidates: Iterable[str], *, reques
     return str(Expression(node))
 
 
-def _cut(text: str, names: Collection[str]) -> str:
-    """Return `text` without what looks like filters on `names`, also in quotes and slashes: to be read again."""
+def _without_filters(text: str, names: Collection[str]) -> str:
+    """Return `text` without apparent filters on `names`, also in quotes and slashes, to be parsed again."""
     fields = "|".join(alias for alias, name in ALIASES.items() if name in names)
     return re.sub(rf"""(?i)(?<![^\s(])-?(?:{fields}):(?:"[^"]*"|'[^']*'|[^\s()]*)\s*""", "", text).strip()
 
@@ -236,11 +238,9 @@ def _without(node: Node, names: Collection[str]) -> Node | None:
     return None if isinstance(node, Filter) and node.name in names else node
 
 
-def _exchanged(node: Node, pattern: Pattern, replacement: Node) -> Node:
+def _replace(node: Node, pattern: Pattern, replacement: Node) -> Node:
     if isinstance(node, And | Or):
-        return combine(
-            "and" if isinstance(node, And) else "or", [_exchanged(a, pattern, replacement) for a in node.args]
-        )
+        return combine("and" if isinstance(node, And) else "or", [_replace(a, pattern, replacement) for a in node.args])
     return replacement if node == pattern else node
 
 

@@ -76,18 +76,36 @@ class Alternative:
     pattern: Pattern | And | Or | None
     types: tuple[str, ...]
     boost: str | None = None
+    # A search asks for some 40 fields of each alternative: grouped once, that is a look-up.
+    _by_field: Mapping[str, tuple[Filter, ...]] = field(init=False, repr=False, compare=False)
+    _by_target: Mapping[str | None, tuple[Predicate, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        by_field: dict[str, tuple[Filter, ...]] = {}
+        by_target: dict[str | None, tuple[Predicate, ...]] = {}
+        for node in self.filters:
+            if isinstance(node, Filter):
+                by_field[node.name] = (*by_field.get(node.name, ()), node)
+            else:
+                by_target[node.on] = (*by_target.get(node.on, ()), node)
+                by_target[None] = (*by_target.get(None, ()), node)
+        object.__setattr__(self, "_by_field", by_field)
+        object.__setattr__(self, "_by_target", by_target)
 
     def first(self, name: str) -> Filter | None:
         """Return the first positive filter of field `name`, None without one."""
-        return next((node for node in self.all(name) if not node.negated), None)
+        for node in self._by_field.get(name, ()):
+            if not node.negated:
+                return node
+        return None
 
     def all(self, name: str) -> tuple[Filter, ...]:
         """Return the filters of field `name` in order, negated ones included; predicates are not among them."""
-        return tuple(node for node in self.filters if isinstance(node, Filter) and node.name == name)
+        return self._by_field.get(name, ())
 
     def predicates(self, on: str | None = None) -> tuple[Predicate, ...]:
         """Return the predicates on the field `on` in order; all of them when None."""
-        return tuple(node for node in self.filters if isinstance(node, Predicate) and on in {None, node.on})
+        return self._by_target.get(on, ())
 
     def count_limit(self, default: int | None = None) -> int | None:
         """Return the number after which to stop: None for ``count:all``, `default` when nothing is asked."""
@@ -103,7 +121,7 @@ class Alternative:
         return None if seconds is None else max(seconds, 0.0)
 
     def case_sensitive(self) -> bool:
-        """Tell whether ``case:yes`` is in force."""
+        """Return whether ``case:yes`` is in force."""
         node = self.first("case")
         return bool(node and boolean(node.value))
 

@@ -35,7 +35,7 @@ class Normalizer:
         self.pattern_type = pattern_type
         self._starts: dict[int, int] = {}
         self._values: dict[int, tuple[tuple[int, str], ...]] = {}
-        self._kept: list[Node] = []
+        self._nodes: list[Node] = []
 
     def position(self, leaf: Node) -> int | None:
         """Return the byte offset in the query where `leaf` begins, None when it is not from this query."""
@@ -73,7 +73,7 @@ class Normalizer:
     def _leaf(self, node: Node, start: int, values: tuple[tuple[int, str], ...] = ()) -> Node:
         self._starts[id(node)] = start
         self._values[id(node)] = values
-        self._kept.append(node)  # an id is only unique while its object lives
+        self._nodes.append(node)  # an id is only unique while its object lives
         return node
 
     def _filter(self, raw: RawFilter) -> Filter | Predicate | Pattern:

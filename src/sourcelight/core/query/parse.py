@@ -12,18 +12,18 @@ from typing import NoReturn
 
 from sourcelight.core.errors import QueryError, UnsupportedQuery
 from sourcelight.core.query.alternatives import Validator, alternatives
-from sourcelight.core.query.fields import current_time
+from sourcelight.core.query.fields import DATED, PATTERN_TYPES, current_time
 from sourcelight.core.query.lexer import RawFilter
 from sourcelight.core.query.nodes import Alternative, Filter, Node, Predicate, Query
 from sourcelight.core.query.normalize import Normalizer
 from sourcelight.core.query.parser import Group, Raw, parse_tree
 
-PATTERN_TYPES = ("keyword", "standard", "regexp", "literal")
 MAX_QUERY_BYTES = 1_000_000
 
 _SHORT = 500
 """Characters up to which the last 256 queries are not read again: each part of a page asks the same."""
-_DATED = re.compile(r"(?i)before|after|since|until|at\.time")
+_DATED = re.compile("|".join(map(re.escape, [*sorted(DATED), "at.time"])), re.IGNORECASE)
+"""What a query may say to hold a relative date, whose meaning changes with time; ``has.commit.after`` has ``after``."""
 
 _REQUESTED = {**{name: name for name in PATTERN_TYPES}, "lucky": "standard"}
 _IN_QUERY = {**_REQUESTED, "regex": "regexp"}
@@ -33,7 +33,7 @@ _BY_VERSION = {"V1": "regexp", "V2": "literal", "V3": "standard"}
 def parse(
     text: str, pattern_type: str | None = "standard", *, version: str = "V3", now: datetime | None = None
 ) -> Query:
-    """Return the query that `text` stands for.
+    """Parse a query.
 
     A ``patternType:`` filter in the text wins over `pattern_type`; `version` only chooses when `pattern_type` is
     None or empty.
@@ -62,16 +62,16 @@ def parse(
     True
     """
     if now is None and len(text) <= _SHORT and not _DATED.search(text):
-        return _known(text, pattern_type, version)
-    return _parsed(text, pattern_type, version, now)
+        return _parse_cached(text, pattern_type, version)
+    return _parse(text, pattern_type, version, now)
 
 
 @functools.lru_cache(maxsize=256)
-def _known(text: str, pattern_type: str | None, version: str) -> Query:
-    return _parsed(text, pattern_type, version, None)
+def _parse_cached(text: str, pattern_type: str | None, version: str) -> Query:
+    return _parse(text, pattern_type, version, None)
 
 
-def _parsed(text: str, pattern_type: str | None, version: str, now: datetime | None) -> Query:
+def _parse(text: str, pattern_type: str | None, version: str, now: datetime | None) -> Query:
     effective = effective_pattern_type(text, pattern_type, version=version)
     root, rewriter = _rewritten(text, effective)
     if root is None:
@@ -169,17 +169,10 @@ def _first_pattern_type(tree: Raw | None) -> str | None:
     return None
 
 
-TEXT_SEARCH: frozenset[str] = frozenset({
-    "repo", "file", "lang", "case", "count", "timeout", "fork", "archived", "visibility", "patterntype",
-    "type:file", "type:path", "type:repo", "context:global",
-})  # fmt: skip
-"""What a search over the text of HEAD answers; patterns and ``content:`` need no name."""
-
-
 _HINTS = {"file:has.contributor": "it needs the history of files, which comes with type:commit and type:diff"}
 
 
-def refuse_unsupported(alternative: Alternative, supported: frozenset[str] = TEXT_SEARCH) -> None:
+def refuse_unsupported(alternative: Alternative, supported: frozenset[str]) -> None:
     """Raise for the first part of `alternative` that `supported` does not name.
 
     Parameters

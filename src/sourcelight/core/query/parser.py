@@ -99,7 +99,7 @@ def operator(kind: str, args: list[Raw]) -> Raw:
 
 
 def has_pattern(tree: Raw) -> bool:
-    """Tell whether a pattern stands anywhere in `tree`; ``content:`` still counts as a filter here."""
+    """Return whether `tree` contains a pattern; ``content:`` still counts as a filter here."""
     return tree.has_pattern if isinstance(tree, Group) else isinstance(tree, RawPattern)
 
 
@@ -135,7 +135,7 @@ class _Parser:
             return operator_match[1]
         term = lexer.negation(position)
         if term is not None:
-            return self._negated(position, term)
+            return self._negate(position, term)
         filtered = lexer.filter(position)
         leaf: Raw
         leaf, end = filtered if filtered is not None else lexer.pattern(position)
@@ -144,7 +144,7 @@ class _Parser:
 
     def _open(self, position: int) -> int | None:
         """Open a group; None when the parentheses are text."""
-        if self.lexer.pattern_type != "keyword" and self.lexer.balanced(position) is not None:
+        if self.lexer.pattern_type != "keyword" and self.lexer.balanced_end(position) is not None:
             return None
         if len(self._stack) > MAX_DEPTH:
             hint = "write the query with fewer parentheses"
@@ -176,7 +176,7 @@ class _Parser:
             self._seen_or = True
             self.is_ambiguous |= self._seen_group
 
-    def _negated(self, position: int, term: int) -> int:
+    def _negate(self, position: int, term: int) -> int:
         lexer, frame = self.lexer, self._stack[-1]
         if lexer.text[term] == "(" and not lexer.plain_parens:
             raise lexer.error(_NOT_GROUP, term, "negate each term of the group instead")

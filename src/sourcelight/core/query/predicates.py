@@ -165,7 +165,7 @@ def _pair(text: str) -> Arguments:
     return {"mode": "pair", "key": key, "value": value}
 
 
-def _named(mode: str) -> Callable[[str], Arguments]:
+def _name_reader(mode: str) -> Callable[[str], Arguments]:
     def read(text: str) -> Arguments:
         if not text:
             raise QueryError(f"{mode} must be non-empty")
@@ -226,11 +226,13 @@ _READERS: Mapping[tuple[str, str], tuple[str, _Reader]] = {
     ("repo", "has.topic"): ("has.topic", _single("topic", "topic must be non-empty")),
     ("repo", "has.meta"): ("has.meta", _meta),
     ("repo", "has"): ("has.meta", _pair),
-    ("repo", "has.tag"): ("has.meta", _named("tag")),
-    ("repo", "has.key"): ("has.meta", _named("key")),
+    ("repo", "has.tag"): ("has.meta", _name_reader("tag")),
+    ("repo", "has.key"): ("has.meta", _name_reader("key")),
     ("file", "has.content"): ("has.content", _regexp("content", "file:contains.content")),
     ("file", "contains.content"): ("has.content", _regexp("content", "file:contains.content")),
     ("file", "has.owner"): ("has.owner", _any_text("owner")),
     ("file", "has.contributor"): ("has.contributor", _contributor),
     ("rev", "at.time"): ("at.time", _at_time),
 }
+PREDICATES: frozenset[str] = frozenset(f"{on}:{name}" for (on, _), (name, _) in _READERS.items())
+"""All predicates under their canonical names, such as ``repo:has.path``."""

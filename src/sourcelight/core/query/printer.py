@@ -1,33 +1,41 @@
-"""Print a tree as text that parses to the same tree."""
+"""Print a tree as text that parses to the same tree.
+
+No rule says beforehand how a tree must be written: whether a parenthesis, a quote or an operator's word is syntax or
+text depends on what surrounds it. So the printer writes the tree in one layout after another, the most readable first,
+parses each text, and returns the first one that reads as the tree.
+"""
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from itertools import product
 from typing import Any
 
 from sourcelight.core.errors import QueryError
+from sourcelight.core.query.fields import PATTERN_TYPES, label_of
 from sourcelight.core.query.lexer import RawFilter
 from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate
 from sourcelight.core.query.normalize import escape_bare_parens
-from sourcelight.core.query.parse import PATTERN_TYPES, check_text, effective_pattern_type, effective_type, read_tree
+from sourcelight.core.query.parse import check_text, effective_pattern_type, effective_type, read_tree
 from sourcelight.core.query.parser import MAX_DEPTH
 from sourcelight.core.query.predicates import predicate
 from sourcelight.core.query.quoting import (
-    _is_plain_value,
-    _second,
     in_quotes,
+    is_plain_value,
     quote_pattern,
     quote_value,
     read_alone,
+    second_term,
     slash_regexp,
 )
 
 _EMPTY_FILTER = "file:"
-_META_PLAIN = re.compile(r"[\w.@+*-][\w.@+* -]*(?<! )")
+_UNQUOTED_TYPES = frozenset({"standard", "literal"})
+"""Pattern types in which quotes are text, so that a literal can only be written bare."""
+_PLAIN_METADATA = re.compile(r"[\w.@+*-][\w.@+* -]*(?<! )")
 
 
 def to_text(node: Node | None, pattern_type: str = "keyword") -> str:
@@ -60,19 +68,21 @@ def to_text(node: Node | None, pattern_type: str = "keyword") -> str:
     if node is None:
         return ""
     check_depth(node)
-    typed_in = _pattern_type_of(node)
-    effective = typed_in or pattern_type
-    # A patternType: must win whatever a search asks for. Text to find that holds another one may come before it.
-    requested = PATTERN_TYPES if typed_in else (pattern_type,)
-    expected = _comparable(node)
+    named_type = _named_pattern_type(node)
+    effective = named_type or pattern_type
+    # The type that the query names wins whatever a search requests. Text to find that names another may come before it.
+    requested_types = PATTERN_TYPES if named_type else (pattern_type,)
+    expected = _without_quotes(node)
     tried: set[str] = set()
-    for requested_type, style in product(dict.fromkeys((effective, pattern_type)), _STYLES):
-        text = _Printer(requested_type, style).text(node, 0)
+    # From the plainest form to the safest. What a form means is checked by parsing it, not by rules about when to
+    # quote: the parser is the only authority.
+    for written_type, layout in product(dict.fromkeys((effective, pattern_type)), _layouts()):
+        text = _TreeWriter(written_type, layout).write(node)
         if text in tried:
             continue
         tried.add(text)
         check_text(text)
-        if _reads_as(text, requested, requested_type, expected):
+        if _reads_as(text, requested_types, written_type, expected):
             return text
     raise QueryError(
         f"no query of type {effective} reads as this expression",
@@ -93,30 +103,32 @@ def check_depth(node: Node) -> None:
                 hint="join the alternatives of one field into one regular expression",
                 stage="parse",
             )
+        # Level by level and not by recursion: a tree of 10,000 levels must give an error of its own.
         level = [arg for parent in level if isinstance(parent, And | Or) for arg in parent.args]
 
 
-def _pattern_type_of(node: Node) -> str | None:
+def _named_pattern_type(node: Node) -> str | None:
+    """Return the pattern type that a ``patternType:`` of the tree names, the first one if there are several."""
     if isinstance(node, And | Or):
-        return next((pattern_type for arg in node.args if (pattern_type := _pattern_type_of(arg)) is not None), None)
+        return next((name for arg in node.args if (name := _named_pattern_type(arg)) is not None), None)
     return effective_type(node.value) if isinstance(node, Filter) and node.name == "patterntype" else None
 
 
-def _reads_as(text: str, requested: Sequence[str], effective: str, expected: Any) -> bool:
-    """Tell whether `text` has the `effective` type and the `expected` tree under every requested type."""
+def _reads_as(text: str, requested_types: Sequence[str], effective: str, expected: Any) -> bool:
+    """Return whether `text` has the `effective` type and the `expected` tree under every requested type."""
     try:
-        if any(effective_pattern_type(text, each) != effective for each in requested):
+        if any(effective_pattern_type(text, requested) != effective for requested in requested_types):
             return False
-        root = read_tree(text, requested[0])[1]
+        root = read_tree(text, requested_types[0])[1]
     except QueryError:
         return False
-    return root is not None and _comparable(root) == expected
+    return root is not None and _without_quotes(root) == expected
 
 
-def _comparable(node: Node) -> Any:
-    """Return `node` without quotes and the order of operands, which change no meaning."""
+def _without_quotes(node: Node) -> Any:
+    """Return `node` as plain values, without quotes and the order of operands, which change no meaning."""
     if isinstance(node, And | Or):
-        return (type(node).__name__, sorted((_comparable(arg) for arg in node.args), key=repr))
+        return (type(node).__name__, sorted((_without_quotes(arg) for arg in node.args), key=repr))
     if isinstance(node, Predicate):
         return ("Predicate", node.on, node.name, sorted(node.args.items()), node.negated)
     if isinstance(node, Filter):
@@ -124,91 +136,113 @@ def _comparable(node: Node) -> Any:
     return ("Pattern", node.value, node.kind, node.negated, node.content)
 
 
+class _Groups(Enum):
+    """How nested operators are kept together."""
+
+    NEEDED = "parentheses where they are needed"
+    NONE = "no parentheses: AND binds closer than OR, and filters at both ends hold for all alternatives"
+    MARKED = "parentheses with an empty filter behind them, which keeps them from being read as text"
+
+
+class _FilterPlace(Enum):
+    """Where an AND has its filters.
+
+    An operator's word is text only where a query begins, and NOT only where it ends: a pattern of such a word must
+    stand there.
+    """
+
+    AS_GIVEN = "as the tree has them, which is in front"
+    LAST = "behind all patterns"
+    SECOND = "behind the first pattern"
+    INSIDE = "behind the first word of the only literal, whose words are joined across filters without quotes"
+
+
 @dataclass(frozen=True, slots=True)
-class _Style:
-    """One of the ways to write a tree, as where parentheses are text depends on what stands around them.
+class _Layout:
+    """One way to write a tree: whether parentheses are text depends on their neighbors.
 
     Parameters
     ----------
-    explicit
-        Write every AND, every nested group and all slashes.
+    filters
+        Where filters stand.
     groups
-        ``needed``; ``none``: AND binds closer than OR, and filters at both ends hold for all; ``marked``: an empty
-        filter, which is forgotten beside other terms, keeps the parenthesis in front of it from being text.
-    in_front
-        How many patterns stand in front of the filters beside them: an operator's word is text only where a query
-        begins, and a NOT only where it ends.
-    lean
-        Write few backslashes inside quotes: one in front of a space keeps what follows from being read as a filter.
-    within
-        Write the filters behind the first word of a literal, whose words are joined across them and across groups
-        where there are no quotes: an operator's word may both begin and end it.
+        How nested operators are kept together.
+    explicit
+        Whether every AND, the parentheses of every nested operator, and all slashes are written.
+    few_escapes
+        Whether quotes hold no more backslashes than they must: one in front of a space keeps what follows it from
+        being read as a filter.
     """
 
+    filters: _FilterPlace
+    groups: _Groups
     explicit: bool
-    groups: str
-    in_front: int
-    lean: bool
-    within: bool = False
+    few_escapes: bool
 
 
-_GROUPS = ("needed", "none", "marked")
-_STYLES = (
-    *(
-        _Style(explicit, groups, in_front, lean)
-        for lean, in_front, groups, explicit in product((False, True), (0, sys.maxsize, 1), _GROUPS, (False, True))
-    ),
-    *(_Style(explicit, groups, 0, lean=False, within=True) for groups, explicit in product(_GROUPS, (False, True))),
-)
+def _layouts() -> Iterator[_Layout]:
+    """Yield the layouts in the order in which they are tried."""
+    for few_escapes in (False, True):
+        for place in (_FilterPlace.AS_GIVEN, _FilterPlace.LAST, _FilterPlace.SECOND):
+            for groups, explicit in product(_Groups, (False, True)):
+                yield _Layout(place, groups, explicit, few_escapes)
+    for groups, explicit in product(_Groups, (False, True)):
+        yield _Layout(_FilterPlace.INSIDE, groups, explicit, few_escapes=False)
 
 
-class _Printer:
-    """Writes nodes in one pattern type and style."""
+class _TreeWriter:
+    """Writes trees in one pattern type and layout, whether or not the text reads back as the tree."""
 
-    def __init__(self, pattern_type: str, style: _Style) -> None:
+    def __init__(self, pattern_type: str, layout: _Layout) -> None:
         self._type = pattern_type
-        self._style = style
-        self._and = " " if pattern_type == "keyword" and not style.explicit else " AND "
+        self._layout = layout
+        self._and = " " if pattern_type == "keyword" and not layout.explicit else " AND "
 
-    def text(self, node: Node, depth: int) -> str:
-        if isinstance(node, Filter):
-            return _filter(node)
-        if isinstance(node, Predicate):
-            return _predicate(node)
+    def write(self, node: Node, depth: int = 0) -> str:
+        """Return the text of `node`, which stands `depth` operators deep."""
+        if isinstance(node, Or):
+            return " OR ".join(self._operand(arg, node, depth) for arg in node.args)
+        if isinstance(node, And):
+            args = self._arrange(node.args)
+            inside = self._filters_inside(args) if self._layout.filters is _FilterPlace.INSIDE else ""
+            return inside or self._and.join(self._operand(arg, node, depth) for arg in args)
         if isinstance(node, Pattern):
             return self._pattern(node)
-        args: Sequence[Node] = node.args
-        if isinstance(node, And) and self._style.in_front:
-            filters = [arg for arg in args if isinstance(arg, Filter | Predicate)]
-            patterns = [arg for arg in args if not isinstance(arg, Filter | Predicate)]
-            args = [*patterns[: self._style.in_front], *filters, *patterns[self._style.in_front :]]
-        if isinstance(node, And) and self._style.within and (text := self._around_filters(args)):
-            return text
-        parts = [self._operand(arg, node, depth) for arg in args]
-        return (" OR " if isinstance(node, Or) else self._and).join(parts)
+        return _predicate(node) if isinstance(node, Predicate) else _filter(node)
 
-    def _around_filters(self, args: Sequence[Node]) -> str:
-        """Filters between the words of the one literal beside them; empty where they can't be."""
-        filters = [self.text(arg, 0) for arg in args if isinstance(arg, Filter | Predicate)]
-        patterns = [arg for arg in args if not isinstance(arg, Filter | Predicate)]
-        if self._type not in {"standard", "literal"} or len(patterns) != 1 or not filters:
+    # Operators
+
+    def _arrange(self, args: Sequence[Node]) -> Sequence[Node]:
+        """Return the operands of an AND in the order of the layout."""
+        if self._layout.filters in {_FilterPlace.AS_GIVEN, _FilterPlace.INSIDE}:
+            return args
+        filters, patterns = _split(args)
+        position = len(patterns) if self._layout.filters is _FilterPlace.LAST else 1
+        return [*patterns[:position], *filters, *patterns[position:]]
+
+    def _filters_inside(self, args: Sequence[Node]) -> str:
+        """Return an AND with its filters between the words of its only literal, empty where that can't be written."""
+        filters, patterns = _split(args)
+        if self._type not in _UNQUOTED_TYPES or len(patterns) != 1 or not filters:
             return ""
         literal = patterns[0]
         if not isinstance(literal, Pattern) or literal.kind != "literal" or literal.negated or literal.content:
             return ""
         first, space, remaining = literal.value.partition(" ")
-        return f"{_apart(first)} {' '.join(filters)} {remaining}" if space else ""
+        return " ".join([_guard_not(first), *map(self.write, filters), remaining]) if space else ""
 
-    def _operand(self, arg: Node, parent: And | Or, depth: int) -> str:
-        text = self.text(arg, depth + 1)
-        groups = self._style.groups
-        if groups == "none" or not isinstance(arg, And | Or):
+    def _operand(self, node: Node, parent: And | Or, depth: int) -> str:
+        """Return the text of an operand, in parentheses if it is a group of its own."""
+        text = self.write(node, depth + 1)
+        if not isinstance(node, And | Or) or self._layout.groups is _Groups.NONE or " " not in text:
             return text
-        # Near the top an AND inside an OR needs its parentheses: they keep its filters from being moved out.
-        is_group = isinstance(arg, Or) or isinstance(parent, And) or depth < 2 or self._style.explicit
-        if not is_group or " " not in text:
+        # AND binds closer than OR. But near the top its parentheses keep its filters from being moved out of the OR.
+        binds_anyway = isinstance(node, And) and isinstance(parent, Or) and depth >= 2
+        if binds_anyway and not self._layout.explicit:
             return text
-        return f"({_EMPTY_FILTER} {text})" if groups == "marked" else f"({text})"
+        return f"({_EMPTY_FILTER} {text})" if self._layout.groups is _Groups.MARKED else f"({text})"
+
+    # Patterns
 
     def _pattern(self, node: Pattern) -> str:
         if node.content:
@@ -217,17 +251,16 @@ class _Printer:
         return f"NOT {text}" if node.negated else text
 
     def _literal(self, node: Pattern) -> str:
-        if self._type in {"standard", "literal"}:
-            # There are no quotes; what can't stand bare is refused when the text is read again.
+        if self._type in _UNQUOTED_TYPES:
             first, space, remaining = node.value.partition(" ")
-            return f"{_apart(first)}{space}{remaining}" if self._style.within else node.value
-        if node.quoted or self._type == "regexp":
-            return in_quotes(node.value, lean=self._style.lean)
-        text = quote_pattern(node.value)
-        return text if text == node.value else in_quotes(node.value, lean=self._style.lean)
+            return (
+                f"{_guard_not(first)}{space}{remaining}" if self._layout.filters is _FilterPlace.INSIDE else node.value
+            )
+        is_bare = self._type == "keyword" and not node.quoted and quote_pattern(node.value) == node.value
+        return node.value if is_bare else in_quotes(node.value, few_escapes=self._layout.few_escapes)
 
     def _regexp(self, value: str) -> str:
-        is_bare = self._type == "regexp" and not self._style.explicit and escape_bare_parens(value) == value
+        is_bare = self._type == "regexp" and not self._layout.explicit and escape_bare_parens(value) == value
         if is_bare and read_alone(value, "regexp") == value:
             return value
         if not value:
@@ -235,38 +268,51 @@ class _Printer:
         return slash_regexp(value)
 
     def _content(self, node: Pattern) -> str:
-        if node.kind == "regexp":
-            if self._type != "regexp" or (node.value and not _is_plain_value("content", node.value)):
-                message = f"content:{node.value} as a regular expression can't be written in {self._type} type"
-                raise QueryError(message, hint="leave content: out and add type:file", stage="parse")
-            return node.value
-        return in_quotes(node.value) if node.quoted or self._type == "regexp" else _value("content", node.value)
+        if node.kind == "literal":
+            needs_quotes = node.quoted or self._type == "regexp"
+            return in_quotes(node.value) if needs_quotes else _value("content", node.value)
+        if self._type != "regexp" or not _is_bare_value("content", node.value):
+            message = f"content:{node.value} as a regular expression can't be written in {self._type} type"
+            raise QueryError(message, hint="leave content: out and add type:file", stage="parse")
+        return node.value
 
 
-def _apart(word: str) -> str:
-    """A word that begins a literal without quotes: NOT is text where a group ends behind it."""
+def _split(args: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """Return the filters among the operands of an AND, and the others."""
+    filters: list[Node] = [arg for arg in args if isinstance(arg, Filter | Predicate)]
+    return filters, [arg for arg in args if not isinstance(arg, Filter | Predicate)]
+
+
+def _guard_not(word: str) -> str:
+    """Return the first word of a literal without quotes; NOT is text if its group ends behind it."""
     return f"( {word} )" if word.lower() == "not" else word
+
+
+# Filters
 
 
 def _filter(node: Filter) -> str:
     value = node.value
     if node.name == "repo" and node.revs is not None:
         value = f"{value}@{':'.join(node.revs)}"
-    name = "patternType" if node.name == "patterntype" else node.name
-    return f"{'-' if node.negated else ''}{name}:{in_quotes(value) if node.quoted else _value(node.name, value)}"
+    text = in_quotes(value) if node.quoted else _value(node.name, value)
+    return f"{'-' if node.negated else ''}{label_of(node.name)}:{text}"
 
 
 def _value(field: str, value: str) -> str:
-    return value if not value or _is_plain_value(field, value) else in_quotes(value)
+    return value if _is_bare_value(field, value) else in_quotes(value)
+
+
+def _is_bare_value(field: str, value: str) -> bool:
+    return not value or is_plain_value(field, value)
 
 
 def _predicate(node: Predicate) -> str:
-    inner = _arguments(node)
-    text = f"{'-' if node.negated else ''}{node.on}:{node.name}({inner})"
-    read = _second(f"(x {text} x)", "keyword", terms=3)
+    text = f"{'-' if node.negated else ''}{node.on}:{node.name}({_arguments(node)})"
+    read = second_term(f"(x {text} x)", "keyword", terms=3)
     if isinstance(read, RawFilter) and read.predicate is not None:
-        back = predicate(node.on, *read.predicate, negated=read.negated)
-        if (back.name, dict(back.args), back.negated) == (node.name, dict(node.args), node.negated):
+        same = predicate(node.on, *read.predicate, negated=read.negated)
+        if (same.name, dict(same.args), same.negated) == (node.name, dict(node.args), node.negated):
             return text
     raise QueryError(f"{text} can't be written so that it reads back alike", stage="parse")
 
@@ -278,17 +324,23 @@ def _arguments(node: Predicate) -> str:
     if node.name == "at.time":
         return str(args["time"]) if args.get("rev") == "HEAD" else f"{args['time']}, {args['rev']}"
     if node.name == "has.meta":
-        key = _meta(str(args["key"]), is_regexp=bool(args.get("keyRegexp")))
-        if args["mode"] == "key":
-            return key
-        value = _meta(str(args["value"]), is_regexp=bool(args.get("valueRegexp"))) if args["mode"] == "pair" else ""
-        return f"{key}:{value}"
+        return _metadata(args)
     return str(next(iter(args.values()), ""))
 
 
-def _meta(text: str, *, is_regexp: bool) -> str:
+def _metadata(args: Mapping[str, Any]) -> str:
+    """Return the arguments of ``has.meta``: ``key``, ``key:`` for a tag, or ``key:value``."""
+    key = _metadata_text(str(args["key"]), is_regexp=bool(args.get("keyRegexp")))
+    if args["mode"] == "key":
+        return key
+    if args["mode"] == "tag":
+        return f"{key}:"
+    return f"{key}:{_metadata_text(str(args['value']), is_regexp=bool(args.get('valueRegexp')))}"
+
+
+def _metadata_text(text: str, *, is_regexp: bool) -> str:
     if is_regexp:
         return "/" + text.replace("/", r"\/") + "/"
-    if _META_PLAIN.fullmatch(text):
+    if _PLAIN_METADATA.fullmatch(text):
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -7,18 +7,19 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from sourcelight.core.errors import QueryError
+from sourcelight.core.query.fields import PREDICATE_NAMES
 from sourcelight.core.query.lexer import RawFilter, RawPattern
 from sourcelight.core.query.parser import Group, Raw, parse_tree
 
 _CONTROLS = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _SLASHED = re.compile(r"\\(?=[\\/nrt]|\Z)|/")
-_LEAN_QUOTED = re.compile(r"""\\(?=[\\"nrt]|\Z)|\"""")  # other escapes inside a pattern's quotes stay as they are
+_MUST_ESCAPE = re.compile(r"""\\(?=[\\"nrt]|\Z)|\"""")  # other escapes inside a pattern's quotes stay as they are
 _OPEN_MARK = re.compile(r"""(["'/])(?:(?!\1)[^\\]|\\.)*\\?""", re.DOTALL)  # a later term may close it
 _SAFE_VALUE = re.compile(r"(?:[\w./^$@:*+|-]|\\[.\w+-])+", re.ASCII)
 
 
 def quote_value(value: str) -> str:
-    r"""Return `value` as it must stand behind a filter's colon: as it is, or in double quotes with escapes.
+    r"""Return `value` as it is written after a filter's colon: unchanged, or in double quotes with escapes.
 
     Examples
     --------
@@ -27,8 +28,8 @@ def quote_value(value: str) -> str:
     >>> quote_value("5 days ago")
     '"5 days ago"'
     """
-    # Predicates are known to three fields; other fields read the rest alike.
-    is_plain = value and all(_is_plain_value(field, value) for field in ("repo", "file", "rev"))
+    # Only fields with predicates read a value in a way of their own; all others read it alike.
+    is_plain = value and all(is_plain_value(field, value) for field in PREDICATE_NAMES)
     return value if is_plain else in_quotes(value)
 
 
@@ -39,13 +40,13 @@ def quote_pattern(text: str) -> str:
 
 def slash_regexp(regexp: str) -> str:
     """Return the regular expression between slashes, as keyword, standard and regexp search read it."""
-    return f"/{_SLASHED.sub(lambda found: chr(92) + found.group(), regexp)}/"
+    return f"/{_SLASHED.sub(lambda match: chr(92) + match.group(), regexp)}/"
 
 
-def in_quotes(text: str, *, lean: bool = False) -> str:
-    """Return `text` in double quotes; `lean`, for patterns only, escapes no more than it must."""
-    if lean:
-        escaped = _LEAN_QUOTED.sub(lambda found: "\\" + found.group(), text)
+def in_quotes(text: str, *, few_escapes: bool = False) -> str:
+    """Return `text` in double quotes; `few_escapes`, for patterns only, escapes no more than it must."""
+    if few_escapes:
+        escaped = _MUST_ESCAPE.sub(lambda match: "\\" + match.group(), text)
     else:
         escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     for char, escape in _CONTROLS.items():
@@ -54,8 +55,8 @@ def in_quotes(text: str, *, lean: bool = False) -> str:
 
 
 @lru_cache(maxsize=1 << 12)
-def _is_plain_value(field: str, value: str) -> bool:
-    """Tell whether `value` unquoted is read whole, wherever a filter with it stands."""
+def is_plain_value(field: str, value: str) -> bool:
+    """Return whether `value` unquoted is read whole, wherever its filter occurs."""
     if _SAFE_VALUE.fullmatch(value):  # spares six parses for each repository of a large answer
         return True
     return _value_between(f"{field}:{value}") == value
@@ -64,7 +65,7 @@ def _is_plain_value(field: str, value: str) -> bool:
 def _value_between(text: str) -> str | None:
     value = None
     for wrapped, terms in ((f"(x {text} x)", 3), (f"(x {text})", 2)):
-        read = _second(wrapped, "keyword", terms=terms)
+        read = second_term(wrapped, "keyword", terms=terms)
         if not isinstance(read, RawFilter) or read.quoted or read.predicate is not None:
             return None
         value = read.value
@@ -72,24 +73,24 @@ def _value_between(text: str) -> str | None:
 
 
 def read_alone(text: str, pattern_type: str) -> str | None:
-    """Return what a term `text` between any two others is read as, None when it is not one plain positive term."""
+    """Return how a term `text` between any two others is read, None when it isn't one plain positive term."""
     value = None
     for wrapped, terms in ((f"(x and {text} and x)", 3), (f"(x and {text})", 2)):
-        read = _second(wrapped, pattern_type, terms=terms)
+        read = second_term(wrapped, pattern_type, terms=terms)
         if not isinstance(read, RawPattern) or read.quoted or read.slashed or read.negated:
             return None
         value = read.value
     return None if _OPEN_MARK.fullmatch(text) else value
 
 
-def _second(text: str, pattern_type: str, *, terms: int) -> Raw | None:
-    """Return the second of the `terms` terms of `text`, None when it holds another number of them."""
+def second_term(text: str, pattern_type: str, *, terms: int) -> Raw | None:
+    """Return the second of the `terms` terms of `text`, None when it has another number of them."""
     try:
         tree = parse_tree(text, pattern_type)
     except QueryError:
         return None
-    found = sorted(_flat([tree]), key=lambda term: term.start) if tree is not None else []
-    return found[1] if len(found) == terms else None
+    leaves = sorted(_flat([tree]), key=lambda term: term.start) if tree is not None else []
+    return leaves[1] if len(leaves) == terms else None
 
 
 def _flat(trees: Iterable[Raw]) -> Iterable[RawFilter | RawPattern]:

@@ -29,6 +29,7 @@ def regexp_problem(text: str) -> str | None:
         return None
     if reason.startswith("trailing \\"):
         return "error parsing regexp: trailing backslash at end of expression: ``"
+    # The wire's messages are those of Go's regexp package; RE2 words some of them differently.
     for prefix, wording in _WORDING:
         if reason.startswith(prefix):
             return "error parsing regexp: " + wording.format(reason[len(prefix) :])
@@ -88,6 +89,7 @@ def file_pattern(text: str) -> str:
     if _GLOB.search(trimmed) is None:
         prefix = escape_regexp(trimmed.rstrip("/"))
         return f"^{prefix}/" if trimmed.endswith("/") else f"^{prefix}(?:/|$)"
+    # As in .gitignore: a glob without a slash matches in any directory.
     anchor = "^" if text.startswith("/") or "/" in trimmed.rstrip("/") else "(?:^|/)"
     ending = "" if trimmed.endswith("/") else "$"
     return anchor + glob_regexp(trimmed) + ending
@@ -110,6 +112,7 @@ def glob_regexp(text: str) -> str:
         elif text[position] == "?":
             out.append("[^/]")
             position += 1
+        # From the second character on: `[]abc]` is a class that contains the bracket.
         elif text[position] == "[" and (end := text.find("]", position + 2)) > 0:
             inner = text[position + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
             out.append("[" + ("^" + inner[1:] if inner[0] in "!^" else inner) + "]")

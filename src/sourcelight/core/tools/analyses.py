@@ -35,9 +35,9 @@ from sourcelight.core.tools.merge import (
 )
 from sourcelight.core.tools.tool import Arguments, Limit, Number, Scope, Text, Tool, choice
 
-_ADDITIONS = Column("additions", "int64", "lines added")
-_DELETIONS = Column("deletions", "int64", "lines removed")
-_COMMITS = Column("commits", "int64", "commits")
+_ADDITIONS = Column("additions", "int64", "lines added", unit="lines")
+_DELETIONS = Column("deletions", "int64", "lines removed", unit="lines")
+_COMMITS = Column("commits", "int64", "commits", unit="commits")
 
 
 def _period(null: str) -> tuple[Column, Column]:
@@ -53,12 +53,12 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         *_period("not grouped by time"),
         AUTHOR,
         AUTHOR_EMAIL,
-        Column("commits", "int64", "commits written, merges included"),
-        Column("merges", "int64", "merges among them"),
-        Column("co_authored", "int64", "further commits whose Co-authored-by trailers name the person"),
+        Column("commits", "int64", "commits written, merges included", unit="commits"),
+        Column("merges", "int64", "merges among them", unit="commits"),
+        Column("co_authored", "int64", "further commits whose Co-authored-by trailers name the person", unit="commits"),
         _ADDITIONS,
         _DELETIONS,
-        Column("files", "int64", "distinct files changed", UNSAID),
+        Column("files", "int64", "distinct files changed", UNSAID, unit="files"),
         FIRST_DATE,
         LAST_DATE,
         BOT,
@@ -79,24 +79,21 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         *_period("not grouped by time"),
         _ADDITIONS,
         _DELETIONS,
-        Column("changes", "int64", "changes of single files"),
+        Column("changes", "int64", "changes of single files", unit="changes"),
         _COMMITS,
-        Column("authors", "int64", "distinct authors", summable=False),
+        Column("authors", "int64", "distinct authors", unit="authors", summable=False),
     ),
     "hotspots": (
         REPOSITORY,
         PATH,
-        Column("commits", "int64", "commits that changed the file under any of its names, merges excluded"),
-        Column("authors", "int64", "distinct authors of these commits", summable=False),
+        Column(
+            "commits", "int64", "commits that changed the file under any of its names, merges excluded", unit="commits"
+        ),
+        Column("authors", "int64", "distinct authors of these commits", unit="authors", summable=False),
         _ADDITIONS,
         _DELETIONS,
-        Column("lines", "int64", "lines of the file today", "the file is binary or its content missing"),
-        Column(
-            "score",
-            "float64",
-            "commits times the logarithm of lines, of the highest such product, 0 to 1",
-            summable=False,
-        ),
+        Column("lines", "int64", "lines of the file today", "the file is binary or its content missing", unit="lines"),
+        Column("score", "float64", "commits times the logarithm of lines, of the highest such product, 0 to 1"),
         FIRST_DATE,
         LAST_DATE,
     ),
@@ -104,10 +101,10 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         REPOSITORY,
         PATH,
         Column("other_path", "dict32", "the file that changes with it"),
-        Column("shared_commits", "int64", "commits that changed both"),
-        Column("commits", "int64", "commits that changed path"),
-        Column("other_commits", "int64", "commits that changed other_path"),
-        Column("degree", "float64", "shared_commits of the mean of commits and other_commits, 0 to 1", summable=False),
+        Column("shared_commits", "int64", "commits that changed both", unit="commits"),
+        Column("commits", "int64", "commits that changed path", unit="commits"),
+        Column("other_commits", "int64", "commits that changed other_path", unit="commits"),
+        Column("degree", "float64", "shared_commits of the mean of commits and other_commits, 0 to 1"),
         LAST_DATE,
     ),
     "pickaxe": (
@@ -115,18 +112,19 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         *_period("not grouped by time"),
         Column("author", "dict32", "author's name, as the mailmap has it", "not grouped by author"),
         Column("author_email", "dict32", "author's address, as the mailmap has it", "not grouped by author"),
-        Column("added", "int64", "added lines that match"),
-        Column("removed", "int64", "removed lines that match"),
-        Column("net", "int64", "added less removed"),
+        Column("added", "int64", "added lines that match", unit="lines"),
+        Column("removed", "int64", "removed lines that match", unit="lines"),
+        Column("net", "int64", "added less removed", unit="lines"),
         Column(
             "total",
             "int64",
             "net of this and all earlier periods",
             "not grouped by time alone",
+            unit="lines",
             summable=False,
             instead="net",
         ),
-        Column("commits", "int64", "commits with such lines"),
+        Column("commits", "int64", "commits with such lines", unit="commits"),
         FIRST_DATE,
         LAST_DATE,
     ),
@@ -135,24 +133,19 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("email", "string", "address as commits have it"),
         Column("canonical_name", "string", "name as the mailmap has it"),
         Column("canonical_email", "string", "address as the mailmap has it"),
-        Column("commits", "int64", "commits written, merges included"),
-        Column("commits_as_committer", "int64", "commits committed"),
-        Column("co_authored", "int64", "commits whose Co-authored-by trailers name the person"),
+        Column("commits", "int64", "commits written, merges included", unit="commits"),
+        Column("commits_as_committer", "int64", "commits committed", unit="commits"),
+        Column("co_authored", "int64", "commits whose Co-authored-by trailers name the person", unit="commits"),
         FIRST_DATE,
         LAST_DATE,
         Column("repositories", "strings", "repositories with such commits"),
         BOT,
     ),
     "identity_suggestions": (
-        Column(
-            "group",
-            "int32",
-            "number of the set of identities that may be one person, most commits first",
-            summable=False,
-        ),
+        Column("group", "int32", "number of the set of identities that may be one person, most commits first"),
         Column("name", "string", "name, as the mailmap has it"),
         Column("email", "string", "address, as the mailmap has it"),
-        Column("commits", "int64", "commits written, merges included"),
+        Column("commits", "int64", "commits written, merges included", unit="commits"),
         Column("canonical_name", "string", "name under which the set would be counted: the one with most commits"),
         Column("canonical_email", "string", "address under which it would be counted"),
         Column("reason", "string", "what the identity shares with others of the set"),
@@ -186,7 +179,7 @@ class ContributorsArguments(Arguments, frozen=True):
     repos: _Repos = None
     by: Annotated[
         tuple[Annotated[str, choice("repository", *_PERIODS)], ...] | None,
-        Meta(description="What is told apart beside authors."),
+        Meta(description="Further grouping beside authors."),
     ] = None
     after: _After = None
     before: _Before = None
@@ -206,7 +199,7 @@ class ChurnArguments(Arguments, frozen=True):
             ...,
         ]
         | None,
-        Meta(description="What is told apart; default: directory."),
+        Meta(description="Grouping; default: directory."),
     ] = None
     depth: Depth = None
     after: _After = None
@@ -224,7 +217,7 @@ class PickaxeArguments(Arguments, frozen=True):
     repos: _Repos = None
     by: Annotated[
         tuple[Annotated[str, choice("repository", "author", *_PERIODS)], ...] | None,
-        Meta(description="What is told apart; default: month."),
+        Meta(description="Grouping; default: month."),
     ] = None
     files: _Files = None
     after: _After = None

@@ -23,7 +23,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         REPOSITORY,
         REVISION,
         PATH,
-        Column("line_number", "int32", "1-based line in the file", summable=False),
+        Column("line_number", "int32", "1-based line in the file"),
         Column("line", "string", "text of the line without its newline; invalid UTF-8 as U+FFFD"),
         Column("commit", "dict32", "commit that brought the line as it is, 40 hex digits"),
         AUTHOR,
@@ -32,7 +32,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("commit_date", "timestamp", "committer date of that commit, UTC"),
         Column("subject", "dict32", "first paragraph of that commit's message on one line"),
         Column("original_path", "dict32", "path of the file in that commit"),
-        Column("original_line_number", "int32", "1-based line in that commit's file", summable=False),
+        Column("original_line_number", "int32", "1-based line in that commit's file"),
         Column("boundary", "bool", "whether history ends there (a first commit, or the edge of a shallow clone)"),
         BOT,
     ),
@@ -41,8 +41,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("path", "dict32", f"file, or {DIRECTORY}, as `by` asks"),
         AUTHOR,
         AUTHOR_EMAIL,
-        Column("lines", "int64", "lines of today's text that the author's commits brought"),
-        Column("share", "float64", "part of all lines of path, 0 to 1", summable=False),
+        Column("lines", "int64", "lines of today's text that the author's commits brought", unit="lines"),
+        Column("share", "float64", "part of all lines of path, 0 to 1"),
         Column("oldest_date", "timestamp", "committer date of the oldest of these lines, UTC"),
         Column("newest_date", "timestamp", "committer date of the newest of these lines, UTC"),
         BOT,
@@ -55,25 +55,26 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
             "bus_factor",
             "int32",
             "fewest authors who own more than half of the lines together; 0 without lines",
+            unit="authors",
             summable=False,
         ),
-        Column("lines", "int64", "lines of today's text, those of bots left out"),
-        Column("authors", "int64", "authors with at least one of these lines", summable=False),
+        Column("lines", "int64", "lines of today's text, those of bots left out", unit="lines"),
+        Column("authors", "int64", "authors with at least one of these lines", unit="authors", summable=False),
         Column("owners", "strings", "these fewest authors, as Name <address>, most lines first"),
-        Column("share", "float64", "part of the lines that they own, 0 to 1", summable=False),
+        Column("share", "float64", "part of the lines that they own, 0 to 1"),
         _EXACT,
     ),
     "survival": (
         REPOSITORY,
-        Column("year", "int32", "year of birth by committer date, UTC", summable=False),
-        Column("added", "int64", "lines that commits of the year added, merges left out"),
-        Column("surviving_lines", "int64", "lines of today's text that were born in the year"),
-        Column("share", "float64", "surviving_lines of all lines of today's text, 0 to 1", summable=False),
+        Column("year", "int32", "year of birth by committer date, UTC"),
+        Column("added", "int64", "lines that commits of the year added, merges left out", unit="lines"),
+        Column("surviving_lines", "int64", "lines of today's text that were born in the year", unit="lines"),
+        Column("share", "float64", "surviving_lines of all lines of today's text, 0 to 1"),
         _EXACT,
     ),
 }
 
-Depth: TypeAlias = Annotated[Number | None, Meta(description="How many names deep folders are told apart; default 1.")]
+Depth: TypeAlias = Annotated[Number | None, Meta(description="Depth of directories in names; default 1.")]
 FileKinds: TypeAlias = Annotated[
     tuple[Annotated[str, choice(*FILE_KINDS)], ...] | None, Meta(description="Kinds of files that count; none: all.")
 ]
@@ -84,7 +85,7 @@ JoinAddresses: TypeAlias = Annotated[
     bool | None,
     Meta(description="Take identities with the same address, whatever its case, for one person; default true."),
 ]
-_Below: TypeAlias = Annotated[str | None, Meta(description="File or folder; none: everything.")]
+_Below: TypeAlias = Annotated[str | None, Meta(description="File or directory; none: everything.")]
 _Revision: TypeAlias = Annotated[str | None, Meta(description="Branch, tag or commit; none: the default branch.")]
 _Exact: TypeAlias = Annotated[
     bool | None, Meta(description="Prove every line to be that of git blame, in two to three times the time.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.batches.schema import MATCHES, Column, arrow_type
@@ -25,10 +25,18 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 }
 """Columns of the tables of tools, by the name that `Tool.columns` has."""
 
-NOT_SUMMABLE: Mapping[str, Column] = {
-    column.name: column for table in (MATCHES, *COLUMNS.values()) for column in table if not column.summable
-}
-"""Numbers whose sum over rows means nothing, by name; a name means the same in every table."""
+
+def columns_by_origin(attrs: Mapping[Any, Any]) -> Sequence[Column] | None:
+    """Return the columns of the table that a frame is of, by its `attrs`; None for a frame that nothing says so of."""
+    tool = TOOLS.get(str(attrs.get("call") or ""))
+    if tool is not None:
+        return COLUMNS[tool.columns]
+    return MATCHES if "query" in attrs else None
+
+
+def columns_named(name: str) -> list[Column]:
+    """Return the columns of a name in all tables."""
+    return [column for table in (MATCHES, *COLUMNS.values()) for column in table if column.name == name]
 
 
 def mcp_tools() -> dict[str, Tool[Any]]:
@@ -45,13 +53,13 @@ def find_tool(name: str) -> Tool[Any]:
     """Return the tool of a name; raises `UnsupportedTool`."""
     tool = TOOLS.get(name)
     if tool is None:
-        message = f"there is no call {name!r}; there are {', '.join(TOOLS)}"
+        message = f"unknown tool {name!r}; available: {', '.join(TOOLS)}"
         raise UnsupportedTool(message, tool=name, accepted=tuple(TOOLS))
     return tool
 
 
 def table_of(name: str, rows: int, **values: Any) -> Any:
-    """An Arrow table of the columns `name`; a value that is no list stands in every row, one that is absent is null."""
+    """An Arrow table of the columns `name`; a scalar fills every row, an absent value is null."""
     import pyarrow as pa
 
     fields, columns = [], []
@@ -60,11 +68,13 @@ def table_of(name: str, rows: int, **values: Any) -> Any:
         value = values.get(column.name)
         if isinstance(value, list):
             array = (
-                pa.array(value, pa.string()).dictionary_encode().cast(kind) if _coded(kind) else pa.array(value, kind)
+                pa.array(value, pa.string()).dictionary_encode().cast(kind)
+                if _is_dictionary(kind)
+                else pa.array(value, kind)
             )
         elif value is None:
             array = pa.nulls(rows, kind)
-        elif _coded(kind):
+        elif _is_dictionary(kind):
             codes = pa.array([0], kind.index_type).take(pa.array([0] * rows, pa.int32()))
             array = pa.DictionaryArray.from_arrays(codes, pa.array([value], pa.string()))
         else:
@@ -74,7 +84,7 @@ def table_of(name: str, rows: int, **values: Any) -> Any:
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
-def _coded(kind: Any) -> bool:
+def _is_dictionary(kind: Any) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_dictionary(kind))

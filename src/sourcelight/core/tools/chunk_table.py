@@ -1,4 +1,4 @@
-"""Matches of files as a table of chunks: what searches by tools answer with, made without an object for each row."""
+"""Matches of files as a table of chunks, the result of tool searches, built without an object per row."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.results import file_url
 from sourcelight.core.batches.rows import MatchRows, boundaries
 from sourcelight.core.batches.schema import arrow_type
 from sourcelight.core.tools.catalog import COLUMNS
 
 _PLACE = ("repository", "revision", "commit", "path")
-Places = NDArray[np.int64]
 
 
 def found_schema() -> Any:
@@ -33,7 +32,7 @@ def found_table(batches: Iterable[Any]) -> Any:
     return pa.Table.from_batches(parts, schema).unify_dictionaries() if parts else schema.empty_table()
 
 
-def chunk_heads(rows: MatchRows) -> Places:
+def chunk_heads(rows: MatchRows) -> Int64Array:
     """The first row of each chunk; a file of which only the path matched is one."""
     names = [*_PLACE, "chunk_start_line"]
     codes = [rows.numbers(name) if name == "chunk_start_line" else rows.codes(name) for name in names]

@@ -15,7 +15,7 @@ UNSAID = "the service did not say"
 MISSING = "its content is missing from the clone"
 
 REPOSITORY = Column("repository", "dict32", "name of the repository")
-REVISION = Column("revision", "dict32", "revision as it was asked for; empty for the default branch")
+REVISION = Column("revision", "dict32", "requested revision; empty for the default branch")
 COMMIT = Column("commit", "dict32", "commit, 40 hex digits")
 PATH = Column("path", "dict32", "path in the repository, with /; invalid UTF-8 as U+FFFD")
 OLD_PATH = Column("old_path", "dict32", "path before the change; the same as path unless renamed or copied")
@@ -34,7 +34,12 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         AUTHOR_EMAIL,
         Column("author_date", "timestamp", "author date, UTC"),
         Column(
-            "author_utc_offset_min", "int32", "minutes that the author's clock was east of UTC", UNSAID, summable=False
+            "author_utc_offset_min",
+            "int32",
+            "minutes that the author's clock was east of UTC",
+            UNSAID,
+            unit="minutes",
+            summable=False,
         ),
         Column("committer", "dict32", "committer's name, as the mailmap has it", UNSAID),
         Column("committer_email", "dict32", "committer's address, as the mailmap has it", UNSAID),
@@ -44,13 +49,14 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
             "int32",
             "minutes that the committer's clock was east of UTC",
             UNSAID,
+            unit="minutes",
             summable=False,
         ),
         Column("message", "string", "whole commit message without the white space around it"),
         Column("parents", "strings", "commits before it, 40 hex digits, in order", UNSAID),
-        Column("files", "int32", "changed files; 0 for a merge", UNSAID),
-        Column("additions", "int64", "lines added; 0 for a merge", f"{UNSAID}, or {MISSING}"),
-        Column("deletions", "int64", "lines removed; 0 for a merge", f"{UNSAID}, or {MISSING}"),
+        Column("files", "int32", "changed files; 0 for a merge", UNSAID, unit="files"),
+        Column("additions", "int64", "lines added; 0 for a merge", f"{UNSAID}, or {MISSING}", unit="lines"),
+        Column("deletions", "int64", "lines removed; 0 for a merge", f"{UNSAID}, or {MISSING}", unit="lines"),
         Column("co_authors", "strings", "Co-authored-by trailers, as Name <address>"),
         BOT,
         Column("url", "string", "address of the commit at the service, or relative to it"),
@@ -66,9 +72,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         PATH,
         OLD_PATH,
         Column("side", "dict8", "added or removed"),
-        Column(
-            "line_number", "int32", "1-based line, in the new file; of a removed line, in the old one", summable=False
-        ),
+        Column("line_number", "int32", "1-based line, in the new file; of a removed line, in the old one"),
         Column("line", "string", "text of the line without its sign and newline; invalid UTF-8 as U+FFFD"),
         Column("start", "list", "start of each match, code points into line"),
         Column("end", "list", "end of each match (exclusive), code points into line"),
@@ -77,19 +81,13 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         REPOSITORY,
         Column("base", "dict32", "older commit, 40 hex digits; empty before the first commit"),
         Column("head", "dict32", "newer commit, 40 hex digits"),
-        Column("position", "int32", "number of the file in the comparison, from 0", summable=False),
+        Column("position", "int32", "number of the file in the comparison, from 0"),
         Column("path", "string", "path in the newer commit (of a deleted file, in the older), with /"),
         Column("old_path", "string", "path in the older commit; the same as path unless renamed or copied"),
         Column("status", "dict8", "added, deleted, modified, renamed, copied or type changed"),
-        Column(
-            "score",
-            "int32",
-            "likeness of a renamed or copied file, percent",
-            f"another status, or {UNSAID}",
-            summable=False,
-        ),
-        Column("additions", "int32", "lines added; 0 for a binary file", MISSING),
-        Column("deletions", "int32", "lines removed; 0 for a binary file", MISSING),
+        Column("score", "int32", "likeness of a renamed or copied file, percent", f"another status, or {UNSAID}"),
+        Column("additions", "int32", "lines added; 0 for a binary file", MISSING, unit="lines"),
+        Column("deletions", "int32", "lines removed; 0 for a binary file", MISSING, unit="lines"),
         Column("binary", "bool", "whether git takes it for binary"),
         Column("mode", "dict8", "git's mode in the newer commit, octal; 000000 without a file", UNSAID),
         Column("old_mode", "dict8", "git's mode in the older commit, octal; 000000 without a file", UNSAID),
@@ -98,11 +96,11 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column(
             "patch", "string", "the diff as git words it, three lines around changes; invalid UTF-8 as U+FFFD", MISSING
         ),
-        Column("truncated", "bool", "whether a limit cut the patch"),
+        Column("truncated", "bool", "whether a limit truncated the patch"),
     ),
     "contributor_repositories": (
         REPOSITORY,
-        Column("commits", "int64", "commits of the authors asked for, merges included"),
+        Column("commits", "int64", "commits of the requested authors, merges included", unit="commits"),
         FIRST_DATE,
         LAST_DATE,
         Column("authors", "strings", "who matched, as Name <address>, most commits first"),
@@ -116,7 +114,9 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("author_date", "timestamp", "author date of that commit, UTC"),
         Column("commit_date", "timestamp", "committer date of that commit, UTC"),
         Column("subject", "string", "first paragraph of its message on one line"),
-        Column("changed_commits", "int64", "commits that changed the file under this name, merges excluded"),
+        Column(
+            "changed_commits", "int64", "commits that changed the file under this name, merges excluded", unit="commits"
+        ),
     ),
 }
 
@@ -295,6 +295,7 @@ GET_CONTRIBUTOR_REPOS = Tool(
         "Find where someone contributes",
         "List the repositories in which someone has commits, with how many and from when to when; most commits first. "
         "Use it to learn who knows what. The name or address may be given in part and in any case.",
+        required=("author",),
     ),
     merge=Merge(contributor_repositories),
     mcp_maximum={"limit": 100, "authors": 5},

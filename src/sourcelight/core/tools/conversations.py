@@ -15,28 +15,28 @@ _OTHER = "another type of source"
 
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "conversation": (
-        Column("question_number", "int32", "1-based number of the question in the conversation", summable=False),
+        Column("question_number", "int32", "1-based number of the question in the conversation"),
         Column("question", "dict32", "the question"),
-        Column("type", "dict8", "search, repository, file, commit, or unknown for what names nothing that was found"),
+        Column("type", "dict8", "search, repository, file, commit, or unknown for a source without a match"),
         Column("label", "string", "what the source is, for a reader"),
         Column("link", "string", "its address, relative to the service where that is not known"),
         Column("repository", "dict32", "name of the repository", _OTHER),
         Column("commit", "dict32", "commit, 40 hex digits", _OTHER),
         Column("path", "string", "path in the repository", _OTHER),
-        Column("start_line", "int32", "1-based first line", _OTHER, summable=False),
-        Column("end_line", "int32", "1-based last line", _OTHER, summable=False),
+        Column("start_line", "int32", "1-based first line", _OTHER),
+        Column("end_line", "int32", "1-based last line", _OTHER),
         Column("role", "dict8", "definition, body, usage, test, doc, history or read", f"{_OTHER}, or {_UNSAID}"),
         Column(
             "status", "dict8", "verified, moved or rejected: how the citation's check ended", f"{_OTHER}, or {_UNSAID}"
         ),
     ),
     "conversations": (
-        Column("id", "int64", "number of the conversation, for its owner", summable=False),
+        Column("id", "int64", "number of the conversation, for its owner", "the service gives it no number"),
         Column("title", "string", "its title"),
-        Column("status", "dict8", "state of its last question"),
-        Column("questions", "int32", "how many questions"),
-        Column("starred", "bool", "whether its owner starred it"),
-        Column("shared", "bool", "whether its link can be read by others"),
+        Column("status", "dict8", "state of its last question", _UNSAID),
+        Column("questions", "int32", "how many questions", _UNSAID, unit="questions"),
+        Column("starred", "bool", "whether its owner starred it", _UNSAID),
+        Column("shared", "bool", "whether its link can be read by others", _UNSAID),
         Column("created_at", "timestamp", "when it was opened, UTC"),
         Column("updated_at", "timestamp", "when it last changed, UTC"),
         Column("url", "string", "its address"),

@@ -19,10 +19,8 @@ from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.batches.schema import SERVICE, Column, arrow_type
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from sourcelight.core.arrays import Int64Array
 
-    Numbers: TypeAlias = NDArray[np.int64]
 
 Arguments: TypeAlias = Mapping[str, Any]
 Columns: TypeAlias = Sequence[Column]
@@ -71,7 +69,7 @@ class Merge:
     total_is_rows: bool = True
 
 
-def joined(parts: Parts, key: Sequence[str]) -> MergedTable:
+def join(parts: Parts, key: Sequence[str]) -> MergedTable:
     """Tables one below the other; of rows with the same `key` the first stays. A null commit equals no other."""
     import pyarrow as pa
 
@@ -90,7 +88,7 @@ def joined(parts: Parts, key: Sequence[str]) -> MergedTable:
     return MergedTable(pa.concat_tables(tables).unify_dictionaries(), duplicates)
 
 
-def _places(column: Any, arguments: Arguments) -> Numbers:
+def _places(column: Any, arguments: Arguments) -> Int64Array:
     """A number for each row by which its repository comes: in the order in which they were named, else by name."""
     import numpy as np
 
@@ -100,7 +98,7 @@ def _places(column: Any, arguments: Arguments) -> Numbers:
     return np.array([place.get(name, len(place)) for name in names], np.int64)
 
 
-def _times(table: Any) -> Numbers:
+def _times(table: Any) -> Int64Array:
     """When each commit was committed; written, where the service did not say."""
     import numpy as np
     import pyarrow as pa
@@ -110,7 +108,7 @@ def _times(table: Any) -> Numbers:
     return np.asarray(pc.coalesce(committed, written).fill_null(0).to_numpy(), np.int64)
 
 
-def _taken(table: Any, order: Numbers, limit: int | None) -> tuple[Any, bool]:
+def _take(table: Any, order: Int64Array, limit: int | None) -> tuple[Any, bool]:
     import pyarrow as pa
 
     cut = limit is not None and len(order) > limit
@@ -122,10 +120,10 @@ def commits(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable
     del columns
     import numpy as np
 
-    union = joined(parts, ("repository", "commit"))
+    union = join(parts, ("repository", "commit"))
     table = union.table
     order = np.lexsort((np.arange(len(table)), _places(table["repository"], arguments), -_times(table)))
-    return MergedTable(*_with(_taken(table, order, arguments.get("count")), union))
+    return MergedTable(*_with(_take(table, order, arguments.get("count")), union))
 
 
 def diff_lines(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
@@ -134,7 +132,7 @@ def diff_lines(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTa
     import numpy as np
     import pyarrow as pa
 
-    union = joined(parts, ("repository", "commit", "path", "old_path", "side", "line_number"))
+    union = join(parts, ("repository", "commit", "path", "old_path", "side", "line_number"))
     table, count, cut = union.table, arguments.get("count"), False
     if count is not None:
         pairs = list(zip(table["repository"].to_pylist(), table["commit"].to_pylist(), strict=True))
@@ -151,10 +149,10 @@ def contributor_repositories(parts: Parts, arguments: Arguments, columns: Column
     del columns
     import numpy as np
 
-    union = joined(parts, ("repository",))
+    union = join(parts, ("repository",))
     counts = np.asarray(union.table["commits"].to_numpy(), np.int64)
     order = group_order((-counts,), columns_of(union.table)).to_numpy()
-    return MergedTable(*_with(_taken(union.table, order, arguments.get("limit")), union))
+    return MergedTable(*_with(_take(union.table, order, arguments.get("limit")), union))
 
 
 def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
@@ -163,7 +161,7 @@ def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
     import pyarrow as pa
 
     del arguments, columns
-    union = joined(parts, ("repository", "commit", "path", "start_line", "end_line"))
+    union = join(parts, ("repository", "commit", "path", "start_line", "end_line"))
     ranks, order_of = {}, {name: at for at, (name, _) in enumerate(parts)}
     for name, table in parts:
         places: dict[tuple[str, str], int] = {}
@@ -183,14 +181,14 @@ def hotspots(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTabl
     import numpy as np
     import pyarrow as pa
 
-    union = joined(parts, ("repository", "path"))
+    union = join(parts, ("repository", "path"))
     lines = np.asarray(union.table["lines"].fill_null(0).to_numpy(), np.int64)
     weights = np.asarray(union.table["commits"].to_numpy(), np.int64) * np.log1p(lines)
     max_weight = float(weights.max()) if len(weights) and weights.max() > 0 else 1.0
     column_index = union.table.schema.get_field_index("score")
     table = union.table.set_column(column_index, union.table.schema.field(column_index), pa.array(weights / max_weight))
     order = group_order((-weights,), columns_of(table)).to_numpy()
-    return MergedTable(_taken(table, order, arguments.get("limit"))[0], union.duplicates)
+    return MergedTable(_take(table, order, arguments.get("limit"))[0], union.duplicates)
 
 
 def coupling(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
@@ -198,21 +196,21 @@ def coupling(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTabl
     del columns
     import numpy as np
 
-    union = joined(parts, ("repository", "path", "other_path"))
+    union = join(parts, ("repository", "path", "other_path"))
     table = union.table
     strength = np.asarray(table["shared_commits"].to_numpy(), np.float64) * np.asarray(table["degree"].to_numpy())
     order = group_order((-strength,), columns_of(table)).to_numpy()
-    return MergedTable(_taken(table, order, arguments.get("limit"))[0], union.duplicates)
+    return MergedTable(_take(table, order, arguments.get("limit"))[0], union.duplicates)
 
 
 def dependencies(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """One service after the other."""
     del arguments, columns
-    return joined(parts, ("source", "target", "module"))
+    return join(parts, ("source", "target", "module"))
 
 
-def _with(taken: tuple[Any, bool], union: MergedTable) -> tuple[Any, Mapping[str, int], bool]:
-    return taken[0], union.duplicates, taken[1]
+def _with(rows: tuple[Any, bool], union: MergedTable) -> tuple[Any, Mapping[str, int], bool]:
+    return rows[0], union.duplicates, rows[1]
 
 
 _PERIODS = frozenset({"day", "week", "month", "quarter", "year"})
@@ -251,7 +249,7 @@ def _one_name_each(parts: Parts, arguments: Arguments) -> Parts:
     return renamed_parts
 
 
-def _grouped(parts: Parts, keys: Sequence[str], folds: _Folds) -> list[_Row]:
+def _group(parts: Parts, keys: Sequence[str], folds: _Folds) -> list[_Row]:
     """Rows with equal keys as one, in the order of their first; the names of their services joined."""
     groups: dict[tuple[Any, ...], _Row] = {}
     for name, table in parts:
@@ -277,7 +275,7 @@ def _table(columns: Columns, rows: Sequence[_Row]) -> MergedTable:
     return MergedTable(pa.Table.from_pylist(named, schema=schema), {})
 
 
-def _united(one: list[str], other: list[str]) -> list[str]:
+def _union(one: list[str], other: list[str]) -> list[str]:
     return sorted({*one, *other})
 
 
@@ -290,19 +288,19 @@ def contributors(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
     parts = _one_name_each(parts, arguments)
     counts = ("commits", "merges", "co_authored", "additions", "deletions", "files")
     folds: _Folds = {**dict.fromkeys(counts, operator.add), "first_date": min, "last_date": max, "bot": operator.or_}
-    rows = _grouped(parts, ("repository", "period", "period_end", *_PERSON), folds)
+    rows = _group(parts, ("repository", "period", "period_end", *_PERSON), folds)
     rows.sort(key=lambda row: (_start(row), bool(row["bot"]), -row["commits"], tie_key(row)))
     return _table(columns, rows)
 
 
 def by_author(arguments: Arguments) -> Arguments:
-    """Ask for churn by author too, where distinct authors have to be counted over services."""
+    """Request churn by author too, where distinct authors must be counted over services."""
     by = list(arguments.get("by") or ["directory"])
     return {**arguments, "by": by if {"author", "repository"} & set(by) else [*by, "author"]}
 
 
 def without_author(attributes: dict[str, Any], arguments: Arguments) -> dict[str, Any]:
-    """Take away what `by_author` adds: authors were asked for to be counted, and rows are not of authors."""
+    """Remove what `by_author` added: authors were requested only to count them."""
     if "author" in (arguments.get("by") or ()):
         return attributes
     attributes = {**attributes, "by": [name for name in attributes["by"] if name != "author"]}
@@ -332,7 +330,7 @@ def churn(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     for _, table in parts:
         for row in table.to_pylist():
             people.setdefault(tuple(row[key] for key in keys), set()).add((row["author"], row["author_email"]))
-    rows = _grouped(parts, keys, dict.fromkeys(counts, operator.add))
+    rows = _group(parts, keys, dict.fromkeys(counts, operator.add))
     for row in rows:
         if not {"author", "repository"} & set(by):
             row["authors"] = len(people[tuple(row[key] for key in keys)])
@@ -342,7 +340,7 @@ def churn(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
 
 
 def pickaxe(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """Groups in the order of time, with the running total where time alone tells them apart."""
+    """Groups in chronological order, with a running total where groups differ by time only."""
     by = list(arguments.get("by") or ["month"])
     parts = _one_name_each(parts, arguments)
     folds: _Folds = {
@@ -350,7 +348,7 @@ def pickaxe(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable
         "first_date": min,
         "last_date": max,
     }
-    rows = _grouped(parts, ("repository", "period", "period_end", *_PERSON), folds)
+    rows = _group(parts, ("repository", "period", "period_end", *_PERSON), folds)
     rows.sort(key=lambda row: (_start(row), -(row["added"] + row["removed"]), tie_key(row)))
     total = 0
     for row in rows:
@@ -363,15 +361,15 @@ def identities(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTa
     """Identities, most commits first."""
     del arguments
     counts = dict.fromkeys(("commits", "commits_as_committer", "co_authored"), operator.add)
-    folds: _Folds = {**counts, "first_date": min, "last_date": max, "repositories": _united, "bot": operator.or_}
+    folds: _Folds = {**counts, "first_date": min, "last_date": max, "repositories": _union, "bot": operator.or_}
     names = ("name", "email", "canonical_name", "canonical_email")
-    rows = _grouped(parts, names, folds)
+    rows = _group(parts, names, folds)
     rows.sort(key=lambda row: (-row["commits"], -row["commits_as_committer"], *(row[name] for name in names)))
     return _table(columns, rows)
 
 
 def identity_suggestions(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
-    """The sets of each service one after the other, numbered on."""
+    """The sets of each service one after the other, renumbered."""
     del arguments
     rows: list[_Row] = []
     for name, table in parts:

@@ -12,36 +12,32 @@ from sourcelight.core.tools.merge import SEPARATE_SERVICES, Merge, dependencies
 from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Repo, Revision, Scope, Text, Tool
 
 _REPOSITORY = Column("repository", "dict32", "name of the repository")
-_REVISION = Column("revision", "dict32", "revision as it was asked for; empty for the default branch")
+_REVISION = Column("revision", "dict32", "requested revision; empty for the default branch")
 _COMMIT = Column("commit", "dict32", "resolved commit, 40 hex digits", "the service did not say")
 _PATH = Column("path", "dict32", "path in the repository, with /; invalid UTF-8 as U+FFFD")
-_LINE_NUMBER = Column("line_number", "int32", "1-based line of the name", summable=False)
+_LINE_NUMBER = Column("line_number", "int32", "1-based line of the name")
 _LINE = Column("line", "string", "text of that line without its newline; invalid UTF-8 as U+FFFD")
-_START = Column("start", "int32", "start of the name, code points into line", "the service did not say", summable=False)
-_END = Column(
-    "end", "int32", "end of the name (exclusive), code points into line", "the service did not say", summable=False
-)
+_START = Column("start", "int32", "start of the name, code points into line", "the service did not say")
+_END = Column("end", "int32", "end of the name (exclusive), code points into line", "the service did not say")
 _KIND = Column("kind", "dict8", "kind of definition, such as function, class, method or module", "unknown")
 _CONTAINER = Column("container", "string", "name of what holds it, such as its class; empty for none", "unknown")
 _SIGNATURE = Column("signature", "string", "head of the definition on one line; empty where it has none", "unknown")
 _DOC = Column("documentation", "string", "docstring, or comment above; empty for none; at most 50 lines", "unknown")
-_BEGIN = Column(
-    "start_line", "int32", "1-based first line of the whole definition, decorators included", summable=False
-)
-_LAST = Column("end_line", "int32", "1-based last line of the whole definition", summable=False)
+_BEGIN = Column("start_line", "int32", "1-based first line of the whole definition, decorators included")
+_LAST = Column("end_line", "int32", "1-based last line of the whole definition")
 _HOW = Column(
     "how",
     "dict8",
-    "scip (index file of a compiler), scope, import, type (of what stands before the dot), name (ranked), text",
+    "scip (index file of a compiler), scope, import, type (of the receiver before the dot), name (ranked), text",
     "the service did not say",
 )
 _PRECISE = Column("precise", "bool", "whether an index file of a compiler says so, not our rules")
-_SCORE = Column("score", "float64", "0 to 1: how likely it is right", "the service did not say", summable=False)
+_SCORE = Column("score", "float64", "0 to 1: how likely it is right", "the service did not say")
 _REASON = Column("reason", "string", "why, in a few words", "the service did not say")
 
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "definitions": (
-        Column("rank", "int32", "1 for the best answer", summable=False),
+        Column("rank", "int32", "1 for the best answer"),
         _REPOSITORY,
         _REVISION,
         _COMMIT,
@@ -50,7 +46,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _LINE,
         _START,
         _END,
-        Column("symbol", "string", "the name that was asked for"),
+        Column("symbol", "string", "the requested name"),
         _KIND,
         _CONTAINER,
         _SIGNATURE,
@@ -72,7 +68,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _LINE,
         _START,
         _END,
-        Column("symbol", "string", "the name that was asked for"),
+        Column("symbol", "string", "the requested name"),
         Column("role", "dict8", "definition, call, import, attribute, keyword or name", "the service did not say"),
         _CONTAINER,
         _HOW,
@@ -89,7 +85,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("symbol", "string", "name"),
         _KIND,
         _CONTAINER,
-        Column("depth", "int32", "how many definitions of the file enclose it", summable=False),
+        Column("depth", "int32", "how many definitions of the file enclose it"),
         _SIGNATURE,
         _DOC,
         _BEGIN,
@@ -102,8 +98,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _PATH,
         _LINE_NUMBER,
         Column("module", "string", "module, package, crate or header as it is written, leading dots included"),
-        Column("member", "string", "what is taken from it; * for everything; empty for the module itself"),
-        Column("alias", "string", "name under which it is used, where it is renamed; else empty"),
+        Column("member", "string", "imported member; * for all; empty for the module itself"),
+        Column("alias", "string", "name in this file, if renamed; else empty"),
         Column("target_repository", "dict32", "repository that has the module", "in none that is visible"),
         Column("target_path", "string", "file that the import means", "in no visible repository, or not known"),
     ),
@@ -112,23 +108,21 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("target", "dict32", "repository that has the module, or the module's own name where none has it"),
         Column("module", "string", "top-level module, package or crate"),
         Column("external", "bool", "whether no visible repository has it"),
-        Column("files", "int32", "files of source that import it"),
-        Column("imports", "int32", "import statements that name it"),
+        Column("files", "int32", "files of source that import it", unit="files"),
+        Column("imports", "int32", "import statements that name it", unit="statements"),
     ),
     "calls": (
-        Column(
-            "depth", "int32", "1 for direct calls, 2 for those of their callers or callees, and so on", summable=False
-        ),
+        Column("depth", "int32", "1 for direct calls, 2 for those of their callers or callees, and so on"),
         Column("caller", "string", "name of the function that calls; empty at the top of a file"),
         Column("caller_kind", "dict8", "its kind", "at the top of a file"),
         Column("caller_repository", "dict32", "its repository"),
         Column("caller_path", "dict32", "its file"),
-        Column("caller_line", "int32", "1-based line of its name", "at the top of a file", summable=False),
+        Column("caller_line", "int32", "1-based line of its name", "at the top of a file"),
         Column("callee", "string", "name of the function that is called"),
         Column("callee_kind", "dict8", "its kind", "unknown"),
         Column("callee_repository", "dict32", "its repository", "in none that is visible"),
         Column("callee_path", "dict32", "its file", "in none that is visible"),
-        Column("callee_line", "int32", "1-based line of its name", "in none that is visible", summable=False),
+        Column("callee_line", "int32", "1-based line of its name", "in none that is visible"),
         _LINE_NUMBER,
         _LINE,
         _HOW,
@@ -139,10 +133,10 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _REVISION,
         _COMMIT,
         _PATH,
-        Column("line_number", "int32", "1-based line of the definition", "the line names a file", summable=False),
+        Column("line_number", "int32", "1-based line of the definition", "the line names a file"),
         Column("text", "string", "a line of the map: a path, or a signature, indented by depth"),
         _KIND,
-        Column("score", "float64", "weight by which it was chosen: how often other files use the name", summable=False),
+        Column("score", "float64", "weight by which it was chosen: how often other files use the name"),
     ),
 }
 
@@ -210,7 +204,7 @@ class DependencyGraphArguments(Arguments, frozen=True):
     """Arguments of `dependency_graph`."""
 
     repos: Annotated[tuple[str, ...] | None, Meta(description="Repositories; none: all of them.")] = None
-    external: Annotated[bool | None, Meta(description="Whether modules that no repository has are given too.")] = None
+    external: Annotated[bool | None, Meta(description="Whether to include modules that no repository has.")] = None
 
 
 class RepoMapArguments(Arguments, frozen=True):

@@ -43,10 +43,10 @@ def choice(*values: str) -> Meta:
 
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """Arguments of a tool: snake_case in Python, the service's camelCase on the wire; None for what is not given."""
+    """Arguments of a tool: snake_case in Python, the service's camelCase on the wire; None if omitted."""
 
     def to_wire(self) -> dict[str, Any]:
-        """Return the arguments that are given, by their names on the wire."""
+        """Return the arguments that are set, by their names on the wire."""
         values = ((field.encode_name, getattr(self, field.name)) for field in msgspec.structs.fields(self))
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values if value is not None}
 
@@ -77,11 +77,14 @@ class McpText:
         For the people and models that choose a tool.
     read_only
         False for a tool that creates something.
+    required
+        Arguments that the advertised schema calls required beside those that are. A call may do without them.
     """
 
     title: str
     description: str
     read_only: bool = True
+    required: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +135,25 @@ class Tool(Generic[A]):
         return schema_of(self.arguments)
 
     @property
+    def advertised_schema(self) -> Mapping[str, Any]:
+        """JSON Schema of the arguments as MCP clients see it."""
+        schema = self.input_schema
+        more = () if self.mcp is None else self.mcp.required
+        return {**schema, "required": [name for name in schema["properties"] if name in {*schema["required"], *more}]}
+
+    @property
     def takes_repos(self) -> bool:
         """Whether the caller can choose repositories by the argument `repos`."""
         return "repos" in self.input_schema["properties"]
+
+    def normalize(self, arguments: WireArguments) -> WireArguments:
+        """Return arguments without nulls, and with ``5.0`` as 5 where an integer is wanted: models send both."""
+        properties = self.input_schema["properties"]
+        return {
+            name: int(value) if _is_whole(value) and properties.get(name, {}).get("type") == "integer" else value
+            for name, value in arguments.items()
+            if value is not None or name not in properties
+        }
 
     def parse(self, arguments: WireArguments) -> A:
         """Check arguments and convert them.
@@ -155,11 +174,11 @@ class Tool(Generic[A]):
                 message = f"{self.name}: {name} has {len(value)} items; at most {maximum} are taken"
                 raise ToolError(message, tool=self.name, argument=name)
             if isinstance(value, int) and value > maximum:
-                message = f"{self.name}: {name} is {value}; it has to be 1 to {maximum}"
+                message = f"{self.name}: {name} is {value}; it must be 1 to {maximum}"
                 raise ToolError(message, tool=self.name, argument=name)
 
     def requested_rows(self, arguments: WireArguments) -> int | None:
-        """Return how many rows the caller asked for; 0 for a page, whose length the service chooses; None: all."""
+        """Return the requested number of rows; 0 for a page, whose length the service chooses; None: all."""
         values = [
             0 if is_cursor else arguments[name] for name, is_cursor in _parts(self.arguments) if arguments.get(name)
         ]
@@ -183,6 +202,7 @@ def schema_of(arguments: type[Arguments]) -> Mapping[str, Any]:
     """Return the JSON Schema of arguments.
 
     Clients and models read it: there are no references, titles, defaults or nulls in it, as in the schemas of msgspec.
+    ``additionalProperties`` is absent, since a vendor's client fails on it; `check_arguments` refuses unknown names.
     """
     hints = get_type_hints(arguments, include_extras=True)
     fields = msgspec.structs.fields(arguments)
@@ -190,8 +210,11 @@ def schema_of(arguments: type[Arguments]) -> Mapping[str, Any]:
         "type": "object",
         "properties": {each.encode_name: _Shape.of(hints[each.name]).to_json() for each in fields},
         "required": [each.encode_name for each in fields if each.required],
-        "additionalProperties": False,
     }
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, float) and value.is_integer()
 
 
 _JSON_TYPES: Mapping[Any, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
@@ -208,7 +231,7 @@ class _Shape:
 
     @classmethod
     def of(cls, hint: Any) -> _Shape:
-        """Take annotations and None off a type."""
+        """Strip annotations and None from a type."""
         if get_origin(hint) is Annotated:
             inner, *notes = get_args(hint)
             shape = cls.of(inner)
@@ -272,9 +295,7 @@ def _check_value(call: str, name: str, schema: Mapping[str, Any], value: Any) ->
     kind = schema["type"]
     fits = isinstance(value, _TYPES[kind]) and not (kind in {"integer", "number"} and isinstance(value, bool))
     if not fits:
-        raise ToolError(
-            f"{call}: {name} has to be of type {kind}, not {type(value).__name__}", tool=call, argument=name
-        )
+        raise ToolError(f"{call}: {name} must be of type {kind}, not {type(value).__name__}", tool=call, argument=name)
     if kind == "array":
         for item in value:
             _check_value(call, f"an item of {name}", schema["items"], item)
@@ -289,6 +310,6 @@ def _check_value(call: str, name: str, schema: Mapping[str, Any], value: Any) ->
     least, most = schema.get("minimum"), schema.get("maximum")
     if (least is not None and value < least) or (most is not None and value > most):
         bounds = f"{least} or more" if most is None else f"{least} to {most}"
-        raise ToolError(f"{call}: {name} is {value}; it has to be {bounds}", tool=call, argument=name)
+        raise ToolError(f"{call}: {name} is {value}; it must be {bounds}", tool=call, argument=name)
     if kind == "string" and len(value) < schema.get("minLength", 0):
         raise ToolError(f"{call}: {name} is empty", tool=call, argument=name)

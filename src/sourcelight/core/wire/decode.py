@@ -1,4 +1,4 @@
-"""From the JSON of an event to typed values, forgiving what services in the field leave out, add or rename.
+"""Decode the JSON of an event to typed values; tolerates fields that services omit, add or rename.
 
 Absent and null are the same; a value of another type than expected counts as absent; unknown keys are ignored,
 unknown events and kinds of matches are kept as they came. Only text that is not JSON is refused.
@@ -153,11 +153,14 @@ def _line_match(value: Json) -> LineMatch:
 
 def _chunk_match(value: Json) -> ChunkMatch:
     o = _object(value)
+    start = _location(o.get("contentStart"))
+    # Without ranges, the first line stands for the match: its text arrived, and only the place in it is unknown.
+    ranges = _ranges(o, "ranges") if isinstance(o.get("ranges"), list) else (Range(start, start),)
     return ChunkMatch(
         # Documented as `context`, sent as `content`: either will do.
         _text(o, "content") or _text(o, "context"),
-        _location(o.get("contentStart")),
-        _ranges(o, "ranges"),
+        start,
+        ranges,
         _flag(o, "contentTruncated"),
     )
 
@@ -165,9 +168,10 @@ def _chunk_match(value: Json) -> ChunkMatch:
 def _file_facts(o: _Object) -> dict[str, Any]:
     return {
         "repository": _text(o, "repository"),
-        "path": _text(o, "path"),
+        # Services of 2021 say name and version.
+        "path": _text(o, "path") or _text(o, "name"),
         "branches": _texts(o, "branches"),
-        "commit": _text(o, "commit"),
+        "commit": _text(o, "commit") or _text(o, "version"),
         "language": _text(o, "language"),
         **_repository_facts(o),
     }
@@ -261,7 +265,7 @@ def _matches(value: Json) -> Matches:
     return Matches(tuple(map(decode_match, value)) if isinstance(value, list) else ())
 
 
-def _skipped(value: Json) -> Skipped:
+def _decode_skipped(value: Json) -> Skipped:
     o = _object(value)
     suggested = o.get("suggested")
     s = _object(suggested)
@@ -284,7 +288,7 @@ def _progress(value: Json) -> Progress:
         match_count=_int(o, "matchCount"),
         duration_ms=_int(o, "durationMs"),
         repositories_count=None if count is None else _number(count),
-        skipped=tuple(map(_skipped, _items(o, "skipped"))),
+        skipped=tuple(map(_decode_skipped, _items(o, "skipped"))),
         trace=_text(o, "trace"),
     )
 
@@ -300,7 +304,7 @@ def _filters(value: Json) -> Filters:
     return Filters(tuple(map(_filter, value)) if isinstance(value, list) else ())
 
 
-def _proposed(value: Json) -> ProposedQuery:
+def _decode_proposed(value: Json) -> ProposedQuery:
     o = _object(value)
     annotations = tuple((_text(a, "name"), str(a.get("value", ""))) for a in map(_object, _items(o, "annotations")))
     return ProposedQuery(_text(o, "query"), _text(o, "description"), annotations)
@@ -312,7 +316,7 @@ def _alert(value: Json) -> Alert:
         title=_text(o, "title"),
         description=_text(o, "description"),
         kind=_text(o, "kind"),
-        proposed_queries=tuple(map(_proposed, _items(o, "proposedQueries"))),
+        proposed_queries=tuple(map(_decode_proposed, _items(o, "proposedQueries"))),
     )
 
 
@@ -320,7 +324,7 @@ def _error(value: Json) -> ErrorEvent:
     return ErrorEvent(value if isinstance(value, str) else _text(_object(value), "message"))
 
 
-def _done(_: Json) -> Done:
+def _decode_done(_: Json) -> Done:
     return Done()
 
 
@@ -330,5 +334,5 @@ _EVENTS: dict[str, Callable[[Json], Event]] = {
     "filters": _filters,
     "alert": _alert,
     "error": _error,
-    "done": _done,
+    "done": _decode_done,
 }

@@ -75,11 +75,11 @@ def dump(value: Json) -> bytes:
     try:
         return escape(orjson.dumps(value))
     except orjson.JSONEncodeError:
-        return escape(orjson.dumps(_mended(value)))
+        return escape(orjson.dumps(_mend(value)))
 
 
 def escape(json: bytes) -> bytes:
-    """Put the stream's escapes into JSON text; they only ever replace characters inside strings."""
+    """Add the stream's escapes to JSON text; they only ever replace characters inside strings."""
     for raw, escaped in _ESCAPES:
         json = json.replace(raw, escaped)
     if not json.isascii() and b"\xe2\x80" in json:
@@ -88,12 +88,12 @@ def escape(json: bytes) -> bytes:
     return json
 
 
-def _mended(value: Json) -> Json:
+def _mend(value: Json) -> Json:
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, dict):
-        return {_mended(k): _mended(v) for k, v in value.items()}
-    return [_mended(v) for v in value] if isinstance(value, list | tuple) else value
+        return {_mend(k): _mend(v) for k, v in value.items()}
+    return [_mend(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def _some(**values: Any) -> dict[str, Any]:
@@ -125,12 +125,12 @@ def _progress(event: Progress) -> Json:
     value |= {
         "matchCount": event.match_count,
         "durationMs": event.duration_ms,
-        "skipped": [_skipped(s) for s in event.skipped],
+        "skipped": [_encode_skipped(s) for s in event.skipped],
     }
     return value | _some(trace=event.trace)
 
 
-def _skipped(s: Skipped) -> Json:
+def _encode_skipped(s: Skipped) -> Json:
     value: dict[str, Any] = {"reason": s.reason, "title": s.title, "message": s.message, "severity": s.severity}
     if s.suggested is not None:
         value["suggested"] = {"title": s.suggested.title, "queryExpression": s.suggested.query_expression}
@@ -159,10 +159,17 @@ def _ranges(ranges: tuple[Range, ...]) -> list[Json]:
     return [{"start": _location(r.start), "end": _location(r.end)} for r in ranges]
 
 
-def _repository(match: ContentMatch | PathMatch | SymbolMatch | RepoMatch | CommitMatch) -> dict[str, Any]:
-    return {"repositoryID": match.repository_id, "repository": match.repository} | _some(
-        repoStars=match.repo_stars, repoLastFetched=match.repo_last_fetched
+def repository_json(
+    repository: str, repository_id: int = 0, repo_stars: int = 0, repo_last_fetched: str = ""
+) -> dict[str, Any]:
+    """What every match says of its repository."""
+    return {"repositoryID": repository_id, "repository": repository} | _some(
+        repoStars=repo_stars, repoLastFetched=repo_last_fetched
     )
+
+
+def _repository(match: ContentMatch | PathMatch | SymbolMatch | RepoMatch | CommitMatch) -> dict[str, Any]:
+    return repository_json(match.repository, match.repository_id, match.repo_stars, match.repo_last_fetched)
 
 
 def _file(match: ContentMatch | PathMatch | SymbolMatch) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class ChunkMatch:
 
 @dataclass(frozen=True, slots=True)
 class ContentMatch:
-    """A file whose text matched; `line_matches` or, when asked for, `chunk_matches` are filled, never both."""
+    """A file whose text matched; `line_matches` or, on request, `chunk_matches` are filled, never both."""
 
     repository: str
     path: str
@@ -163,7 +163,7 @@ class CommitMatch:
 
 @dataclass(frozen=True, slots=True)
 class UnknownMatch:
-    """A match of a kind this version does not know, kept as it came."""
+    """A match of an unknown kind, stored unchanged."""
 
     type: str
     raw: Mapping[str, Json] = field(default_factory=dict)
@@ -174,7 +174,7 @@ Match = ContentMatch | PathMatch | SymbolMatch | RepoMatch | CommitMatch | Unkno
 
 @dataclass(frozen=True, slots=True)
 class QuerySuggestion:
-    """What to add to the query to get what was skipped."""
+    """An addition to the query that finds the skipped items."""
 
     title: str
     query_expression: str
@@ -182,7 +182,7 @@ class QuerySuggestion:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Work that was left out. `severity` is ``info``, ``warn`` or ``error``; unknown reasons are shown as they come."""
+    """Skipped work. `severity` is ``info``, ``warn`` or ``error``; unknown reasons are shown unchanged."""
 
     reason: str
     title: str
@@ -264,7 +264,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class UnknownEvent:
-    """An event this version does not know, kept as it came."""
+    """An event of an unknown kind, stored unchanged."""
 
     name: str
     data: Json = None

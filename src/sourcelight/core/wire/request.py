@@ -17,7 +17,10 @@ _PATTERN_TYPES = {
     "keyword": "keyword",
     "lucky": "standard",
     "codycontext": "keyword",
+    "nls": "nls",
 }
+RANKED = "nls"
+"""Pattern type of ranked search, which the service's stream offers beside those of the query language."""
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 DEFAULT_COUNT = "default-count"
@@ -30,7 +33,7 @@ _UNSIGNED = re.compile(r"[0-9]+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What a caller asks of a search stream, over HTTP and in-process alike.
+    """A request of a search stream, over HTTP and in-process alike.
 
     Parameters
     ----------
@@ -58,6 +61,9 @@ class SearchRequest:
         Matches after which to stop where an alternative of the query has no ``count:`` (``default-count``); None: as
         the service does. It stands beside the query, not in it, so that no text changes its meaning; services that do
         not know the parameter ignore it, as they do all unknown ones (wire reference 1.2), and keep their own number.
+    diff_previews
+        Whether diffs carry a preview as git writes them, cut to a few lines. It has no parameter: the service asks for
+        it on behalf of clients that show the text of diffs.
     """
 
     query: str
@@ -70,6 +76,7 @@ class SearchRequest:
     timeout_s: float | None = None
     trace: bool = False
     default_matches: int | None = None
+    diff_previews: bool = False
 
     @property
     def effective_pattern_type(self) -> str:
@@ -128,7 +135,7 @@ class SearchRequest:
             raise BadParameter("no query found", parameter="q")
         display = _integer(values, "display", -1)
         chunk_matches = _boolean(values, "cm")
-        context_lines = _unsigned(values, "cl", 1)
+        context_lines = _context_lines(values)
         max_line_len = _integer(values, "max-line-len", -1)
         _integer(values, "sm", 0)
         pattern_type, version = _pattern_type(values, query)
@@ -151,7 +158,7 @@ def _pattern_type(values: dict[str, str], query: str) -> tuple[str, str]:
     requested = values.get("t")
     if requested is None:
         if version not in _TYPE_OF_VERSION:
-            raise BadParameter(f"unrecognized version {_quoted(version)}: V1, V2 and V3 exist", parameter="v")
+            raise BadParameter(f"unrecognized version {_quote(version)}: V1, V2 and V3 exist", parameter="v")
         return _TYPE_OF_VERSION[version], version
     if requested == "structural":
         raise UnsupportedQuery(
@@ -160,18 +167,18 @@ def _pattern_type(values: dict[str, str], query: str) -> tuple[str, str]:
             hint="use patternType:regexp, or patternType:literal for exact text",
         )
     if requested not in _PATTERN_TYPES:
-        raise BadParameter(f"unrecognized patternType {_quoted(requested)}", parameter="t")
+        raise BadParameter(f"unrecognized patternType {_quote(requested)}", parameter="t")
     # The version says nothing once a pattern type is given, so a wrong one is not an error then.
     return _PATTERN_TYPES[requested], version if version in _TYPE_OF_VERSION else "V3"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def _bad_parameter(name: str, accepted: str, raw: str, reason: str) -> BadParameter:
-    return BadParameter(f"{name} must be {accepted}, got {_quoted(raw)}: {reason}", parameter=name)
+    return BadParameter(f"{name} must be {accepted}, got {_quote(raw)}: {reason}", parameter=name)
 
 
 def _integer(values: dict[str, str], name: str, default: int) -> int:
@@ -185,7 +192,7 @@ def _integer(values: dict[str, str], name: str, default: int) -> int:
     return int(raw)
 
 
-def _unsigned(values: dict[str, str], name: str, default: int) -> int:
+def _read_unsigned(values: dict[str, str], name: str, default: int) -> int:
     raw = values.get(name)
     if raw is None:
         return default
@@ -195,6 +202,14 @@ def _unsigned(values: dict[str, str], name: str, default: int) -> int:
     if len(raw) > 20 or int(raw) > _MAX_CONTEXT_LINES:
         raise _bad_parameter(name, accepted, raw, "value out of range")
     return int(raw)
+
+
+def _context_lines(values: dict[str, str]) -> int:
+    """Read ``cl``, which the specification calls a number of lines and a boolean."""
+    raw = values.get("cl")
+    if raw in _TRUE or raw in _FALSE:
+        return int(raw in _TRUE)
+    return _read_unsigned(values, "cl", 1)
 
 
 def _boolean(values: dict[str, str], name: str) -> bool:
@@ -222,9 +237,9 @@ def match_limit(limit: int, stopped: str = "The search stopped") -> Skipped:
 
 
 def display_limit(display: int, total: int) -> Skipped:
-    """`total` matches were counted, but only `display` were returned, as asked."""
+    """`total` matches were counted, but only `display` were returned, as requested."""
     return Skipped(
         reason="display",
         title="display limit hit",
-        message=f"{total:,} matches were found and {display:,} of them are shown, as `display` asked for.",
+        message=f"{total:,} matches, of which {display:,} are shown, as `display` requested.",
     )

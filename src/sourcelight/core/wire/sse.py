@@ -62,7 +62,7 @@ class SseDecoder:
 
     @property
     def incomplete(self) -> bool:
-        """Whether bytes of an unfinished event are held."""
+        """Whether there are bytes of an unfinished event."""
         return bool(self._buffer) or self._name is not None or self._has_data
 
     def feed(self, portion: bytes) -> Iterator[RawEvent]:
@@ -94,7 +94,7 @@ class SseDecoder:
             self._scanned = len(buffer)
 
     def close(self) -> Iterator[RawEvent]:
-        """Yield the last event if only its blank line (or line end) is missing; `incomplete` tells about anything else.
+        """Yield the last event if only its blank line (or line end) is missing; `incomplete` covers other cases.
 
         An event cut inside its JSON is never yielded: the start of a JSON object or array is not itself JSON.
         """

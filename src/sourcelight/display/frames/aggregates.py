@@ -113,7 +113,7 @@ def compare_frames(before: Any, after: Any, by: str) -> Any:
     import pyarrow as pa
 
     keys = list(GRAINS[by])
-    left, right = (_grouped(side, keys, by) for side in (before, after))
+    left, right = (_group(side, keys, by) for side in (before, after))
     pairs = left.merge(right, on=keys, how="outer", suffixes=("_before", ""), indicator="change")
     pairs["change"] = pairs["change"].map({"left_only": "removed", "right_only": "added", "both": "kept"}).astype("str")
     pairs["language"] = pairs["language"].where(pairs["language"].notna(), pairs["language_before"])
@@ -141,8 +141,8 @@ def compare_frames(before: Any, after: Any, by: str) -> Any:
     )
 
 
-def _grouped(frame: Any, keys: list[str], by: str) -> Any:
-    """One row per line, file or repository of a side, with what is told of it."""
+def _group(frame: Any, keys: list[str], by: str) -> Any:
+    """One row per line, file or repository of a side, with its attributes."""
     import pandas as pd
 
     rows = pd.DataFrame(index=range(len(frame)))
@@ -155,6 +155,8 @@ def _grouped(frame: Any, keys: list[str], by: str) -> Any:
     if by == "line":
         rows["_commit"] = rows["commit"].where(rows["type"].isin(["commit", "diff"]), None)
         rows = rows.sort_values("line_number", kind="stable", na_position="first")
+        # A line may match several times under one key; the counter pairs the first with the first, the second with the
+        # second.
         rows["_nth"] = rows.groupby(list(_LINE), dropna=False, sort=False, observed=True).cumcount()
         groups = rows
     else:
@@ -162,6 +164,7 @@ def _grouped(frame: Any, keys: list[str], by: str) -> Any:
         groups = rows.groupby(keys, dropna=False, sort=False, observed=True).agg(
             **firsts, match_count=("match_count", "sum")
         ).reset_index()  # fmt: skip
+        # A group of lines has no line number; the column stays, so that all forms have the same columns.
         groups["line_number"] = pd.array([None] * len(groups), dtype="Int64")
     retained = {*keys, "line_number", "match_count", "commit", "revision", "language"}
     return groups[[name for name in groups.columns if name in retained]]

@@ -30,6 +30,8 @@ def union_dtype() -> Any:
                 return self
             categories = category_lists[0]
             for further in category_lists[1:]:
+                # Appended and not sorted: codes of the first frame stay valid, and values keep their order of first
+                # use.
                 categories = categories.append(further.difference(categories, sort=False))
             return UnionCategoricalDtype(categories)
 
@@ -39,13 +41,14 @@ def union_dtype() -> Any:
             return UnionCategoricalDtype(updated.categories, updated.ordered)
 
         def __reduce__(self) -> Any:
+            # A plain dtype in the pickle: a reader without this package can load it.
             return pd.CategoricalDtype, (self.categories, self.ordered)
 
     return UnionCategoricalDtype
 
 
 def texts(values: Any) -> Any:
-    """Texts as pandas' ``str``, kept by Arrow."""
+    """Texts as pandas' ``str``, stored in Arrow."""
     import numpy as np
     import pandas as pd
 

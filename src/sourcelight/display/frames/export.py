@@ -33,7 +33,7 @@ Those of double width are taken for the plain ones where East Asian input is set
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Write a text as UTF-8; what stood there before stays until all of it is written."""
+    """Write a text as UTF-8, atomically: the existing file stays until all of it is written."""
     with replacing(Path(path).expanduser()) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
@@ -47,7 +47,7 @@ def check_directory(path: Path) -> None:
         It names the folder.
     """
     if not path.parent.exists():
-        raise FileNotFoundError(errno.ENOENT, "this folder does not exist", str(path.parent))
+        raise FileNotFoundError(errno.ENOENT, "this directory does not exist", str(path.parent))
 
 
 class replacing:  # noqa: N801 - read as a verb in a with
@@ -78,7 +78,7 @@ _NO_FRACTION = r"\.0+(Z?)$"
 
 
 def escape_formula(text: str) -> str:
-    """Text for a cell that people open: an apostrophe in front of what a spreadsheet would run as a formula."""
+    """Text for a spreadsheet cell: an apostrophe precedes anything that would run as a formula."""
     return f"'{text}" if text.startswith(FORMULA_SIGNS) else text
 
 
@@ -109,6 +109,7 @@ def write_json_lines(table: Any, file: IO[bytes]) -> None:
     """Write an Arrow table as one JSON object per row; nulls are left out, times are RFC 3339 in UTC."""
     import orjson
 
+    # Columns that are null throughout are left out of every object.
     names = [n for n in table.column_names if table.column(n).null_count < len(table)]
     columns = [column_values(table.column(n)) for n in names]
     option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
@@ -170,7 +171,7 @@ def column_values(column: Any) -> list[Any]:
 
 
 def _cells(column: Any, *, spreadsheet: bool) -> Any:
-    """A column as what CSV can hold."""
+    """A column as values for CSV."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -181,6 +182,7 @@ def _cells(column: Any, *, spreadsheet: bool) -> Any:
         return pa.chunked_array([pa.array(texts, pa.string())])
     if pa.types.is_timestamp(kind):
         zone = "Z" if kind.tz else ""
+        # Arrow's strftime prints nanoseconds otherwise, which no reader expects.
         column = column.cast(pa.timestamp("us", tz="UTC" if kind.tz else None), safe=False)
         return pc.replace_substring_regex(
             pc.strftime(column, format=f"%Y-%m-%dT%H:%M:%S{zone}"), pattern=_NO_FRACTION, replacement=r"\1"
@@ -205,7 +207,7 @@ _GROUP_BYTES = 32 << 20
 
 
 def format_of(path: str, format: str | None) -> Format:  # noqa: A002 - the name users type
-    """The format asked for, else the one that the file's ending tells.
+    """The requested format, else that of the file's extension.
 
     Raises
     ------
@@ -226,7 +228,7 @@ class Encoder(Protocol):
         """Write the rows of a batch with any subset of the match columns."""
 
     def finish(self, metadata: Mapping[str, str]) -> None:
-        """Write what belongs at the end."""
+        """Write the end of the file."""
 
 
 class JsonLines:
@@ -287,7 +289,7 @@ class Parquet:
         self._bytes = 0
 
     def write(self, batch: Any) -> None:
-        """Keep a batch until a row group is full, then write that."""
+        """Collect batches until a row group is full, then write it."""
         self._waiting.append(batch)
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
@@ -361,6 +363,8 @@ class MatchWriter:
             kind = format_of(str(path), format)
             _refuse(spreadsheet and kind != "csv", kind)
             check_directory(path)
+            # In the same directory, because a rename between file systems isn't atomic. The random part keeps two
+            # exports apart.
             self._temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
             self._file: IO[bytes] = self._temporary.open("wb")
             self.path = str(path)
@@ -404,6 +408,7 @@ class MatchWriter:
             self._encoder.finish(metadata)
             self._file.flush()
             if self._temporary is not None:
+                # Before the rename: after a crash, the name must not lead to an empty file.
                 os.fsync(self._file.fileno())
         except BaseException:
             self.discard()
@@ -415,7 +420,7 @@ class MatchWriter:
         return path
 
     def discard(self) -> None:
-        """Remove what was written, for a file that can't be ended."""
+        """Delete the partial file."""
         self._open = False
         if self._temporary is not None:
             with contextlib.suppress(OSError):

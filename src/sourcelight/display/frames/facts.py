@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
-from sourcelight.core.batches.events import RepositoryInfo, ServiceStatus
-from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.batches.events import OtherMatch, RepositoryInfo, ServiceStatus
+from sourcelight.core.batches.results import ToolResult, utc_time
 from sourcelight.core.batches.schema import SERVICE
 from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.core.wire.events import Alert, Progress, Skipped, SuggestedFilter
-from sourcelight.display.frames.schema import ALERTS, FILTERS, PROGRESS, REPOSITORIES, SERVICES, SKIPPED
+from sourcelight.display.frames.schema import ALERTS, FILTERS, OTHER, PROGRESS, REPOSITORIES, SERVICES, SKIPPED
 from sourcelight.display.frames.tables import rows_table, to_pandas
 
 Frame = Any
@@ -59,6 +59,20 @@ def skipped_frame(skipped: Iterable[Skipped]) -> Frame:
     return to_pandas(rows_table(SKIPPED, rows), SKIPPED)
 
 
+def other_frame(other: Iterable[OtherMatch]) -> Frame:
+    """One row per match that is no row of matches, in the order of arrival."""
+    rows = [
+        {
+            "type": match.type,
+            "repository": match.repository or None,
+            "reason": match.reason,
+            "payload": json.dumps(match.payload, default=str),
+        }
+        for match in other
+    ]
+    return to_pandas(rows_table(OTHER, rows), OTHER)
+
+
 def alerts_frame(alerts: Iterable[Alert]) -> Frame:
     """One row per alert, in the order of arrival."""
     rows = [
@@ -94,8 +108,7 @@ def services_frame(services: Iterable[ServiceStatus]) -> Frame:
 
 def repositories_frame(
     facts: Iterable[RepositoryInfo],
-    matches: Mapping[str, int] | None = None,
-    owners: Mapping[str, str] | None = None,
+    matches: Mapping[str, int],
 ) -> Frame:
     """One row per repository, by name.
 
@@ -105,40 +118,25 @@ def repositories_frame(
         The repositories.
     matches
         Counts of an answer, by repository.
-    owners
-        Services that have each repository, which become a first column ``service``.
     """
     rows = [
         {
             "repository": f.name,
             "repository_id": f.id,
-            "matches": None if matches is None else matches.get(f.name, 0),
+            "matches": matches.get(f.name, 0),
             "stars": f.stars,
             "description": f.description,
             "fork": f.fork,
             "archived": f.archived,
             "private": f.private,
             "topics": list(f.topics),
-            "last_fetched": _time(f.last_fetched),
+            "last_fetched": utc_time(f.last_fetched),
             "commit": f.commit or None,
             "url": f.url or None,
         }
         for f in sorted(facts, key=lambda f: f.name)
     ]
-    if owners is None:
-        return to_pandas(rows_table(REPOSITORIES, rows), REPOSITORIES)
-    columns = (SERVICE, *REPOSITORIES)
-    return to_pandas(rows_table(columns, [{**row, "service": owners[str(row["repository"])]} for row in rows]), columns)
-
-
-def _time(text: str) -> datetime | None:
-    """RFC 3339 to a time in UTC; None for nothing, for the service's zero time, and for what can't be read."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    time = time if time.tzinfo else time.replace(tzinfo=UTC)
-    return time.astimezone(UTC) if time.year > 1 else None
+    return to_pandas(rows_table(REPOSITORIES, rows), REPOSITORIES)
 
 
 def answer_frame(answer: ToolResult, source: Mapping[str, Any] | None = None, *, status: Status | None = None) -> Any:
@@ -155,13 +153,14 @@ def answer_frame(answer: ToolResult, source: Mapping[str, Any] | None = None, *,
 
 
 def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    """DataFrame of the rows that a call told before it was stopped; None when it told none."""
+    """DataFrame of the rows that a call reported before it was stopped; None without rows."""
     import pyarrow as pa
 
     if not rows:
         return None
     served = (SERVICE,) if SERVICE.name in rows[0].column_names else ()
     names = [name for name in rows[0].column_names if name != SERVICE.name]
+    # The rows of a stopped call have lost their table's name; its columns identify it.
     columns = next((each for each in COLUMNS.values() if [one.name for one in each] == names), None)
     frame_attrs = {**attrs, "status": "interrupted", "notices": ["the call was stopped: there may be more"]}
     if columns is None:

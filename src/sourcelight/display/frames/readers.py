@@ -48,6 +48,7 @@ def read_matches(path: str | os.PathLike[str], format: str | None = None) -> Any
         import pyarrow.parquet as pq
 
         table = pq.read_table(file)
+        # pandas writes `attrs` under this key.
         attrs = json.loads((table.schema.metadata or {}).get(b"PANDAS_ATTRS", b"{}"))
         _check(table.column_names, file)
         return _frame(table, attrs)
@@ -100,6 +101,7 @@ def _csv_table(path: Path) -> Any:
         true_values=["true"],
         false_values=["false"],
         strings_can_be_null=True,
+        # An unquoted empty cell is null, a quoted one is an empty text: that is how `write_csv` tells them apart.
         quoted_strings_can_be_null=False,
     )
     parse = csv.ParseOptions(newlines_in_values=True)
@@ -114,6 +116,7 @@ def _json_table(path: Path) -> Any:
 
     visible_columns = [column for column in MATCHES if column.shown]
     schema = pa.schema([(column.name, _loose(column)) for column in visible_columns])
+    # Arrow refuses an empty file, which is what a frame without rows is as JSON lines.
     if not path.stat().st_size:
         return schema.empty_table()
     parse = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer")

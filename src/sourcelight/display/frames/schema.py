@@ -6,7 +6,7 @@ with these dtypes, also without rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sourcelight.core.batches.schema import MATCHES, Column, arrow_type
@@ -14,17 +14,23 @@ from sourcelight.core.tools.catalog import COLUMNS
 
 PROGRESS: tuple[Column, ...] = (
     Column("done", "bool", "whether this is the final statement"),
-    Column("match_count", "int64", "matches found so far, whether or not they were sent"),
-    Column("repositories_count", "int64", "repositories with matches so far", "the service did not say"),
-    Column("duration_ms", "int64", "milliseconds since the service began"),
-    Column("skipped", "int64", "reasons for skipped work known so far"),
-    Column("trace", "string", "address of a trace of the request", "none was asked for"),
+    Column("match_count", "int64", "matches found so far, whether or not they were sent", unit="matches"),
+    Column(
+        "repositories_count",
+        "int64",
+        "repositories with matches so far",
+        "the service did not say",
+        unit="repositories",
+    ),
+    Column("duration_ms", "int64", "milliseconds since the service began", unit="milliseconds"),
+    Column("skipped", "int64", "reasons for skipped work known so far", unit="reasons"),
+    Column("trace", "string", "address of a trace of the request", "none was requested"),
 )
 FILTERS: tuple[Column, ...] = (
-    Column("kind", "string", "repo, lang, type, utility, or what else the service sends"),
+    Column("kind", "string", "repo, lang, type, utility, or another kind of the service"),
     Column("value", "string", "text to add to the query"),
     Column("label", "string", "text to show"),
-    Column("count", "int64", "matches that the filter would keep"),
+    Column("count", "int64", "matches that the filter would keep", unit="matches"),
     Column("exhaustive", "bool", "whether count is the whole truth"),
 )
 SKIPPED: tuple[Column, ...] = (
@@ -33,7 +39,7 @@ SKIPPED: tuple[Column, ...] = (
     Column("message", "string", "long text, Markdown"),
     Column("severity", "string", "info, warn or error"),
     Column("suggested_title", "string", "what the suggestion does", "no suggestion"),
-    Column("suggested_query", "string", "text to add to the query to get what was left out", "no suggestion"),
+    Column("suggested_query", "string", "text to add to the query to include skipped items", "no suggestion"),
 )
 ALERTS: tuple[Column, ...] = (
     Column("kind", "string", "info, warning or error; empty from services that don't say"),
@@ -42,16 +48,22 @@ ALERTS: tuple[Column, ...] = (
     Column("proposed_queries", "strings", "queries to try instead, best first"),
     Column("proposed_descriptions", "strings", "what each proposed query does"),
 )
+OTHER: tuple[Column, ...] = (
+    Column("type", "string", "type of the match, as the service names it"),
+    Column("repository", "string", "name of the repository", "the match names none"),
+    Column("reason", "string", "why the match is no row of matches"),
+    Column("payload", "string", "the match as it was sent, as JSON"),
+)
 REPOSITORIES: tuple[Column, ...] = (
     Column("repository", "string", "name of the repository"),
     Column("repository_id", "int64", "its number at the service that answered"),
-    Column("matches", "int64", "matches in this answer", "not the answer to a search"),
-    Column("stars", "int64", "stars at its code host"),
+    Column("matches", "int64", "matches in this answer", unit="matches"),
+    Column("stars", "int64", "stars at its code host", unit="stars"),
     Column("description", "string", "one line about it"),
     Column("fork", "bool", "whether it is a fork"),
     Column("archived", "bool", "whether it is archived"),
     Column("private", "bool", "whether only some viewers may see it"),
-    Column("topics", "strings", "topics given to it"),
+    Column("topics", "strings", "its topics"),
     Column("last_fetched", "timestamp", "when it was last brought up to date, UTC", "unknown"),
     Column("commit", "string", "commit that a search of the default revision reads", "the service did not say"),
     Column("url", "string", "where its code host shows it", "unknown"),
@@ -59,7 +71,7 @@ REPOSITORIES: tuple[Column, ...] = (
 SPANS: tuple[Column, ...] = (
     Column("row", "int64", "row of matches that the span is in, from 0"),
     Column("repository", "dict32", "name of the repository"),
-    Column("revision", "dict32", "revision as it was asked for; empty for the default branch"),
+    Column("revision", "dict32", "requested revision; empty for the default branch"),
     Column("path", "dict32", "path in the repository, with /", "repo rows"),
     Column("language", "dict32", "display name of the language", "unknown"),
     Column("line_number", "int32", "1-based line in the file", "path and repo rows"),
@@ -67,14 +79,14 @@ SPANS: tuple[Column, ...] = (
     Column("start", "int32", "start of the match, code points"),
     Column("end", "int32", "end of the match (exclusive), code points"),
     Column("match", "string", "the matched text"),
-    Column("continues", "bool", "whether the match goes on in the next row of matches"),
+    Column("continues", "bool", "whether the match continues in the next row of matches"),
 )
-NAME = Column("name", "dict32", "name that was given to the search")
+NAME = Column("name", "dict32", "name of the search")
 SEARCHES: tuple[Column, ...] = (
-    Column("name", "string", "name that was given to the search"),
+    Column("name", "string", "name of the search"),
     Column("query", "string", "text of the query"),
-    Column("matches", "int64", "matches found"),
-    Column("rows", "int64", "rows of matches"),
+    Column("matches", "int64", "matches found", unit="matches"),
+    Column("rows", "int64", "rows of matches", unit="rows"),
     Column("status", "string", "complete, partial, limited, interrupted or failed"),
     Column("reasons", "string", "why the status is not complete; empty when it is"),
 )
@@ -82,10 +94,10 @@ SERVICES: tuple[Column, ...] = (
     Column("service", "string", "name of the service"),
     Column("endpoint", "string", "its address; embedded in this process"),
     Column("status", "string", "complete, partial, limited, interrupted or failed"),
-    Column("matches", "int64", "matches of the answer that are of it"),
-    Column("rows", "int64", "rows of the answer that are of it"),
-    Column("duplicates", "int64", "rows that it gave and that are in the answer from another service"),
-    Column("elapsed_s", "float64", "seconds until it had ended"),
+    Column("matches", "int64", "matches of the answer that are of it", unit="matches"),
+    Column("rows", "int64", "rows of the answer that are of it", unit="rows"),
+    Column("duplicates", "int64", "rows that another service also had", unit="rows"),
+    Column("elapsed_s", "float64", "seconds until it had ended", unit="seconds"),
     Column("error", "string", "why the status is not complete; empty when it is"),
 )
 COMPARISON: tuple[Column, ...] = (
@@ -95,30 +107,35 @@ COMPARISON: tuple[Column, ...] = (
     Column("repository", "dict32", "name of the repository"),
     Column("path", "dict32", "path in the repository, with /", "rows without a file, or by repository"),
     Column("language", "dict32", "display name of the language", "unknown"),
-    Column("line_number_before", "int32", "1-based line before", "added rows, and rows that are no lines"),
-    Column("line_number", "int32", "1-based line after", "removed rows, and rows that are no lines"),
+    Column("line_number_before", "int32", "1-based line before", "added rows, and rows that aren't lines"),
+    Column("line_number", "int32", "1-based line after", "removed rows, and rows that aren't lines"),
     Column("line", "string", "text of the line without its newline", "rows without line, and by file or repository"),
     Column("symbol_kind", "dict32", "kind of the definition, lower case", "other rows"),
     Column("side", "dict8", "added, removed or context: what a diff line is", "other rows"),
-    Column("match_count_before", "int32", "matches that start in the row, before", "added rows"),
-    Column("match_count", "int32", "matches that start in the row, after", "removed rows"),
-    Column("revision_before", "dict32", "revision as it was asked for, before", "added rows"),
-    Column("revision", "dict32", "revision as it was asked for, after", "removed rows"),
+    Column("match_count_before", "int32", "matches that start in the row, before", "added rows", unit="matches"),
+    Column("match_count", "int32", "matches that start in the row, after", "removed rows", unit="matches"),
+    Column("revision_before", "dict32", "requested revision, before", "added rows"),
+    Column("revision", "dict32", "requested revision, after", "removed rows"),
     Column("commit_before", "dict32", "resolved commit before, 40 hex digits", "added rows, or not known"),
     Column("commit", "dict32", "resolved commit after, 40 hex digits", "removed rows, or not known"),
 )
-_FRAMES = {
+FRAMES: Mapping[str, tuple[Column, ...]] = {
     "comparison": COMPARISON,
     "matches": tuple(c for c in MATCHES if c.shown),
     "progress": PROGRESS,
     "filters": FILTERS,
     "skipped": SKIPPED,
     "alerts": ALERTS,
+    "other": OTHER,
     "repositories": REPOSITORIES,
     "spans": SPANS,
     "searches": SEARCHES,
     "services": SERVICES,
 }
+NUMBERS: Mapping[str, Column] = {
+    column.name: column for columns in (*FRAMES.values(), *COLUMNS.values()) for column in columns if column.is_number
+}
+"""The numeric columns of all tables by name; one name adds up in all tables or in none."""
 _DTYPES = {
     "dict8": "category",
     "dict32": "category",
@@ -132,7 +149,7 @@ _DTYPES = {
 
 def columns_of(frame: str) -> tuple[Column, ...]:
     """Columns of a frame by its name: of a result (matches, skipped, searches …), or of a call's table."""
-    return _FRAMES[frame] if frame in _FRAMES else COLUMNS[frame]
+    return FRAMES[frame] if frame in FRAMES else COLUMNS[frame]
 
 
 def column_type(column: Column) -> Any:
@@ -158,6 +175,12 @@ def pandas_dtype(column: Column) -> str:
 
 
 def documentation(frame: str) -> str:
-    """Markdown table of the columns of a frame, for the reference."""
-    rows = [f"| `{c.name}` | `{pandas_dtype(c)}` | {c.meaning} | {c.null or 'never'} |" for c in columns_of(frame)]
-    return "\n".join(["| column | dtype | meaning | null means |", "| --- | --- | --- | --- |", *rows])
+    """Markdown table of the columns of a frame, for the reference; with units where a column has one."""
+    columns = columns_of(frame)
+    has_units = any(column.unit for column in columns)
+    heads = ["column", "dtype", "meaning", "null means", *(["unit"] if has_units else [])]
+    rows = [
+        [f"`{c.name}`", f"`{pandas_dtype(c)}`", c.meaning, c.null or "never", *([c.unit] if has_units else [])]
+        for c in columns
+    ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *rows))

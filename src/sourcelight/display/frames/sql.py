@@ -30,7 +30,7 @@ _UNWIND_S = 0.2
 
 
 def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
-    """Ask a question of tables in SQL; needs the package duckdb.
+    """Query tables in SQL; needs the package duckdb.
 
     Parameters
     ----------
@@ -68,13 +68,15 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
         import duckdb
     except ImportError as exc:
         raise MissingExtra("duckdb", "sql()") from exc
-    arrow_tables = _named(result) | {name: _arrow(name, table) for name, table in tables.items()}
+    arrow_tables = _tables_of(result) | {name: _arrow(name, table) for name, table in tables.items()}
     if not arrow_tables:
-        raise ToolError("sql: there is no table to ask: pass a result, or tables by their names", tool="sql")
+        raise ToolError("sql(): no tables given; pass a result, or tables as keyword arguments", tool="sql")
     connection = duckdb.connect(":memory:", config=dict(_SHUT))
     try:
         for name, table in arrow_tables.items():
             connection.register(name, table)
+        # After this, no statement can switch file access or extensions on again: a query may come from a notebook of
+        # someone else.
         connection.execute("SET lock_configuration = true")
     except BaseException as exc:
         connection.close()
@@ -98,7 +100,7 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
     return frame
 
 
-def _named(result: Any) -> dict[str, Any]:
+def _tables_of(result: Any) -> dict[str, Any]:
     if result is None:
         return {}
     tables = {"matches": _arrow("result", result)}
@@ -120,17 +122,17 @@ def _arrow(name: str, table: Any) -> Any:
 
     if isinstance(table, pa.Table):
         return table
-    if isinstance(held := getattr(table, "arrow", None), pa.Table):
-        return held
+    if isinstance(arrow_table := getattr(table, "arrow", None), pa.Table):
+        return arrow_table
     if hasattr(table, "to_arrow"):
         return table.to_arrow()
     if hasattr(table, "columns") and hasattr(table, "index"):
         return pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
-    raise ToolError(f"sql: {name} is no table, but {type(table).__name__}", tool="sql", argument=name)
+    raise ToolError(f"sql: {name} is not a table, but {type(table).__name__}", tool="sql", argument=name)
 
 
 def _stoppable(connection: Any, query: str) -> Any:
-    """The Arrow table of a statement, computed on a thread of its own, so that an interrupt gets through.
+    """The Arrow table of a statement, computed in a separate thread, so that an interrupt works.
 
     The connection is closed at its end.
     """
@@ -175,7 +177,7 @@ def _frame(table: Any) -> Frame:
     return pd.DataFrame(columns, copy=False)
 
 
-def _nested(values: Any) -> Any:
+def _nest(values: Any) -> Any:
     """Lists of integers or text in the dtype of frames; what pandas could not read from a file again as objects."""
     import pandas as pd
     import pyarrow as pa
@@ -202,5 +204,5 @@ def _column(values: Any) -> Any:
     if pa.types.is_boolean(kind) and values.null_count:
         return pd.array(values.to_pylist(), dtype="boolean")
     if pa.types.is_nested(kind):
-        return _nested(values)
+        return _nest(values)
     return values.to_pandas().array

@@ -1,4 +1,4 @@
-"""Errors of DuckDB as messages of `sql`: what is wrong, and what to write instead. Pure."""
+"""Errors of DuckDB as messages of `sql`, with a correction. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_COLUMNS = 30
 def explain_error(  # noqa: PLR0911 - one for each kind of error
     message: str, query: str, tables: Mapping[str, Sequence[str]]
 ) -> str:
-    """Return what is wrong with a statement and what to write instead.
+    """Return the fault of a statement, and how to write it.
 
     Parameters
     ----------
@@ -35,18 +35,18 @@ def explain_error(  # noqa: PLR0911 - one for each kind of error
         Columns of each table that the statement can read.
     """
     if match := _TABLE.search(message):
-        return f"there is no table {match[1]!r}{_near(match[1], list(tables))}; tables: {', '.join(tables)}"
+        return f"unknown table {match[1]!r}{_near(match[1], list(tables))}; tables: {', '.join(tables)}"
     if match := _GROUP.search(message):
         name = match[1]
         return f"column {name!r} is neither grouped nor aggregated; add it to GROUP BY, or write any_value({name})"
     if match := _COLUMN.search(message):
         name = next(group for group in match.groups() if group)
-        return f"there is no column {name!r}{_near(name, _columns(query, tables))}; {_listed(query, tables)}"
+        return f"unknown column {name!r}{_near(name, _columns(query, tables))}; {_list_columns(query, tables)}"
     if match := _FUNCTION.search(message):
-        return f"DuckDB has no function {match[1]!r}{_suggested(message)}"
+        return f"DuckDB has no function {match[1]!r}{_suggestion(message)}"
     if match := _SYNTAX.search(message):
         position = f"at {match[1]!r}" if match[1] else "at its end"
-        return f"the statement can't be read {position}{_marked(message)}"
+        return f"the statement can't be read {position}{_marked_line(message)}"
     if match := _TYPES.search(message):
         return f"{match[1]!r} can't take {match[2].replace('_LITERAL', '')}; convert with CAST(… AS …)"
     if _SHUT.search(message):
@@ -54,19 +54,19 @@ def explain_error(  # noqa: PLR0911 - one for each kind of error
     return _KIND.sub("", message.strip().partition("\n")[0])
 
 
-def _used(query: str, tables: Mapping[str, Sequence[str]]) -> list[str]:
+def _used_tables(query: str, tables: Mapping[str, Sequence[str]]) -> list[str]:
     """The tables that a statement names; all where it names none."""
     tokens = set(re.findall(r"\w+", query.casefold()))
     return [name for name in tables if name.casefold() in tokens] or list(tables)
 
 
 def _columns(query: str, tables: Mapping[str, Sequence[str]]) -> list[str]:
-    return list(dict.fromkeys(column for name in _used(query, tables) for column in tables[name]))
+    return list(dict.fromkeys(column for name in _used_tables(query, tables) for column in tables[name]))
 
 
-def _listed(query: str, tables: Mapping[str, Sequence[str]]) -> str:
+def _list_columns(query: str, tables: Mapping[str, Sequence[str]]) -> str:
     texts = []
-    for name in _used(query, tables):
+    for name in _used_tables(query, tables):
         columns = list(tables[name])
         remainder = f" and {len(columns) - _MAX_COLUMNS} more" if len(columns) > _MAX_COLUMNS else ""
         texts.append(f"columns of {name}: {', '.join(columns[:_MAX_COLUMNS])}{remainder}")
@@ -79,12 +79,12 @@ def _near(name: str, names: Sequence[str]) -> str:
     return f"; did you mean {close_names[0]!r}?" if close_names else ""
 
 
-def _suggested(message: str) -> str:
+def _suggestion(message: str) -> str:
     match = re.search(r"Did you mean \"([^\"]+)\"", message)
     return f"; did you mean {match[1]!r}?" if match else ""
 
 
-def _marked(message: str) -> str:
+def _marked_line(message: str) -> str:
     """The line of the statement with the mark below it, as DuckDB sets them."""
     match = re.search(r"^LINE \d+: (.*)\n( *)\^", message, re.MULTILINE)
     if match is None:

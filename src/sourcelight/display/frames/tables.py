@@ -19,7 +19,7 @@ _FIRST: list[Callable[[], None]] = []
 
 
 def with_first_frame(action: Callable[[], None]) -> None:
-    """Do something when the first frame is made, which loads pandas; at once where it is loaded."""
+    """Run an action when the first frame is made, which loads pandas; at once if pandas is loaded."""
     if "pandas" in sys.modules:
         action()
     else:
@@ -27,7 +27,7 @@ def with_first_frame(action: Callable[[], None]) -> None:
 
 
 def shown_table(batches: Sequence[Any], first: Sequence[Column] = ()) -> Table:
-    """One Arrow table of all shown match columns, with further columns of the batches, `first`, in front of them."""
+    """One Arrow table of all visible match columns, preceded by further columns of the batches, `first`."""
     import pyarrow as pa
 
     table = conform(list(batches), shown_only=True)
@@ -111,10 +111,10 @@ def _array(values: Any, column: Column) -> Any:
     if column.null and kind in {"int32", "int64", "bool"}:
         mask = values.is_null().to_numpy() if null_count else np.zeros(len(values), np.bool_)
         array_type = pd.arrays.BooleanArray if kind == "bool" else pd.arrays.IntegerArray
-        return array_type(_copied(values), mask)
+        return array_type(_copy(values), mask)
     if kind == "float64":
         return np.array(values.to_numpy(), dtype=np.float64)  # NaN for null
-    return _copied(values)
+    return _copy(values)
 
 
 def pandas_metadata(columns: Sequence[Column]) -> dict[bytes, bytes]:
@@ -159,7 +159,7 @@ _MAKERS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def _copied(values: Any) -> Any:
+def _copy(values: Any) -> Any:
     """Numbers that may be written to, as Arrow's own may not; 0 or False for null."""
     import numpy as np
     import pyarrow as pa

@@ -5,9 +5,11 @@ What a query means, as HTML for a notebook. Every piece of text is escaped befor
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from sourcelight.core.markup import code, count_of, escape, link, one_line, own_address, to_html, visible
 from sourcelight.display.notebook.views.links import LinkResolver
@@ -28,6 +30,7 @@ border:1px solid var(--jp-cell-editor-border-color,rgba(127,127,127,.3)) !import
 .sl-answer th,.sl-answer td{text-align:left !important;vertical-align:top;padding:2px 8px}
 .sl-answer blockquote{margin:4px 0;padding-left:8px;border-left:4px solid rgba(127,127,127,.4)}
 </style>"""
+_URL_CHARS = "/:?#@!$&'*+,;=%~-._"
 _COLORS = {
     "complete": "var(--jp-success-color1,#388e3c)",
     "running": "var(--jp-info-color1,#1976d2)",
@@ -42,7 +45,7 @@ a{overflow-wrap:anywhere}"""
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """What is shown of an answer.
+    """The parts of an answer's display.
 
     `questions` have `question`, `answer` (Markdown), `sources` (label and link) and `rejected`; `turns` is what was
     done when there is no answer; `base_url` and `url` are empty in this process, where `places` has the code hosts and
@@ -62,13 +65,73 @@ def answer_markdown(view: AnswerView) -> str:
     """The questions, answers and sources as Markdown, ready for a file; hidden characters are shown."""
     parts = []
     for question in view.questions:
-        told = visible(question.get("answer") or "").strip() or f"({view.status}: there is no answer)"
-        parts.append(f"# {one_line(question.get('question') or '', 2_000)}\n\n{told}\n")
+        text = _with_addresses(question.get("answer") or "", view)
+        answer_text = visible(text).strip() or f"({view.status}: no answer yet)"
+        parts.append(f"# {one_line(question.get('question') or '', 2_000)}\n\n{answer_text}\n")
+        listed = _source_list(question)
+        parts.append(f"## Sources\n\n{listed}" if listed else "")
         rejected = "".join(f"- {code(text)}\n" for text in _taken_out(question))
         parts.append(f"## Citations taken out\n\n{rejected}" if rejected else "")
     if view.turns and not any(question.get("answer") for question in view.questions):
         parts.append("## So far\n\n" + "".join(f"- {one_line(f'{a}: {b}', 300)}\n" for a, b in view.turns))
     return "\n".join(filter(None, parts))
+
+
+# Code, which has no links, or a link to an address without a host.
+_RELATIVE = re.compile(r"`[^`\n]*`|\[((?:\\.|[^\[\]\\\n]){0,400})\]\((/[^\s()]*)\)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+def _with_addresses(text: str, view: AnswerView) -> str:
+    """Markdown whose links to files and commits lead somewhere from a terminal or a file: to a service or a code host.
+
+    Where neither is known the label stands alone, which names the repository, the path and the lines.
+    """
+
+    def address(match: re.Match[str]) -> str:
+        label, url = match.groups()
+        if url is None:
+            return match[0]
+        href = _address_of(url, view, in_notebook=False)
+        return f"[{label}](<{href}>)" if href else f"({label})"
+
+    lines, fence = [], ""
+    for line in text.splitlines(keepends=True):
+        opening = _FENCE.match(line)
+        if opening and not fence:
+            fence = opening[1]
+        elif opening and opening[1].startswith(fence) and not line.strip().strip(fence[0]):
+            fence = ""
+        elif not fence:
+            line = _RELATIVE.sub(address, line)  # noqa: PLW2901 - the same line
+        lines.append(line)
+    return "".join(lines)
+
+
+def _address_of(url: str, view: AnswerView, *, in_notebook: bool) -> str:
+    """Where a link of an answer leads; empty for nowhere. A link of JupyterLab works beside the notebook only."""
+    address = own_address(url, view.base_url)
+    if not address.startswith("/"):
+        return address
+    # Nothing answers a relative address in this process.
+    links = view.places.of_address(address)
+    return next((link.href for link in links if in_notebook or link.kind != "lab"), "")
+
+
+def _source_links(question: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Label and link of the sources that other services list under an answer; ours cite them in the text."""
+    if question.get("researcher"):
+        return []
+    answer = str(question.get("answer") or "")
+    links = [
+        (str(source.get("label") or ""), str(source.get("link") or "")) for source in question.get("sources") or ()
+    ]
+    return [(one_line(label or url, 300), url) for label, url in links if url and f"]({url})" not in answer]
+
+
+def _source_list(question: Mapping[str, Any]) -> str:
+    """The same as a Markdown list."""
+    return "".join(f"- [{code(label)}]({quote(url, safe=_URL_CHARS)})\n" for label, url in _source_links(question))
 
 
 def _taken_out(question: Mapping[str, Any]) -> list[str]:
@@ -106,18 +169,15 @@ def answer_page(view: AnswerView) -> str:
 
 def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:
     def resolve(url: str) -> str:
-        address = own_address(url, view.base_url)
-        if not address.startswith("/"):
-            return address
-        # Nothing answers a relative address in this process. A link of JupyterLab works beside the notebook only.
-        links = view.places.of_address(address)
-        return next((link.href for link in links if in_notebook or link.kind != "lab"), "")
+        return _address_of(url, view, in_notebook=in_notebook)
 
     parts = []
     for question in view.questions:
         question_html = escape(one_line(question.get("question") or "", 2_000))
         answer_text_html = to_html(question.get("answer") or "", resolve, top=top)
         parts.append(f"<h{top}>{question_html}</h{top}>{answer_text_html}")
+        listed = _source_list(question)
+        parts.append(f"<p>Sources:</p>{to_html(listed, resolve, top=top)}" if listed else "")
         rejected = "".join(f"<li>{escape(text)}</li>" for text in _taken_out(question))
         parts.append(f"<p>Citations taken out:</p><ul>{rejected}</ul>" if rejected else "")
     if view.turns and not any(question.get("answer") for question in view.questions):

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.core.batches.events import ServiceStatus
+from sourcelight.core.batches.events import OtherMatch, ServiceStatus
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.completeness import Status
-from sourcelight.core.markup import one_line
+from sourcelight.core.markup import count_of, one_line
 from sourcelight.core.wire.events import Alert, Progress, Skipped, SuggestedFilter
 from sourcelight.display.notebook.state import Phase, ProgressSnapshot, SearchState
 
@@ -24,7 +24,7 @@ _MAX_RUNNING = 3
 
 
 class ManyState:
-    """Searches under names, as far as they have come.
+    """The progress of named searches.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class ManyState:
         self.interrupt()
 
     def interrupt(self) -> None:
-        """The caller stopped the work; searches that have ended stay as they are."""
+        """The caller stopped the work; finished searches stay."""
         for state in self.states.values():
             state.interrupt()
         if not self._over:
@@ -60,8 +60,8 @@ class ManyState:
     @property
     def status(self) -> Status:
         """The worst status of all searches."""
-        found = {state.status for state in self.states.values()}
-        return next((status for status in _WORST if status in found), "complete")
+        statuses = {state.status for state in self.states.values()}
+        return next((status for status in _WORST if status in statuses), "complete")
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class ManyState:
 
     @property
     def progress(self) -> tuple[Progress, ...]:
-        """What services said, search by search."""
+        """The reported progress, search by search."""
         return tuple(item for state in self.states.values() for item in state.progress)
 
     @property
@@ -107,15 +107,20 @@ class ManyState:
         )
 
     @property
+    def other(self) -> tuple[OtherMatch, ...]:
+        """Matches that are no rows, search by search."""
+        return tuple(item for state in self.states.values() for item in state.other)
+
+    @property
     def services(self) -> tuple[ServiceStatus, ...]:
         """Each service of a federation over all searches: the worst of its statuses, and the sums of its rows."""
-        found: dict[str, ServiceStatus] = {}
+        by_name: dict[str, ServiceStatus] = {}
         for name, state in self.states.items():
             for service in state.services:
-                told = replace(service, reasons=tuple(f"{name}: {reason}" for reason in service.reasons))
-                held = found.get(service.name)
-                found[service.name] = told if held is None else _added(held, told)
-        return tuple(found.values())
+                with_reasons = replace(service, reasons=tuple(f"{name}: {reason}" for reason in service.reasons))
+                existing = by_name.get(service.name)
+                by_name[service.name] = with_reasons if existing is None else _add(existing, with_reasons)
+        return tuple(by_name.values())
 
     @property
     def elapsed_s(self) -> float:
@@ -129,7 +134,7 @@ class ManyState:
         ended = sum(state.phase != "running" for state in self.states.values())
         doing = f": {', '.join(running[:_MAX_RUNNING])}" if running else ""
         return ProgressSnapshot(
-            title=f"{searches(len(self.states))}{doing}",
+            title=f"{count_of(len(self.states), 'search')}{doing}",
             phase=self.phase,
             elapsed_s=elapsed,
             done=ended,
@@ -140,12 +145,7 @@ class ManyState:
         )
 
 
-def searches(count: int) -> str:
-    """So many searches, in words."""
-    return "1 search" if count == 1 else f"{count:,} searches"
-
-
-def _added(one: ServiceStatus, other: ServiceStatus) -> ServiceStatus:
+def _add(one: ServiceStatus, other: ServiceStatus) -> ServiceStatus:
     statuses = {one.status, other.status}
     return replace(
         one,
@@ -159,7 +159,7 @@ def _added(one: ServiceStatus, other: ServiceStatus) -> ServiceStatus:
 
 
 class CallState:
-    """A call as far as it has come; `rows` are the Arrow tables of rows that it told on the way.
+    """The progress of a call; `rows` are the Arrow tables of rows that it reported.
 
     Parameters
     ----------
@@ -191,23 +191,23 @@ class CallState:
         return self._clock() - self._started if self._elapsed is None else self._elapsed
 
     def update(self, progress: ToolProgress) -> None:
-        """Take in how far the work has come; safe from any thread."""
+        """Record the progress of the work; safe from any thread."""
         self._latest = progress
         if progress.rows is not None:
             self.rows = (*self.rows, progress.rows)
 
     def finish(self, answer: ToolResult, status: Status | None = None) -> None:
-        """The answer is there; `status` is what it comes to, where that is more than whether it is complete."""
+        """The answer has arrived; `status` overrides the one derived from completeness."""
         self.end(answer.table.num_rows, answer.notices, status=status or ("complete" if answer.complete else "limited"))
 
     def end(self, rows: int, notices: tuple[str, ...] = (), *, status: Status = "complete") -> None:
-        """The work has given so many `rows`."""
+        """The work has returned so many `rows`."""
         self._rows = rows
-        kind = "warning" if status == "limited" else "info"
+        kind = "warning" if status in {"limited", "unparsed"} else "info"
         self._settle(status, *((kind, text) for text in notices))
 
     def interrupt(self) -> None:
-        """The caller stopped the call; what it told on the way is in `rows`."""
+        """The caller stopped the call; the reported rows are in `rows`."""
         self._settle("interrupted")
 
     def fail(self, reason: str) -> None:
@@ -222,16 +222,16 @@ class CallState:
     def snapshot(self) -> ProgressSnapshot:
         """Read this moment, to be drawn."""
         latest, running = self._latest, self._phase == "running"
-        answered = self._phase in {"complete", "partial", "limited"}
+        is_answered = self._phase in {"complete", "partial", "limited", "unparsed"}
         elapsed = self._clock() - self._started if self._elapsed is None else self._elapsed
         doing = f" \u00b7 {latest.detail}" if running and latest.detail else ""
         return ProgressSnapshot(
             title=f"{self.title}{doing}",
             phase=self._phase,
             elapsed_s=elapsed,
-            done=self._rows if answered else latest.done,
-            total=None if answered else latest.total or None,
-            unit=("row" if self._rows == 1 else "rows") if answered else latest.stage,
+            done=self._rows if is_answered else latest.done,
+            total=None if is_answered else latest.total or None,
+            unit=("row" if self._rows == 1 else "rows") if is_answered else latest.stage,
             fields=(("s", f"{elapsed:.1f}"),),
             notices=self._notices,
             activity="Working",
@@ -262,7 +262,7 @@ class AskState(CallState):
         self.written = ""
 
     def update(self, progress: ToolProgress) -> None:
-        """Take in how far the work has come; safe from any thread."""
+        """Record the progress of the work; safe from any thread."""
         if progress.stage == WRITING:
             self.written += progress.detail
             progress = replace(progress, detail="")

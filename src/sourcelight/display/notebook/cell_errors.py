@@ -28,14 +28,14 @@ E = TypeVar("E", bound=BaseException)
 
 
 def short_in_cells(exc: E) -> E:
-    """Have IPython show an exception of another kind as it shows those of this package; give it back."""
+    """Make IPython show another kind of exception as it shows those of this package; return it."""
     # Without a reference to the exception, which would be a cycle that keeps its frames: IPython notes the last one.
     exc._render_traceback_ = _last_error_lines  # type: ignore[attr-defined]
     return exc
 
 
 def whole_in_cells(exc: E) -> E:
-    """Have IPython show the whole traceback of an exception; give it back."""
+    """Make IPython show the whole traceback of an exception; return it."""
     setattr(exc, _WHOLE, True)
     return exc
 

@@ -23,7 +23,7 @@ _STYLE = """<style>
 
 
 def client_text(kind: str, name: str, repositories: Sequence[RepositoryOverview] | None) -> str:
-    """One line: what answers, and how much it holds; stable while the repositories are.
+    """One line: the backend and its size; stable while the repositories are.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def client_text(kind: str, name: str, repositories: Sequence[RepositoryOverview]
 def client_html(kind: str, name: str, repositories: Sequence[RepositoryOverview] | None, places: LinkResolver) -> str:
     """The same with a table of the first repositories: sizes, and which indexes are ready."""
     if repositories is None:
-        hint = "<code>repositories()</code> lists what the service has"
+        hint = "<code>list_repos()</code> lists what the service has"
         return f'{_STYLE}<div class="sl-client"><b>{escape(kind)}</b> of {link(name, name)}<br>{hint}</div>'
     shown = repositories[:_ROWS]
     rows = "".join(_row(repository, places) for repository in shown)
     left = len(repositories) - len(shown)
-    more = f'<div class="sl-dim">and {left:,} more: <code>repositories()</code> lists all</div>' if left else ""
+    more = f'<div class="sl-dim">and {left:,} more: <code>list_repos()</code> lists all</div>' if left else ""
     heads = (
         '<th scope="col">repository</th><th scope="col">commit</th><th scope="col" class="sl-number">files</th>'
         '<th scope="col" class="sl-number">text</th><th scope="col" class="sl-number">indexes</th>'

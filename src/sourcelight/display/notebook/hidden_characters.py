@@ -1,4 +1,4 @@
-"""DataFrames in IPython: those of answers with their own view, all with hidden characters made visible."""
+"""DataFrames in IPython: those of answers with their own view, all with visible hidden characters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sourcelight.display.notebook.frame_views.table import frame_html, frame_tex
 
 
 def show_hidden_characters() -> None:
-    """Have IPython show them in DataFrames and Series, as HTML and as text; nothing without IPython.
+    """Make IPython show hidden characters in DataFrames and Series, as HTML and text; does nothing without IPython.
 
     Frames of answers get the view of `frame_views.table`; a plain ``print`` shows every frame as pandas does.
 

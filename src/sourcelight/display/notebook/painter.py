@@ -1,4 +1,4 @@
-"""Who draws a piece of long work: a widget, plain lines, a callable of the user, or nobody.
+"""Painters of long work: a widget, plain lines, a user's callable, or none.
 
 A painter is made anywhere and touches nothing until `paint`, which only the thread that called may run.
 """
@@ -27,7 +27,7 @@ class ProgressState(Protocol):
         """Read one moment."""
 
     def interrupt(self) -> None:
-        """Note that the caller stopped the work."""
+        """Record an interrupt by the caller."""
 
 
 class Surface(Protocol):
@@ -67,7 +67,7 @@ class Painter:
         self._begins = clock() + after_s
 
     def interrupt(self) -> None:
-        """Note that the caller stopped the work."""
+        """Record an interrupt by the caller."""
         self.watched.interrupt()
 
     def paint(self) -> None:
@@ -98,7 +98,7 @@ class CallbackSurface:
         self._call = call
 
     def draw(self, snapshot: ProgressSnapshot) -> None:
-        """Call with the moment."""
+        """Draw; called with the time."""
         self._call(snapshot)
 
 

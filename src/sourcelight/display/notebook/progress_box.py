@@ -17,6 +17,7 @@ _WORDS: dict[Phase, tuple[str, str]] = {
     "complete": ("Complete", "\u2713"),
     "partial": ("Partial", "\u2713"),
     "limited": ("Limited", "\u26a0"),
+    "unparsed": ("Unparsed", "\u26a0"),
     "interrupted": ("Interrupted", "\u25a0"),
     "failed": ("Failed", "\u2717"),
 }
@@ -25,6 +26,7 @@ _COLORS: dict[Phase, str] = {
     "complete": "var(--jp-success-color1, #388e3c)",
     "partial": "var(--jp-ui-font-color2, #616161)",
     "limited": "var(--jp-warn-color1, #f57c00)",
+    "unparsed": "var(--jp-warn-color1, #f57c00)",
     "interrupted": "var(--jp-warn-color1, #f57c00)",
     "failed": "var(--jp-error-color1, #d32f2f)",
 }

@@ -19,7 +19,7 @@ from sourcelight.core.completeness import Status
 from sourcelight.core.markup import count_of, escape, highlight, link, one_line
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
-from sourcelight.display.notebook.views.marked_text import MAX_CHARS, cut
+from sourcelight.display.notebook.views.marked_text import MAX_CHARS, cut_window
 
 PAGE = 10
 _WIDTH = 120
@@ -202,10 +202,10 @@ def _services(shown: ResultView) -> str:
     return f'<ul class="sl-services" aria-label="Services">{items}</ul>'
 
 
-def _marked(row: dict[str, Any], column: str) -> str:
+def _mark(row: dict[str, Any], column: str) -> str:
     prefix = "" if column == "line" else "name_"
     starts, ends = row[f"{prefix}start"] or [], row[f"{prefix}end"] or []
-    return highlight(*cut(row[column].removesuffix("\r"), starts, ends))
+    return highlight(*cut_window(row[column].removesuffix("\r"), starts, ends))
 
 
 def _cell(row: dict[str, Any], column: str, places: LinkResolver, opened: tuple[Link, ...]) -> str:
@@ -213,7 +213,7 @@ def _cell(row: dict[str, Any], column: str, places: LinkResolver, opened: tuple[
     if value is None:
         return ""
     if column == "line" or (column == "repository" and row["type"] == "repo"):
-        return _marked(row, column)
+        return _mark(row, column)
     if column == "repository":
         return link(value, places.repository(value))
     if column in {"author_date", "commit_date"}:
@@ -221,10 +221,10 @@ def _cell(row: dict[str, Any], column: str, places: LinkResolver, opened: tuple[
     if column not in {"path", "line_number", "commit"}:
         return escape(one_line(str(value), MAX_CHARS))
     text = str(value)[:10] if column == "commit" else str(value)
-    return _linked(_marked(row, column) if column == "path" else escape(text), opened, f"Open {text}")
+    return _with_link(_mark(row, column) if column == "path" else escape(text), opened, f"Open {text}")
 
 
-def _linked(html: str, opened: tuple[Link, ...], words: str) -> str:
+def _with_link(html: str, opened: tuple[Link, ...], words: str) -> str:
     """HTML made elsewhere as a link to the best of some places."""
     if not opened:
         return html
@@ -239,8 +239,8 @@ def _columns(rows: list[dict[str, Any]]) -> list[str]:
     if kinds <= {"commit", "diff"}:
         return first + [c for c in _OF_HISTORY if c != "line_number" or "diff" in kinds]
     hidden = _SPAN_COLUMNS | _CHUNK_COLUMNS | (frozenset() if kinds & {"commit", "diff"} else {"commit"})
-    behind = {SERVICE.name, "language", *(["type"] if len(kinds) == 1 else [])}
-    columns = [c for c in rows[0] if c not in hidden and c not in behind]
+    last_columns = {SERVICE.name, "language", *(["type"] if len(kinds) == 1 else [])}
+    columns = [c for c in rows[0] if c not in hidden and c not in last_columns]
     # Text stands before its language, so that a line is seen without scrolling.
     return [*first, *columns[: columns.index("line") + 1], "language", *columns[columns.index("line") + 1 :]]
 
@@ -269,10 +269,10 @@ def _chunks(rows: list[dict[str, Any]], places: LinkResolver) -> str:
     """Matches in their surroundings: files, and in them chunks with line numbers."""
     blocks = []
     for name, group in groupby(rows, key=lambda r: place(r | {"line_number": None})):
-        found = list(group)
-        blocks.append(f"<div><b>{anchor(name, places.of(found[0]))}</b></div>")
+        file_rows = list(group)
+        blocks.append(f"<div><b>{anchor(name, places.of(file_rows[0]))}</b></div>")
         end = 0
-        for first, chunk in groupby(found, key=lambda r: r["chunk_start_line"]):
+        for first, chunk in groupby(file_rows, key=lambda r: r["chunk_start_line"]):
             lines = list(chunk)
             start = first or lines[0]["line_number"] or 0
             if end and start > end:
@@ -290,7 +290,7 @@ def _end(rows: list[dict[str, Any]], start: int) -> int:
 
 
 def _gap(count: int) -> str:
-    return f'<div class="sl-gap">\u22ef {count:,} line{"" if count == 1 else "s"} left out \u22ef</div>'
+    return f'<div class="sl-gap">\u22ef {count_of(count, "line")} left out \u22ef</div>'
 
 
 def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -303,7 +303,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     width = len(str(numbered[-1][0])) if numbered else 1
     for number, text in numbered:
         hit = hits.get(number)
-        shown = highlight(*cut(text, *((hit["start"] or [], hit["end"] or []) if hit else ([], []))))
+        shown = highlight(*cut_window(text, *((hit["start"] or [], hit["end"] or []) if hit else ([], []))))
         yield f'<span class="sl-number">{number:>{width}}{":" if hit else "-"}</span> {shown}\n'
     if rows[0]["truncated"]:
-        yield '<span class="sl-number">(long lines were cut)</span>\n'
+        yield '<span class="sl-number">(long lines are truncated)</span>\n'

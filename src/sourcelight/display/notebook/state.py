@@ -1,4 +1,4 @@
-"""What a piece of long work has come to: written by the thread that does it, read by the one that draws.
+"""State of long work: written by the working thread, read by the drawing one.
 
 No widget is touched here. Fields are replaced whole, so that a reader on another thread sees old or new, never half.
 """
@@ -9,21 +9,30 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
-from sourcelight.core.batches.events import Event, MatchBatch, ServiceStatus, ServiceStatuses
+from sourcelight.core.batches.events import (
+    Event,
+    MatchBatch,
+    OtherMatch,
+    OtherMatches,
+    ServiceStatus,
+    ServiceStatuses,
+)
+from sourcelight.core.batches.overview import CloneProgress, IndexProgress
 from sourcelight.core.completeness import Status, limits, status_of
 from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped, SuggestedFilter
 
-Phase = Literal["running", "complete", "partial", "limited", "interrupted", "failed"]
+Phase = Literal["running", "complete", "partial", "limited", "unparsed", "interrupted", "failed"]
+_MAX_OTHER = 10_000  # payloads that are kept; `skipped` has the number of all
 _COUNT = re.compile(r"(?:^|[\s(])count:(\d{1,9})(?=[\s)]|$)")
 
 
 @refuses_former_names("ProgressSnapshot")
 @dataclass(frozen=True, slots=True)
 class ProgressSnapshot:
-    """One moment of a piece of work, for painters and for callables given as ``progress``.
+    """One moment of long work, for painters and for callables passed as ``progress``.
 
     `total` is what `done` counts up to, None when nobody knows; `fields` are (name, text) pairs to show; `notices` are
     (severity, text) pairs such as skipped work and alerts; `unit` names what `done` counts; `activity` is what is shown
@@ -75,8 +84,8 @@ class SearchState:
     ) -> None:
         self.query = query
         self._pattern_type, self._display = pattern_type, display
-        found = _COUNT.search(query)
-        self.total = int(found[1]) if found else None
+        match = _COUNT.search(query)
+        self.total = int(match[1]) if match else None
         self.matches = 0
         self.rows = 0
         self.repositories: frozenset[str] = frozenset()
@@ -87,6 +96,7 @@ class SearchState:
         self.alerts: tuple[Alert, ...] = ()
         self.errors: tuple[str, ...] = ()
         self.services: tuple[ServiceStatus, ...] = ()
+        self.other: tuple[OtherMatch, ...] = ()
         self.done = False
         self._parts: tuple[int, int, int] | None = None
         self._end: tuple[Status, tuple[str, ...]] | None = None
@@ -95,7 +105,7 @@ class SearchState:
         self._elapsed: float | None = None
 
     def update(self, event: Event) -> None:
-        """Take in the next event of the stream."""
+        """Record the next event of the stream."""
         if isinstance(event, MatchBatch):
             self._count(event)
         elif isinstance(event, Progress):
@@ -110,6 +120,8 @@ class SearchState:
             self.errors = (*self.errors, event.message)
         elif isinstance(event, ServiceStatuses):
             self.services = event.services
+        elif isinstance(event, OtherMatches):
+            self.other = (*self.other, *event.matches[: _MAX_OTHER - len(self.other)])
         elif isinstance(event, Done):
             self.done = True
 
@@ -122,17 +134,17 @@ class SearchState:
         if new:
             self.repositories |= new
 
-    def cut(self, done: int, known: int, arrived: int) -> None:
+    def set_parts(self, done: int, known: int, arrived: int) -> None:
         """The search goes in parts: `done` of those `known` so far, with so many matches `arrived`."""
         self._parts = (done, known, arrived)
 
-    def counted(self, matches: int, repositories: int | None = None) -> None:
+    def set_count(self, matches: int, repositories: int | None = None) -> None:
         """The backend counted so many matches, of so many repositories, without sending any."""
         self.matches = matches
         self.repositories_count = repositories
 
     def finish(self) -> None:
-        """The stream has come to its end: derive the status from what it said."""
+        """The stream has ended: derive the status from its events."""
         counted = self.progress[-1].match_count if self.progress else 0
         status, reasons = status_of(
             self.query,
@@ -229,13 +241,12 @@ def _note(item: Skipped) -> str:
 class IndexState:
     """An index that is being built, as far as it has come.
 
-    `update` takes any object that has some of `repositories_done`, `repositories_total`, `files`, `text_bytes` and
-    `repository` (the one last heard of); or `step`, `done` and `total` of a clone.
+    `update` takes the progress of the index, or of a clone before it.
     """
 
     def __init__(self, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.title = title
-        self._latest: Any = None
+        self._latest: IndexProgress | CloneProgress | None = None
         self._phase: Phase = "running"
         self._reason = ""
         self._repositories = 0
@@ -243,8 +254,8 @@ class IndexState:
         self._started = clock()
         self._elapsed: float | None = None
 
-    def update(self, event: Any) -> None:
-        """Take in the newest statement of the builder; safe from any thread."""
+    def update(self, event: IndexProgress | CloneProgress) -> None:
+        """Record the newest progress of the index build; safe from any thread."""
         self._latest = event
 
     def finish(self, repositories: int = 0) -> None:
@@ -253,7 +264,7 @@ class IndexState:
         self._settle("complete")
 
     def interrupt(self) -> None:
-        """The caller stopped the build; what was finished stays."""
+        """The caller stopped the build; finished repositories stay."""
         self._settle("interrupted")
 
     def fail(self, reason: str) -> None:
@@ -270,28 +281,24 @@ class IndexState:
         """Read this moment, to be drawn."""
         latest = self._latest
         elapsed = self._clock() - self._started if self._elapsed is None else self._elapsed
-        done, total = int(getattr(latest, "repositories_done", 0) or 0), getattr(latest, "repositories_total", None)
+        index = latest if isinstance(latest, IndexProgress) else IndexProgress(0, 0, 0, 0)
+        done, total = index.repositories_done, index.repositories_total
+        step_text = index.repository
         fields = [("s", f"{elapsed:.1f}")]
         if done or total or self._phase != "complete":
-            megabytes = (getattr(latest, "text_bytes", 0) or 0) / 1e6
-            fields[:0] = [("files", f"{getattr(latest, 'files', 0) or 0:,}"), ("MB", f"{megabytes:,.1f}")]
+            fields[:0] = [("files", f"{index.files:,}"), ("MB", f"{index.text_bytes / 1e6:,.1f}")]
         elif self._repositories:
             done = total = self._repositories
             fields[:0] = [("index", "current")]
-        step_text = str(getattr(latest, "repository", "") or "")
-        if step := getattr(latest, "step", ""):  # of a clone: git's own name for what it does, with its own count
-            done, total, step_text = (
-                0,
-                None,
-                f"{step} {getattr(latest, 'done', 0):,} of {getattr(latest, 'total', 0):,}",
-            )
+        if isinstance(latest, CloneProgress):  # git's own name for what it does, with its own count
+            step_text = f"{latest.step} {latest.done:,} of {latest.total:,}"
         notices = [("error", self._reason)] if self._reason else []
         return ProgressSnapshot(
             title=f"{self.title}: {step_text}" if step_text and self._phase == "running" else self.title,
             phase=self._phase,
             elapsed_s=elapsed,
             done=done,
-            total=int(total) if total else None,
+            total=total or None,
             unit=_repositories(total or done),
             fields=tuple(fields),
             notices=tuple(notices),

@@ -94,7 +94,7 @@ class CitationChecker:
         tips = [target.commit for target in self.pins.of_any(repository.name)]
         if any(is_ancestor(repository, item.commit, tip) for tip in tips):
             return Citation(item, "verified")
-        return Citation(item, "rejected", "the commit is not behind the pinned one")
+        return Citation(item, "rejected", "the commit is not an ancestor of the pinned one")
 
     def _file(self, repository: Repository, item: FileEvidence) -> Citation:
         if self.pins.of(item.repository, item.commit) is None:
@@ -110,6 +110,7 @@ class CitationChecker:
         elif item.end_line - item.begin_line >= MAX_LINES:
             return Citation(item, "rejected", f"it has more than {MAX_LINES} lines")
         positions = _find(lines, quoted)
+        # The text moved: accepted only where it occurs once, since otherwise nobody can say which place was meant.
         if len(positions) == 1 and any(quoted):
             moved = replace(item, begin_line=positions[0] + 1, end_line=positions[0] + len(quoted))
             return Citation(moved, "moved", f"the text is on lines {moved.begin_line} to {moved.end_line}")
@@ -163,6 +164,7 @@ def _normalize_line(lines: list[str]) -> list[str]:
 def _find(lines: list[str], quoted: list[str]) -> list[int]:
     """Return the positions of the quoted lines."""
     size = len(quoted)
+    # The first line that isn't blank is compared first, because most positions fail there.
     anchor = next((index for index, line in enumerate(quoted) if line), None)
     if anchor is None:
         return []

@@ -43,10 +43,10 @@ def fence_code(text: str, path: str) -> str:
 def link_to(citation: Citation, base_url: str) -> str:
     """Format a citation as a link."""
     item = citation.evidence
-    return f"[{_SPECIAL.sub(_escaped, item.label)}]({_address(item.link(base_url))})"
+    return f"[{_SPECIAL.sub(_escape, item.label)}]({_address(item.link(base_url))})"
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     return match[0] if match[0] in "#_~!" else f"\\{match[0]}"
 
 

@@ -74,7 +74,7 @@ _SAMPLE = re.compile(r"^\.env\.(?:example|sample|template|dist)$", re.IGNORECASE
 
 
 def is_hidden_file(path: str) -> bool:
-    """Tell whether a file usually contains secrets, and so is never quoted."""
+    """Return whether a file usually contains secrets, and so is never quoted."""
     name = path.rpartition("/")[2]
     return bool(_HIDDEN_NAME.search(name)) and not _SAMPLE.match(name)
 
@@ -101,9 +101,9 @@ def redact(text: str) -> str:
 def _redact_line(line: str) -> str:
     line = _MARKED.sub(REDACTED, line)
     line = _USER.sub(rf"\1{REDACTED}", line)
-    line = _AUTHORIZATION.sub(lambda found: found[1] + (REDACTED if _is_random(found[2]) else found[2]), line)
-    line = _QUOTED_VALUE.sub(lambda found: found[1] + _redact_value(found[2], quoted=True), line)
-    line = _BARE_VALUE.sub(lambda found: found[1] + _redact_value(found[2], quoted=False), line)
+    line = _AUTHORIZATION.sub(lambda match: match[1] + (REDACTED if _is_random(match[2]) else match[2]), line)
+    line = _QUOTED_VALUE.sub(lambda match: match[1] + _redact_value(match[2], quoted=True), line)
+    line = _BARE_VALUE.sub(lambda match: match[1] + _redact_value(match[2], quoted=False), line)
     if _KEYLIKE.search(line):
         line = _LONG.sub(_redact_long, line)
     return line
@@ -122,7 +122,7 @@ def _redact_value(value: str, *, quoted: bool) -> str:
 
 
 def _is_random(text: str) -> bool:
-    """Tell whether a text is as random as an encoded key; names and paths of words are not."""
+    """Return whether a text is as random as an encoded key; names and paths of words are not."""
     longest = max(_PIECE.split(text), key=len)
     digits = sum(sign.isdigit() for sign in longest)
     if len(longest) < _MIN_LENGTH or digits < max(2, _MIN_DIGITS * len(longest)) or digits == len(longest):

@@ -1,4 +1,4 @@
-"""The engine: plans a query, runs it over repositories, and says what it left out.
+"""The engine: plans a query, runs it over repositories, and reports what it skipped.
 
 The scan is in `sourcelight.engines.search`, histories are in `sourcelight.engines.history`, and handlers of tools in
 `sourcelight.engines.tools`; tables for people are made in `sourcelight.display.frames`. Start at `local`, the engine of

@@ -1,4 +1,4 @@
-"""What in a query is probably not meant as it reads, and how to write what is meant.
+"""Find likely mistakes in a query, and suggest what to write instead.
 
 Filters that an unclosed parenthesis cut short or made text, which the language allows and does not mention.
 """
@@ -15,7 +15,7 @@ from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Query, canonical, parse
 from sourcelight.core.query.alternatives import patterns_of
-from sourcelight.core.query.fields import ALIASES, PREDICATE_NAMES, RESULT_TYPES, nearest_value
+from sourcelight.core.query.fields import ALIASES, FIELDS, PREDICATE_NAMES, RESULT_TYPES, label_of, nearest_value
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.lexer import Lexer, RawFilter, RawPattern
 from sourcelight.core.query.narrowing import in_pattern_type, with_choice, with_pattern
@@ -38,8 +38,8 @@ def cut_filters(query: Query) -> Iterator[tuple[str, str]]:
         return
     for leaf in _patterns_of(tree):
         if isinstance(leaf, RawPattern):
-            found = _IN_GROUP.match(leaf.value)
-            if found and not (leaf.quoted or leaf.slashed) and found[2].lower() in ALIASES:
+            match = _IN_GROUP.match(leaf.value)
+            if match and not (leaf.quoted or leaf.slashed) and match[2].lower() in ALIASES:
                 yield f"`{leaf.value}` is read as text: its parenthesis is never closed", "close the parenthesis"
     # A filter that lost its value is gone from the tree, so those are looked for in the text.
     yield from _cut_values(query)
@@ -55,12 +55,13 @@ def _cut_values(query: Query) -> Iterator[tuple[str, str]]:
             end = filtered[1] if filtered is not None else lexer.pattern(term)[1]
         except QueryError:
             return
+        # The lexer ends a value at a parenthesis that isn't balanced.
         if filtered is not None and end < len(query.text) and query.text[end] == "(":
             leaf = filtered[0]
             if not leaf.quoted and leaf.predicate is None:
                 dash = "-" if leaf.negated else ""
-                kept = f"only `{leaf.value}` is its value" if leaf.value else "it is left out"
-                message = f"is followed by a parenthesis that is never closed, so {kept} and the rest is text to find"
+                effect = f"only `{leaf.value}` is its value" if leaf.value else "it is left out"
+                message = f"is followed by a parenthesis that is never closed, so {effect} and the rest is text to find"
                 fix = f'close the parenthesis, or quote the value: {dash}{leaf.field}:"…"'
                 yield f"`{dash}{leaf.field}:` {message}", fix
         position = lexer.skip_white(max(end, position + 1))
@@ -84,7 +85,6 @@ _LOOKS_REGEXP = re.compile(r"\.[*+]|\\[wWdDsSb]|\[[^\]]+\][*+?]?|\w\|\w|\(\?|\w[
 _BARE_DOT = re.compile(r"(?<=[A-Za-z0-9_-])\.(?=[A-Za-z0-9])")
 _GLOB = re.compile(r"(?:^|/)\*|\*\.\w|\*\*")
 _LIKE_PREDICATE = re.compile(r"(?i)(?<![^\s(])-?(repo|r|file|f|path):((?:has|contains)[\w.]*)\(")
-_VISIBLE = frozenset({"any", "public", "private"})
 _SELECTABLE = {
     ("repo",): frozenset(RESULT_TYPES),
     ("file",): frozenset({"file", "path", "symbol"}),
@@ -119,7 +119,7 @@ _MAX_ADVICE = 20
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One thing to look at: its `kind`, how it is read, what to do (`fix`), and a `query` to try."""
+    """One suggestion: its `kind`, how the text is read, what to do (`fix`), and a `query` to try."""
 
     kind: str
     message: str
@@ -128,7 +128,7 @@ class Advice:
 
 
 def advise(query: Query) -> tuple[Advice, ...]:
-    """Give what is worth a second look in `query`, without knowing any repository; at most twenty."""
+    """Return likely mistakes in `query`, without knowing any repository; at most twenty."""
     advice_by_key: dict[tuple[str, str], Advice] = {}
     for advice in _all(query):
         advice_by_key.setdefault((advice.kind, advice.message), advice)
@@ -172,7 +172,7 @@ def cut_short(query: Query) -> Iterator[Advice]:
 
 
 def without_effect(alternative: Alternative) -> Iterator[Advice]:
-    """Filters that change nothing as they stand."""
+    """Filters without an effect."""
     types = set(alternative.types)
     if alternative.all("committer") and not types & {"commit", "diff"}:
         yield Advice("no-effect", "committer: is about commits, and none are searched for", "add type:commit")
@@ -185,7 +185,7 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
             "add repo: with a name; repo:. names all",
         )
     for item in alternative.all("visibility"):
-        if item.value and item.value.lower() not in _VISIBLE:
+        if item.value and item.value.lower() not in FIELDS["visibility"].values:
             fix = _did_you_mean(item, "write public or private")
             yield Advice("no-effect", f"visibility:{item.value} is read as any", fix)
     for item in alternative.all("type") if types else ():
@@ -201,7 +201,7 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
 
 def _did_you_mean(item: Filter, otherwise: str) -> str:
     near = nearest_value(item.name, item.value)
-    return f"did you mean {'patternType' if item.name == 'patterntype' else item.name}:{near}?" if near else otherwise
+    return f"did you mean {label_of(item.name)}:{near}?" if near else otherwise
 
 
 def _type_fix(item: Filter) -> str:
@@ -215,23 +215,24 @@ def _unknown_types(alternative: Alternative, query: Query) -> Iterator[Advice]:
     for item in alternative.all("type"):
         near = nearest_value("type", item.value)
         try:
-            meant = with_choice(query, "type", [near]) if near else ""
+            intended = with_choice(query, "type", [near]) if near else ""
         except QueryError:
-            meant = ""
-        yield Advice("unknown-value", f"type:{item.value} is no kind of result", _type_fix(item), meant)
+            intended = ""
+        yield Advice("unknown-value", f"type:{item.value} is no kind of result", _type_fix(item), intended)
 
 
 def _operators(query: Query) -> Iterator[Advice]:
-    bare = _QUOTED.sub(lambda found: "_" * len(found.group()), query.text)
-    words = {word for found in _OPERATOR.findall(bare) for word in found if word}
+    # Quoted text can't hold operators; it is replaced by as many characters, so that positions stay.
+    bare = _QUOTED.sub(lambda match: "_" * len(match.group()), query.text)
+    words = {word for groups in _OPERATOR.findall(bare) for word in groups if word}
     for word in sorted(words):
         yield Advice(
             "operator",
             f"the word `{word}` is read as the operator {word.upper()}",
             f'write {word.upper()} to make that plain, or "{word}" to look for the word',
         )
-    for found in _EDGE_OPERATOR.finditer(bare):
-        word = found.group().strip()
+    for groups in _EDGE_OPERATOR.finditer(bare):
+        word = groups.group().strip()
         yield Advice(
             "operator-as-text", f"`{word}` is read as text: an operator needs a term on both sides", f'write "{word}"'
         )
@@ -317,6 +318,7 @@ def _values(alternative: Alternative) -> Iterator[Advice]:
         if _GLOB.search(item.value) and not item.value.endswith(".*"):
             yield Advice("glob", f"{filter_text} is a regular expression, not a glob", r"write file:\.go$ for *.go")
         escaped = _BARE_DOT.sub(r"\\.", item.value)
+        # A host such as github.com has a dot that everybody leaves unescaped.
         if escaped != item.value and not (item.name == "repo" and "/" in item.value):
             yield Advice("dot", f"a dot in {filter_text} stands for any character", f"write {item.name}:{escaped}")
 
@@ -346,12 +348,12 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
     for word in leaf.value.split():
         match = _LIKE_FILTER.match(word)
         if match is not None:
-            meant = _meant(match[1], match[2].lower(), match[3])
+            intended = _intended_filter(match[1], match[2].lower(), match[3])
             yield Advice(
                 "filter-as-text",
                 f"`{word}` is read as text: there is no filter {match[2]}:",
-                f"did you mean {meant}?" if meant else f'write "{word}" if the text is meant',
-                _with_filter(query, leaf, word, meant),
+                f"did you mean {intended}?" if intended else f'write "{word}" if the text is meant',
+                _with_filter(query, leaf, word, intended),
             )
         elif re.match(r"-\w", word):
             yield Advice("dash", f"`{word}` is read as text: a dash negates filters only", f"write NOT {word[1:]}")
@@ -375,10 +377,10 @@ def _with_pattern(query: Query, leaf: Pattern, node: Node, typed: str, written: 
     return proposed
 
 
-def _with_filter(query: Query, leaf: Pattern, word: str, meant: str) -> str:
-    """The query with the filters `meant` in the place of a word that is read as text; empty when there is none."""
+def _with_filter(query: Query, leaf: Pattern, word: str, intended: str) -> str:
+    """The query with the filters `intended` in the place of a word that is read as text; empty when there is none."""
     try:
-        root = parse(meant, query.pattern_type).root if meant else None
+        root = parse(intended, query.pattern_type).root if intended else None
     except QueryError:
         return ""
     nodes = list(root.args if isinstance(root, And) else () if root is None else (root,))
@@ -399,7 +401,7 @@ def _with_filter(query: Query, leaf: Pattern, word: str, meant: str) -> str:
             if isinstance(node_filter, Filter)
         ]
     node = combine("and", [*filters, *([replace(leaf, value=remaining_words)] if remaining_words else [])])
-    return _with_pattern(query, leaf, node, word, meant)
+    return _with_pattern(query, leaf, node, word, intended)
 
 
 def _in_keyword(text: str) -> str:
@@ -410,7 +412,7 @@ def _in_keyword(text: str) -> str:
         return ""
 
 
-def _meant(dash: str, name: str, value: str) -> str:
+def _intended_filter(dash: str, name: str, value: str) -> str:
     """The filter that somebody means who writes ``name:value``, as other tools spell it or misspelt; empty: unknown."""
     if name in _ENDINGS:
         return rf"{dash}file:\.{re.escape(value.lstrip('.'))}$"
@@ -448,13 +450,14 @@ def _other_type(query: Query) -> Iterator[Advice]:
         other = parse(query.text, "keyword")
     except QueryError:
         return
+    # Most queries mean the same in both types; only a difference is worth a line.
     if canonical(other.root) == canonical(query.root):
         return
     words = next((leaf.value for leaf in _leaves(query) if " " in leaf.value), "")
-    apart = " AND ".join(f"`{leaf.value}`" for leaf in _leaves(other))
+    separate = " AND ".join(f"`{leaf.value}`" for leaf in _leaves(other))
     how = (
         f"{query.pattern_type} search looks for `{words}` as it stands; keyword search would look for files that hold "
-        f"{apart}, anywhere and in any order"
+        f"{separate}, anywhere and in any order"
         if words and not any(isinstance(a.pattern, Or) for a in other.plan)
         else f"keyword search would read this query otherwise than {query.pattern_type} search does"
     )

@@ -1,27 +1,28 @@
-"""Histories brought up to date in the background, and how a search waits for those that it needs.
-
-Definitions found in the background for symbol searches, and how long a search waits for them.
-
-How much of the work trees differs from what is searched: asked often, so remembered for a moment.
-"""
+"""What an engine builds in the background: histories, definitions and terms; and how a search waits for them."""
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import RepositoryError, SourcelightError
+from sourcelight.core.errors import SourcelightError
 from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.execution.protocol import amount, names
 from sourcelight.engines.history import HEAD_ONLY, HistoryProgress, HistoryStore
 from sourcelight.engines.search import IndexStore, Target
-from sourcelight.repos import Repository, worktree_status
+from sourcelight.engines.storage.background import BackgroundUpdater
+from sourcelight.repos import Repository
 
-_STEP_S = 0.1
+HistoryKey: TypeAlias = tuple[str, tuple[str, ...]]
+TargetKey: TypeAlias = tuple[str, str]
+
+WAIT_S = 2.0
+"""Seconds that a search waits for definitions unless it asks for every match; it goes on with those that are there."""
+
+RETRY_S = 10.0
+"""Seconds after which definitions that could not be found are looked for again: their files may have been deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,71 +33,56 @@ class HistoryRequest:
     commits: tuple[str, ...]
 
     @property
-    def key(self) -> tuple[str, tuple[str, ...]]:
-        """What tells this from other wishes."""
+    def key(self) -> HistoryKey:
+        """The key of this request."""
         return self.repository.key, self.commits
 
 
 class HistoryUpdater:
-    """Builds what is missing in one thread, whoever asks; stops with the process.
+    """Builds missing histories in one thread for all callers; stops with the process.
+
+    What failed is tried again with every search: git may have been interrupted, or the disk full.
 
     Parameters
     ----------
     store
-        Where histories are kept.
+        Where histories are stored.
     """
 
     def __init__(self, store: HistoryStore) -> None:
         self.store = store
-        self._waiting: dict[tuple[str, tuple[str, ...]], HistoryRequest] = {}
-        self._failed: dict[tuple[str, tuple[str, ...]], str] = {}
-        self._running = False
         self._latest: HistoryProgress | None = None
-        self._cancellation = Cancellation()
-        self._changed = threading.Condition()
+        self._updater: BackgroundUpdater[HistoryKey, HistoryRequest] = BackgroundUpdater(
+            "history", self._update, is_ready=self._is_ready
+        )
 
-    def start(self, wanted: Sequence[HistoryRequest]) -> list[HistoryRequest]:
-        """Begin with what is missing; give what is not ready. What failed before is tried again."""
-        stale = [request for request in wanted if not self.ready(request)]
-        with self._changed:
-            for request in stale:
-                self._failed.pop(request.key, None)
-                self._waiting[request.key] = request
-            if self._waiting and not self._running:
-                self._running = True
-                threading.Thread(target=self._work, name="sourcelight-history", daemon=True).start()
-        return stale
+    def start(self, requests: Sequence[HistoryRequest]) -> None:
+        """Begin with what is missing."""
+        self._updater.request({request.key: request for request in requests})
 
-    def ready(self, wanted: HistoryRequest) -> bool:
-        """Tell whether the history behind all its commits is there."""
+    def wait(self, requests: Sequence[HistoryRequest], cancellation: Cancellation) -> Iterator[Skipped]:
+        """Wait for histories, yielding how far that is from time to time; ends early when `cancellation` stops."""
+        by_key = {request.key: request for request in requests}
+        for missing in self._updater.wait(by_key, cancellation):
+            yield self._item([request.repository.name for request in requests if request.key in missing])
+
+    def failures(self, requests: Sequence[HistoryRequest]) -> Mapping[str, str]:
+        """Return why a history could not be read, by the name of its repository."""
+        reasons = self._updater.failures([request.key for request in requests])
+        return {request.repository.name: reasons[request.key] for request in requests if request.key in reasons}
+
+    def stop(self) -> None:
+        """Stop at the next check; what is ready stays, and `start` begins again."""
+        self._updater.stop()
+
+    def _is_ready(self, request: HistoryRequest) -> bool:
         try:
-            history = self.store.open(wanted.repository)
+            history = self.store.open(request.repository)
         except (SourcelightError, OSError):
             return False
-        return all(history.position(oid) is not None for oid in wanted.commits)
+        return all(history.position(oid) is not None for oid in request.commits)
 
-    def wait(self, wanted: Sequence[HistoryRequest], cancellation: Cancellation) -> Iterator[Skipped]:
-        """Wait for histories, saying how far that is from time to time; ends early when `cancellation` stops."""
-        missing = self.start(wanted)
-        while missing and not cancellation.stopped:
-            yield self._item(missing)
-            with self._changed:
-                self._changed.wait(_STEP_S)
-                missing = [request for request in missing if request.key in self._waiting]
-
-    def failures(self, wanted: Sequence[HistoryRequest]) -> Mapping[str, str]:
-        """Name the repositories whose history could not be had, and why."""
-        return {request.repository.name: self._failed[request.key] for request in wanted if request.key in self._failed}
-
-    def stop(self, wait_s: float = 2.0) -> None:
-        """End the work at its next check, and wait so long for that; what is ready stays, and `start` begins again."""
-        with self._changed:
-            self._waiting.clear()
-            self._cancellation.cancel()
-            self._changed.wait_for(lambda: not self._running, wait_s)
-            self._cancellation = Cancellation()
-
-    def _item(self, missing: Sequence[HistoryRequest]) -> Skipped:
+    def _item(self, missing: Sequence[str]) -> Skipped:
         latest = self._latest
         far = ""
         if latest is not None and latest.commits_total:
@@ -104,189 +90,107 @@ class HistoryUpdater:
         return Skipped(
             reason="history-indexing",
             title=f"{amount(len(missing))} reading history",
-            message=f"The history of these repositories is read for the first time, or what is new in it{far}:\n"
-            + names([request.repository.name for request in missing]),
+            message=f"The history of these repositories, or its new part, is being read{far}:\n" + names(missing),
         )
 
     def _note(self, progress: HistoryProgress) -> None:
         self._latest = progress
 
-    def _work(self) -> None:
-        while True:
-            with self._changed:
-                request, cancellation = next(iter(self._waiting.values()), None), self._cancellation
-                if request is None:
-                    self._running = False
-                    self._changed.notify_all()
-                    return
-            reason = self._built(request, cancellation)
-            with self._changed:
-                if reason:
-                    self._failed[request.key] = reason
-                self._waiting.pop(request.key, None)
-                self._changed.notify_all()
-
-    def _built(self, request: HistoryRequest, cancellation: Cancellation) -> str:
-        """Build one history; give why that failed."""
-        refs = (*HEAD_ONLY, *request.commits)
-        try:
+    def _update(self, requests: Sequence[HistoryRequest], cancellation: Cancellation) -> Mapping[HistoryKey, str]:
+        failures = {}
+        for request in requests:
+            refs = (*HEAD_ONLY, *request.commits)
             report = self.store.update([request.repository], refs=refs, progress=self._note, cancellation=cancellation)
-        except Exception as exc:  # noqa: BLE001 - one repository must not end the others; the reason is reported
-            return f"{type(exc).__name__}: {exc}"
-        reason = report.failures.get(request.repository.name, "")
-        if not reason and not report.cancelled and not self.ready(request):
-            return "its history could not be read"
-        return reason
-
-
-WAIT_S = 2.0
-"""Seconds that a search waits for definitions unless it asks for every match; it goes on with those that are there."""
-
-RETRY_S = 10.0
-"""Seconds after which definitions that could not be found are looked for again: their files may have been deleted."""
-
-_Key = tuple[str, str]
+            reason = report.failures.get(request.repository.name, "")
+            # The update can succeed without the commit, for example when a force-push has removed it.
+            if not reason and not report.cancelled and not self._is_ready(request):
+                reason = "its history could not be read"
+            if reason:
+                failures[request.key] = reason
+        return failures
 
 
 class DefinitionUpdater:
-    """Finds what is missing in one thread, whoever asks; stops with the process.
+    """Builds missing definitions in one thread for all callers; stops with the process.
 
     Parameters
     ----------
     store
-        The index whose definitions are kept.
+        The index whose definitions are parsed.
     """
 
     def __init__(self, store: IndexStore) -> None:
         self._store = store
-        self._waiting: dict[_Key, Target] = {}
-        self._tried: dict[_Key, float] = {}
-        self._running = False
-        self._cancellation = Cancellation()
-        self._changed = threading.Condition()
+        self._updater: BackgroundUpdater[TargetKey, Target] = BackgroundUpdater(
+            "definitions", self._update, is_ready=store.symbols_current, batch=True, retry_s=RETRY_S
+        )
 
-    def start(self, targets: Sequence[Target]) -> set[_Key]:
-        """Begin with what is missing for `targets`; give the keys of those that are not ready."""
-        stale = {(t.repository.key, t.commit): t for t in targets if not self._store.symbols_current(t)}
-        with self._changed:
-            now = time.monotonic()
-            due = {key: target for key, target in stale.items() if now - self._tried.get(key, -RETRY_S) >= RETRY_S}
-            self._waiting.update(due)
-            self._tried.update(dict.fromkeys(due, now))
-            if self._waiting and not self._running:
-                self._running = True
-                threading.Thread(target=self._work, name="sourcelight-definitions", daemon=True).start()
-        return set(stale)
-
-    def stop(self, wait_s: float = 2.0) -> None:
-        """End the work at its next check, and wait so long for that; what is ready stays, and `start` begins again."""
-        with self._changed:
-            self._waiting.clear()
-            self._tried.clear()
-            self._cancellation.cancel()
-            self._changed.wait_for(lambda: not self._running, wait_s)
-            self._cancellation = Cancellation()
+    def start(self, targets: Sequence[Target]) -> set[TargetKey]:
+        """Begin with what is missing for `targets`; return the keys of those that are not ready."""
+        return self._updater.request(_by_key(targets))
 
     def wait(self, targets: Sequence[Target], cancellation: Cancellation, wait_s: float | None) -> Iterator[int]:
-        """Wait for the definitions of `targets`, giving how many are not ready from time to time.
+        """Wait for the definitions of `targets`, yielding how many are not ready from time to time.
 
         Ends when all are ready or given up, after `wait_s` seconds (None: no limit), or when `cancellation` stops.
         """
-        missing = self.start(targets)
-        deadline = None if wait_s is None else time.monotonic() + wait_s
-        while missing and not cancellation.stopped and (deadline is None or time.monotonic() < deadline):
-            with self._changed:
-                if not self._running:
-                    return
-                self._changed.wait(_STEP_S)
-            missing = {key for key in missing if not self._ready(key, targets)}
-            if missing:
-                yield len(missing)
+        yield from map(len, self._updater.wait(_by_key(targets), cancellation, wait_s))
 
-    def _ready(self, key: _Key, targets: Sequence[Target]) -> bool:
-        return all(self._store.symbols_current(t) for t in targets if (t.repository.key, t.commit) == key)
+    def stop(self) -> None:
+        """Stop at the next check; what is ready stays, and `start` begins again."""
+        self._updater.stop()
 
-    def _work(self) -> None:
-        while True:
-            with self._changed:
-                batch, cancellation = list(self._waiting.values()), self._cancellation
-                self._waiting.clear()
-                if not batch:
-                    self._running = False
-                    self._changed.notify_all()
-                    return
-            # One batch that fails must not end the others; a search says which files have no definitions.
-            with suppress(Exception):
-                self._store.update_symbols(batch, cancellation=cancellation)
-            with self._changed:
-                for target in batch:
-                    if self._store.symbols_current(target):  # tables that are deleted later are built anew at once
-                        self._tried.pop((target.repository.key, target.commit), None)
+    def _update(self, targets: Sequence[Target], cancellation: Cancellation) -> Mapping[TargetKey, str]:
+        # A search says by itself which files have no definitions, so nobody asks for the failures.
+        self._store.update_symbols(targets, cancellation=cancellation)
+        return {}
+
+
+class TermUpdater:
+    """Builds the terms of ranking in the background, so that no question waits for them.
+
+    One repository after another, definitions first: a question that comes meanwhile builds those of its own
+    repositories itself.
+
+    Parameters
+    ----------
+    definitions
+        Parses the definitions that a term table needs.
+    prepare
+        Builds what ranking needs of some targets, and skips what is there.
+    """
+
+    def __init__(
+        self, definitions: DefinitionUpdater, prepare: Callable[[Sequence[Target], Cancellation], object]
+    ) -> None:
+        self._definitions = definitions
+        self._prepare = prepare
+        # No `is_ready`: opening the tables of every repository would delay whoever opens the client.
+        self._updater: BackgroundUpdater[TargetKey, Target] = BackgroundUpdater("terms", self._update)
+
+    def start(self, targets: Sequence[Target]) -> None:
+        """Begin with `targets`, definitions first."""
+        self._updater.request(_by_key(targets))
+
+    def stop(self) -> None:
+        """Stop at the next check; what is ready stays, and `start` begins again."""
+        self._updater.stop()
+
+    def _update(self, targets: Sequence[Target], cancellation: Cancellation) -> Mapping[TargetKey, str]:
+        for _ in self._definitions.wait(targets, cancellation, None):
+            pass
+        self._prepare(targets, cancellation)
+        return {}
+
+
+def _by_key(targets: Sequence[Target]) -> dict[TargetKey, Target]:
+    return {(target.repository.key, target.commit): target for target in targets}
 
 
 def under_way(repositories: int) -> Skipped:
-    """Repositories whose definitions are being found while the search waits."""
+    """Repositories whose definitions are being built while the search waits."""
     return Skipped(
         reason="symbols-pending",
         title=f"{amount(repositories)} without definitions yet",
         message=f"Definitions are being found in {repositories:,} repositories.",
     )
-
-
-FRESH_S = 2.0
-QUICK_S = 0.05
-
-
-@dataclass(slots=True)
-class _ChangeCount:
-    files: int = 0
-    at: float = -1e9
-    cost_s: float = 0.0
-    busy: bool = False
-
-
-class WorktreeChanges:
-    """Modified and untracked files per repository.
-
-    A number younger than `FRESH_S` seconds is given as it is. An older one is counted anew at once where that took
-    less than `QUICK_S` seconds the last time; else a thread counts and the last number is given until it is done, so
-    that a search never waits for a slow work tree. The first time is always counted at once.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, _ChangeCount] = {}
-        self._lock = threading.Lock()
-
-    def count(self, repositories: Iterable[Repository]) -> dict[str, int]:
-        """Changed files by repository name; repositories without any, or without a work tree, are left out."""
-        counts = {}
-        for repository in repositories:
-            if repository.kind == "git" and repository.worktree:
-                files = self._of(repository)
-                if files:
-                    counts[repository.facts.name] = files
-        return counts
-
-    def _of(self, repository: Repository) -> int:
-        with self._lock:
-            cached = self._known.setdefault(repository.key, _ChangeCount())
-            if time.monotonic() - cached.at < FRESH_S or cached.busy:
-                return cached.files
-            cached.busy = True
-        if cached.cost_s <= QUICK_S:
-            self._count(repository, cached)
-        else:
-            threading.Thread(target=self._count, args=(repository, cached), daemon=True).start()
-        return cached.files
-
-    def _count(self, repository: Repository, cached: _ChangeCount) -> None:
-        started = time.monotonic()
-        try:
-            status = worktree_status(repository)
-            cached.files = status.modified + status.untracked + status.deleted
-        except RepositoryError:  # one that can't be read must not end the search of others; it is named as such
-            cached.files = 0
-        finally:
-            cached.cost_s = time.monotonic() - started
-            cached.at = time.monotonic()
-            cached.busy = False

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from sourcelight.engines.history.store.folder import HistoryFolder
 from sourcelight.engines.search import IndexStatus, IndexStore
-from sourcelight.engines.search.index.folder import MANIFEST, IndexFolder
+from sourcelight.engines.search.index.folder import TextIndexFolder
+from sourcelight.engines.storage.folder import MANIFEST
 
 KINDS = ("text", "definitions", "ranking", "history", "scip")
 """Text and its n-grams; definitions; terms of ranked search; commits and changes; index files of compilers."""
@@ -106,6 +107,7 @@ def prune(
         before = kind_bytes(store.folder, key)
         store.forget([key])
         _delete(store.folder, key, kinds, stop)
+        # Measured and not assumed: another process may hold files, and they then stay.
         after = kind_bytes(store.folder, key)
         for kind in kinds:
             freed[kind] += before[kind] - after[kind]
@@ -116,7 +118,7 @@ def prune(
 
 def _delete(folder: Path, key: str, kinds: Sequence[str], stop: Callable[[], None]) -> None:
     """Delete kinds of one repository; the lock file stays, since another process may wait for it."""
-    text = IndexFolder(folder / key)
+    text = TextIndexFolder(folder / key)
     if set(kinds) - {"history"} and text.path.is_dir():
         with text.lock(stop):
             # The file that names others goes first: a reader that comes now finds nothing, and never half of it.

@@ -1,4 +1,4 @@
-"""What a query means here: its tree, what each filter comes down to, what the index saves, and what looks mistaken."""
+"""Explain a query: its tree, the effect of each filter, what the index rules out, and likely mistakes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sourcelight.core.boolean import fold
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.formula import RequiredTree
 from sourcelight.core.query import Alternative, Predicate, Query, canonical
+from sourcelight.core.query.fields import FIELDS
 from sourcelight.core.query.nodes import filter_text, tree_text
 from sourcelight.core.query.parse import effective_type
 from sourcelight.core.wire.request import SearchRequest
@@ -26,16 +27,6 @@ if TYPE_CHECKING:
 
 MAX_NAMES = 20
 LOOK_S = 3.0
-_FIXED = {
-    "type": "which kinds of results", "select": "what results are turned into", "count": "matches after which to stop",
-    "timeout": "longest time to search", "case": "whether case counts", "patterntype": "how patterns are read",
-    "author": "commits whose author matches", "committer": "commits whose committer matches",
-    "message": "commits whose message matches", "after": "commits with a later committer date",
-    "before": "commits with an earlier committer date",
-    "rev": "revisions to search", "fork": "whether forks are searched", "archived": "whether archives are searched",
-    "visibility": "private or public repositories", "context": "a named set of repositories",
-    "index": "whether revisions that are not indexed yet are searched too",
-}  # fmt: skip
 _ADDED = (
     *("repositories", "repository_hits", "files", "passing", "read_units", "units"),
     *("read_bytes", "text_bytes", "looked_at"),
@@ -45,7 +36,7 @@ _WITHOUT_INDEX = {("symbol",), ("message",), ("changed line",)}
 
 @dataclass(frozen=True, slots=True)
 class FilterMeaning:
-    """A filter as written, what it comes down to, and how many files it lets through by itself.
+    """A filter as written, its meaning, and how many files it passes by itself.
 
     For ``repo:`` there are the repositories that all filters together leave.
     """
@@ -113,7 +104,7 @@ class Explanation:
     """What a query means, over the repositories that the reader may see.
 
     `tree` is the canonical form in plain lists and dicts, `tree_text` the same to be read. `pattern_type_source` says
-    who chose the pattern type.
+    where the pattern type is from: the query, beside it, or the default, also where somebody asked for just that.
     """
 
     query: str
@@ -141,6 +132,7 @@ def explain(
 ) -> Explanation:
     """Explain `query`, whose alternatives resolved to `plans`; reads indexes but no text."""
     cancellation = cancellation or Cancellation()
+    # An explanation must be quick; its numbers are then of the repositories up to that moment.
     cancellation.limit(LOOK_S)
     warnings = [*advise(query), *(advice for plan in plans for advice in _of_plan(plan))]
     return Explanation(
@@ -154,7 +146,7 @@ def explain(
     )
 
 
-def explained(
+def combine_explanations(
     engine: LocalEngine, query: Query, request: SearchRequest, plans: Sequence[Plan], parts: Sequence[Explanation]
 ) -> Explanation:
     """Explain `query` by explanations over some of the repositories each.
@@ -163,11 +155,12 @@ def explained(
     """
     warnings = [*advise(query), *(advice for plan in plans for advice in _of_plan(plan))]
     alternatives = []
+    # Each part has the same alternatives in the same order, as all come from the same query.
     for plan, same_alternative in zip(plans, zip(*(part.alternatives for part in parts), strict=True), strict=True):
         bounds = _bounds(engine, request, plan.alternative)
         left_out = len(plan.selection.forks_left_out), len(plan.selection.archived_left_out)
         alternatives.append(
-            replace(_summed(same_alternative), forks_left_out=left_out[0], archived_left_out=left_out[1], **bounds)
+            replace(_add_up(same_alternative), forks_left_out=left_out[0], archived_left_out=left_out[1], **bounds)
         )
     source = _source(query, request)
     return replace(
@@ -186,7 +179,7 @@ def _bounds(engine: LocalEngine, request: SearchRequest, alternative: Alternativ
     }
 
 
-def _summed(parts: Sequence[AlternativeMeaning]) -> AlternativeMeaning:
+def _add_up(parts: Sequence[AlternativeMeaning]) -> AlternativeMeaning:
     """The numbers of one alternative over other repositories each, added up."""
     nonempty = [part for part in parts if part.repositories] or [parts[0]]
     first = nonempty[0]
@@ -230,7 +223,10 @@ def _source(query: Query, request: SearchRequest) -> str:
     named = (a.first("patterntype") for a in query.plan)
     if any(item is not None and effective_type(item.value) is not None for item in named):
         return "patternType: in the query"
-    return "asked for with the query" if request.pattern_type else f"default of version {request.version}"
+    default = replace(request, pattern_type="").effective_pattern_type
+    if request.effective_pattern_type == default:
+        return "the default" if request.version == "V3" else f"the default of version {request.version}"
+    return "requested beside the query"
 
 
 def _of_plan(plan: Plan) -> list[Advice]:
@@ -301,7 +297,7 @@ def _filters(alternative: Alternative, sums: Estimate, repositories: int) -> lis
             meaning = f"repositories {sign}named /{item.value}/{suffix}"
             meanings.append(FilterMeaning(text, meaning, repositories=repositories))
         else:
-            meanings.append(FilterMeaning(text, _FIXED.get(item.name, item.name)))
+            meanings.append(FilterMeaning(text, FIELDS[item.name].meaning))
     return meanings
 
 
@@ -332,16 +328,16 @@ def _pattern(atom: FileTerm, share: PatternShare, units: int) -> PatternMeaning:
 
 
 def formula_text(tree: RequiredTree) -> str:
-    """Return what every match must hold, to be read; empty when nothing is known."""
+    """Describe the text that every match contains; empty when unknown."""
     return fold(
         tree,
         lambda leaf: json.dumps(leaf.text.decode(errors="replace"), ensure_ascii=False),
-        all_of=lambda texts: _joined(texts, " AND "),
-        any_of=lambda texts: _joined(texts, " OR ") or "(nothing matches)",
+        all_of=lambda texts: _join(texts, " AND "),
+        any_of=lambda texts: _join(texts, " OR ") or "(nothing matches)",
     )
 
 
-def _joined(texts: Iterable[str], word: str) -> str:
+def _join(texts: Iterable[str], word: str) -> str:
     return word.join(f"({text})" if " AND " in text or " OR " in text else text for text in texts)
 
 

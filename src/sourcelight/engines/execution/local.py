@@ -1,7 +1,4 @@
-"""The engine: a query in, events out; over one catalog and one text index.
-
-The words that ranking reads, made known in the background, so that no question has to wait for them.
-"""
+"""The engine: a query in, events out; over one catalog and one text index."""
 
 from __future__ import annotations
 
@@ -10,10 +7,11 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Event
+from sourcelight.core.batches.overview import IndexProgress
+from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_with_deadline
 from sourcelight.core.errors import QueryError, RepositoryError, SearchIndexError
 from sourcelight.core.query import Query, parse
@@ -22,18 +20,20 @@ from sourcelight.core.query.parse import refuse_unsupported
 from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import natural_language, notices
-from sourcelight.engines.execution.background import DefinitionUpdater, HistoryRequest, HistoryUpdater, WorktreeChanges
+from sourcelight.engines.execution.background import DefinitionUpdater, HistoryRequest, HistoryUpdater, TermUpdater
 from sourcelight.engines.execution.commits.query import asked_of
 from sourcelight.engines.execution.explain import Explanation, explain
-from sourcelight.engines.execution.plan import SUPPORTED, CachedPlan, Kept, Plan, make_plan
+from sourcelight.engines.execution.first_indexing import FirstIndexing
+from sourcelight.engines.execution.plan import SUPPORTED, CachedPlan, Plan, PlanCache, make_plan
 from sourcelight.engines.execution.protocol import Limits, ToolHandler
 from sourcelight.engines.execution.run import SearchExecution
-from sourcelight.engines.execution.scope.revisions import ScopedAlternative, scoped
+from sourcelight.engines.execution.scope.revisions import ScopedAlternative, resolve_context
 from sourcelight.engines.execution.scope.scope import ScopeResolver
 from sourcelight.engines.execution.scope.selection import check_dates
+from sourcelight.engines.execution.worktree_changes import WorktreeChanges
 from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.history.store.store import LocalHistoryStore
-from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
+from sourcelight.engines.search import IndexReport, IndexStore, Target
 from sourcelight.engines.search.model import GroupBy, SearchPart
 from sourcelight.engines.search.term_store import TermStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
@@ -41,55 +41,6 @@ from sourcelight.repos import Catalog, Repository, Viewer, resolve
 if TYPE_CHECKING:
     from sourcelight.core.batches.results import ToolResult
     from sourcelight.engines.navigation import Navigator
-
-
-class WordsUpdate:
-    """Finds what is missing in one thread, one repository after another; stops with the process.
-
-    Parameters
-    ----------
-    engine
-        Whose index is meant. A question that comes meanwhile finds the words of its own repositories itself.
-    """
-
-    def __init__(self, engine: LocalEngine) -> None:
-        self._engine = engine
-        self._waiting: dict[tuple[str, str], Target] = {}
-        self._thread: threading.Thread | None = None
-        self._cancellation = Cancellation()
-        self._guard = threading.Lock()
-
-    def start(self, targets: Sequence[Target]) -> None:
-        """Begin with what is missing for `targets`, definitions first."""
-        with self._guard:
-            self._waiting.update({(target.repository.key, target.commit): target for target in targets})
-            if self._waiting and self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="sourcelight-words", daemon=True)
-                self._thread.start()
-
-    def stop(self, wait_s: float = 2.0) -> None:
-        """End the work at its next check, and wait so long for that; what is ready stays, and `start` begins again."""
-        with self._guard:
-            self._waiting.clear()
-            self._cancellation.cancel()
-            thread = self._thread
-        if thread is not None:
-            thread.join(wait_s)
-
-    def _work(self) -> None:
-        while True:
-            with self._guard:
-                if self._cancellation.cancelled:
-                    self._cancellation = Cancellation()
-                if not self._waiting:
-                    self._thread = None
-                    return
-                target, cancellation = self._waiting.pop(next(iter(self._waiting))), self._cancellation
-            # One repository that fails must not end the others; a question says which ones can't be ranked.
-            with suppress(Exception):
-                for _ in self._engine.definitions.wait([target], cancellation, None):
-                    pass
-                natural_language.prepare(self._engine, [target], cancellation)
 
 
 WORKTREE = "WORKTREE"
@@ -140,18 +91,21 @@ class LocalEngine:
         self.worktree = worktree
         self.cluster: Any = None
         self.report: IndexReport | None = None
+        self.indexing = FirstIndexing()
         self.changes = WorktreeChanges()
         self.definitions = DefinitionUpdater(store)
         self.history = history or LocalHistoryStore(store.folder.with_name(f"{store.folder.name}-history"))
         self.histories = HistoryUpdater(self.history)
         self.terms = TermStore(store)
-        self.words = WordsUpdate(self)
+        self.term_updates = TermUpdater(
+            self.definitions, lambda targets, cancellation: natural_language.prepare(self, targets, cancellation)
+        )
         self._seen = {repository.facts.name for repository in catalog.repositories}
         self._updating = threading.Lock()
         self._next_look = 0.0
         self._tried: dict[str, tuple[str, float]] = {}
-        self.standings: Kept[CachedPlan] = Kept()
-        self._read: dict[int, tuple[Query, tuple[ScopedAlternative, ...]]] = {}
+        self.standings: PlanCache[CachedPlan] = PlanCache()
+        self._read: LruCache[int, tuple[Query, tuple[ScopedAlternative, ...]]] = LruCache(_MAX_CACHED_QUERIES)
         self._targets: tuple[tuple[Repository, ...], tuple[Target, ...]] = ((), ())
 
     def update(
@@ -167,14 +121,24 @@ class LocalEngine:
             self._note_tries(targets)
             return self.report
 
+    def start_indexing(self, on_end: Callable[[], None] = lambda: None) -> None:
+        """Index what is missing in a thread, then call `on_end`; searches wait for it a while, other calls don't."""
+        self.indexing.start(lambda note, stop: self.update(progress=note, cancellation=stop), on_end)
+
+    def pending(self, targets: Sequence[Target]) -> list[str]:
+        """Name the repositories of `targets` that the first indexing has not reached; none after it."""
+        if not self.indexing.is_running:
+            return []
+        return sorted({target.repository.name for target in targets if not self.store.is_current(target)})
+
     def refresh(self, cancellation: Cancellation | None = None) -> None:
-        """Notice moved refs, and changed work trees where they are searched, and index what is new.
+        """Detect moved refs, and changed work trees where they are searched, and index what is new.
 
         Costs some microseconds a repository when nothing moved. Other commits are seen at once, and new repositories
         within a quarter of a second. While another thread indexes, the caller goes on with
         the index as it is.
         """
-        if not self._updating.acquire(blocking=False):
+        if self.indexing.is_running or not self._updating.acquire(blocking=False):
             return
         try:
             now = time.monotonic()
@@ -213,28 +177,29 @@ class LocalEngine:
         return targets
 
     def run_tool(self, handler: ToolHandler[A], arguments: A, context: Any) -> ToolResult:
-        """Do the work of a tool for a `sourcelight.engines.tools.ToolContext`; raises what its handler raises."""
+        """Run a tool for a `sourcelight.engines.tools.ToolContext`; raises what its handler raises."""
         return handler.run(arguments, context)
 
-    def elsewhere(self, step: str, asked: Any, context: Any, heard: Callable[[Any], None]) -> Any | None:
-        """Do a step of deep search where the repositories are; None: they are here."""
-        del step, asked, context, heard
+    def run_step(self, step: str, request: Any, context: Any, on_event: Callable[[Any], None]) -> Any | None:
+        """Run a step of deep search where the repositories are; None: they are here."""
+        del step, request, context, on_event
         return None
 
     def forget_queries(self) -> None:
-        """Let go of what is known of queries: how they were read, and what they come to."""
+        """Clear everything cached about queries: parsed queries, plans and results."""
         self._read.clear()
         self.standings.clear()
 
     def close(self) -> None:
-        """Stop what goes on in the background; what is finished stays."""
-        self.words.stop()
+        """Stop background work; finished work stays."""
+        self.indexing.stop()
+        self.term_updates.stop()
         self.definitions.stop()
         self.histories.stop()
 
     @functools.cached_property
     def navigation(self) -> Navigator:
-        """Definitions and references over the same repositories; made when first asked for."""
+        """Definitions and references over the same repositories; made on first use."""
         from sourcelight.engines.navigation import Navigator
 
         return Navigator(self.catalog, self.store, target_of=self.target_of)
@@ -246,12 +211,12 @@ class LocalEngine:
         return [HistoryRequest(one, (one.facts.commit,)) for one in repositories]
 
     @property
-    def gone(self) -> list[str]:
+    def removed_repositories(self) -> list[str]:
         """Repositories that were here since opening, and are no longer."""
         return sorted(self._seen - {repository.facts.name for repository in self.catalog.repositories})
 
     def stream(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[Event]:
-        """Search, giving events as they come.
+        """Search and yield events as they arrive.
 
         Yields `MatchBatch` and `Progress` events, then the final `Filters`, `Progress` (done), up to one `Alert`, and
         `Done`. After ``cancellation.cancel()`` the iterator ends early, without `Done`.
@@ -283,8 +248,8 @@ class LocalEngine:
             return None
         self.refresh(cancellation)
         scoper = ScopeResolver(self, viewer, cancellation)
-        scoped_query = self._scoped(query)
-        scopes = scoper.resolved(scoped_query)
+        scoped_query = self._scope(query)
+        scopes = scoper.resolve(scoped_query)
         if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid or scoper.missing:
             return None
         plan = make_plan(scopes[0])
@@ -293,12 +258,12 @@ class LocalEngine:
             return None
         parts: list[SearchPart] = []
         try:
-            table = self._counted(plan, by, cancellation, parts.append)
+            table = self._count(plan, by, cancellation, parts.append)
         except SearchIndexError:
             return None  # the stream names the repository that can't be searched
         return None if table is None or search.lacks(plan, scoper, parts) else table  # the stream says what is missing
 
-    def _counted(
+    def _count(
         self,
         plan: Plan,
         by: Sequence[GroupBy],
@@ -316,25 +281,25 @@ class LocalEngine:
         return self.store.count_symbols(plan.targets, plan.symbols, by, cancellation, note=note)
 
     def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
-        """Say what a query means over the repositories that `viewer` may see, without reading any text.
+        """Explain a query over the repositories that `viewer` may see, without reading any text.
 
         Raises
         ------
         QueryError
             When the query can't be read, or holds what is not supported.
         """
-        query, scopes = self.parsed(request)
+        query, scopes = self.parse(request)
         self.refresh(cancellation)
         stop = cancellation or Cancellation()
-        plans = [make_plan(scope) for scope in ScopeResolver(self, viewer, stop).resolved(scopes)]
+        plans = [make_plan(scope) for scope in ScopeResolver(self, viewer, stop).resolve(scopes)]
         return explain(self, query, request, plans, stop)
 
     def finds(self, request: SearchRequest, viewer: Viewer, timeout_s: float) -> bool:
-        """Tell whether a query finds anything within `timeout_s` seconds; False too when it can't be read."""
+        """Return whether a query has a match within `timeout_s` seconds; False also when it can't be parsed."""
         cancellation = Cancellation(timeout_s)
         try:
             query = self._parse(request)
-            scopes = self._scoped(query)
+            scopes = self._scope(query)
             return self.searches(self, query, scopes, request, viewer, cancellation, time.monotonic()).finds()
         except QueryError:
             return False
@@ -346,7 +311,7 @@ class LocalEngine:
         """
 
         def read() -> tuple[Query, tuple[ScopedAlternative, ...]]:
-            return self.parsed(request)
+            return self.parse(request)
 
         text = request.query
         if len(text) <= _SHORT and text.lower().count(" or ") <= _FEW_OR:
@@ -359,20 +324,18 @@ class LocalEngine:
         except DeadlineExceeded:
             return allowed_s or 0.0
 
-    def parsed(self, request: SearchRequest) -> tuple[Query, tuple[ScopedAlternative, ...]]:
+    def parse(self, request: SearchRequest) -> tuple[Query, tuple[ScopedAlternative, ...]]:
         """A query with its contexts resolved, however long that takes; raises `QueryError` as `read`."""
         query = parse(request.query, request.pattern_type, version=request.version)
         cached = self._read.get(id(query))  # the parser keeps short queries, and what is kept here keeps its own
         if cached is not None and cached[0] is query:
             return cached
-        parsed_query = self._check(query, request), self._scoped(query)
+        parsed_query = self._check(query, request), self._scope(query)
         if len(request.query) <= _SHORT and [id(item.alternative) for item in parsed_query[1]] == [
             *map(id, query.plan)
         ]:
             # No context stood for what may change.
-            if len(self._read) >= _MAX_CACHED_QUERIES:
-                self._read.clear()
-            self._read[id(query)] = parsed_query
+            self._read.put(id(query), parsed_query)
         return parsed_query
 
     def _parse(self, request: SearchRequest) -> Query:
@@ -386,10 +349,12 @@ class LocalEngine:
             asked_of(alternative)  # raises for a pattern that is too large
         return query
 
-    def _scoped(self, query: Query) -> tuple[ScopedAlternative, ...]:
+    def _scope(self, query: Query) -> tuple[ScopedAlternative, ...]:
         """The alternatives of a query with their contexts resolved; raises `QueryError`, also for a bad date."""
         contexts = self.catalog.contexts
-        alternatives = tuple(item for alternative in query.plan for item in scoped(alternative, contexts, query.text))
+        alternatives = tuple(
+            item for alternative in query.plan for item in resolve_context(alternative, contexts, query.text)
+        )
         for item in alternatives:
             check_dates(item.alternative, query.text)
         return alternatives

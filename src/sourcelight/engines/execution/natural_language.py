@@ -1,7 +1,7 @@
 """Questions in words over the repositories that a viewer may see: ranked chunks of code.
 
-The text may hold the filters ``repo:``, ``file:``, ``lang:``, ``rev:`` and the like (negated ones too, and
-alternatives such as ``(repo:a OR repo:b)``); what remains is the question.
+The text may hold the filters on repositories, revisions and files, and ``case:`` (negated ones too, and alternatives
+such as ``(repo:a OR repo:b)``); what remains is the question.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray
+from sourcelight.core.batches.overview import IndexProgress
 from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, SourcelightError
 from sourcelight.core.query import Query, parse
+from sourcelight.core.query.fields import ALIASES, FilterScope, names_of
 from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.parse import refuse_unsupported
 from sourcelight.engines.execution.plan import SUPPORTED, make_plan
-from sourcelight.engines.execution.scope.revisions import scoped
+from sourcelight.engines.execution.scope.revisions import resolve_context
 from sourcelight.engines.execution.scope.scope import ScopeResolver
-from sourcelight.engines.search import IndexProgress, IndexReport, Target, TextQuery
+from sourcelight.engines.search import IndexReport, Target, TextQuery
 from sourcelight.engines.search.ranking import RankedChunk, Ranking, Scorer
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange
 from sourcelight.engines.search.ranking.paths import kind_of
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RankedSearch", "kind_of", "prepare", "rank", "split_filters", "targets_of", "text_of"]
 
-_FIELDS = "repo|r|file|f|path|lang|language|l|rev|revision|context|fork|archived|visibility|case"
+_NARROWING = names_of(FilterScope.REPOSITORY, FilterScope.FILE) | {"case"}
+_FIELDS = "|".join(spelling for spelling, name in ALIASES.items() if name in _NARROWING)
 _VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|/(?:[^/\\\s]|\\.)+/(?=\s|$)|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"""
 _FILTER = re.compile(rf"(?<![\w:])-?(?:{_FIELDS}):{_VALUE}", re.IGNORECASE)
 _GROUP = re.compile(rf"\(\s*-?(?:{_FIELDS}):{_VALUE}(?:\s+(?:OR|AND)?\s*-?(?:{_FIELDS}):{_VALUE})*\s*\)", re.IGNORECASE)
@@ -45,7 +48,7 @@ _GROUP = re.compile(rf"\(\s*-?(?:{_FIELDS}):{_VALUE}(?:\s+(?:OR|AND)?\s*-?(?:{_F
 
 @dataclass(frozen=True, slots=True)
 class RankedSearch:
-    """What is asked.
+    """A ranked search.
 
     Parameters
     ----------
@@ -81,10 +84,10 @@ class RankedSearch:
 
 
 def split_filters(text: str) -> tuple[str, str]:
-    """Give the filters of a text, as a query, and the question without them."""
-    groups = [found[0] for found in _GROUP.finditer(text)]
+    """Return the filters of a text, as a query, and the question without them."""
+    groups = [match[0] for match in _GROUP.finditer(text)]
     rest = _GROUP.sub(" ", text)
-    filters = [found[0] for found in _FILTER.finditer(rest)]
+    filters = [match[0] for match in _FILTER.finditer(rest)]
     return " ".join((*groups, *filters)), " ".join(_FILTER.sub(" ", rest).split(" ")).strip()
 
 
@@ -95,7 +98,7 @@ def rank(
     cancellation: Cancellation,
     observer: CallObserver | None = None,
 ) -> Ranking:
-    """Rank chunks of code for a question; words that are not known yet are found first, telling `observer`.
+    """Rank chunks of code for a question; missing terms are built first and reported to `observer`.
 
     Repositories are those that `viewer` may see; one that can't be ranked is named in `Ranking.failed`.
 
@@ -110,7 +113,13 @@ def rank(
     question = request.question or analyze(words)
     if not question.terms:
         raise QueryError("no words to look for", query=request.text, hint="say in words what to look for")
+    for item in engine.indexing.wait(cancellation):
+        if observer is not None:
+            observer(ToolProgress(item.title, 0, 0))
     places, failed = _places(engine, request, filters, viewer, cancellation)
+    pending = set(engine.pending([target for target, _ in places]))
+    failed.update(dict.fromkeys(pending, "it is being indexed for the first time; ask again in a moment"))
+    places = [place for place in places if place[0].repository.name not in pending]
     targets = [target for target, _ in places]
     failed.update(prepare(engine, targets, cancellation, observer))
     opened: list[OpenedTerms] = []
@@ -118,13 +127,13 @@ def rank(
     for target, texts in places:
         try:
             each = engine.terms.open(target)
-            found = _mask(each, texts)
+            mask = _mask(each, texts)
         except (SourcelightError, OSError) as fault:
             failed.setdefault(_label(target), str(fault))
             continue
         opened.append(each)
-        masks.append(found)
-        missing = each.snapshot.missing_count(found)
+        masks.append(mask)
+        missing = each.snapshot.missing_count(mask)
         if missing:
             files = "1 of its files is" if missing == 1 else f"{missing:,} of its files are"
             failed.setdefault(_label(target), f"{files} not in this clone, or can't be read")
@@ -139,38 +148,40 @@ def rank(
 def _places(
     engine: LocalEngine, request: RankedSearch, filters: str, viewer: Viewer, cancellation: Cancellation
 ) -> tuple[list[tuple[Target, tuple[TextQuery, ...]]], dict[str, str]]:
-    """Give the targets, each with the filters of files of which one must let a file pass; and what can't be searched.
+    """Return the targets with the file filters of each (one must pass), and repositories that can't be searched.
 
     Repositories come by name, a revision once however often it was asked for.
     """
     query = filters_query(filters)
     engine.refresh(cancellation)
-    scopes = [item for part in query.plan for item in scoped(part, engine.catalog.contexts, query.text)]
+    scopes = [item for part in query.plan for item in resolve_context(part, engine.catalog.contexts, query.text)]
     scoper = ScopeResolver(engine, viewer, cancellation)
-    found: dict[tuple[str, str], tuple[Target, list[TextQuery]]] = {}
+    queries_by_target: dict[tuple[str, str], tuple[Target, list[TextQuery]]] = {}
     for scope in scoper.scopes(scopes):
         plan = make_plan(scope)
-        for target in _chosen(engine, request, plan.targets, viewer):
+        for target in _visible_targets(engine, request, plan.targets, viewer):
             text = plan.text or TextQuery(None)
-            place = found.setdefault((target.repository.key, target.commit), (target, []))
+            place = queries_by_target.setdefault((target.repository.key, target.commit), (target, []))
             if text not in place[1]:
                 place[1].append(text)
-    ordered = sorted(found.values(), key=lambda place: (place[0].repository.name, place[0].revision))
+    ordered = sorted(queries_by_target.values(), key=lambda place: (place[0].repository.name, place[0].revision))
     failed = dict(scoper.unsearchable) | dict(scoper.invalid)
     return [(target, tuple(texts)) for target, texts in ordered], failed
 
 
 def filters_query(filters: str) -> Query:
     """Read filters as a query of files; raises `QueryError`."""
-    query = parse(add_filter(parse(filters, "regexp"), "type:file", behind=True), "regexp")
+    query = parse(add_filter(parse(filters, "regexp"), "type:file", at_end=True), "regexp")
     for part in query.plan:
         refuse_unsupported(part, SUPPORTED)
     return query
 
 
-def _chosen(engine: LocalEngine, request: RankedSearch, asked: Sequence[Target], viewer: Viewer) -> Sequence[Target]:
+def _visible_targets(
+    engine: LocalEngine, request: RankedSearch, targets: Sequence[Target], viewer: Viewer
+) -> Sequence[Target]:
     if request.targets is None:
-        return asked
+        return targets
     seen = {repository.key for repository in engine.catalog.visible(viewer)}
     return [target for target in request.targets if target.repository.key in seen]
 
@@ -189,26 +200,26 @@ def _label(target: Target) -> str:
 def targets_of(
     engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation
 ) -> tuple[list[Target], dict[str, str]]:
-    """Give the repositories and commits that filters choose, by name, and what can't be searched and why.
+    """Return the repositories and commits that filters choose, by name, and what can't be searched and why.
 
     Every target has its commit, so that what is asked of it later is asked of the same text.
     """
     places, failed = _places(engine, RankedSearch(""), filters, viewer, cancellation)
-    found = []
+    targets = []
     for target, _ in places:
         try:
             commit = target.commit or resolve(target.repository, target.revision or "HEAD")
         except SourcelightError as fault:
             failed[_label(target)] = str(fault)
             continue
-        found.append(replace(target, commit=commit))
-    return found, failed
+        targets.append(replace(target, commit=commit))
+    return targets, failed
 
 
 def prepare(
     engine: LocalEngine, targets: Sequence[Target], cancellation: Cancellation, observer: CallObserver | None = None
 ) -> dict[str, str]:
-    """Make the text, the definitions and the words of `targets` known; give what failed, and why.
+    """Index the text, definitions and terms of `targets`; return failures with their reasons.
 
     Raises `Cancelled`; what was finished by then stays.
     """
@@ -225,6 +236,7 @@ def prepare(
 
     failed: dict[str, str] = {}
     reports: list[IndexReport] = []
+    # Terms are read from text shards and definitions, so those are built first.
     missing = [target for target in stale if not engine.store.is_current(target)]
     if missing:
         reports.append(engine.store.update(missing, progress=telling("reading text"), cancellation=cancellation))
@@ -237,7 +249,7 @@ def prepare(
 
 
 def text_of(engine: LocalEngine, chunk: RankedChunk) -> str:
-    """Give the lines of a chunk, newlines between them; bytes that are not UTF-8 as U+FFFD."""
+    """Return the lines of a chunk, newlines between them; bytes that are not UTF-8 as U+FFFD."""
     data = engine.store.read(chunk.target, chunk.path) or b""
     lines = data.split(b"\n")[chunk.begin_line - 1 : chunk.end_line]
     return b"\n".join(line.removesuffix(b"\r") for line in lines).decode("utf-8", "replace")

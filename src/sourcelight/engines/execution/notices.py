@@ -11,7 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from sourcelight.core.batches.overview import IndexProgress
 from sourcelight.core.errors import QueryError
+from sourcelight.core.markup import count_of
 from sourcelight.core.query import Query
 from sourcelight.core.query.narrowing import replace_filter, without_filters
 from sourcelight.core.wire.events import Alert, Done, Progress, ProposedQuery, Skipped
@@ -19,7 +21,7 @@ from sourcelight.engines.execution import advice as advices
 from sourcelight.engines.execution import protocol
 from sourcelight.engines.execution.advice import Advice, advise, unknown_predicates
 from sourcelight.engines.execution.protocol import amount, names
-from sourcelight.engines.search import IndexProgress, Target
+from sourcelight.engines.search import Target
 from sourcelight.repos import SkippedRepository
 
 _MAX_LISTED = 10
@@ -29,24 +31,24 @@ _LONGEST_IN_TITLE = 160
 
 def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
     """Repositories that could not be indexed, with the reason."""
-    said = "These repositories could not be indexed and were not searched, or only as they were before"
-    return _told("repository-missing", "not indexed", said, failures)
+    message = "These repositories could not be indexed and were not searched, or only as they were before"
+    return _skipped_item("repository-missing", "not indexed", message, failures)
 
 
 def unsearchable(places: Mapping[str, str]) -> Iterator[Skipped]:
-    """Repositories or revisions that the query asked for and that are not there, or can't be indexed."""
-    shown = [f"{name}: {why}" for name, why in sorted(places.items())[:_MAX_IN_TITLE]]
+    """Requested repositories or revisions that don't exist, or can't be indexed."""
+    shown = [f"{name}: {reason}" for name, reason in sorted(places.items())[:_MAX_IN_TITLE]]
     more = ["…"] if len(places) > len(shown) else []
-    for item in _told("repository-missing", "missing", "These were asked for and not searched", places):
+    for item in _skipped_item("repository-missing", "missing", "Requested, but not searched", places):
         title = f"{item.title} ({'; '.join([*shown, *more])})"
         yield replace(item, title=title if len(title) <= _LONGEST_IN_TITLE else f"{title[:_LONGEST_IN_TITLE]}…")
 
 
-def _told(reason: str, what: str, said: str, of_names: Mapping[str, str]) -> Iterator[Skipped]:
-    """How many are `what`, and some of them, each with the reason; nothing for none."""
+def _skipped_item(reason: str, what: str, message: str, of_names: Mapping[str, str]) -> Iterator[Skipped]:
+    """Count `what` and list some of them with their reasons; empty for none."""
     if of_names:
         listed = [f"- `{name}`: {why}" for name, why in sorted(of_names.items())[:_MAX_LISTED]]
-        yield Skipped(reason, f"{amount(len(of_names))} {what}", "\n".join([f"{said}:", *listed]), "warn")
+        yield Skipped(reason, f"{amount(len(of_names))} {what}", "\n".join([f"{message}:", *listed]), "warn")
 
 
 @dataclass(slots=True)
@@ -57,7 +59,7 @@ class IndexingNotice:
     latest: IndexProgress | None = None
 
     def note(self, progress: IndexProgress) -> None:
-        """Remember what the builder said last; called from its thread."""
+        """Record the builder's newest report; called from its thread."""
         self.latest = progress
 
     def item(self) -> Skipped:
@@ -73,8 +75,8 @@ class IndexingNotice:
 
 def without_history(failures: Mapping[str, str]) -> Iterator[Skipped]:
     """Repositories of which no commits could be searched, with the reason."""
-    said = "The commits of these repositories were not searched"
-    return _told("history-missing", "without history", said, failures)
+    message = "The commits of these repositories were not searched"
+    return _skipped_item("history-missing", "without history", message, failures)
 
 
 def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator[Skipped]:
@@ -104,11 +106,11 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
 
 def cut_histories(repositories: Mapping[str, str]) -> Iterator[Skipped]:
     """Clones whose history ends early or lacks objects; `repositories` maps names to the kind of clone."""
-    said = (
+    message = (
         "These clones are incomplete. In a shallow clone, the oldest commits may seem to add every file; "
         "a partial clone may lack files and directories"
     )
-    return _told("history-incomplete", "incomplete", said, repositories)
+    return _skipped_item("history-incomplete", "incomplete", message, repositories)
 
 
 def replaced_item(objects: Mapping[str, int]) -> Iterator[Skipped]:
@@ -134,7 +136,7 @@ def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
         yield Skipped(
             reason="repository-unreadable",
             title=f"{amount(len(faulty))} unreadable",
-            message="These folders could not be searched:\n"
+            message="These directories could not be searched:\n"
             + "\n".join(f"- `{item.path}`: {item.message}" for item in faulty[:_MAX_LISTED]),
             severity="warn",
         )
@@ -146,7 +148,7 @@ def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
         )
 
 
-def gone(repositories: Sequence[str]) -> Iterator[Skipped]:
+def removed_repositories(repositories: Sequence[str]) -> Iterator[Skipped]:
     """Repositories that were deleted, or renamed, since they were opened."""
     if repositories:
         yield Skipped(
@@ -157,8 +159,8 @@ def gone(repositories: Sequence[str]) -> Iterator[Skipped]:
         )
 
 
-def changed(files_by_repository: Mapping[str, int]) -> Iterator[Skipped]:
-    """Files of work trees that differ from HEAD, which is what was searched."""
+def changed_worktrees(files_by_repository: Mapping[str, int]) -> Iterator[Skipped]:
+    """Files of work trees that differ from HEAD, which was searched."""
     files = sum(files_by_repository.values())
     if files:
         yield Skipped(
@@ -174,7 +176,7 @@ def named_only(
 ) -> Iterator[Skipped]:
     """Files of which only the name was matched, or not all definitions are known; `missing` are some by name."""
     by_name = " and were matched by name only"
-    not_there = "are not in this clone, or can't be read, so that no content of theirs was searched"
+    not_there = "are not in this clone, or can't be read, so their content was not searched"
     meanings = {
         "binary": ("document-binary", "binary files", "hold a NUL byte", "info"),
         "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
@@ -187,13 +189,13 @@ def named_only(
             "info",
         ),
     }
-    for key, (reason, noun, why, severity) in meanings.items():
+    for key, (reason, noun, label, severity) in meanings.items():
         files = sum(of_repository.get(key, 0) for of_repository in counts.values())
         if files:
             tail = by_name if key in {"binary", "too-large"} else ""
             where = [name for name, of_repository in counts.items() if of_repository.get(key)]
             title = f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}"
-            message = f"Files that {why}{tail}: {files:,}, in\n{names(where)}"
+            message = f"Files that {label}{tail}: {files:,}, in\n{names(where)}"
             if key == "missing" and missing:
                 named = [f"{name}: {text}" for name in sorted(missing) for text in missing[name]][:files]
                 title += f": {', '.join(_short(text) for text in named[:_MAX_IN_TITLE])}"
@@ -203,7 +205,7 @@ def named_only(
 
 
 def _short(text: str) -> str:
-    """A name in a title: its end tells more than its beginning."""
+    """A name in a title: its end is more specific than its beginning."""
     return text if len(text) <= _LONGEST_IN_TITLE else f"\u2026{text[1 - _LONGEST_IN_TITLE :]}"
 
 
@@ -226,34 +228,34 @@ def nothing_found(query: Query, finds: Callable[[str], bool]) -> Alert | None:
     """
     if len(query.text) > LONGEST:
         return None
-    found = advise(query)
-    reasons = [advice for advice in found if advice.kind in _SHOWN]
-    said = [sentence(advice) for advice in reasons]
+    advices_found = advise(query)
+    reasons = [advice for advice in advices_found if advice.kind in _SHOWN]
+    messages = [sentence(advice) for advice in reasons]
     proposed = []
-    for text, why in _candidates(query, found):
+    for text, explanation in _candidates(query, advices_found):
         if finds(text):
-            proposed.append(ProposedQuery(text, why))
+            proposed.append(ProposedQuery(text, explanation))
         if len(proposed) == MAX_PROPOSED:
             break
-    if not said and not proposed:
+    if not messages and not proposed:
         return None
     return Alert(
         title="No results",
-        description="\n".join(said) or "Nothing was found as the query is written; a variant of it finds something.",
+        description="\n".join(messages) or "No matches for this query. A similar query has matches.",
         kind="info",
         proposed_queries=tuple(proposed),
     )
 
 
 def without_effect(query: Query) -> Alert | None:
-    """An alert for filters that change nothing where they stand; None when there are none."""
+    """An alert for filters without an effect; None when there are none."""
     if len(query.text) > LONGEST:
         return None
-    found = dict.fromkeys(advice for part in query.plan for advice in advices.without_effect(part))
-    found |= dict.fromkeys(advices.cut_short(query))
-    if not found:
+    advices_found = dict.fromkeys(advice for part in query.plan for advice in advices.without_effect(part))
+    advices_found |= dict.fromkeys(advices.cut_short(query))
+    if not advices_found:
         return None
-    return Alert("A filter has no effect", "\n".join(map(sentence, found)), "warning")
+    return Alert("A filter has no effect", "\n".join(map(sentence, advices_found)), "warning")
 
 
 def sentence(advice: Advice) -> str:
@@ -261,15 +263,15 @@ def sentence(advice: Advice) -> str:
     return f"{advice.message[:1].upper()}{advice.message[1:]}; {advice.fix}{'' if advice.fix.endswith('?') else '.'}"
 
 
-def _candidates(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, str]]:
+def _candidates(query: Query, advices_found: Sequence[Advice]) -> Iterator[tuple[str, str]]:
     seen = {query.text}
-    for text, why in _variants(query, found):
+    for text, explanation in _variants(query, advices_found):
         if text and text not in seen:
             seen.add(text)
-            yield text, why
+            yield text, explanation
 
 
-def _variants(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, str]]:
+def _variants(query: Query, advices_found: Sequence[Advice]) -> Iterator[tuple[str, str]]:
     if any(alternative.case_sensitive() for alternative in query.plan):
         yield _without(query, {"case"}), "without regard to case"
     meanings = {
@@ -280,10 +282,11 @@ def _variants(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, str]
         "contradiction": "with either language",
         "keyword": "with all words anywhere in the file",
     }
-    for advice in found:
+    for advice in advices_found:
         if advice.query and advice.kind in meanings:
             yield advice.query, meanings[advice.kind]
-    contradicting = any(advice.kind == "contradiction" and advice.query for advice in found)
+    contradicting = any(advice.kind == "contradiction" and advice.query for advice in advices_found)
+    # A variant is made by removing filters from the text, which is safe only without groups and alternatives.
     if "(" not in query.text and len(query.plan) == 1 and query.plan[0].pattern is not None and not contradicting:
         bare = _without(query, {"file", "lang"})
         if bare != query.text.strip():
@@ -299,11 +302,11 @@ def _without(query: Query, names: Collection[str]) -> str:
 
 
 def timed_out(query: Query | None, late: Sequence[str], allowed_s: float | None) -> Alert:
-    """Time passed before anything was found; `query` is None when there was no time to read it."""
+    """The time limit passed without a match; `query` is None when there was no time to parse it."""
     longer = protocol.longer_timeout(allowed_s)
     proposals = _proposals(query, (("timeout", longer, "query with longer timeout"),)) if query is not None else ()
-    unread = f"There was no time to read the query: it is very long. Add timeout:{longer} to it."
-    where = f"Nothing was found in {len(late)} repositories that were not searched to their end."
+    unread = f"The query is very long, and the time limit passed before it was parsed. Add timeout:{longer} to it."
+    where = f"{count_of(len(late), 'repository')} timed out without a match."
     return Alert(
         title="Timed out while searching",
         description=where if late else unread,
@@ -313,55 +316,55 @@ def timed_out(query: Query | None, late: Sequence[str], allowed_s: float | None)
 
 
 def late_to_read(allowed_s: float, taken_s: float) -> Iterator[Alert | Progress | Done]:
-    """All events of a search whose time was over before its query was read."""
+    """All events of a search whose time limit passed before its query was parsed."""
     yield Progress(done=True, match_count=0, duration_ms=round(taken_s * 1000))
     yield timed_out(None, (), allowed_s)
     yield Done()
 
 
 def invalid_revisions(faults: Mapping[str, str]) -> Alert:
-    """What stands behind an ``@`` or ``rev:`` can't be a revision."""
-    listed = _listed(faults)
+    """The text after an ``@`` or ``rev:`` can't be a revision."""
+    listed = _list_reasons(faults)
     return Alert("Invalid revision syntax", f"These revisions were not searched:\n{listed}", "warning")
 
 
 def unsearchable_alert(places: Mapping[str, str]) -> Alert:
-    """Repositories, or revisions of them, that were asked for and left out."""
+    """Requested repositories, or revisions of them, that were skipped."""
     title = "Some repositories could not be searched"
-    return Alert(title, f"These were asked for and not searched:\n{_listed(places)}", "warning")
+    return Alert(title, f"Requested, but not searched:\n{_list_reasons(places)}", "warning")
 
 
 def absent_facts(names: Collection[str]) -> Alert:
-    """The query asks for facts that nobody gave for any repository."""
+    """The query filters on facts that no repository has."""
     what = " or ".join(sorted(names))
     return Alert(
         f"No repository has {what}",
-        f"The query asks for {what} of repositories, and none here has any. They are given in `repos.toml`.",
+        f"The query asks for {what} of repositories, and no repository here has any. Set them in `repos.toml`.",
         "warning",
     )
 
 
 def no_repositories(query: Query, *, forks: bool, archived: bool, context: str) -> Alert:
     """No repository passes the filters."""
-    wanted = []
-    if forks:
-        wanted.append(("fork", "yes", "include forked repositories"))
-    if archived:
-        wanted.append(("archived", "yes", "include archived repositories"))
-    title = f"No repositories found for your query within the context {context}" if context else "No repositories found"
-    said = ["No repository passes the filters of this query.", *map(sentence, unknown_predicates(query.text))]
-    return Alert(title, "\n".join(said), "warning", _proposals(query, wanted))
-
-
-def _proposals(query: Query, wanted: Iterable[tuple[str, str, str]]) -> tuple[ProposedQuery, ...]:
-    """The query with a filter, its value and what for, each; without those that no text says."""
     proposals = []
-    for name, value, title in wanted:
+    if forks:
+        proposals.append(("fork", "yes", "include forked repositories"))
+    if archived:
+        proposals.append(("archived", "yes", "include archived repositories"))
+    title = f"No repositories found for your query within the context {context}" if context else "No repositories found"
+    messages = ["No repository passes the filters of this query.", *map(sentence, unknown_predicates(query.text))]
+    return Alert(title, "\n".join(messages), "warning", _proposals(query, proposals))
+
+
+def _proposals(query: Query, candidates: Iterable[tuple[str, str, str]]) -> tuple[ProposedQuery, ...]:
+    """The query with one filter added, its value and purpose, each; without values that can't be written."""
+    proposals = []
+    for name, value, title in candidates:
         with suppress(QueryError):
             proposals.append(ProposedQuery(replace_filter(query, name, value), title))
     return tuple(proposals)
 
 
-def _listed(reasons: Mapping[str, str]) -> str:
-    lines = [f"- `{name}`: {why}" for name, why in sorted(reasons.items())[:_MAX_LISTED]]
+def _list_reasons(reasons: Mapping[str, str]) -> str:
+    lines = [f"- `{name}`: {reason}" for name, reason in sorted(reasons.items())[:_MAX_LISTED]]
     return "\n".join(lines + (["- ..."] if len(reasons) > _MAX_LISTED else []))

@@ -1,4 +1,4 @@
-"""From an alternative of a query to what the engines are asked.
+"""Convert an alternative of a query to the work of the engines.
 
 What a query comes to while its repositories stay as they are: worked out once, not for every search.
 """
@@ -6,8 +6,6 @@ What a query comes to while its repositories stay as they are: worked out once, 
 from __future__ import annotations
 
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
@@ -16,11 +14,14 @@ from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.boolean import And as All
 from sourcelight.core.boolean import Not
 from sourcelight.core.boolean import Or as AnyOf
+from sourcelight.core.caching import LruCache
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
 from sourcelight.core.query.alternatives import patterns_of
+from sourcelight.core.query.fields import RESULT_TYPES, FilterScope, names_of
 from sourcelight.core.query.languages import find_language
+from sourcelight.core.query.predicates import PREDICATES
 from sourcelight.core.wire.events import Alert
 from sourcelight.engines.execution.commits.query import CommitPlan, asked_of
 from sourcelight.engines.execution.commits.search import HistoryCommit, places_of
@@ -35,19 +36,10 @@ if TYPE_CHECKING:
 
 
 # With these fields alone a query can have repository hits (query-language reference, result types).
-_REPOSITORY_FIELDS = frozenset(
-    {"repo", "context", "type", "index", "count", "timeout", "fork", "archived", "visibility", "case"}
-    | {"patterntype", "select", "rev", "repohasfile", "repohascommitafter"}
-)
+_REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY, FilterScope.TEXT, FilterScope.RESULT)
 
-SUPPORTED = frozenset(
-    {"author", "committer", "message", "before", "after", "type:commit", "type:diff", "file:has.contributor"}
-    | {"repo", "-repo", "file", "-file", "lang", "-lang", "content", "case", "count", "timeout", "fork", "archived"}
-    | {"visibility", "patterntype", "index", "context:global", "type:file", "type:path", "type:repo", "type:symbol"}
-    | {"select", "file:has.content", "file:has.owner"}
-    | {"repo@", "rev", "rev:at.time", "context", "repohasfile", "repohascommitafter"}
-    | {f"repo:has.{name}" for name in ("path", "content", "file", "topic", "meta", "description", "commit.after")}
-)
+SUPPORTED: frozenset[str] = names_of(*FilterScope) | PREDICATES | {f"type:{name}" for name in RESULT_TYPES} | {"repo@"}
+"""What engines answer, in the words of `refuse_unsupported`: all of the language that `FIELDS` doesn't exclude."""
 _FEW_ALTERNATIVES, _FEW_CHARACTERS = 10, 1_000
 MANY_TERMS = 16
 """Literals of an ``or`` above which they are looked for together."""
@@ -100,7 +92,7 @@ def unmade_plan(scope: Scope) -> Plan:
 
 
 def make_plan(scope: Scope) -> Plan:
-    """Say what is asked of the engines for an alternative whose repositories and revisions are resolved."""
+    """Plan the work of the engines for an alternative whose repositories and revisions are resolved."""
     alternative = scope.alternative
     types = set(alternative.types)
     has_file_filter = any(alternative.all(name) for name in ("file", "lang")) or bool(alternative.predicates("file"))
@@ -129,8 +121,8 @@ def _text_query(alternative: Alternative, types: set[str], *, predicates: bool =
 
     def atom(pattern: Pattern) -> MatchTree:
         path = "path" in types and not pattern.content
-        found = FileTerm(pattern=_compiled(pattern, sensitive=sensitive), content="file" in types, path=path)
-        return Not(found) if pattern.negated else found
+        term = FileTerm(pattern=_compile(pattern, sensitive=sensitive), content="file" in types, path=path)
+        return Not(term) if pattern.negated else term
 
     def alternatives(args: Sequence[Node]) -> list[MatchTree]:
         try:
@@ -145,8 +137,8 @@ def _text_query(alternative: Alternative, types: set[str], *, predicates: bool =
         if isinstance(node, And):
             return All(tuple(tree(arg) for arg in node.args))
         if isinstance(node, Or):
-            found = alternatives(node.args)
-            return AnyOf(tuple(found)) if len(found) > 1 else found[0]
+            plans = alternatives(node.args)
+            return AnyOf(tuple(plans)) if len(plans) > 1 else plans[0]
         if isinstance(node, Pattern):
             return atom(node)
         raise TypeError(f"no pattern: {node!r}")
@@ -173,21 +165,21 @@ def _text_query(alternative: Alternative, types: set[str], *, predicates: bool =
 
 def one_of_many(args: Sequence[Node]) -> list[Node]:
     """The alternatives `args`, of which many literals are made one regular expression: one scan finds them all."""
-    kept: list[Node] = []
+    nodes: list[Node] = []
     texts: dict[bool, list[str]] = {}
     for arg in args:
         literal = isinstance(arg, Pattern) and arg.kind == "literal" and not arg.negated
         if isinstance(arg, Pattern) and literal and arg.value and arg.value.isprintable():
             texts.setdefault(arg.content, []).append(arg.value)
         else:
-            kept.append(arg)
+            nodes.append(arg)
     if sum(map(len, texts.values())) <= MANY_TERMS:
         return list(args)
     for content, values in texts.items():
         # Of those that begin at the same place the longest is found.
         longest_first = sorted(dict.fromkeys(values), key=len, reverse=True)
-        kept.append(Pattern("|".join(map(re.escape, longest_first)), "regexp", content=content))
-    return kept
+        nodes.append(Pattern("|".join(map(re.escape, longest_first)), "regexp", content=content))
+    return nodes
 
 
 def required_content(alternative: Alternative) -> list[MatchTree]:
@@ -201,10 +193,10 @@ def required_content(alternative: Alternative) -> list[MatchTree]:
 
 
 def _regexp(text: str, *, sensitive: bool) -> CompiledPattern:
-    return _compiled(Pattern(text, "regexp"), sensitive=sensitive)
+    return _compile(Pattern(text, "regexp"), sensitive=sensitive)
 
 
-def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) -> CompiledPattern:
+def _compile(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) -> CompiledPattern:
     try:
         if pattern.kind == "regexp":
             return compile_pattern(pattern.value, kind="regexp", case_sensitive=sensitive, whole_text=whole_text)
@@ -217,13 +209,13 @@ def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) ->
 def _repository_hits(
     alternative: Alternative, targets: Sequence[Target]
 ) -> tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]:
-    """Repositories whose name satisfies the pattern; a pattern is cut at its first ``@``."""
+    """Repositories whose name matches the pattern; the pattern ends at its first ``@``."""
     sensitive = alternative.case_sensitive()
     compiled: dict[Pattern, CompiledPattern | None] = {}
 
     def name_pattern(node: Pattern, text: str) -> CompiledPattern | None:
         try:
-            return _compiled(replace(node, value=text), sensitive=sensitive, whole_text=True)
+            return _compile(replace(node, value=text), sensitive=sensitive, whole_text=True)
         except QueryError:
             if text == node.value:
                 raise
@@ -233,32 +225,34 @@ def _repository_hits(
         text = "" if node.content else node.value.split("@", 1)[0]
         if not text:
             return None
-        found: list[tuple[int, int]] = []
+        name_spans: list[tuple[int, int]] = []
+        # A literal is checked by a plain search first: compiling a pattern for thousands of repositories costs more
+        # than the match.
         if node.kind == "regexp" or not name.isascii() or text.encode().lower() in name.lower():
             if node not in compiled:
                 compiled[node] = name_pattern(node, text)
             pattern = compiled[node]
-            found = [] if pattern is None else pattern.find(name)
+            name_spans = [] if pattern is None else pattern.find(name)
         if node.negated:
-            return None if found else []
-        return found or None
+            return None if name_spans else []
+        return name_spans or None
 
     def spans(node: Node | None, name: bytes) -> list[tuple[int, int]] | None:
         if isinstance(node, Pattern):
             return of_pattern(node, name)
         if not isinstance(node, And | Or):
             return []
-        found = [spans(arg, name) for arg in node.args]
-        some = [part for part in found if part is not None]
-        enough = len(some) == len(found) if isinstance(node, And) else bool(some)
+        arg_spans = [spans(arg, name) for arg in node.args]
+        some = [part for part in arg_spans if part is not None]
+        enough = len(some) == len(arg_spans) if isinstance(node, And) else bool(some)
         return [span for part in some for span in part] if enough else None
 
     hits = []
     for target in targets:
         name = target.repository.facts.name.encode()
-        found = spans(alternative.pattern, name)
-        if found is not None:
-            hits.append((target, _disjoint([(_characters(name[:a]), _characters(name[:b])) for a, b in found])))
+        name_spans = spans(alternative.pattern, name)
+        if name_spans is not None:
+            hits.append((target, _disjoint([(_characters(name[:a]), _characters(name[:b])) for a, b in name_spans])))
     return tuple(hits)
 
 
@@ -283,7 +277,7 @@ _Key: TypeAlias = tuple[tuple[int, ...], Viewer]
 
 @dataclass(frozen=True, slots=True)
 class PlanSummary:
-    """What some plans come to.
+    """A summary of some plans.
 
     Attributes
     ----------
@@ -321,7 +315,7 @@ NO_PLANS = summary_of(())
 
 @dataclass(frozen=True, slots=True)
 class CachedPlan:
-    """A query's plans over the repositories that its viewer saw, and what they come to.
+    """A query's plans over the repositories that its viewer saw, with their summary.
 
     Attributes
     ----------
@@ -337,40 +331,34 @@ class CachedPlan:
     advice: list[Alert | None] = field(default_factory=list)
 
 
-class Kept(Generic[T]):
-    """What the last queries come to while the catalog gives the very same repositories, by viewer.
+class PlanCache(Generic[T]):
+    """Plans of the latest queries, by viewer, valid while the catalog returns the same repositories.
 
-    Queries are told apart by their alternatives, as objects, since the parser keeps them. Safe to share between
-    threads.
+    Queries are told apart by their alternatives, as objects: the parser caches them, and a cached plan holds its own,
+    so no other object gets their ids.
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[_Key, tuple[Sequence[ScopedAlternative], tuple[Repository, ...], T]] = OrderedDict()
-        self._guard = threading.Lock()
+        self._plans: LruCache[_Key, tuple[Sequence[ScopedAlternative], tuple[Repository, ...], T]] = LruCache(
+            _MAX_CACHED_PLANS
+        )
 
-    def of(self, scopes: Sequence[ScopedAlternative], viewer: Viewer, repositories: tuple[Repository, ...]) -> T | None:
-        """Give what was kept, if it still holds."""
-        key = _key(scopes, viewer)
-        with self._guard:
-            found = self._known.get(key)
-            if found is None or found[1] is not repositories:
-                return None
-            self._known.move_to_end(key)
-            return found[2]
+    def get(
+        self, scopes: Sequence[ScopedAlternative], viewer: Viewer, repositories: tuple[Repository, ...]
+    ) -> T | None:
+        """Return the cached value, if it is still valid."""
+        cached = self._plans.get(_key(scopes, viewer))
+        return None if cached is None or cached[1] is not repositories else cached[2]
 
-    def keep(
-        self, scopes: Sequence[ScopedAlternative], viewer: Viewer, repositories: tuple[Repository, ...], found: T
+    def put(
+        self, scopes: Sequence[ScopedAlternative], viewer: Viewer, repositories: tuple[Repository, ...], plans: T
     ) -> None:
-        """Keep it, and the alternatives that it is known by."""
-        with self._guard:
-            self._known[_key(scopes, viewer)] = scopes, repositories, found
-            if len(self._known) > _MAX_CACHED_PLANS:
-                self._known.popitem(last=False)
+        """Store the plan and the alternatives that it is found by."""
+        self._plans.put(_key(scopes, viewer), (scopes, repositories, plans))
 
     def clear(self) -> None:
-        """Let go of all of it."""
-        with self._guard:
-            self._known.clear()
+        """Clear the cache."""
+        self._plans.clear()
 
 
 def _key(scopes: Sequence[ScopedAlternative], viewer: Viewer) -> _Key:

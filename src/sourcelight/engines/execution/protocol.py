@@ -64,7 +64,7 @@ def amount(n: int) -> str:
     return f"{n:,}" if n < 10_000 else f"{n // 1000}k"
 
 
-def names(items: list[str], most: int = 10) -> str:
+def names(items: Collection[str], most: int = 10) -> str:
     """Up to `most` items as a Markdown list, then dots."""
     lines = [f"- `{item}`" for item in sorted(items)[:most]]
     return "\n".join(lines + (["- ..."] if len(items) > most else []))
@@ -73,7 +73,7 @@ def names(items: list[str], most: int = 10) -> str:
 def timed_out(repositories: list[str], limit_s: float | None, untold: Collection[str] = ()) -> Skipped:
     """These repositories were not, or not wholly, searched in time; of `untold` not all that was found was written."""
     after = f" within {limit_s:g} s" if limit_s is not None else ""
-    unwritten = f"\nMatches in these were found, and there was no time to write them:\n{names(sorted(untold))}"
+    unwritten = f"\nThese have matches that the time limit left out:\n{names(sorted(untold))}"
     return Skipped(
         reason="shard-timeout",
         title=f"{amount(len(repositories))} timed out",
@@ -94,7 +94,7 @@ def forks_left_out(repositories: list[str]) -> Skipped:
     return Skipped(
         reason="repository-fork",
         title=f"{amount(len(repositories))} forked",
-        message=f"Forks are left out unless asked for:\n{names(repositories)}",
+        message=f"Forks are left out unless requested:\n{names(repositories)}",
         suggested=QuerySuggestion(title="include forked", query_expression="fork:yes"),
     )
 
@@ -104,6 +104,6 @@ def archived_left_out(repositories: list[str]) -> Skipped:
     return Skipped(
         reason="excluded-archive",
         title=f"{amount(len(repositories))} archived",
-        message=f"Archived repositories are left out unless asked for:\n{names(repositories)}",
+        message=f"Archived repositories are left out unless requested:\n{names(repositories)}",
         suggested=QuerySuggestion(title="include archived", query_expression="archived:yes"),
     )

@@ -1,4 +1,4 @@
-"""One search under way: from plans to events, with what is counted and said on the way."""
+"""One running search: from plans to events, with counts and notices on the way."""
 
 from __future__ import annotations
 
@@ -74,15 +74,18 @@ class SearchExecution:
     last_progress: float = 0.0
     gathering: ResultPipeline | None = None
     read_s: float = 0.0
-    unmade: bool = False
+    raw: bool = False
+    pending: frozenset[str] = frozenset()
     histories: CommitSearch = field(init=False)
 
     def __post_init__(self) -> None:
-        self.histories = CommitSearch(self.engine.history, self.cancellation)
+        self.histories = CommitSearch(self.engine.history, self.cancellation, self.request.diff_previews)
 
     def events(self) -> Generator[Event, None, None]:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
         engine = self.engine
+        for item in engine.indexing.wait(self.cancellation):
+            yield self._progress(done=False, skipped=(item,))
         engine.refresh(self.cancellation)
         limit = self._limit()
         allowed_s = self._allowed_s()
@@ -90,13 +93,14 @@ class SearchExecution:
 
         scoper = ScopeResolver(engine, self.viewer, self.cancellation)
         try:
-            plans = yield from self._made(scoper)
+            plans = yield from self._make_plans(scoper)
         except Cancelled:
             return
         self.summary = summary_of(plans) if self.standing is None else self.standing.summary
+        self.pending = frozenset(engine.pending([target for plan in plans for target in plan.targets]))
 
         self.last_progress = time.monotonic()
-        if self.unmade:
+        if self.raw:
             yield from self._closing(plans, scoper, limit, allowed_s)
             return
         self.gathering = ResultPipeline(
@@ -107,7 +111,7 @@ class SearchExecution:
             self.cancellation,
             limit,
             self._note,
-            unmade=self.request.display < 0,
+            raw=self.request.display < 0,
         )
         if needed := history_of(plans):
             for item in engine.histories.wait(needed, self.cancellation):
@@ -117,15 +121,15 @@ class SearchExecution:
             wait_s = None if limit == sys.maxsize else WAIT_S
             for missing in engine.definitions.wait(defining, self.cancellation, wait_s):
                 yield self._progress(done=False, skipped=(under_way(missing),))
-        yield from self._told(self.gathering.batches(), limit)
+        yield from self._match_events(self.gathering.batches(), limit)
         if self.cancellation.cancelled:
             return
         yield from self._closing(plans, scoper, limit, allowed_s)
 
-    def _made(self, scoper: ScopeResolver) -> Generator[Event, None, list[Plan]]:
-        """The plans: those that were kept for the same repositories, or new ones; raises `Cancelled`."""
+    def _make_plans(self, scoper: ScopeResolver) -> Generator[Event, None, list[Plan]]:
+        """The plans: cached ones for the same repositories, or new ones; raises `Cancelled`."""
         repositories = self.engine.catalog.repositories
-        self.standing = self.engine.standings.of(self.scoped, self.viewer, repositories)
+        self.standing = self.engine.standings.get(self.scoped, self.viewer, repositories)
         if self.standing is not None:
             return self.standing.plans
         plans = self._plans((yield from self._scopes(scoper)))
@@ -136,16 +140,16 @@ class SearchExecution:
         self, plans: list[Plan], scoper: ScopeResolver, repositories: tuple[Repository, ...]
     ) -> CachedPlan | None:
         """Keep the plans for the next search, if they depend on the repositories alone."""
-        if self.engine.worktree or self.unmade or not scoper.clean or not stands(self.scoped, plans):
+        if self.engine.worktree or self.raw or not scoper.clean or not stands(self.scoped, plans):
             return None
         summary = summary_of(plans)
         worktrees = [one for one in scoper.at_head(summary.searched.values()) if one.worktree]
-        found = CachedPlan(plans, worktrees, summary)
-        self.engine.standings.keep(self.scoped, self.viewer, repositories, found)
-        return found
+        cached_plan = CachedPlan(plans, worktrees, summary)
+        self.engine.standings.put(self.scoped, self.viewer, repositories, cached_plan)
+        return cached_plan
 
-    def _told(self, batches: Iterable[Any], limit: int) -> Iterator[Event]:
-        """Matches, as many as may be shown, and how far the search is; ends when there are `limit` of them."""
+    def _match_events(self, batches: Iterable[Any], limit: int) -> Iterator[Event]:
+        """Visible matches and progress; ends after `limit` matches."""
         display_limit = limit if self.request.display < 0 else min(limit, self.request.display)
         for batch in batches:
             if self.cancellation.cancelled:
@@ -170,8 +174,8 @@ class SearchExecution:
             yield from self._from_time_to_time()
 
     def _as_found(self, matches: RawMatches) -> Iterator[Event]:
-        """Matches of which all are shown, as they are found."""
-        self.tally.add_found(matches)
+        """Matches in the order of the engine, all of which are shown."""
+        self.tally.add_raw(matches)
         if not self.shown:
             yield from self._filters(exhaustive=False)
         self.shown = self.tally.matches
@@ -186,13 +190,13 @@ class SearchExecution:
             yield self._progress(done=False)
 
     def finds(self) -> bool:
-        """Whether anything is found in time; nothing is indexed, counted or told for it."""
+        """Whether there is a match within the time limit; indexes, counts and reports nothing."""
         repositories = self.engine.catalog.repositories
-        standing = self.engine.standings.of(self.scoped, self.viewer, repositories)
+        standing = self.engine.standings.get(self.scoped, self.viewer, repositories)
         if standing is None:
             scoper = ScopeResolver(self.engine, self.viewer, self.cancellation)
             try:
-                plans = self._plans(scoper.narrowed(scoper.scopes(self.scoped)))
+                plans = self._plans(scoper.narrow(scoper.scopes(self.scoped)))
             except Cancelled:
                 return False
             self._keep(plans, scoper, repositories)
@@ -232,13 +236,13 @@ class SearchExecution:
         try:
             return make() if takes_a_moment(scopes) else run_with_deadline(make, self.cancellation)
         except DeadlineExceeded:
-            self.unmade = True
+            self.raw = True
             return [unmade_plan(scope) for scope in scopes]
 
     def _scopes(self, scoper: ScopeResolver) -> Generator[Event, None, list[Scope]]:
         """Resolve repositories and revisions, telling of the revisions that must be indexed first."""
         scopes = scoper.scopes(self.scoped)
-        targets = scoper.unindexed(scopes)
+        targets = scoper.unindexed_targets(scopes)
         if targets:
             state = notices.IndexingNotice(targets)
             for _ in run_in_thread(
@@ -248,7 +252,7 @@ class SearchExecution:
             ):
                 yield self._progress(done=False, skipped=(state.item(),))
         self.cancellation.check()
-        return scoper.narrowed(scopes)
+        return scoper.narrow(scopes)
 
     def _note(self, search_part: SearchPart) -> None:
         self.missing.update(search_part.missing)
@@ -264,7 +268,7 @@ class SearchExecution:
         return self._new([values[c] for c in codes])
 
     def _new(self, names: Sequence[str]) -> tuple[RepositoryInfo, ...]:
-        """The facts of those of some repositories that were not told of before."""
+        """Information about repositories that was not sent before."""
         new = [name for name in names if name not in self.introduced]
         self.introduced.update(new)
         return tuple(self.summary.facts[name] for name in new if name in self.summary.facts)
@@ -290,7 +294,7 @@ class SearchExecution:
         timed_out = self._late(plans, scoper) if self.cancellation.expired and not self.limit_hit else []
         timed_out = sorted(self.cancellation.untold.union(timed_out))
         skipped = list(self._left_out(plans, scoper))
-        capped = limit if self.limit_hit else self._capped()
+        capped = limit if self.limit_hit else self._cap()
         if capped:
             skipped.append(match_limit(capped))
         if timed_out and self.tally.matches:
@@ -312,8 +316,8 @@ class SearchExecution:
         yield Done()
 
     def _late(self, plans: list[Plan], scoper: ScopeResolver) -> list[str]:
-        """Repositories of which a revision was not searched to its end."""
-        if self.unmade:
+        """Repositories with a revision that was not completely searched."""
+        if self.raw:
             return sorted({t.repository.facts.name for p in plans for t in p.targets} | scoper.undecided)
         sources = [targets for p in plans for targets in [p.targets] * ((p.text is not None) + (p.symbols is not None))]
         needed = Counter(t.repository.facts.name for targets in sources for t in targets)
@@ -322,7 +326,7 @@ class SearchExecution:
         return sorted(timed_out | histories.difference(self.histories.done, self.histories.failed))
 
     def lacks(self, plan: Plan, scoper: ScopeResolver, parts: Sequence[SearchPart] = ()) -> tuple[str, ...]:
-        """Why a count by one plan, which told these parts beside its numbers, is not of all there is; empty if it is.
+        """Why the count of one plan is incomplete, from the parts it reported; empty if it is complete.
 
         What a stream would say of the same search decides, so that both have one status. Without parts: what is known
         before anything is counted.
@@ -337,16 +341,19 @@ class SearchExecution:
         if not self.engine.worktree:
             standing = self.standing
             at_head = scoper.at_head(self.summary.searched.values()) if standing is None else standing.worktrees
-            yield from notices.changed(self.engine.changes.count(at_head))
+            yield from notices.changed_worktrees(self.engine.changes.count(at_head))
 
     def _missing_work(self, plans: list[Plan], scoper: ScopeResolver) -> Iterator[Skipped]:
         engine, targets = self.engine, self.summary.searched
         failures = {} if engine.report is None else dict(engine.report.failures)
+        if unread := self.pending.intersection(self.failed):
+            yield engine.indexing.missing(sorted(unread))
+            self.failed = {name: why for name, why in self.failed.items() if name not in unread}
         yield from notices.not_indexed({n: why for n, why in (self.failed | failures).items() if n in targets})
         yield from self._left_out_everywhere(scoper)
         if self.viewer.sees_private:
             yield from notices.unreadable(engine.catalog.skipped)
-            yield from notices.gone(engine.gone)
+            yield from notices.removed_repositories(engine.removed_repositories)
         yield from notices.named_only(self.unread_files(plans, scoper), self.missing_names(plans))
 
     def missing_names(self, plans: Sequence[Plan]) -> dict[str, tuple[str, ...]]:
@@ -372,20 +379,20 @@ class SearchExecution:
         yield from notices.cut_histories(self.histories.shallow)
         yield from notices.replaced_item(self.summary.replaced)
 
-    def _capped(self) -> int:
+    def _cap(self) -> int:
         """The largest ``count:`` of one alternative among several that was reached; 0: none."""
         return self.gathering.capped if self.gathering else 0
 
     def _whole(self) -> bool:
         """Whether every repository that was to be searched answered."""
-        return True
+        return not self.pending.intersection(self.failed)
 
     def _of_owners(self, searched: int) -> Alert | None:
-        """What to say of owners that nobody wrote down; `searched` is how many repositories were."""
+        """The notice about missing CODEOWNERS; `searched` is the number of searched repositories."""
         return None if self.gathering is None else self.gathering.ownership.alert(searched)
 
     def _hint(self, searched: int, *, exhaustive: bool) -> Alert | None:
-        """What to say of owners that nobody wrote down, or of a search that found nothing."""
+        """The notice about missing CODEOWNERS, or about a search without a match."""
         alert = self._of_owners(searched) or notices.without_effect(self.query)
         if alert is not None or self.tally.matches or not exhaustive:
             return alert

@@ -242,6 +242,8 @@ class History:
 
     @cached_property
     def _united(self) -> tuple[Paths, Sequence[NDArray[np.int32]]]:
+        # Segments number their paths from 0 each. Equal paths get one number here, in the order of first use, so that a
+        # comparison of numbers is a comparison of paths.
         path_numbers: dict[bytes, int] = {}
         numbers = [
             np.array([path_numbers.setdefault(path, len(path_numbers)) for path in segment.texts("paths")], np.int32)
@@ -286,6 +288,7 @@ class History:
         starts = [s["change_starts"].astype(np.int64) for s in self.segments]
         change_counts = [ends[1:] - ends[:-1] for ends in starts]
         commits = [
+            # `size` has the number of changes of each commit, so every commit number is repeated once per change.
             np.repeat(np.arange(base, base + len(size), dtype=np.int32), size)
             for base, size in zip(bases.commits, change_counts, strict=False)
         ]
@@ -316,6 +319,8 @@ class History:
     def newest_first(self) -> Int64Array:
         """All commits by committer time, the latest first; of those of one second, children come before parents."""
         times = self.commits.commit_time
+        # lexsort sorts by its last key first: time descending, then number descending. Parents have lower numbers, so
+        # children of the same second precede them.
         return np.lexsort((-np.arange(len(times)), -times))
 
     @cached_property
@@ -363,12 +368,13 @@ class History:
             raise KeyError(oid)
         if tip not in self._masks:
             if len(self._masks) >= _MAX_MASKS:
+                # Dictionaries keep insertion order, so this drops the oldest mask. A mask is a byte per commit.
                 self._masks.pop(next(iter(self._masks)))
             self._masks[tip] = ancestors(self.commits.parent_starts, self.commits.parents, tip)
         return self._masks[tip]
 
     def unread(self, within: BoolArray) -> UnreadCommits:
-        """Tell which commits `within` could not be read: how many, and the names of the newest."""
+        """Count the unreadable commits `within`, and name the newest of them."""
         numbers = np.flatnonzero(self.commits.unread & within)
         return len(numbers), tuple(self.oid(int(number)) for number in numbers[: -_MAX_NAMES - 1 : -1])
 
@@ -392,8 +398,10 @@ class History:
         """Return the text of a row, without its newline."""
         segment_index = bisect_right(self.bases.rows, row) - 1
         segment = self.segments[segment_index]
+        # A row is the number of a distinct line; its sign bit (removed) is masked off.
         number = int(segment["rows"][row - self.bases.rows[segment_index]] & LINE)
         start, end = segment["line_starts"][number : number + 2].tolist()
+        # Every stored line ends with a newline, which is not part of the text.
         return bytes(segment.bytes_of("lines")[start : end - 1])
 
     def _column(self, name: str, dtype: Any) -> AnyArray:

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NewType, Protocol
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.repos import Repository
 
 if TYPE_CHECKING:
     from sourcelight.engines.history.history import History
+
+# Commits, changes and rows of a history are numbered separately, from 0 (see `history`), all in int64 arrays. A row
+# taken for a change would answer with the lines of another file, and nothing would fail. So each has a type of its
+# own. A slice or a mask loses it, and the next signature asks for it again.
+CommitNumbers = NewType("CommitNumbers", Int64Array)
+"""Numbers of commits."""
+
+ChangeNumbers = NewType("ChangeNumbers", Int64Array)
+"""Numbers of changes: one file in one commit."""
+
+RowNumbers = NewType("RowNumbers", Int64Array)
+"""Numbers of rows: one added or removed line."""
 
 HEAD_ONLY = ("HEAD",)
 """The default: what the current commit has behind it."""
@@ -67,7 +80,7 @@ class HistoryStore(Protocol):
         progress: Callable[[HistoryProgress], None] | None = None,
         cancellation: Cancellation | None = None,
     ) -> HistoryReport:
-        """Bring in what is new behind `refs` of each repository.
+        """Add what is new behind `refs` of each repository.
 
         Parameters
         ----------

@@ -32,8 +32,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import Int64Array, UInt8Array
-from sourcelight.engines.storage.sections import Array, SectionFile
+from sourcelight.core.arrays import AnyArray, Int64Array, UInt8Array
+from sourcelight.engines.storage.sections import SectionFile
 
 REMOVED = np.uint32(1 << 31)
 LINE = np.uint32((1 << 31) - 1)
@@ -53,7 +53,7 @@ class Segment:
         self.rows: int = metadata["rows"]
         self.blocks: int = metadata["blocks"]
 
-    def __getitem__(self, name: str) -> Array:
+    def __getitem__(self, name: str) -> AnyArray:
         return self.file.array(name)
 
     def bytes_of(self, name: str) -> memoryview:

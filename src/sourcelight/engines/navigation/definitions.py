@@ -53,6 +53,7 @@ def resolve_in_file(
     text = document.text
     line = line_of(text, occurrence.start)
     is_on_self = text[: occurrence.start].endswith(_SELF_RECEIVERS)
+    # The member of another object: its class is unknown without types, so the scopes of this file say nothing.
     if occurrence.role == "attribute" and not is_on_self:
         return []
     in_scope: list[tuple[int, Definition]] = []
@@ -68,6 +69,7 @@ def resolve_in_file(
         is_member = bool(holders) and holders[0].kind in _HOLDERS and definition.kind in _MEMBERS
         if is_member if is_on_self else not (is_member and document.language in _MEMBERS_NEED_SELF):
             in_scope.append((len(holders), definition))
+    # The innermost scope hides outer ones of the same name.
     in_scope.sort(key=lambda pair: -pair[0])
     return [
         ResolvedDefinition(
@@ -123,7 +125,7 @@ class SymbolQuery:
 def occurrences_in(document: Document, name: bytes, workspace: Workspace) -> Sequence[Occurrence]:
     """Return the uses of a name in a file: identifiers where its language can be read, else whole words."""
     resolver = resolver_of(document.language)
-    model = workspace.parsed(document) if resolver is not None else None
+    model = workspace.parsed_file(document) if resolver is not None else None
     if resolver is not None and model is not None:
         return resolver.occurrences(model, name)
     return plain_occurrences(document.text, name)
@@ -168,7 +170,7 @@ def resolve_by_rules(document: Document, occurrence: Occurrence, workspace: Work
     resolver = resolver_of(document.language)
     if resolver is None and document.language in LANGUAGES:
         return resolve_in_file(document, occurrence, document.text[occurrence.start : occurrence.end], workspace)
-    if resolver is None or workspace.parsed(document) is None:
+    if resolver is None or workspace.parsed_file(document) is None:
         return []
     return resolver.resolve(document, occurrence, workspace)
 
@@ -206,6 +208,7 @@ def definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDef
     workspace.notice("time", _TIME_NOTICE.format(query.document.shown_path, "definitions are ranked by name"))
     name = query.name.encode()
     any_occurrence = next(iter(plain_occurrences(query.document.text, name)), Occurrence(0, 0))
+    # Ranking by name reads tables only, so half of the time is enough for an answer that isn't empty.
     with time_limit(MAX_RESOLVE_S / 2):
         try:
             return list(resolve_by_rank(query.document, any_occurrence, name, workspace))[:MAX_CANDIDATES]
@@ -220,7 +223,7 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
         return _rank_absent_name(query, workspace)
     if len(voters) > MAX_VOTERS:
         workspace.notice(
-            "voters", f"{query.name} occurs {len(voters):,} times here; the first {MAX_VOTERS} were looked at."
+            "voters", f"{query.name} occurs {len(voters):,} times here; the first {MAX_VOTERS} were resolved."
         )
     votes: dict[object, list[float]] = {}
     answers_by_key: dict[object, ResolvedDefinition] = {}
@@ -251,6 +254,7 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
             existing = answers_by_key.get(answer.key)
             if existing is None or existing.score < answer.score:
                 answers_by_key[answer.key] = answer
+            # Without a column all occurrences of the name vote; what most of them mean is probably what was asked.
             votes.setdefault(answer.key, []).append(weight * (_LATER_ANSWER_WEIGHT if rank else 1.0))
     ordered = sorted(
         answers_by_key.values(),

@@ -56,6 +56,7 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
     seen: set[DeclarationKey] = set()
     count = 0
     while pending:
+        # Breadth first: direct callers come before indirect ones, and a limit cuts the far end.
         question, level = pending.pop(0)
         search = References(question, workspace)
         for references in search.batches():
@@ -71,6 +72,7 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
                 yield CallSite(
                     level, caller, call.document, call.occurrence, search.definitions[0], call.how, call.score
                 )
+                # `seen` also ends recursion: a function that calls itself is followed once.
                 if caller is None or level >= depth or (caller.document.key, caller.start) in seen:
                     continue
                 seen.add((caller.document.key, caller.start))
@@ -107,6 +109,8 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
                 if (
                     body is None
                     or level >= depth
+                    # A definition that was found by its name alone is too weak to follow further: errors would multiply
+                    # with each level.
                     or definition.how == "name"
                     or (body.document.key, body.start) in seen
                 ):
@@ -168,6 +172,7 @@ def calls_in(definition: NamedDefinition) -> list[Occurrence]:
             ),
             None,
         )
+        # The called name is the last part of `a.b.c(…)`; calls of results, `f()()`, name nothing.
         while callee is not None and callee.type not in _IDENTIFIERS:
             inner = [child for child in callee.named_children if "argument" not in child.type]
             callee = inner[-1] if inner and callee.type not in {"call", "call_expression"} else None

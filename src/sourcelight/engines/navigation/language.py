@@ -121,14 +121,14 @@ class Session:
         self.workspace = workspace
         self.language = language
 
-    def parsed(self, document: Document, parsed_type: type[_Parsed]) -> _Parsed | None:
+    def parsed_file(self, document: Document, parsed_type: type[_Parsed]) -> _Parsed | None:
         """Return a parsed file; None when its language has another type of parsed files, or it can't be parsed."""
-        parsed = self.workspace.parsed(document)
+        parsed = self.workspace.parsed_file(document)
         return parsed if isinstance(parsed, parsed_type) else None
 
     def cursor(self, document: Document, offset: int) -> Cursor | None:
         """Return the cursor of the smallest node at a byte offset; None for a file that can't be parsed."""
-        parsed = self.workspace.parsed(document)
+        parsed = self.workspace.parsed_file(document)
         if parsed is None:
             return None
         path = parsed.path_to(offset)
@@ -151,12 +151,14 @@ class Session:
 
         def rank(provider: tuple[Project, Any]) -> tuple[bool, bool]:
             info, repository = provider[0].target.repository.facts, provider[0].name
+            # Forks and archives last: several repositories may export the same module, and the original is meant. Then
+            # the repository of that name.
             return info.fork or info.archived, name not in {repository, repository.rpartition("/")[2]}
 
         return sorted(providers, key=rank)
 
     def note_outside(self, document: Document, offset: int) -> None:
-        """Note that the name at an offset is known to be declared in no repository, so that nothing is guessed."""
+        """Record that the name at an offset is known to be declared in no repository, so that nothing is guessed."""
         self.workspace.outside.add((document.key, offset))
 
 

@@ -219,11 +219,6 @@ class Project:
         """Return the 20 bytes that name a file's content."""
         return self._blob_ids[20 * number : 20 * number + 20]
 
-    @property
-    def all_blob_ids(self) -> bytes:
-        """20 bytes for each file, in order of paths."""
-        return self._blob_ids
-
     def readable(self, number: int) -> str:
         """Return why a file has no text here (``binary``, ``too-large``, ``missing``); empty when it has."""
         if self.snapshot is None:

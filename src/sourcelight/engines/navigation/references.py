@@ -297,11 +297,11 @@ class References:
     def _uses_by_new_names(self, document: Document, names: Sequence[bytes]) -> Iterator[Reference]:
         """Yield uses under the new names that imports of a file give to one of `names`."""
         resolver = resolver_of(document.language)
-        model = self.workspace.parsed(document) if resolver is not None else None
+        model = self.workspace.parsed_file(document) if resolver is not None else None
         if resolver is None or model is None:
             return
         done = set(names)
-        for occurrence in resolver.renamed(model, names):
+        for occurrence in resolver.renames_of(model, names):
             name = document.text[occurrence.start : occurrence.end]
             answers = resolve_by_rules(document, occurrence, self.workspace) if name not in done else ()
             if not any(answer.key in self._keys for answer in answers):
@@ -340,7 +340,7 @@ class References:
         return {name for definition in self.definitions for name in _names(definition)}
 
     def _unresolved_use(self, document: Document, occurrence: Occurrence, name: bytes) -> Iterator[Reference]:
-        if resolver_of(document.language) is not None and self.workspace.parsed(document) is not None:
+        if resolver_of(document.language) is not None and self.workspace.parsed_file(document) is not None:
             if occurrence.role != "attribute" or (document.key, occurrence.start) in self.workspace.outside:
                 return
             is_same_repository = any(

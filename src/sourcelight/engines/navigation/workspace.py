@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SearchIndexError
@@ -54,7 +52,7 @@ class CachedReferences:
     """
 
     table: Table
-    order: NDArray[np.int64]
+    order: Int64Array
     definitions: int
     left_out: int
     notices: Mapping[str, str]
@@ -213,7 +211,7 @@ class Navigator:
         return project
 
     def keep_scip(self, repository: Repository, file: str) -> tuple[int, dict[str, int]]:
-        """Keep an index file of a compiler for the default commit of a repository; it answers first from then on.
+        """Store a compiler's index file for the default commit of a repository; it then answers first.
 
         Returns how many files it covers, and the counts of unusable entries by kind.
 
@@ -354,7 +352,7 @@ class Workspace:
             if repository.key != project.key and repository.facts.commit:
                 yield self._open(repository, "")
 
-    def parsed(self, document: Document) -> ParsedFile | None:
+    def parsed_file(self, document: Document) -> ParsedFile | None:
         """Return the parsed file; None when its language has no resolver, or it can't be parsed (see `unparsed`)."""
         resolver = resolver_of(document.language)
         if resolver is None:

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from sourcelight.engines.search.model import (
         FileFilter,
         FileTerm,
-        IndexProgress,
-        IndexReport,
         IndexStatus,
         LanguageFilter,
         Searcher,
@@ -21,11 +19,11 @@ if TYPE_CHECKING:
         TextQuery,
     )
     from sourcelight.engines.search.store import IndexStore
+    from sourcelight.engines.storage.index_update import IndexReport
 
 __all__ = [
     "FileFilter",
     "FileTerm",
-    "IndexProgress",
     "IndexReport",
     "IndexStatus",
     "IndexStore",
@@ -42,8 +40,6 @@ def __getattr__(name: str) -> object:
     if name in {
         "FileFilter",
         "FileTerm",
-        "IndexProgress",
-        "IndexReport",
         "IndexStatus",
         "LanguageFilter",
         "SearchOptions",
@@ -55,6 +51,10 @@ def __getattr__(name: str) -> object:
         from sourcelight.engines.search import model
 
         return getattr(model, name)
+    if name == "IndexReport":
+        from sourcelight.engines.storage.index_update import IndexReport
+
+        return IndexReport
     if name == "IndexStore":
         from sourcelight.engines.search import store
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.search.model import Target, TextQuery, prepare
+from sourcelight.engines.search.open_index import Opener
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
-from sourcelight.engines.search.searcher import Opener
 
 
 @dataclass(slots=True)
@@ -83,6 +83,7 @@ def _add(sums: Estimate, search: CorpusSearch) -> None:
     sizes = corpus.unit_end - corpus.unit_start
     sums.units += corpus.units
     sums.size_bytes += int(sizes.sum())
+    # Shares are of the pattern alone: filters are counted beside them.
     everything = corpus.selection((), ())
     units_by_term = [search.candidates_of(atom, everything) for atom in range(len(search.prepared.terms))]
     for share, candidates in zip(sums.candidates, units_by_term, strict=True):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from sourcelight.core.patterns import compile_pattern
+from sourcelight.engines.search.definition_tables import missing_files
 from sourcelight.engines.search.index.view import REASONS
 from sourcelight.engines.search.model import FileFilter, Target
-from sourcelight.engines.search.side_tables import missing_files
 from sourcelight.engines.search.store import IndexStore
 
 _MISSING_CODE = REASONS.index("missing")

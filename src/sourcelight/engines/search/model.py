@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NewType, Protocol, TypeAlias
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.boolean import And, Boolean, Not, Or, fold
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.compiled import CompiledPattern
@@ -19,6 +19,18 @@ from sourcelight.repos import Repository
 
 DEFAULT_MAX_FILE_SIZE = 2 * 1024 * 1024
 """Bytes above which a file is matched by its name only."""
+
+# Files, documents and units of a corpus are numbered separately, from 0, all in int64 arrays. A document taken for a
+# unit would leave out matches, and nothing would fail. So each has a type of its own. A slice or a mask loses it, and
+# the next signature asks for it again.
+FileNumbers = NewType("FileNumbers", Int64Array)
+"""Numbers of files in a corpus: a path of one opened commit."""
+
+DocumentNumbers = NewType("DocumentNumbers", Int64Array)
+"""Numbers of documents in a corpus: a content, which may be that of several files."""
+
+UnitNumbers = NewType("UnitNumbers", Int64Array)
+"""Numbers of units in a corpus: what posting lists point to."""
 
 _Bounds: TypeAlias = tuple[BoolArray, BoolArray]
 
@@ -140,29 +152,6 @@ class Searcher(Protocol):
     ) -> Any:
         """Return a table with the columns `by`, ``matches`` and ``files`` (int64); reads no lines."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class IndexProgress:
-    """Progress of an update: repositories, files and bytes so far, and the `repository` of the last step."""
-
-    repositories_done: int
-    repositories_total: int
-    files: int
-    text_bytes: int
-    repository: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexReport:
-    """Result of an update. `failures` maps a repository that could not be indexed to the reason."""
-
-    built: tuple[str, ...] = ()
-    current: tuple[str, ...] = ()
-    failures: Mapping[str, str] = field(default_factory=dict)
-    files: int = 0
-    text_bytes: int = 0
-    cancelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Parts of opening indexes that need no lock of the store: views, loose documents, damage, and checked manifests.
+"""What opening indexes takes besides the store's state: targets in groups, loose documents, damage, checked manifests.
 
 `IndexStore` keeps the state; what is here takes it as arguments.
 """
@@ -7,22 +7,91 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from sourcelight.core.errors import IndexDamaged, SearchIndexError
-from sourcelight.engines.search import searcher
+from sourcelight.core.caching import LruCache
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import IndexDamaged, SearchIndexError, SourcelightError
 from sourcelight.engines.search.index.build import recent_views
-from sourcelight.engines.search.index.folder import IndexFolder
-from sourcelight.engines.search.index.shard import LooseShard, is_loose
+from sourcelight.engines.search.index.folder import TextIndexFolder
+from sourcelight.engines.search.index.shard import LooseShard, Shard, is_loose
 from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import SearchPart, Target
-from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
 from sourcelight.repos import ObjectReader, Repository
+
+_MAX_OPEN_FILES = 400
+"""Mapped files that stay open; the least recently used are closed first."""
+
+_MAX_LOOSE_BYTES = 512 * 1024 * 1024
+"""Bytes of loose documents that opened commits may hold in memory."""
+
+_MAX_MEMBERS, _MAX_FILES = 64, 400_000
+"""Repositories, and about how many files, of one corpus: beyond that, building it costs more than it saves."""
+
+_MAX_CORPORA, _MAX_CACHED_SHARDS = 8, 400
+
+Opener = Callable[[Target], tuple[OpenedCommit, str]]
+"""Opens a target and returns its commit; raises `SearchIndexError` or another `SourcelightError`."""
+
+
+class CorpusCache:
+    """Corpora of recent searches. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        # Weighed so that both limits hold: no corpus weighs less than its share of the shards.
+        self._corpora: LruCache[tuple[int, ...], Corpus] = LruCache(
+            _MAX_CACHED_SHARDS, weigh=lambda corpus: max(len(corpus.shards), _MAX_CACHED_SHARDS // _MAX_CORPORA)
+        )
+
+    def get(self, members: Sequence[OpenedCommit]) -> Corpus:
+        """Return the corpus of these opened commits."""
+        # By ids: a corpus holds its members, so no other object gets theirs.
+        return self._corpora.get_or_make(tuple(map(id, members)), lambda: Corpus(members))
+
+    def clear(self) -> None:
+        """Remove all of them: an index was replaced."""
+        self._corpora.clear()
+
+
+@dataclass(slots=True)
+class OpenedTargets:
+    """Targets that are searched together, with their opened commits; `failed` says why others could not be opened."""
+
+    targets: list[Target] = field(default_factory=list)
+    commits: list[str] = field(default_factory=list)
+    snapshots: list[OpenedCommit] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+def open_targets(open_target: Opener, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[OpenedTargets]:
+    """Open targets in groups that are searched together; ends early when cancelled."""
+    group, files = OpenedTargets(), 0
+    for target in targets:
+        if cancellation.stopped:
+            return
+        try:
+            snapshot, commit = open_target(target)
+        except (SourcelightError, OSError) as error:
+            group.failed[target.repository.name] = error.reason if isinstance(error, SearchIndexError) else str(error)
+            continue
+        group.targets.append(target)
+        group.commits.append(commit)
+        group.snapshots.append(snapshot)
+        files += snapshot.view.files
+        if len(group.targets) >= _MAX_MEMBERS or files >= _MAX_FILES:
+            yield group
+            group, files = OpenedTargets(), 0
+    if group.targets or group.failed:
+        yield group
+
 
 _MARK_INTERVAL_S = 60
 
@@ -54,7 +123,70 @@ def loose_bytes(snapshot: OpenedCommit) -> int:
     return sum(shard.text_bytes for shard in snapshot.shards if isinstance(shard, LooseShard))
 
 
-def delete_old_views(folder: IndexFolder) -> None:
+class OpenCommits:
+    """The opened commits of a store, those used longest ago closed first. Safe to share between threads.
+
+    No `LruCache`: opened commits of a repository share its shards, so they are looked up by repository too, and two
+    limits hold, of mapped files and of loose text.
+
+    Parameters
+    ----------
+    on_evict
+        Called before commits are closed for others, so that whatever else holds them lets them go.
+    """
+
+    def __init__(self, on_evict: Callable[[], None]) -> None:
+        self._on_evict = on_evict
+        self._commits: OrderedDict[tuple[str, str], OpenedCommit] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: str, name: str) -> OpenedCommit | None:
+        """Return the commit of a repository by the name of its view, if it is open; it doesn't count as used."""
+        return self._commits.get((key, name))
+
+    def of_repository(self, key: str) -> list[OpenedCommit]:
+        """Return the open commits of a repository."""
+        with self._lock:
+            return [opened for (owner, _), opened in self._commits.items() if owner == key]
+
+    def open(self, folder: TextIndexFolder, repository: Repository, name: str) -> OpenedCommit:
+        """Return the commit of a view, opened if it is not; raises as opening files does."""
+        key = repository.key
+        with self._lock:
+            cached = self._commits.get((key, name))
+            if cached is not None:
+                self._commits.move_to_end((key, name))
+                return cached
+        # Commits of one repository share shards: an open one is reused, with its checked sections.
+        shards = {shard.name: shard for opened in self.of_repository(key) for shard in opened.shards}
+        # Without the lock: mapping a file may wait for the disk, and loose documents are read from git. If two threads
+        # do it at once, both views are equal and the later one stays.
+        view = CommitView(folder.path / name)
+        opened_shards = [
+            shards.get(shard) or (open_loose(repository, view) if is_loose(shard) else Shard(folder.path / shard))
+            for shard in view.shards
+        ]
+        snapshot = OpenedCommit(view, opened_shards)
+        with self._lock:
+            self._commits[key, name] = snapshot
+            files = sum(1 + len(opened.shards) for opened in self._commits.values())
+            loose = sum(loose_bytes(opened) for opened in self._commits.values())
+            # Running searches hold their own references, so evicting a commit here closes no file under them.
+            while (files > _MAX_OPEN_FILES or loose > _MAX_LOOSE_BYTES) and len(self._commits) > 1:
+                self._on_evict()
+                _, oldest = self._commits.popitem(last=False)
+                files -= 1 + len(oldest.shards)
+                loose -= loose_bytes(oldest)
+        return snapshot
+
+    def close(self, key: str, keep: Collection[str] = ()) -> None:
+        """Close the commits of a repository, but for the views with the names `keep`."""
+        with self._lock:
+            for entry in [entry for entry in self._commits if entry[0] == key and entry[1] not in keep]:
+                del self._commits[entry]
+
+
+def delete_old_views(folder: TextIndexFolder) -> None:
     """Delete the views beyond `MAX_VIEWS`; raises `IndexWriteFailed`."""
     try:
         manifest = folder.manifest()
@@ -73,7 +205,7 @@ RunSearch = Callable[[Sequence[Target]], Iterator[SearchPart]]
 
 def retry_without_damaged(
     run: RunSearch, targets: Sequence[Target], on_damage: Callable[[IndexDamaged], str]
-) -> Iterator[SearchPart]:
+) -> Generator[SearchPart, None, None]:
     """Search targets; when an index turns out to be damaged, search the others again without it.
 
     Parameters
@@ -144,6 +276,6 @@ class CheckedTargets:
     """Opened targets, valid while their `manifests` are unchanged; `marked_s` is when their views were marked used."""
 
     targets: Sequence[Target]
-    groups: Sequence[searcher.OpenedTargets]
+    groups: Sequence[OpenedTargets]
     manifests: CheckedManifests
     marked_s: float

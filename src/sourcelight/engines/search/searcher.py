@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,8 +12,10 @@ from numpy.typing import NDArray
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.cancellation import Cancellation, ScanStopped
-from sourcelight.core.errors import Cancelled, SearchIndexError, SourcelightError
+from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.engines.search.model import (
+    DocumentNumbers,
+    FileNumbers,
     GroupBy,
     PreparedQuery,
     SearchOptions,
@@ -25,6 +25,7 @@ from sourcelight.engines.search.model import (
     add_maximum,
     prepare,
 )
+from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets, Opener, open_targets
 from sourcelight.engines.search.scan.collect import MatchCollector
 from sourcelight.engines.search.scan.columns import NO_BATCHES, BatchSource, CollectedBatches
 from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
@@ -43,80 +44,10 @@ _EXHAUSTIVE_BATCH_UNITS = 1024
 _COUNT_BATCH_UNITS = 128
 """Units of the first batch of a count: nothing is displayed early, but a cancelled count must end soon."""
 
-_MAX_MEMBERS, _MAX_FILES = 64, 400_000
-"""Repositories, and about how many files, of one corpus: beyond that, building it costs more than it saves."""
-
-_MAX_CORPORA, _MAX_CACHED_SHARDS = 8, 400
-
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 
 OnNotes = Callable[[SearchPart], None] | None
 """Receives parts that name skipped files, beside a count's numbers; None: not wanted."""
-
-Opener = Callable[[Target], tuple[OpenedCommit, str]]
-"""Opens a target and returns its commit; raises `SearchIndexError` or another `SourcelightError`."""
-
-
-class CorpusCache:
-    """Corpora of recent searches. Safe to share between threads."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[int, ...], Corpus] = OrderedDict()
-        self._guard = threading.Lock()
-
-    def get(self, members: Sequence[OpenedCommit]) -> Corpus:
-        """Return the corpus of these opened commits."""
-        key = tuple(map(id, members))  # a corpus holds its members, so no other object gets their ids
-        with self._guard:
-            cached = self._known.get(key)
-            if cached is not None:
-                self._known.move_to_end(key)
-                return cached
-        corpus = Corpus(members)
-        with self._guard:
-            self._known[key] = corpus
-            shards = sum(len(fleet.shards) for fleet in self._known.values())
-            while len(self._known) > 1 and (len(self._known) > _MAX_CORPORA or shards > _MAX_CACHED_SHARDS):
-                _, oldest = self._known.popitem(last=False)
-                shards -= len(oldest.shards)
-        return corpus
-
-    def clear(self) -> None:
-        """Remove all of them: an index was replaced."""
-        with self._guard:
-            self._known.clear()
-
-
-@dataclass(slots=True)
-class OpenedTargets:
-    """Targets that are searched together, with their opened commits; `failed` says why others could not be opened."""
-
-    targets: list[Target] = field(default_factory=list)
-    commits: list[str] = field(default_factory=list)
-    snapshots: list[OpenedCommit] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-
-
-def open_targets(open_target: Opener, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[OpenedTargets]:
-    """Open targets in groups that are searched together; ends early when cancelled."""
-    group, files = OpenedTargets(), 0
-    for target in targets:
-        if cancellation.stopped:
-            return
-        try:
-            snapshot, commit = open_target(target)
-        except (SourcelightError, OSError) as error:
-            group.failed[target.repository.name] = error.reason if isinstance(error, SearchIndexError) else str(error)
-            continue
-        group.targets.append(target)
-        group.commits.append(commit)
-        group.snapshots.append(snapshot)
-        files += snapshot.view.files
-        if len(group.targets) >= _MAX_MEMBERS or files >= _MAX_FILES:
-            yield group
-            group, files = OpenedTargets(), 0
-    if group.targets or group.failed:
-        yield group
 
 
 def search(
@@ -227,7 +158,7 @@ class _SearchLoop:
         """Evaluate batch after batch; files without content come first in path order, and last otherwise."""
         in_path_order = self.options.in_path_order
         name_only = search.name_only_matches()
-        name_only_matches = FileMatches(NO_SPANS, _EMPTY, _EMPTY, name_only, 0)
+        name_only_matches = FileMatches(NO_SPANS, FileNumbers(_EMPTY), DocumentNumbers(_EMPTY), name_only, 0)
         if in_path_order and len(name_only):
             yield name_only_matches
         long_units = search.corpus.long_units if self.has_regexp else _EMPTY
@@ -369,7 +300,7 @@ class MatchCounts:
         self._by = tuple(by)
         self._totals: dict[tuple[str | None, ...], list[int]] = {}
 
-    def add(self, corpus: Corpus, targets: Sequence[Target], files: Int64Array, matches: Int64Array | None) -> None:
+    def add(self, corpus: Corpus, targets: Sequence[Target], files: FileNumbers, matches: Int64Array | None) -> None:
         """Add files and the match count of each; None: one match each."""
         if not len(files):
             return
@@ -384,20 +315,20 @@ class MatchCounts:
             total[1] += file_count
 
     def _keys(
-        self, corpus: Corpus, targets: Sequence[Target], files: Int64Array
+        self, corpus: Corpus, targets: Sequence[Target], files: FileNumbers
     ) -> tuple[list[tuple[str | None, ...]], NDArray[np.intp]]:
         """Return the distinct keys of files, and the index of each file's key."""
         members = corpus.member_of(files)
         if "path" in self._by:
-            firsts, key_index = files, np.arange(len(files))
+            first_files, key_index = files, np.arange(len(files))
         else:
             codes = members * len(corpus.languages)
             if "language" in self._by:
                 codes = codes + corpus.language[files]
             _, first_indexes, key_index = np.unique(codes, return_index=True, return_inverse=True)
-            firsts, members = files[first_indexes], members[first_indexes]
+            first_files, members = FileNumbers(files[first_indexes]), members[first_indexes]
         keys = []
-        for file, member in zip(firsts.tolist(), members.tolist(), strict=True):
+        for file, member in zip(first_files.tolist(), members.tolist(), strict=True):
             values: dict[str, str | None] = {"repository": targets[member].repository.name}
             if "language" in self._by:
                 values["language"] = corpus.languages[int(corpus.language[file])][0] or None

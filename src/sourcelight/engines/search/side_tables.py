@@ -1,27 +1,24 @@
-"""Definition tables: one file beside each shard, with the same document numbers.
+"""Tables beside the shards of an index: one file for each shard and kind, with the same document numbers.
 
-``symbols.json`` in a repository's folder names them. It is replaced atomically, under the folder's lock, when a table
-is complete on disk. Parsing runs without the lock, so it never delays an update of the text. Tables are keyed by blob
-id: the table of a rewritten shard takes over the definitions that older tables have.
+``<kind>.json`` in a repository's folder maps each shard to its table. It is replaced atomically, under the folder's
+lock, when a table is complete on disk; until then readers have the old table, or none. Building runs without the lock,
+so it never delays an update of the text. Tables are keyed by blob id: the table of a rewritten shard takes over what
+older tables have.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sourcelight.core.arrays import BoolArray, UInt8Array
 from sourcelight.core.caching import LruCache
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
-from sourcelight.engines.search.index.folder import IndexFolder, IndexManifest
-from sourcelight.engines.search.index.shard import LooseShard, Shard
-from sourcelight.engines.search.index.view import REASONS, CommitView
-from sourcelight.engines.storage.sections import SectionFile, write_sections
-from sourcelight.engines.symbols import LANGUAGES, SymbolTable, TableBuilder, definitions, version
+from sourcelight.engines.search.index.folder import TextIndexFolder
+from sourcelight.engines.search.index.shard import Shard
+from sourcelight.engines.storage.sections import Kind, SectionFile, write_sections
 
 _MAX_OPEN_TABLES = 400
 _PROGRESS_BYTES = 1024 * 1024
@@ -31,7 +28,7 @@ _PROGRESS_BYTES = 1024 * 1024
 class TableBuildOptions:
     """The shard whose table to build, limits and callbacks.
 
-    `check_cancelled` is called between files and raises to end the build; `on_progress` gets the files and bytes parsed
+    `check_cancelled` is called between files and raises to end the build; `on_progress` gets the files and bytes read
     so far. `budget_bytes` is the maximum size of the table, None: no limit.
     """
 
@@ -41,154 +38,146 @@ class TableBuildOptions:
     budget_bytes: int | None = None
 
 
-def build_table(
-    folder: IndexFolder, options: TableBuildOptions, loose: LooseShard | None = None
-) -> tuple[int, int] | None:
-    """Build the table of one shard; returns files and bytes parsed, None when the shard is no longer in the index.
+class OpenedTable(Protocol):
+    """What all kinds of tables have."""
 
-    A `loose` shard has no file, so the caller passes it.
+    documents: int
+    rules: str
 
-    Raises `IndexWriteFailed`, or what `options.check_cancelled` raises; the previous tables then stay in place.
+    @property
+    def by_key(self) -> dict[bytes, int]:
+        """Document numbers by blob id."""
+        ...
+
+
+class TableContent(Protocol):
+    """A builder whose table is complete."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return metadata of the file; ``rules`` and ``documents`` are part of it."""
+        ...
+
+    def sections(self) -> Mapping[str, Any]:
+        """Return the arrays of the file."""
+        ...
+
+
+T = TypeVar("T", bound=OpenedTable)
+
+
+@dataclass(frozen=True, slots=True)
+class SideTable(Generic[T]):
+    """A kind of table.
+
+    Parameters
+    ----------
+    kind
+        Its name, on disk too.
+    rules
+        Names the rules that make such tables now: a table of other rules is built again.
+    read
+        Makes a table of its file; may raise `IndexDamaged`, ValueError and KeyError.
     """
-    try:
-        manifest = folder.manifest()
-        shard = loose or Shard(folder.path / options.shard)
-        languages = _document_languages(folder, manifest, shard)
-    except FileNotFoundError:
-        return None
-    builder = TableBuilder()
-    parsed = _fill(builder, shard, languages, _previous_tables(folder), options)
-    with folder.lock(options.check_cancelled):
-        current = folder.manifest()
-        if options.shard not in current.names:
+
+    kind: Kind
+    rules: Callable[[], str]
+    read: Callable[[SectionFile], T]
+
+    def open(self, folder: TextIndexFolder, name: str) -> T | None:
+        """Open a table and check all of its bytes; None for one that is missing, damaged or of another format."""
+        try:
+            file = SectionFile(folder.path / name, self.kind)
+            # All bytes at once: tables are small, and a damaged one is found before a search depends on it.
+            file.verify()
+            return self.read(file)
+        except (IndexDamaged, OSError, ValueError, KeyError):
             return None
-        name = write_sections(folder.path, "symbols", builder.facts(), builder.sections())
-        path = folder.path / name
-        if options.budget_bytes is not None and path.stat().st_size > options.budget_bytes:
-            path.unlink(missing_ok=True)
-            raise IndexWriteFailed(str(folder.path), "the limit set for the index (max_bytes) is reached")
-        tables = folder.symbol_tables() | {options.shard: name}
-        shards = current.shard_names
-        if shards <= set(tables):
-            tables = {shard: table for shard, table in tables.items() if shard in shards}
-        folder.replace_symbol_tables(tables)
-        folder.discard_unneeded()
-    return parsed
+
+    def previous(self, folder: TextIndexFolder) -> list[T]:
+        """Open the existing tables that were made by the current rules; damaged ones are left out."""
+        names = dict.fromkeys(folder.side_tables(self.kind).values())
+        opened = (self.open(folder, name) for name in names)
+        return [table for table in opened if table is not None and table.rules == self.rules()]
+
+    def store(self, folder: TextIndexFolder, options: TableBuildOptions, content: TableContent) -> bool:
+        """Write a table and name it in the folder; False when the index has dropped the shard meanwhile.
+
+        Raises `IndexWriteFailed`, or what `options.check_cancelled` raises; the previous tables then stay in place.
+        """
+        with folder.lock(options.check_cancelled):
+            current = folder.manifest()
+            if options.shard not in current.names:
+                return False
+            name = write_sections(folder.path, self.kind, content.facts(), content.sections())
+            path = folder.path / name
+            if options.budget_bytes is not None and path.stat().st_size > options.budget_bytes:
+                path.unlink(missing_ok=True)
+                raise IndexWriteFailed(str(folder.path), "the limit set for the index (max_bytes) is reached")
+            tables = {**folder.side_tables(self.kind), options.shard: name}
+            # Tables of dropped shards stay until every shard has its own: until then, a build can take over from them.
+            if current.shard_names <= set(tables):
+                tables = {shard: table for shard, table in tables.items() if shard in current.shard_names}
+            folder.replace_side_tables(self.kind, tables)
+            folder.discard_unneeded()
+        return True
 
 
-def _fill(
-    builder: TableBuilder,
-    shard: Shard,
-    languages: UInt8Array,
-    previous: Sequence[SymbolTable],
-    options: TableBuildOptions,
-) -> tuple[int, int]:
-    files = size = reported_bytes = 0
+@contextmanager
+def paused_collector() -> Iterator[None]:
+    """Turn the garbage collector off: parsing makes many objects and no cycles, and it took a third of the time."""
     was_enabled = gc.isenabled()
-    gc.disable()  # parsing makes many objects and no cycles: the collector took a third of the time
+    gc.disable()
     try:
-        for document, key in enumerate(shard.blob_ids()):
-            options.check_cancelled()
-            code = int(languages[document])
-            language = LANGUAGES[code - 1] if code else ""
-            previous_table = next((table for table in previous if key in table.by_key), None)
-            if previous_table is not None:
-                position = previous_table.by_key[key]
-                if language in {"", previous_table.language(position)}:
-                    builder.add(key, previous_table.language(position), previous_table.definitions(position))
-                    continue
-            text = shard.text(document) if language else b""
-            builder.add(key, language, definitions(language, text))
-            files, size = files + bool(language), size + len(text)
-            if size - reported_bytes >= _PROGRESS_BYTES:
-                reported_bytes = size
-                options.on_progress(files, size)
+        yield
     finally:
         if was_enabled:
             gc.enable()
-    return files, size
 
 
-def _previous_tables(folder: IndexFolder) -> list[SymbolTable]:
-    """Open the existing tables that were made by the current rules; damaged ones are left out."""
-    tables = []
-    for name in dict.fromkeys(folder.symbol_tables().values()):
-        table = open_table(folder, name)
-        if table is not None and table.rules == version():
-            tables.append(table)
-    return tables
+class TableProgress:
+    """Counts the files and bytes that a build reads, and reports them about once per megabyte."""
+
+    def __init__(self, options: TableBuildOptions) -> None:
+        self._options = options
+        self._reported_bytes = 0
+        self.files = 0
+        self.bytes = 0
+
+    def add(self, size: int, *, files: int = 1) -> None:
+        """Count what was read, and report it when that is due."""
+        self.files += files
+        self.bytes += size
+        if self.bytes - self._reported_bytes >= _PROGRESS_BYTES:
+            self._reported_bytes = self.bytes
+            self._options.on_progress(self.files, self.bytes)
 
 
-def open_table(folder: IndexFolder, name: str) -> SymbolTable | None:
-    """Open a table and check all of its bytes; None for one that is missing, damaged or of another format."""
-    try:
-        file = SectionFile(folder.path / name, "symbols")
-        file.verify()
-        return SymbolTable(file)
-    except (IndexDamaged, OSError, ValueError, KeyError):
-        return None
+def table_with(previous: Iterable[T], key: bytes) -> T | None:
+    """Return the first of some tables that has a blob."""
+    return next((table for table in previous if key in table.by_key), None)
 
 
-def _document_languages(folder: IndexFolder, manifest: IndexManifest, shard: Shard) -> UInt8Array:
-    """Return the language code to parse each document with, from its first path in the newest view; 0: none."""
-    codes_of_documents = np.zeros(shard.documents, dtype=np.uint8)
-    for entry in reversed(manifest.views):
-        view = CommitView(folder.path / entry.name)
-        if shard.name in view.shards:
-            documents, codes = _documents_with_grammar(view, view.shards.index(shard.name))
-            is_unset = codes_of_documents[documents] == 0
-            documents, codes = documents[is_unset], codes[is_unset]
-            codes_of_documents[documents[::-1]] = codes[::-1]
-    return codes_of_documents
+class OpenTables(Generic[T]):
+    """The open tables of one kind. Safe to share between threads."""
 
+    def __init__(self, side_table: SideTable[T]) -> None:
+        self._side_table = side_table
+        self._open: LruCache[tuple[str, str], T | None] = LruCache(_MAX_OPEN_TABLES)
 
-def _documents_with_grammar(
-    view: CommitView, shard: int, mask: BoolArray | None = None
-) -> tuple[NDArray[np.uint32], UInt8Array]:
-    """Return the documents of files in a shard that have a grammar, and the grammar's number plus one."""
-    in_shard = view.shard == shard
-    files = np.flatnonzero(in_shard if mask is None else in_shard & mask)
-    codes = _grammar_codes(view)[view.language[files]]
-    documents = view.document[files]
-    return documents[codes > 0], codes[codes > 0]
-
-
-def _grammar_codes(view: CommitView) -> UInt8Array:
-    """Return the number plus one of the grammar of each language of a view; 0: none."""
-    codes = {name: number for number, name in enumerate(LANGUAGES, 1)}
-    return np.array([codes.get(name, 0) for name, _ in view.languages] or [0], dtype=np.uint8)
-
-
-def missing_files(view: CommitView, mask: BoolArray | None = None) -> NDArray[np.intp]:
-    """Return the files of a view under the mask that have a grammar and whose content the clone lacks."""
-    is_missing = view.reason == REASONS.index("missing")
-    files = np.flatnonzero(is_missing if mask is None else is_missing & mask)
-    return files[_grammar_codes(view)[view.language[files]] > 0]
-
-
-def pending_count(view: CommitView, shard: int, table: SymbolTable | None, mask: BoolArray | None = None) -> int:
-    """Count the files of a view under the mask, in one shard, whose definitions have not been parsed yet."""
-    documents, _ = _documents_with_grammar(view, shard, mask)
-    return len(documents) if table is None else int(np.count_nonzero(table.doc_language[documents] == 0))
-
-
-class SideTables:
-    """The open definition tables of a store. Safe to share between threads."""
-
-    def __init__(self) -> None:
-        self._open: LruCache[tuple[str, str], SymbolTable | None] = LruCache(_MAX_OPEN_TABLES)
-
-    def tables(self, folder: IndexFolder, shards: Iterable[Shard]) -> list[SymbolTable | None]:
+    def tables(self, folder: TextIndexFolder, shards: Iterable[Shard]) -> list[T | None]:
         """Open the table of each shard; None where there is no usable one."""
-        names = folder.symbol_tables()
+        names = folder.side_tables(self._side_table.kind)
         return [self._table(folder, names[shard.name], shard) if shard.name in names else None for shard in shards]
 
-    def forget(self, folder: IndexFolder) -> None:
+    def forget(self, folder: TextIndexFolder) -> None:
         """Close the tables of a folder."""
         path = str(folder.path)
         self._open.discard_where(lambda key: key[0] == path)
 
-    def _table(self, folder: IndexFolder, name: str, shard: Shard) -> SymbolTable | None:
-        key = str(folder.path), name
-        table = self._open.get_or_make(key, lambda: open_table(folder, name), keep=lambda table: table is not None)
+    def _table(self, folder: TextIndexFolder, name: str, shard: Shard) -> T | None:
+        table = self._open.get_or_make(
+            (str(folder.path), name),
+            lambda: self._side_table.open(folder, name),
+            keep=lambda table: table is not None,
+        )
         return table if table is not None and table.documents == shard.documents else None

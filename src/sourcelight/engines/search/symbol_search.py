@@ -16,7 +16,10 @@ from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check_stopped
 from sourcelight.core.errors import Cancelled, SourcelightError
+from sourcelight.engines.search.definition_tables import missing_files, pending_count
 from sourcelight.engines.search.model import (
+    DocumentNumbers,
+    FileNumbers,
     FileTerm,
     GroupBy,
     MatchTree,
@@ -26,6 +29,7 @@ from sourcelight.engines.search.model import (
     TextQuery,
     prepare,
 )
+from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets, open_targets
 from sourcelight.engines.search.scan.columns import (
     BatchSource,
     CollectedBatches,
@@ -36,15 +40,7 @@ from sourcelight.engines.search.scan.columns import (
 from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING, OpenedCommit
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, runs
 from sourcelight.engines.search.scan.text import arrow_array, arrow_binary, code_points, text_column
-from sourcelight.engines.search.searcher import (
-    CorpusCache,
-    MatchCounts,
-    OnNotes,
-    OpenedTargets,
-    PendingPart,
-    open_targets,
-)
-from sourcelight.engines.search.side_tables import missing_files, pending_count
+from sourcelight.engines.search.searcher import MatchCounts, OnNotes, PendingPart
 from sourcelight.engines.search.symbol_corpus import SymbolCorpus
 from sourcelight.engines.symbols import KINDS, SymbolTable, kind_code
 
@@ -69,8 +65,8 @@ Opener = Callable[[Target], tuple[OpenedCommit, str, list[SymbolTable | None]]]
 class _SymbolRows:
     """Definitions, sorted by file, with the file, document and table row of each."""
 
-    file: Int64Array
-    document: Int64Array
+    file: FileNumbers
+    document: DocumentNumbers
     row: Int64Array
 
     def __len__(self) -> int:
@@ -78,7 +74,8 @@ class _SymbolRows:
 
     def slice(self, start: int, end: int) -> _SymbolRows:
         """Return some of the rows."""
-        return _SymbolRows(self.file[start:end], self.document[start:end], self.row[start:end])
+        files, documents = FileNumbers(self.file[start:end]), DocumentNumbers(self.document[start:end])
+        return _SymbolRows(files, documents, self.row[start:end])
 
 
 class _SymbolSearch:
@@ -98,6 +95,8 @@ class _SymbolSearch:
         self.search = CorpusSearch(self.corpus, prepare(_query_names(query)), stopped)
         self._member_tables = tables
         self.tables = [tables[member][number] for member, number in self.corpus.member_shards]
+        # The joined names are cached with the text corpus. Tables appear while definitions are built, so the cache is
+        # checked against the tables of this search.
         known = self.corpus.symbol_corpus
         if not isinstance(known, SymbolCorpus) or not known.has_tables(self.tables):
             self.corpus.symbol_corpus = SymbolCorpus(self.corpus, self.tables)
@@ -113,11 +112,13 @@ class _SymbolSearch:
             for atom in prepared.terms:
                 check_stopped(self.stopped)
                 rows_by_term.append(symbols.rows_named(atom.pattern))
+            # A required term without any definition ends the search before files are looked at.
             if not prepared.may_match(lambda atom: len(rows_by_term[atom]) > 0):
                 return _NO_ROWS
             visible_rows = [rows_by_term[term_index] for term_index in sorted(prepared.visible)]
             rows = visible_rows[0] if len(visible_rows) == 1 else np.unique(np.concatenate([_EMPTY, *visible_rows]))
             if not prepared.is_single:
+                # Several terms: the tree holds for a document, not for a name, as in a text search.
                 rows = rows[self._matching_documents(rows_by_term)[symbols.documents_of(rows)]]
         if kinds:
             codes = [code for kind in kinds if (code := kind_code(kind)) is not None]
@@ -125,12 +126,15 @@ class _SymbolSearch:
         document = symbols.documents_of(rows)
         first_positions = selection.first_position[document]
         file_counts = selection.first_position[document + 1] - first_positions
+        # One document may be the content of several files; its definitions are repeated for each.
         file = selection.files[runs(first_positions, file_counts)]
         rows, document = np.repeat(rows, file_counts), np.repeat(document, file_counts)
-        if selection.is_ordered and bool((file_counts <= 1).all()):
-            return _SymbolRows(file, document, rows)
-        order = np.argsort(file, kind="stable")
-        return _SymbolRows(file[order], document[order], rows[order])
+        # Documents are numbered in path order unless they were added by later commits; then, and without copies, rows
+        # are sorted already.
+        if not selection.is_ordered or not bool((file_counts <= 1).all()):
+            order = np.argsort(file, kind="stable")
+            file, document, rows = file[order], document[order], rows[order]
+        return _SymbolRows(FileNumbers(file), DocumentNumbers(document), rows)
 
     def _matching_documents(self, named: list[Int64Array]) -> BoolArray:
         """Return for which documents the tree holds."""
@@ -173,7 +177,7 @@ class _SymbolSearch:
 
 
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
-_NO_ROWS = _SymbolRows(_EMPTY, _EMPTY, _EMPTY)
+_NO_ROWS = _SymbolRows(FileNumbers(_EMPTY), DocumentNumbers(_EMPTY), _EMPTY)
 
 
 def _open_searches(
@@ -183,8 +187,8 @@ def _open_searches(
     tables: dict[tuple[str, str], Sequence[SymbolTable | None]] = {}
 
     def opening(target: Target) -> tuple[OpenedCommit, str]:
-        snapshot, commit, found = open_target(target)
-        tables[target.repository.key, snapshot.view.name] = found
+        snapshot, commit, definitions = open_target(target)
+        tables[target.repository.key, snapshot.view.name] = definitions
         return snapshot, commit
 
     for group in open_targets(opening, targets, cancellation):
@@ -217,6 +221,7 @@ def search(
             while position < len(definitions):
                 check_stopped(symbol_search.stopped)
                 end = int(
+                    # A batch ends with a file's last definition, so that no file is split over two batches.
                     definitions.file.searchsorted(
                         definitions.file[min(position + batch_rows, len(definitions)) - 1], side="right"
                     )
@@ -230,7 +235,7 @@ def search(
                     symbol_search,
                     skipped,
                     reported,
-                    int(symbol_search.corpus.member_of(np.array([next_file]))[0]),
+                    int(symbol_search.corpus.member_of(FileNumbers(np.array([next_file])))[0]),
                 )
                 yield pending.take(CollectedBatches((batch,), len(rows), len(np.unique(rows.file))))
                 if options.max_matches is not None and matches >= options.max_matches:
@@ -249,7 +254,7 @@ def search(
 def _tell(
     pending: PendingPart, symbol_search: _SymbolSearch, skipped: Sequence[dict[str, int]], start: int, end: int
 ) -> int:
-    """Note that the members from `start` up to that number are searched to their end."""
+    """Report that the members from `start` up to that number are searched to their end."""
     for index in range(start, end):
         name = symbol_search.group.targets[index].repository.name
         pending.done.append(name)
@@ -283,10 +288,11 @@ def count(
     try:
         for group, symbol_search in _open_searches(opening, targets, query, cancellation, corpora):
             if errors:
+                # A count must not leave out a repository silently, so the first error is raised.
                 raise errors[0]
             if symbol_search is not None:
                 files, sums = np.unique(symbol_search.definitions(kinds).file, return_counts=True)
-                counts.add(symbol_search.corpus, group.targets, files, sums)
+                counts.add(symbol_search.corpus, group.targets, FileNumbers(files), sums)
                 if on_notes is not None:
                     pending = PendingPart()
                     _tell(pending, symbol_search, symbol_search.skipped_counts(), 0, len(group.targets))
@@ -303,6 +309,7 @@ def _query_names(query: TextQuery) -> TextQuery:
             return FileTerm(node.pattern, content=True, path=False)
         if isinstance(node, Not):
             return Not(convert(node.arg))
+        # A pattern on paths would otherwise match no definition name.
         args = tuple(convert(arg) for arg in node.args)
         return And(args) if isinstance(node, And) else Or(args)
 
@@ -328,11 +335,13 @@ def _record_batch(rows: _SymbolRows, symbol_search: _SymbolSearch, source: Batch
         offset[batch_rows] = table.offset[table_rows]
         line_number[batch_rows] = table.line[table_rows]
         kind[batch_rows] = table.kind[table_rows]
+        # Each name ends with a newline in the table, which is not part of it.
         length[batch_rows] = table.name_start[name + 1] - table.name_start[name] - 1
         names += table.texts(name)
         containers += table.texts(table.container[table_rows])
     doc_start = corpus.doc_start[document]
     name_offset = doc_start + offset
+    # Several definitions may be on one line; its text is read once.
     lines, of_row = np.unique(corpus.lines_of(name_offset), return_inverse=True)
     line_starts, line_ends = corpus.line_bounds(lines)
     texts = text_column(arrow_binary(line_ends - line_starts, corpus.data(line_starts, line_ends)))
@@ -344,7 +353,8 @@ def _record_batch(rows: _SymbolRows, symbol_search: _SymbolSearch, source: Batch
     line = texts.strings.take(arrow_array(of_row[inverse].astype(np.int64), is_visible[inverse]))
     is_missing = ~is_visible[inverse]
     start, end, byte_start, byte_end = (values[inverse] for values in (start, end, byte_start, byte_end))
-    files, first = np.unique(rows.file, return_index=True)
+    distinct_files, first = np.unique(rows.file, return_index=True)
+    files = FileNumbers(distinct_files)
     columns: dict[str, Any] = {
         "line_number": arrow_array(line_number[inverse].astype(np.int32)),
         "line": line,

@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.core.caching import LruCache
+from sourcelight.core.batches.overview import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
-from sourcelight.engines.search.index.folder import IndexFolder
+from sourcelight.engines.search.index.folder import TextIndexFolder
 from sourcelight.engines.search.index.shard import LooseShard, Shard
-from sourcelight.engines.search.model import IndexProgress, IndexReport, Target
-from sourcelight.engines.search.ranking.term_files import KIND, OpenedTerms, build_table, open_terms
+from sourcelight.engines.search.model import Target
+from sourcelight.engines.search.ranking.term_files import TERMS, OpenedTerms, build_table
 from sourcelight.engines.search.ranking.term_table import TermTable
-from sourcelight.engines.search.side_tables import TableBuildOptions
+from sourcelight.engines.search.side_tables import OpenTables, TableBuildOptions
 from sourcelight.engines.search.store import IndexStore
-from sourcelight.engines.search.updates import SideTableUpdate
-
-_MAX_OPEN_TABLES = 400
+from sourcelight.engines.search.updates import update_tables
+from sourcelight.engines.storage.index_update import IndexReport
 
 
 @dataclass(slots=True)
@@ -28,20 +27,14 @@ class TermStore:
     """The term tables of all repositories of an index. Safe to share between threads."""
 
     store: IndexStore
-    _open: LruCache[tuple[str, str], TermTable | None] = field(default_factory=lambda: LruCache(_MAX_OPEN_TABLES))
+    _open: OpenTables[TermTable] = field(default_factory=lambda: OpenTables(TERMS))
 
     def open(self, target: Target) -> OpenedTerms:
         """Open a target; raises as `IndexStore.open` does."""
         snapshot, commit, symbols = self.store.open_symbols(target)
         folder = self.store.repository_folder(target.repository.key)
-        names = folder.side_tables(KIND)
-        terms = [self._table(folder, names[s.name], s) if s.name in names else None for s in snapshot.shards]
+        terms = self._open.tables(folder, snapshot.shards)
         return OpenedTerms(target, commit, snapshot, symbols, terms)
-
-    def _table(self, folder: IndexFolder, name: str, shard: Shard) -> TermTable | None:
-        key = str(folder.path), name
-        table = self._open.get_or_make(key, lambda: open_terms(folder, name), keep=lambda table: table is not None)
-        return table if table is not None and table.documents == shard.documents else None
 
     def is_current(self, target: Target) -> bool:
         """Return whether the term tables of a target are complete; False also when its text is not indexed."""
@@ -66,10 +59,7 @@ class TermStore:
         report = self.store.update_symbols(targets, progress=progress, cancellation=cancellation)
         if report.cancelled:
             return report
-        table_update = SideTableUpdate(self.store, _TermTables(self), self.store.workers, progress, cancellation)
-        for target in targets:
-            table_update.add(target)
-        return table_update.build()
+        return update_tables(self.store, _TermTables(self), targets, progress, cancellation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +67,13 @@ class _TermTables:
     """Term tables as a `SideTableKind`."""
 
     terms: TermStore
-    kind: str = KIND
+    kind: str = TERMS.kind
 
     def stale(self, target: Target) -> list[Shard]:
         opened = self.terms.open(target)
         return [opened.snapshot.shards[number] for number in opened.stale]
 
     def build(
-        self, folder: IndexFolder, options: TableBuildOptions, loose: LooseShard | None
+        self, folder: TextIndexFolder, options: TableBuildOptions, loose: LooseShard | None
     ) -> tuple[int, int] | None:
         return build_table(folder, options, loose)

@@ -18,13 +18,14 @@ from typing import IO, Any, TypeAlias
 
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.errors import SearchIndexError
-from sourcelight.engines.search import side_tables
-from sourcelight.engines.search.index.build import BuildOptions, BuildResult, FileTree, build
-from sourcelight.engines.search.index.folder import PROTECTED, IndexFolder
+from sourcelight.engines.search import definition_tables
+from sourcelight.engines.search.index.build import BuildOptions, FileTree, build
+from sourcelight.engines.search.index.folder import PROTECTED, TextIndexFolder
+from sourcelight.engines.search.side_tables import TableBuildOptions
 from sourcelight.engines.storage.folder import reason_of
 from sourcelight.repos import Repository
 
-TableBuild: TypeAlias = Callable[[IndexFolder, side_tables.TableBuildOptions], tuple[int, int] | None]
+TableBuild: TypeAlias = Callable[[TextIndexFolder, TableBuildOptions], tuple[int, int] | None]
 
 MODULE = "sourcelight.engines.search.worker"
 """Module that a worker process runs."""
@@ -46,7 +47,7 @@ def _build_table(kind: str) -> TableBuild:
         from sourcelight.engines.search.ranking import term_files
 
         return term_files.build_table
-    return side_tables.build_table
+    return definition_tables.build_table
 
 
 def _repository(raw: dict[str, Any]) -> Repository:
@@ -55,19 +56,20 @@ def _repository(raw: dict[str, Any]) -> Repository:
 
 
 def build_locked(
-    folder: IndexFolder, repository: Repository, options: BuildOptions, tree: FileTree | None = None
-) -> BuildResult | None:
-    """Build one index under its lock; None when another process has built it meanwhile."""
+    folder: TextIndexFolder, repository: Repository, options: BuildOptions, tree: FileTree | None = None
+) -> tuple[int, int] | None:
+    """Build one index under its lock; returns files and bytes read, None when another process was first."""
     from sourcelight.repos import ObjectReader
 
     with folder.lock(options.check_cancelled):
         if not options.rebuild and is_built(folder, options.commit, options.max_file_size, options.revision):
             return None
         with ObjectReader(repository) as reader:
-            return build(folder, reader, options, tree)
+            result = build(folder, reader, options, tree)
+            return result.read_files, result.read_bytes
 
 
-def is_built(folder: IndexFolder, commit: str, max_file_size: int, revision: str) -> bool:
+def is_built(folder: TextIndexFolder, commit: str, max_file_size: int, revision: str) -> bool:
     """Return whether a folder has the index of a commit; False for a damaged manifest.
 
     A default revision needs a protected view: it is never deleted, and all of its documents are in shards.
@@ -97,19 +99,18 @@ def _serve(requests: IO[bytes], events: IO[bytes]) -> None:
 
     for line in requests:
         request = json.loads(line)
-        folder = IndexFolder(Path(request["folder"]))
+        folder = TextIndexFolder(Path(request["folder"]))
         try:
             if "table" in request:
-                table_options = side_tables.TableBuildOptions(**request["table"], **callbacks)
-                parsed = _build_table(request["kind"])(folder, table_options)
-                send({"event": "done", "read": parsed})
-                continue
-            options = BuildOptions(**request["settings"], **callbacks)
-            result = build_locked(folder, _repository(request["repository"]), options)
+                table_options = TableBuildOptions(**request["table"], **callbacks)
+                totals = _build_table(request["kind"])(folder, table_options)
+            else:
+                options = BuildOptions(**request["settings"], **callbacks)
+                totals = build_locked(folder, _repository(request["repository"]), options)
         except Exception as error:  # noqa: BLE001 - one repository must not end the others; the reason is reported
             send({"event": "failed", "reason": reason_of(error)})
-            continue
-        send({"event": "done", "built": None if result is None else asdict(result)})
+        else:
+            send({"event": "done", "read": totals})
 
 
 def main() -> None:

@@ -1,4 +1,5 @@
-"""Storage for indexes of any kind: files of named sections, manifests and locks, and worker processes.
+"""What indexes of any kind share: files of named sections, manifests and locks, worker processes, background updates.
 
-What an index contains lives in `search/index` and `history/store`. Start with `sections`, the file format.
+What an index contains lives in `search/index` and `history/store`. Start with `sections`, the file format, then
+`folder` (how files become an index), `index_update` (how an update runs) and `background` (who waits for it).
 """

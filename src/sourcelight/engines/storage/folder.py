@@ -1,4 +1,8 @@
-"""Manifests (JSON with a checksum), locks between processes, and messages for build errors."""
+"""The directory of one index: manifests (JSON with a checksum), a lock between processes, and build errors.
+
+A manifest names every file of an index and is replaced atomically, so a reader sees the old index or the new one, even
+when the builder is killed. The next builder deletes files that no manifest names; open ones stay readable.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,35 @@ import contextlib
 import errno
 import json
 import os
+import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import xxhash
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed, SearchIndexError, SourcelightError
+from sourcelight.repos.private_files import make_private_folder, open_private
+
+MANIFEST = "manifest.json"
+LOCK = "lock"
+
+Stamp: TypeAlias = tuple[int, int, int]
+"""Inode, modification time in ns and size of a file."""
+
+M = TypeVar("M")
 
 _MAX_MANIFEST_BYTES = 256 * 1024 * 1024
+
+
+_TEMPORARY = "tmp-"
+
+
+def temporary_path(folder: Path) -> Path:
+    """Return a new path in the directory of an index; the next builder deletes what a killed one left there."""
+    return folder / f"{_TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
 
 
 def manifest_bytes(content: Any) -> bytes:
@@ -95,7 +117,7 @@ else:
         except BlockingIOError:
             return False
         except OSError as fault:
-            raise IndexWriteFailed(str(file.name), f"the folder can't be locked ({fault.strerror})") from fault
+            raise IndexWriteFailed(str(file.name), f"the directory can't be locked ({fault.strerror})") from fault
         return True
 
     def _unlock(file: IO[bytes]) -> None:
@@ -122,5 +144,160 @@ def reason_of(error: Exception) -> str:
 def write_failed(path: Path, error: OSError, subject: str = "index") -> IndexWriteFailed:
     """Convert a failed write to an `IndexWriteFailed` with a message."""
     if error.errno in _FULL:
-        return IndexWriteFailed(str(path), f"no room left for the {subject} ({error.strerror}); the former one is kept")
+        return IndexWriteFailed(str(path), f"no room left for the {subject} ({error.strerror}); the previous one stays")
     return IndexWriteFailed(str(path), f"cannot write the {subject}: {error.strerror or error}")
+
+
+class ManifestFile(Generic[M]):
+    """A manifest on disk, parsed again only when the file has changed. Safe to share between threads.
+
+    Parameters
+    ----------
+    path
+        The file.
+    parse
+        Makes the manifest of the content that `read_manifest` returns; raises `IndexDamaged`.
+    """
+
+    def __init__(self, path: Path, parse: Callable[[Path, Any], M]) -> None:
+        self.path = os.fspath(path)
+        self._parse = parse
+        self._cached: tuple[Stamp, M] | None = None
+
+    @property
+    def stamp(self) -> Stamp | None:
+        """The stamp of the file when it was last read; None before."""
+        cached = self._cached
+        return None if cached is None else cached[0]
+
+    def read(self) -> M | None:
+        """Return the manifest, or None without one; raises `IndexDamaged`, or OSError when it can't be read."""
+        stamp = self.current_stamp()
+        if stamp is None:
+            return None
+        # One attribute, replaced as a whole: a reader in another thread gets a stamp and the manifest that belongs to
+        # it, without a lock.
+        cached = self._cached
+        if cached is not None and cached[0] == stamp:
+            return cached[1]
+        try:
+            # The stamp is older than what is read: a manifest that is replaced in between is read again next time.
+            manifest = self._parse(Path(self.path), read_manifest(Path(self.path)))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        self._cached = stamp, manifest
+        return manifest
+
+    def current_stamp(self) -> Stamp | None:
+        """Return a value that changes with every new manifest; None without one."""
+        try:
+            info = os.stat(self.path)  # noqa: PTH116 - for every search and repository, in half the time
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        # A new manifest is renamed over the old one and so has another inode. File systems reuse inodes, so the time
+        # is needed as well, and clocks can be coarse, so the size is.
+        return info.st_ino, info.st_mtime_ns, info.st_size
+
+    def forget(self) -> None:
+        """Read the file again next time, whatever its stamp is."""
+        self._cached = None
+
+
+class IndexFolder(Generic[M]):
+    """The directory of one index: its manifest, its lock, and what is written and deleted in it.
+
+    Safe to share between threads.
+
+    Parameters
+    ----------
+    path
+        The directory; `lock` makes it when needed.
+    parse
+        Makes a manifest of its content, as for `ManifestFile`.
+    """
+
+    SUBJECT: ClassVar[str] = "index"
+    """What is stored here, for error messages."""
+
+    SYNC_NAMES: ClassVar[bool] = False
+    """Whether new names must be on disk before and after the manifest is: for what takes long to build again.
+
+    Without it, a power cut can leave a manifest whose files are missing; the index is then built again.
+    """
+
+    def __init__(self, path: Path, parse: Callable[[Path, Any], M]) -> None:
+        self.path = path
+        self.manifest_file = ManifestFile(path / MANIFEST, parse)
+
+    def replace_file(self, name: str, content: Any) -> None:
+        """Replace a manifest atomically; raises `IndexWriteFailed`, and the old one then stays."""
+        temporary = temporary_path(self.path)
+        try:
+            with open_private(temporary, "xb") as file:
+                file.write(manifest_bytes(content))
+                file.flush()
+                # On disk before the rename: after a power cut, the name must not stand for an empty file.
+                os.fsync(file.fileno())
+            self._sync()
+            temporary.replace(self.path / name)
+            self._sync()
+        except OSError as error:
+            raise write_failed(self.path, error, self.SUBJECT) from error
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _sync(self) -> None:
+        if not self.SYNC_NAMES or os.name == "nt":  # Windows does so by itself
+            return
+        handle = os.open(self.path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def delete_except(self, needed: Collection[str]) -> int:
+        """Delete all files but those with these names, and return the bytes freed; call it with the lock held.
+
+        Of directories, only the temporary ones of killed builders go. A file that can't be deleted (on Windows: one
+        that a reader has mapped) stays until the next call.
+        """
+        freed = 0
+        for file in self.path.iterdir():
+            if file.name in needed or file.name in {MANIFEST, LOCK}:
+                continue
+            with contextlib.suppress(OSError):
+                if file.is_dir():
+                    if file.name.startswith(_TEMPORARY):
+                        shutil.rmtree(file)
+                    continue
+                size = file.stat().st_size
+                file.unlink()
+                freed += size
+        return freed
+
+    def remove(self) -> None:
+        """Delete the whole directory, manifest first: a kill in between leaves no index rather than a damaged one."""
+        with contextlib.suppress(OSError):
+            (self.path / MANIFEST).unlink(missing_ok=True)
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def disk_bytes(self) -> int:
+        """Return the bytes that the directory takes on disk."""
+        total = 0
+        with contextlib.suppress(OSError):
+            for file in self.path.iterdir():
+                with contextlib.suppress(OSError):
+                    total += file.stat().st_size
+        return total
+
+    @contextlib.contextmanager
+    def lock(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Hold the lock of the index, which dies with its process; `stop` is called while waiting and may raise."""
+        try:
+            make_private_folder(self.path)
+            # The lock file is never deleted: a second builder could lock a new file beside the old one.
+            file = open_private(self.path / LOCK, "a+b")
+        except OSError as error:
+            raise write_failed(self.path, error, self.SUBJECT) from error
+        with file, lock_file(file, stop):
+            yield

@@ -23,10 +23,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import xxhash
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import AnyArray
 from sourcelight.core.errors import IndexDamaged
-from sourcelight.engines.storage.folder import write_failed
+from sourcelight.engines.storage.folder import temporary_path, write_failed
 from sourcelight.repos.private_files import open_private
 
 FORMAT = 3
@@ -45,14 +45,13 @@ _MAGIC = {
     "terms": b"SLterms\n",
     "history": b"SLhistry",
 }
-Array: TypeAlias = NDArray[Any]
 
 
 def write_sections(
     folder: Path,
     kind: Kind,
     facts: Mapping[str, Any],
-    sections: Mapping[str, Iterable[Array] | Array],
+    sections: Mapping[str, Iterable[AnyArray] | AnyArray],
     *,
     name: str = "",
     durable: bool = True,
@@ -81,7 +80,7 @@ def write_sections(
     IndexWriteFailed
         When the disk refuses; nothing is left behind.
     """
-    temporary = folder / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
+    temporary = temporary_path(folder)
     try:
         with open_private(temporary, "xb") as file:
             name = _write(file, kind, facts, sections, name)
@@ -97,7 +96,7 @@ def write_sections(
 
 
 def _write(
-    file: Any, kind: Kind, facts: Mapping[str, Any], sections: Mapping[str, Iterable[Array] | Array], name: str
+    file: Any, kind: Kind, facts: Mapping[str, Any], sections: Mapping[str, Iterable[AnyArray] | AnyArray], name: str
 ) -> str:
     table: dict[str, list[Any]] = {}
     arrays = {section: [array] if isinstance(array, np.ndarray) else list(array) for section, array in sections.items()}
@@ -133,7 +132,7 @@ def _content_name(kind: Kind, table: bytes) -> str:
     return f"{kind}-{hashlib.sha256(table).hexdigest()[:32]}"
 
 
-def _bytes_of(part: Array) -> memoryview:
+def _bytes_of(part: AnyArray) -> memoryview:
     contiguous: Any = np.ascontiguousarray(part)
     return memoryview(contiguous.reshape(-1)).cast("B") if part.nbytes else memoryview(b"")
 
@@ -163,52 +162,52 @@ class SectionFile:
             self.size = info.st_size
             self._inode = (info.st_dev, info.st_ino)
             if self.size < _HEAD.size + TAIL:
-                raise self._damaged("the file ends within its head")
+                raise self._damage_error("the file ends within its head")
             self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         # The time of a view's file says when it was used, so it says nothing of the content.
         self.identity = (info.st_ino, info.st_size, 0 if kind == "view" else info.st_mtime_ns)
         self._checked: set[str] = set()
         magic, version, length, crc, _ = _HEAD.unpack_from(self.map)
         if magic != _MAGIC[kind]:
-            raise self._damaged(f"not a {kind} file")
+            raise self._damage_error(f"not a {kind} file")
         if version != FORMAT:
             raise IndexDamaged(str(path), f"format {version}, this version reads {FORMAT}")
         text = self.map[_HEAD.size : _HEAD.size + min(length, _MAX_TABLE_BYTES)]
         if len(text) != length or zlib.crc32(text) != crc:
-            raise self._damaged("the table of sections is altered")
+            raise self._damage_error("the table of sections is altered")
         table = json.loads(text)
         self.facts: dict[str, Any] = table["facts"]
         if path.name != self.facts.get("name", _content_name(kind, text)):
-            raise self._damaged("another file stands under this name")
+            raise self._damage_error("another file has this name")
         self._sections: dict[str, list[Any]] = table["sections"]
         self._body = _HEAD.size + length
         end = max((entry[0] + entry[1] + (-entry[1]) % _ALIGNMENT for entry in self._sections.values()), default=0)
         if self.size != self._body + end + TAIL:
-            raise self._damaged(f"{self.size} bytes instead of {self._body + end + TAIL}")
+            raise self._damage_error(f"{self.size} bytes instead of {self._body + end + TAIL}")
 
     def __contains__(self, name: str) -> bool:
         return name in self._sections
 
     def length(self, name: str) -> int:
-        """Give the bytes of a section, without reading them."""
+        """Return the size of a section in bytes, without reading it."""
         return int(self._section(name)[1])
 
     def items(self, name: str) -> int:
-        """Give the number of items of a section, without reading them."""
+        """Return the number of items of a section, without reading them."""
         _, length, dtype, _ = self._section(name)
         return int(length // int(np.dtype(dtype).itemsize))
 
     def names(self) -> tuple[str, ...]:
-        """Give the names of all sections."""
+        """Return the names of all sections."""
         return tuple(self._sections)
 
     def bytes_of(self, name: str) -> memoryview:
-        """Give the bytes of a section, not copied; raises `IndexDamaged`."""
+        """Return the bytes of a section without copying; raises `IndexDamaged`."""
         offset, length, _, _ = self._usable(name)
         return memoryview(self.map)[self._body + offset : self._body + offset + length]
 
-    def array(self, name: str) -> Array:
-        """Give a section as a read-only array, not copied; raises `IndexDamaged`."""
+    def array(self, name: str) -> AnyArray:
+        """Return a section as a read-only array without copying; raises `IndexDamaged`."""
         offset, length, dtype, _ = self._usable(name)
         kind = np.dtype(dtype)
         return np.frombuffer(self.map, kind, length // kind.itemsize, self._body + offset)
@@ -220,7 +219,7 @@ class SectionFile:
     def check_size(self) -> None:
         """Raise `IndexDamaged` when the file has been truncated: reading the lost bytes would end the process."""
         if self.map.size() < self.size:
-            raise self._damaged(f"{self.map.size()} bytes instead of {self.size}")
+            raise self._damage_error(f"{self.map.size()} bytes instead of {self.size}")
 
     def is_unchanged(self) -> bool:
         """Return whether the file at the path is still the one that was mapped, unchanged."""
@@ -243,7 +242,7 @@ class SectionFile:
         try:
             return self._sections[name]
         except KeyError:
-            raise self._damaged(f"there is no section {name}") from None
+            raise self._damage_error(f"no section {name}") from None
 
     def _usable(self, name: str) -> list[Any]:
         if name not in self._checked:
@@ -256,9 +255,9 @@ class SectionFile:
         offset, length, _, checksum = self._section(name)
         content = memoryview(self.map)[self._body + offset : self._body + offset + length]
         if xxhash.xxh3_64_intdigest(content) != checksum:
-            raise self._damaged(f"section {name} is altered")
+            raise self._damage_error(f"section {name} is altered")
 
-    def _damaged(self, reason: str) -> IndexDamaged:
+    def _damage_error(self, reason: str) -> IndexDamaged:
         # The name may stand for a file built anew since this one was opened; a mapped file's inode is not used again.
         with contextlib.suppress(OSError):  # a shared index that can't be written stays as it is
             info = self.path.stat()

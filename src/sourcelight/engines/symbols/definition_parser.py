@@ -95,7 +95,7 @@ class FileDefinitions:
         return len(self.names)
 
     def each(self, data: bytes | None = None) -> Iterator[Definition]:
-        """Give the definitions one by one; with the file's text they have columns."""
+        """Yield the definitions one by one; with the file's text they have columns."""
         for name, container, row in zip(self.names, self.containers, self.rows.tolist(), strict=True):
             offset, line, begin_line, end_line, parent, kind, flags = row
             column = -1 if data is None else offset - (data.rfind(b"\n", 0, offset) + 1)
@@ -132,6 +132,7 @@ def definitions(language: str, data: bytes, *, most_seconds: float = MAX_SECONDS
         return FileDefinitions()
     if len(data) > MAX_FILE_BYTES:
         return FileDefinitions(incomplete="too-large")
+    # A `.h` file may be C++: the C grammar would turn its classes into errors.
     if language == "C" and _CPP.search(data):
         language = "C++"
     deadline = time.monotonic() + most_seconds
@@ -156,7 +157,7 @@ class _Parsers(threading.local):
     """Parsers, which no two threads may share."""
 
     def __init__(self) -> None:
-        self.held: dict[str, Any] = {}
+        self.by_language: dict[str, Any] = {}
 
 
 _parsers = _Parsers()
@@ -164,13 +165,13 @@ _parsers = _Parsers()
 
 def parse_tree(language: str, data: bytes, deadline: float) -> Tree | None:
     """Parse a text; None when that is not done at `deadline` (of `time.monotonic`)."""
-    parser = _parsers.held.get(language)
+    parser = _parsers.by_language.get(language)
     if parser is None:
         from tree_sitter import Parser
 
         # Loading a grammar takes up to a second, once per process; it must not count as parsing time.
         started_s = time.monotonic()
-        parser = _parsers.held[language] = Parser(load_grammar(language)[0])
+        parser = _parsers.by_language[language] = Parser(load_grammar(language)[0])
         deadline += time.monotonic() - started_s
     if time.monotonic() >= deadline:
         return None
@@ -190,7 +191,7 @@ def parse_tree(language: str, data: bytes, deadline: float) -> Tree | None:
 
 
 def _is_unparsable(tree: Tree) -> bool:
-    """Tell whether a node holds thousands of tokens that the grammar could not join.
+    """Return whether a node holds thousands of tokens that the grammar could not join.
 
     A query takes the square of their number, and, unlike parsing, can't be stopped.
     """
@@ -237,6 +238,7 @@ def _capture(language: str, tree: Tree, data: bytes, imported: list[Node]) -> li
         if kind == "outer":
             outer[name_start] = nodes[0].start_byte
             continue
+        # Several patterns of the query may capture one name; the first pattern in the query wins.
         if name_start in by_place and by_place[name_start][0] <= pattern:
             continue
         name = _first_line(data[name_start:name_end])
@@ -289,11 +291,14 @@ def _python_parts(
             if not name_bytes:
                 remaining.append(node)
                 continue
+            # A decorated definition begins with its decorator, as editors show it.
             if definition is not node:
                 outer[start] = node.start_byte
             by_place[name_start] = -1, (start, -end, name_start, captured, name_bytes, b"")
             if captured == "class":
                 pending.append(body)
+            # Most function bodies define nothing; a search in their bytes spares the query over them, which is most of
+            # the time.
             elif _HOLDS_NAMES.search(data, body.start_byte, end):
                 remaining.append(body)
     return remaining
@@ -303,7 +308,7 @@ _PYTHON_DEFINITIONS = {"function_definition": "function", "class_definition": "c
 
 
 def _first_line(name: bytes) -> bytes:
-    """Give the first line of a name; nothing for what is no name."""
+    """Return the first line of a name; empty if it is not a name."""
     name = name.split(b"\n", 1)[0].strip()
     return name if len(name) <= MAX_NAME_BYTES else b""
 
@@ -326,12 +331,14 @@ _NO_HOLDER = _Holder(0, "")
 
 def _order_definitions(captures: list[_Capture], constructor: bytes) -> list[_Ordered]:
     """Sort the definitions, find what holds each, and drop what only functions see."""
+    # By start, then the longest first: a holder comes before what it holds, so one stack is enough.
     captures.sort(key=itemgetter(0, 1, 2))
     entries: list[_Ordered] = []
     values: set[tuple[int, bytes]] = set()
     stack = [_NO_HOLDER]
     for start, negated_end, name_start, captured, name, container in captures:
         end = -negated_end
+        # The first entry is a sentinel that never ends: everything without another holder is in the file.
         while len(stack) > 1 and stack[-1].end <= start:
             stack.pop()
         holder = stack[-1]
@@ -375,6 +382,8 @@ def _to_rows(ordered: list[_Ordered], data: bytes, incomplete: str) -> FileDefin
     if not ordered:
         return FileDefinitions(incomplete=incomplete)
     starts, ends, name_starts, parents, kinds, flags, names, containers = zip(*ordered, strict=True)
+    # All byte offsets become line numbers by one binary search: counting newlines per definition is quadratic in large
+    # files.
     newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
     last_bytes = np.maximum(np.array(ends) - 1, np.array(starts))
     lines = np.searchsorted(newlines, np.concatenate((name_starts, starts, last_bytes))) + 1

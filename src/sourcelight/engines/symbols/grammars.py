@@ -86,5 +86,5 @@ _CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 
 def kind_code(kind: str) -> int | None:
-    """Give a kind's number; also for the spellings of ``select:`` (``enum-member``). None for what is no kind."""
+    """Return a kind's number, also for the spellings of ``select:`` (``enum-member``); None for an unknown kind."""
     return _CODES.get(kind.lower().replace("-", ""))

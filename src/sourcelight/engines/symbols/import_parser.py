@@ -76,6 +76,7 @@ def read_imports(language: str, nodes: list[Node], data: bytes) -> list[Import]:
             if (
                 module
                 and max(len(module), len(member), len(alias)) <= MAX_NAME_BYTES
+                # Tables separate texts by newlines.
                 and b"\n" not in module + member + alias
             ):
                 imports.append(Import(_to_text(module), _to_text(member), _to_text(alias), line))
@@ -168,7 +169,7 @@ def _last(node: Node | None, data: bytes) -> bytes:
 _SPACES = re.compile(rb"\s+")
 
 
-def _dotted(node: Node, data: bytes) -> Iterator[_Part]:
+def _dotted_parts(node: Node, data: bytes) -> Iterator[_Part]:
     """Read ``import a.b.C;``, ``import static a.b.C.*``, ``using X = A.B;`` and ``import a.b.C as D``."""
     text = _SPACES.sub(b" ", _text(node, data)).strip(b" ;")
     words = text.split(b" ")
@@ -225,6 +226,8 @@ def _rust(node: Node, data: bytes) -> Iterator[_Part]:
         yield _text(node.child_by_field_name("name"), data), b"", _text(node.child_by_field_name("alias"), data)
         return
     argument = node.child_by_field_name("argument")
+    # Nested lists such as `use a::{b, c::{d, e}}`: each part with the path before it; a stack, since depth is the
+    # author's choice.
     pending: list[tuple[bytes, Node]] = [(b"", argument)] if argument is not None else []
     while pending:
         prefix, part = pending.pop()
@@ -258,12 +261,12 @@ def _split_path(path: bytes) -> tuple[bytes, bytes]:
 
 _READERS: dict[str, Callable[[Node, bytes], Iterator[_Part]]] = {
     "C": _include,
-    "C#": _dotted,
+    "C#": _dotted_parts,
     "C++": _include,
     "Go": _go,
-    "Java": _dotted,
+    "Java": _dotted_parts,
     "JavaScript": _ecmascript,
-    "Kotlin": _dotted,
+    "Kotlin": _dotted_parts,
     "PHP": _php,
     "Python": _python,
     "Ruby": _argument,

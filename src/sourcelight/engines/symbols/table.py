@@ -46,7 +46,7 @@ def pack(values: AnyArray, *, ascending: bool = False) -> UInt8Array:
 
 
 def unpack(data: memoryview) -> Array:
-    """Give the numbers back, in the narrowest type that held them; what ascends as uint32.
+    """Return the numbers in the narrowest type that holds them; ascending ones as uint32.
 
     Raises ValueError for what `pack` did not make.
     """
@@ -57,7 +57,9 @@ def unpack(data: memoryview) -> Array:
         body = np.frombuffer(zlib.decompress(data[2:]), np.uint8)
     except zlib.error as error:
         raise ValueError(f"a damaged array: {error}") from error
+    # Bytes are stored by significance, all lowest ones first: zlib compresses runs of equal bytes far better.
     values: Array = np.ascontiguousarray(body.reshape(size, -1).T).view(f"u{size}").reshape(-1)
+    # Differences wrap at 2^32, so a column that falls at the start of each document is exact, too.
     return np.cumsum(values, dtype=np.uint32) if ascending else values
 
 
@@ -84,11 +86,11 @@ class SectionSource(Protocol):
         ...
 
     def array(self, name: str) -> Array:
-        """Give an array by name."""
+        """Return an array by name."""
         ...
 
     def bytes_of(self, name: str) -> memoryview:
-        """Give the bytes of an array by name."""
+        """Return the bytes of an array by name."""
         ...
 
 
@@ -143,7 +145,7 @@ class TableBuilder:
             self._rows.append(definitions.rows)
 
     def facts(self) -> dict[str, Any]:
-        """Say what the arrays of `sections` are."""
+        """Describe the arrays of `sections`."""
         return {
             "documents": len(self._keys),
             "definitions": len(self._names),
@@ -154,7 +156,7 @@ class TableBuilder:
         }
 
     def sections(self) -> dict[str, Array]:
-        """Give the table as arrays by name."""
+        """Return the table as arrays by name."""
         ordered = sorted(self._ids)
         renumbered = np.zeros(len(ordered), dtype=np.uint32)
         renumbered[[self._ids[name] for name in ordered]] = np.arange(len(ordered), dtype=np.uint32)
@@ -166,6 +168,7 @@ class TableBuilder:
             "container": pack(renumbered[np.array(self._containers, dtype=np.int64)]),
             "offset": pack(columns["offset"], ascending=True),
             "line": pack(columns["line"], ascending=True),
+            # Relative lines are small numbers, mostly equal, and compress to almost nothing.
             "lines_before": pack(columns["line"] - columns["begin_line"]),
             "lines_after": pack(columns["end_line"] - columns["line"]),
             "parent": pack(columns["parent"], ascending=True),
@@ -180,6 +183,7 @@ class TableBuilder:
 
     def _import_sections(self) -> dict[str, Array]:
         rows = np.array(self._imports, dtype=np.uint32).reshape(-1, 4)
+        # Few imports have an alias: only those are stored, with their positions.
         renamed = np.flatnonzero(rows[:, 2])
         return {
             "import_texts": _pack_text([text.encode() for text in self._texts]),
@@ -198,7 +202,7 @@ def _pack_text(lines: Sequence[bytes]) -> UInt8Array:
 
 
 def _starts(text: Array) -> Int64Array:
-    """Give where each line begins, and where the last one ends."""
+    """Return the start offset of each line, and the end of the last one."""
     return np.concatenate(([0], np.flatnonzero(text == _NEWLINE) + 1))
 
 
@@ -217,7 +221,7 @@ def _sums(lengths: Array) -> Int64Array:
 
 
 def names_with(pattern: CompiledPattern, names: Any, name_start: Int64Array) -> Int64Array:
-    """Give the numbers of the names in which a pattern is found, ascending.
+    """Return the numbers of the names in which a pattern is found, ascending.
 
     Parameters
     ----------
@@ -259,33 +263,33 @@ class SymbolTable:
         self.rules: str = metadata["rules"]
         self._languages: list[str] = metadata["languages"]
 
-        def held(name: str) -> Array:
+        def unpack_column(name: str) -> Array:
             return unpack(source.bytes_of(name))
 
-        names, texts = held("names"), held("import_texts")
+        names, texts = unpack_column("names"), unpack_column("import_texts")
         self._names = names.data
         self.name_start = _starts(names)
         self._name_end = self.name_start[1:] - 1
-        self.name = _as_uint32(held("name"))
-        self.container = _as_uint32(held("container"))
-        self.kind = held("kind")
-        self.flags = held("flags")
-        self.offset = held("offset")
-        self.line = held("line")
-        self.begin_line = self.line - held("lines_before")
-        self.end_line = self.line + held("lines_after")
-        self.parent = held("parent")
-        self.doc_first = held("doc_first")
-        self.doc_language = held("doc_language")
-        self.doc_state = held("doc_state")
+        self.name = _as_uint32(unpack_column("name"))
+        self.container = _as_uint32(unpack_column("container"))
+        self.kind = unpack_column("kind")
+        self.flags = unpack_column("flags")
+        self.offset = unpack_column("offset")
+        self.line = unpack_column("line")
+        self.begin_line = self.line - unpack_column("lines_before")
+        self.end_line = self.line + unpack_column("lines_after")
+        self.parent = unpack_column("parent")
+        self.doc_first = unpack_column("doc_first")
+        self.doc_language = unpack_column("doc_language")
+        self.doc_state = unpack_column("doc_state")
         self._import_texts = texts.data
         self._import_text_start = _starts(texts)
-        self.import_module = _as_uint32(held("import_module"))
-        self.import_member = _as_uint32(held("import_member"))
-        self._import_line = held("import_line")
-        self._import_renamed = held("import_renamed")
-        self._import_alias = held("import_alias")
-        self._doc_import = held("doc_import")
+        self.import_module = _as_uint32(unpack_column("import_module"))
+        self.import_member = _as_uint32(unpack_column("import_member"))
+        self._import_line = unpack_column("import_line")
+        self._import_renamed = unpack_column("import_renamed")
+        self._import_alias = unpack_column("import_alias")
+        self._doc_import = unpack_column("doc_import")
 
     def __len__(self) -> int:
         return len(self.name)
@@ -307,12 +311,12 @@ class SymbolTable:
         return {data[offset : offset + KEY_BYTES]: offset // KEY_BYTES for offset in range(0, len(data), KEY_BYTES)}
 
     def language(self, document: int) -> str:
-        """Give the language in which a document was read; empty for none."""
+        """Return the language in which a document was read; empty for none."""
         code = int(self.doc_language[document])
         return self._languages[code - 1] if code else ""
 
     def state(self, document: int) -> str:
-        """Say why a document's definitions may not be all; empty when they are."""
+        """Return why a document's definitions may be incomplete; empty when they are complete."""
         return STATES[int(self.doc_state[document])]
 
     @property
@@ -321,11 +325,11 @@ class SymbolTable:
         return self._names
 
     def rows_named(self, pattern: CompiledPattern) -> Int64Array:
-        """Give the rows, ascending, in whose names the pattern is found."""
+        """Return the rows, ascending, in whose names the pattern is found."""
         return self.rows_of_names(names_with(pattern, self._names, self.name_start))
 
     def rows_of_names(self, name_numbers: Int64Array) -> Int64Array:
-        """Give the rows, ascending, that bear one of the names with these numbers."""
+        """Return the rows, ascending, that bear one of the names with these numbers."""
         first_rows = self._name_first[name_numbers].astype(np.int64)
         lengths = self._name_first[name_numbers + 1] - first_rows
         ends = np.cumsum(lengths)
@@ -335,7 +339,7 @@ class SymbolTable:
         return np.sort(self._name_rows[positions].astype(np.int64))
 
     def rows_of_name(self, name: bytes) -> Int64Array:
-        """Give the rows, ascending, that bear exactly this name."""
+        """Return the rows, ascending, that bear exactly this name."""
         number = bisect.bisect_left(range(len(self._name_end)), name, key=self._text)
         if number == len(self._name_end) or self._text(number) != name:
             return np.zeros(0, dtype=np.int64)
@@ -345,7 +349,7 @@ class SymbolTable:
         return bytes(self._names[int(self.name_start[number]) : int(self._name_end[number])])
 
     def rows_of(self, name: bytes) -> Int64Array:
-        """Give the rows, ascending, that bear exactly this name."""
+        """Return the rows, ascending, that bear exactly this name."""
         number = self.number_of(name)
         if number is None:
             return np.zeros(0, dtype=np.int64)
@@ -353,7 +357,7 @@ class SymbolTable:
         return self._name_rows[start:end].astype(np.int64)
 
     def number_of(self, name: bytes) -> int | None:
-        """Give the number of a name, None when nothing bears it."""
+        """Return the number of a name, None when nothing bears it."""
         starts, text = self.name_start, self._names
         number = bisect.bisect_left(
             range(len(self._name_end)), name, key=lambda at: bytes(text[int(starts[at]) : int(starts[at + 1]) - 1])
@@ -364,17 +368,17 @@ class SymbolTable:
         return number if is_match else None
 
     def documents_of(self, rows: Int64Array) -> Int64Array:
-        """Give the document of each row."""
+        """Return the document of each row."""
         return np.searchsorted(self.doc_first, rows.astype(np.uint32), side="right").astype(np.int64) - 1
 
     def texts(self, numbers: AnyArray) -> list[bytes]:
-        """Give names by their numbers."""
+        """Return names by their numbers."""
         indexes = numbers.astype(np.int64)
         pairs = zip(self.name_start[indexes].tolist(), self.name_start[indexes + 1].tolist(), strict=True)
         return [bytes(self._names[start : end - 1]) for start, end in pairs]
 
     def definitions(self, document: int) -> FileDefinitions:
-        """Give the definitions of a document as they were added."""
+        """Return the definitions of a document as they were added."""
         start, end = (int(offset) for offset in self.doc_first[document : document + 2])
         columns: Sequence[Array] = [getattr(self, column)[start:end] for column in COLUMNS]
         rows = np.stack([column.astype(np.uint32) for column in columns], axis=1)
@@ -387,7 +391,7 @@ class SymbolTable:
         return np.asarray(self._doc_import[1:] > self._doc_import[:-1])
 
     def imports(self, document: int) -> list[Import]:
-        """Give what a document imports, in order."""
+        """Return what a document imports, in order."""
         start, end = (int(offset) for offset in self._doc_import[document : document + 2])
         first_alias, end_alias = np.searchsorted(self._import_renamed, np.array([start, end], dtype=np.uint32)).tolist()
         aliases = dict(
@@ -406,12 +410,12 @@ class SymbolTable:
         ]
 
     def import_text(self, number: int) -> str:
-        """Give a text of the table of imports by its number: a module, a member or an alias."""
+        """Return a text of the table of imports by its number: a module, a member or an alias."""
         start, end = (int(offset) for offset in self._import_text_start[number : number + 2])
         return bytes(self._import_texts[start : end - 1]).decode()
 
     def imported_modules(self) -> dict[str, int]:
-        """Give every module that is imported, as written, and how many imports name it."""
+        """Return every module that is imported, as written, and how many imports name it."""
         numbers, counts = np.unique(self.import_module, return_counts=True)
         return {
             self.import_text(number): count for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)

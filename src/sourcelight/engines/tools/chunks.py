@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
 from sourcelight.core.batches.rows import MatchRows
@@ -20,7 +17,7 @@ from sourcelight.core.tools.chunk_table import chunk_heads, found_schema, found_
 from sourcelight.core.wire.events import Alert, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.tools.context import ToolContext
-from sourcelight.engines.tools.handler import NOTHING, numbered, tail, with_notices
+from sourcelight.engines.tools.handler import NOTHING, number_lines, tail, with_notices
 
 MAX_FILES = 15
 MAX_CHUNKS = 3
@@ -28,8 +25,6 @@ MAX_CHUNK_CHARACTERS = 1024
 MAX_LINE_CHARACTERS = 256
 _CUT = "…"
 _PLACE = ("repository", "revision", "commit", "path")
-
-Places = NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -54,7 +49,7 @@ class ResultChunk:
 
     @property
     def file(self) -> tuple[str, str, str, str]:
-        """What tells its file from others."""
+        """The key of the match's file."""
         return self.repository, self.revision, self.commit, self.path
 
     @property
@@ -91,27 +86,29 @@ def search_chunks(text: str, context: ToolContext) -> ToolResult:
     context.cancellation.check()
     if not context.served:
         return chunks.everything(text)
-    return shortened_answer(text, chunks.chunks(), chunks.notices, whole=chunks.whole and chunks.files <= MAX_FILES)
+    return shortened_answer(
+        text, chunks.chunks(), chunks.notices, is_complete=chunks.is_complete and chunks.files <= MAX_FILES
+    )
 
 
 @dataclass(slots=True)
 class _ChunkResult:
-    """What a stream has given so far."""
+    """The rows of a stream so far."""
 
     context: ToolContext
     batches: list[Any] = field(default_factory=list)
     files: int = 0
     notices: list[str] = field(default_factory=list)
-    whole: bool = True
+    is_complete: bool = True
 
     def tell(self, event: Progress) -> None:
-        """Pass on how far the search is, and keep what it says of work left out."""
+        """Report progress, and record skipped work."""
         if self.context.observer is not None:
             self.context.observer(ToolProgress("searching", event.match_count, 0, "matches"))
         if event.done:
             limiting = [item for item in event.skipped if is_limiting(item)]
             self.notices += [_sentence(item) for item in limiting]
-            self.whole = not limiting
+            self.is_complete = not limiting
 
     def chunks(self) -> Iterator[ResultChunk]:
         """Chunks of all files in the order found."""
@@ -121,7 +118,7 @@ class _ChunkResult:
     def everything(self, text: str) -> ToolResult:
         """All chunks as a table made from columns, which a million of them need."""
         table = found_table(self.batches)
-        return ToolResult("found_chunks", table, {"query": text}, self.whole, tuple(dict.fromkeys(self.notices)))
+        return ToolResult("found_chunks", table, {"query": text}, self.is_complete, tuple(dict.fromkeys(self.notices)))
 
 
 def _sentence(item: Skipped) -> str:
@@ -144,12 +141,13 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
         if text is None:
             yield ResultChunk(repository, revision, commit, path)
             continue
-        found: dict[int, int] = {}
+        match_counts: dict[int, int] = {}
         terms: set[str] = set()
         for row in range(start, end):
             spans = list(zip(starts[row] or (), ends[row] or (), strict=True))
             if spans:
-                found[lines[row]] = spans[0][0]
+                match_counts[lines[row]] = spans[0][0]
+                # The first 20 spans are enough to tell terms apart; a line of a megabyte may hold a million.
                 terms.update((words[row] or "")[a:b].casefold() for a, b in spans[:20])
         yield ResultChunk(
             repository,
@@ -160,11 +158,13 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
             text,
             int(counts[start:end].sum()),
             len(terms),
-            found_at=found,
+            found_at=match_counts,
         )
 
 
-def shortened_answer(query: str, chunks: Iterable[ResultChunk], notices: Sequence[str], *, whole: bool) -> ToolResult:
+def shortened_answer(
+    query: str, chunks: Iterable[ResultChunk], notices: Sequence[str], *, is_complete: bool
+) -> ToolResult:
     """The best chunks of the first files, cut as served answers are.
 
     Parameters
@@ -175,14 +175,14 @@ def shortened_answer(query: str, chunks: Iterable[ResultChunk], notices: Sequenc
         Chunks with those of one file together, best file first.
     notices
         What is to be said besides.
-    whole
+    is_complete
         Whether `chunks` are all there are.
     """
     chunks_kept: list[ResultChunk] = []
     files = left_out = 0
     for _, group in groupby(chunks, key=lambda chunk: chunk.file):
         if files == MAX_FILES:
-            whole = False
+            is_complete = False
             break
         files += 1
         # Chunks that hold more of the different terms come first, then those with more matches.
@@ -193,25 +193,28 @@ def shortened_answer(query: str, chunks: Iterable[ResultChunk], notices: Sequenc
             _cut_chunk(chunk)
             chunk.left_out = len(of_file) - len(best)
         chunks_kept += best
-    said = list(notices)
-    if not whole and files == MAX_FILES:
-        said.append(f"Only the best {MAX_FILES} files are shown; more match. Narrow the query to see others.")
+    messages = list(notices)
+    if not is_complete and files == MAX_FILES:
+        messages.append(f"Only the best {MAX_FILES} files are shown; more match. Narrow the query to see others.")
     if left_out:
-        said.append(f"{left_out} further places in these files are not shown; read_file shows whole files.")
+        messages.append(f"{left_out} further places in these files are not shown; read_file shows whole files.")
     facts = {"query": query, "matches": sum(chunk.matches or 0 for chunk in chunks_kept), "files": files}
     cut = left_out > 0 or any(chunk.truncated for chunk in chunks_kept)
-    return ToolResult("found_chunks", chunk_table(chunks_kept), facts, whole and not cut, tuple(dict.fromkeys(said)))
+    return ToolResult(
+        "found_chunks", chunk_table(chunks_kept), facts, is_complete and not cut, tuple(dict.fromkeys(messages))
+    )
 
 
 def _cut_chunk(chunk: ResultChunk) -> None:
-    """Bring the text of a chunk within the limits of lines and chunks."""
+    """Shorten the text of a chunk to the limits of lines and chunks."""
     lines = chunk.text.split("\n")
     lines_shown: list[str] = []
-    room = MAX_CHUNK_CHARACTERS
+    remaining = MAX_CHUNK_CHARACTERS
     for number, line in enumerate(lines, chunk.first_line):
+        # Around the match: the start of a minified line says nothing.
         cut = _cut_line(line, chunk.found_at.get(number, 0))
-        room -= len(cut) + 1
-        if room < 0 and lines_shown:
+        remaining -= len(cut) + 1
+        if remaining < 0 and lines_shown:
             break
         lines_shown.append(cut)
     text = "\n".join(lines_shown)
@@ -233,15 +236,15 @@ def chunk_table(chunks: Sequence[ResultChunk]) -> Any:
     """Table ``found_chunks`` of chunks, in their order."""
     import pyarrow as pa
 
-    found = [chunk.first_line > 0 for chunk in chunks]
+    has_lines = [chunk.first_line > 0 for chunk in chunks]
     values: dict[str, list[Any]] = {
         "repository": [c.repository for c in chunks],
         "revision": [c.revision for c in chunks],
         "commit": [c.commit or None for c in chunks],
         "path": [c.path for c in chunks],
-        "start_line": [c.first_line if f else None for c, f in zip(chunks, found, strict=True)],
-        "end_line": [c.last_line if f else None for c, f in zip(chunks, found, strict=True)],
-        "chunk": [c.text if f else None for c, f in zip(chunks, found, strict=True)],
+        "start_line": [c.first_line if f else None for c, f in zip(chunks, has_lines, strict=True)],
+        "end_line": [c.last_line if f else None for c, f in zip(chunks, has_lines, strict=True)],
+        "chunk": [c.text if f else None for c, f in zip(chunks, has_lines, strict=True)],
         "match_count": [c.matches for c in chunks],
         "score": [c.score for c in chunks],
         "truncated": [c.truncated for c in chunks],
@@ -271,14 +274,14 @@ def render_found(answer: ToolResult, context: ToolContext) -> tuple[dict[str, An
             "repo": repository,
             "file": path,
             "rev": revision,
-            "url": context.base_url + of_file[0]["url"],
+            "url": context.link(of_file[0]["url"]),
         }
         score = of_file[0]["score"]
         if score is not None:
             block["score"] = round(score, 4)
         heading = f"# {repository} – {path}\n"  # noqa: RUF001 - the dash that readers of these texts look for
-        found = [row for row in of_file if row["chunk"] is not None]
-        chunks = [_chunk(row) for row in found]
+        chunk_rows = [row for row in of_file if row["chunk"] is not None]
+        chunks = [_chunk(row) for row in chunk_rows]
         block["chunks"] = chunks or None
         if of_file[0]["chunks_left_out"]:
             block["chunksLeftOut"] = of_file[0]["chunks_left_out"]
@@ -289,9 +292,9 @@ def render_found(answer: ToolResult, context: ToolContext) -> tuple[dict[str, An
 
 
 def _chunk(row: dict[str, Any]) -> dict[str, Any]:
-    made = {
+    chunk = {
         "startLine": row["start_line"],
         "endLine": row["end_line"],
-        "content": numbered(row["start_line"], row["chunk"].split("\n")),
+        "content": number_lines(row["start_line"], row["chunk"].split("\n")),
     }
-    return made | ({"truncated": True} if row["truncated"] else {})
+    return chunk | ({"truncated": True} if row["truncated"] else {})

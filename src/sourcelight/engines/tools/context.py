@@ -1,11 +1,11 @@
-"""For whom and over what a tool runs: engine, viewer, limits; and from names in arguments to commits."""
+"""The context of a tool: engine, viewer, limits; and the resolution of names in arguments to commits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from sourcelight.core.batches.results import CallObserver, ToolResult
+from sourcelight.core.batches.results import CallObserver, ToolResult, place_text
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.tools.tool import WireArguments
 from sourcelight.engines.execution import LocalEngine
@@ -60,6 +60,8 @@ class ToolContext:
         What addresses in answers start with; empty inside one process.
     conversations
         Deep search; None where there is none.
+    has_pages
+        Whether readers can open addresses. Else answers name places as ``repository@commit:path#L3-9`` in their stead.
     parted
         Whether other repositories of the same call are asked elsewhere, and the answer is made of all together.
     """
@@ -72,11 +74,16 @@ class ToolContext:
     base_url: str = ""
     conversations: Conversations | None = None
     parted: bool = False
+    has_pages: bool = True
+
+    def link(self, url: str) -> str:
+        """Return a relative address of the service as readers can use it."""
+        return f"{self.base_url}{url}" if self.has_pages else place_text(url)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedCommit:
-    """A repository at a revision: as it was asked for (empty for the default one), and the commit that it is."""
+    """A repository at a revision: as requested (empty for the default one), and its commit."""
 
     repository: Repository
     revision: str
@@ -106,5 +113,5 @@ def place_of(context: ToolContext, repo: str, revision: str = "") -> RequestedCo
 
 
 def clean_path(path: str) -> str:
-    """A path as trees have it: without slashes around it, doubled ones, and dots that stand for the same folder."""
+    """A path as in git trees: no leading, trailing or doubled slashes, no ``.`` segments."""
     return "/".join(part for part in path.split("/") if part not in {"", "."})

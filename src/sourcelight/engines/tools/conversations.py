@@ -8,10 +8,11 @@ What they say is in the attributes of the `ToolResult` that `Conversations` give
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.batches.results import ToolResult, place_text
 from sourcelight.core.errors import UnsupportedTool
 from sourcelight.core.markup import code
 from sourcelight.core.tools.conversations import (
@@ -31,6 +32,7 @@ from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_noti
 
 _MAX_ROWS = 1_000
 """Rows of a counted table that one call gives."""
+_LINK = re.compile(r"\]\((/[^()\s]+)\)")
 
 
 def _conversations(call: str, context: ToolContext) -> Conversations:
@@ -78,9 +80,22 @@ def _source_lines(facts: Mapping[str, Any]) -> str:
     return f"{section}\n## Citations taken out\n\n{rejected}" if rejected else section
 
 
+def _placed(value: Any, context: ToolContext) -> Any:
+    """Facts of a conversation with places in the stead of addresses, for readers without pages."""
+    if context.has_pages:
+        return value
+    if isinstance(value, Mapping):
+        return {
+            name: place_text(item) if name == "link" and isinstance(item, str) else _placed(item, context)
+            for name, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_placed(item, context) for item in value]
+    return _LINK.sub(lambda link: f"]({place_text(link[1])})", value) if isinstance(value, str) else value
+
+
 def _render_asked(answer: ToolResult, context: ToolContext) -> Rendered:
-    del context
-    facts = answer.attributes
+    facts = _placed(answer.attributes, context)
     status, url = facts.get("status", "completed"), facts.get("url", "")
     payload: dict[str, Any] = {"url": url, "readToken": facts.get("read_token", ""), "status": status}
     text = f"Link: {url}\n\n"
@@ -99,8 +114,7 @@ def _render_asked(answer: ToolResult, context: ToolContext) -> Rendered:
 
 
 def _render_read(answer: ToolResult, context: ToolContext) -> Rendered:
-    del context
-    facts = answer.attributes
+    facts = _placed(answer.attributes, context)
     questions = [
         {
             "question": question.get("question", ""),

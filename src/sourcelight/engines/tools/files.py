@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from typing import Any
 
-from sourcelight.core.batches.results import ToolResult, file_url, repository_url
+from sourcelight.core.batches.results import ToolResult, file_url, repository_url, time_text, utc_time
 from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.files import (
@@ -21,7 +21,7 @@ from sourcelight.core.tools.files import (
     ReadFileArguments,
 )
 from sourcelight.engines.tools.context import ToolContext, clean_path, place_of
-from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, numbered, tail, with_notices
+from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, number_lines, tail, with_notices
 from sourcelight.engines.tools.line_ranges import MAX_RANGE_BYTES, read_lines
 from sourcelight.repos import ObjectReader, TreeEntry, find_entry, list_folder
 from sourcelight.repos.objects import MAX_CONTENT_BYTES
@@ -33,6 +33,8 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
         (r for r in context.engine.catalog.visible(context.viewer) if fragment in r.facts.name.casefold()),
         key=lambda r: r.facts.name,
     )
+    # Sorted by name, and the cursor is a name: a page stays right when repositories are added or removed between two
+    # calls.
     names = [repository.facts.name for repository in matches]
     after, before = _name_of(arguments.after, "after"), _name_of(arguments.before, "before")
     start = 0 if after is None else bisect_right(names, after)
@@ -46,12 +48,16 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
         "repository_list",
         len(page),
         repository=[facts.name for facts in page],
-        description=[facts.description for facts in page],
+        repository_id=[facts.id for facts in page],
         stars=[facts.stars for facts in page],
-        private=[facts.private for facts in page],
+        description=[facts.description for facts in page],
         fork=[facts.fork for facts in page],
         archived=[facts.archived for facts in page],
-        url=[repository_url(context.base_url, facts.name) for facts in page],
+        private=[facts.private for facts in page],
+        topics=[list(facts.topics) for facts in page],
+        last_fetched=[utc_time(facts.last_fetched) for facts in page],
+        commit=[facts.commit or None for facts in page],
+        url=[facts.url or None for facts in page],
     )
     has_next_page = end < len(names)
     notices: tuple[str, ...] = ()
@@ -81,9 +87,10 @@ def _name_of(cursor: str | None, argument: str) -> str | None:
     except (binascii.Error, ValueError):
         text = ""
     version, _, name = text.partition(":")
+    # The version is part of the cursor, so that its form can change while old cursors are refused.
     if version != "1" or not name:
         raise ToolError(
-            f"list_repos: {argument} is no cursor; pass startCursor or endCursor of an earlier answer as it is",
+            f"list_repos: {argument} is not a cursor; pass startCursor or endCursor of an earlier answer unchanged",
             tool="list_repos",
             argument=argument,
         )
@@ -91,7 +98,6 @@ def _name_of(cursor: str | None, argument: str) -> str | None:
 
 
 def _render_repos(answer: ToolResult, context: ToolContext) -> Rendered:
-    del context
     facts = answer.attributes
     rows = answer.table.to_pylist()
     page = {
@@ -106,10 +112,15 @@ def _render_repos(answer: ToolResult, context: ToolContext) -> Rendered:
                 "name": row["repository"],
                 **({"description": row["description"]} if row["description"] else {}),
                 "stars": row["stars"],
-                "url": row["url"],
+                "url": context.link(repository_url("", row["repository"])),
                 "private": row["private"],
                 "fork": row["fork"],
                 "archived": row["archived"],
+                "id": row["repository_id"],
+                **({"topics": row["topics"]} if row["topics"] else {}),
+                **({"lastFetched": time_text(row["last_fetched"])} if row["last_fetched"] else {}),
+                **({"commit": row["commit"]} if row["commit"] else {}),
+                **({"codeHostUrl": row["url"]} if row["url"] else {}),
             }
             for row in rows
         ],
@@ -149,7 +160,7 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         entry = find_entry(reader, target.commit, path, target.revision)
         if entry.kind == "directory":
             raise ToolError(
-                f"read_file: {path or '/'} is a folder; list_files lists it", tool="read_file", argument="path"
+                f"read_file: {path or '/'} is a directory; use list_files", tool="read_file", argument="path"
             )
         if entry.kind == "submodule":
             raise _submodule("read_file", entry)
@@ -158,6 +169,7 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         if context.served and is_whole_file and size is not None and size > MAX_SERVED_BYTES:
             raise ToolError(_too_large(path, f"the file has {size:,} bytes"), tool="read_file", argument="startLine")
         begin = first or 1
+        # By streaming: a file of gigabytes is read up to the requested lines, not into memory.
         selected = read_lines(reader, entry.object_id, begin, last, context.cancellation)
     if selected is None:
         missing = "this clone does not hold the content of the file, or it can't be read"
@@ -207,7 +219,7 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
 def _too_large(
     path: str, what: str, lines: list[bytes] | None = None, begin: int = 1, *, limit: int = MAX_SERVED_BYTES
 ) -> str:
-    """Why a text is not given, and what to ask in its place."""
+    """Explain why a text is too large, and what to request instead."""
     fitting = size_bytes = 0
     for line in lines or ():
         size_bytes += len(line) + 1
@@ -231,9 +243,9 @@ def _submodule(call: str, entry: TreeEntry) -> ToolError:
 
 def _render_file(answer: ToolResult, context: ToolContext) -> Rendered:
     facts = answer.attributes
-    content = numbered(facts["start_line"], answer.table.column("line").to_pylist())
+    content = number_lines(facts["start_line"], answer.table.column("line").to_pylist())
     lines = None if facts["whole"] else (facts["start_line"], facts["end_line"])
-    url = file_url(context.base_url, facts["repository"], facts["commit"], facts["path"], lines)
+    url = context.link(file_url("", facts["repository"], facts["commit"], facts["path"], lines))
     payload = {
         "content": content,
         "url": url,

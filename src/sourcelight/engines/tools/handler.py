@@ -23,7 +23,7 @@ _STAGES = ("kind", "update", "open", "answer")
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """Something about a repository that makes an answer less than whole, and at which stage it was found."""
+    """A problem with a repository that makes an answer incomplete, and the stage where it occurred."""
 
     stage: str
     repository: str
@@ -56,7 +56,7 @@ class PartialResult:
 
     @classmethod
     def merge(cls, repositories: Sequence[str], parts: Iterable[PartialResult]) -> PartialResult:
-        """Make one partial result of several, in the order of `repositories`."""
+        """Merge several partial results into one, in the order of `repositories`."""
         merged = cls(tuple(repositories))
         results: dict[str, Any] = {}
         for part in parts:
@@ -67,6 +67,7 @@ class PartialResult:
                 merged.missing_revisions[revision] = merged.missing_revisions.get(revision, 0) + count
         merged.results = {name: results[name] for name in repositories if name in results}
         order = {name: position for position, name in enumerate(repositories)}
+        # Workers answer in any order; the notices of an answer must not depend on it.
         merged.omissions.sort(key=lambda omission: (_STAGES.index(omission.stage), order.get(omission.repository, -1)))
         return merged
 
@@ -91,7 +92,7 @@ class PartialResult:
         return not self.omissions
 
     def omit(self, stage: str, repository: str, sentence: str) -> None:
-        """Note what makes the answer less than whole, and at which stage: kind, update, open or answer."""
+        """Record what makes the answer incomplete, and at which stage: kind, update, open or answer."""
         self.omissions.append(Omission(stage, repository, sentence))
 
     def check_revisions(self) -> None:
@@ -117,7 +118,7 @@ class Split(Generic[A]):
     combine: Callable[[A, ToolContext, PartialResult], ToolResult]
 
     def __call__(self, arguments: A, context: ToolContext) -> ToolResult:
-        """Do both steps, where all repositories are here."""
+        """Run both steps, where all repositories are local."""
         return self.combine(arguments, context, self.gather(arguments, context))
 
 
@@ -143,17 +144,17 @@ class Handler(Generic[A]):
 NOTHING = "No results.\n\nNo results found.\n"
 
 
-def numbered(first: int, lines: Sequence[str]) -> str:
+def number_lines(first: int, lines: Sequence[str]) -> str:
     """Lines with their numbers in front, as ``12: text``."""
     return "".join(f"{number}: {line}\n" for number, line in enumerate(lines, first))
 
 
 def tail(answer: ToolResult) -> dict[str, Any]:
-    """What every payload ends with: whether a limit cut it, and what there is to say."""
+    """The common end of payloads: whether a limit applied, and notices."""
     notice = {"notice": " ".join(answer.notices)} if answer.notices else {}
     return {"limitHit": not answer.complete, **notice}
 
 
 def with_notices(text: str, answer: ToolResult) -> str:
-    """Text with what there is to say behind it, in parentheses."""
+    """Text followed by its notices in parentheses."""
     return text + "".join(f"\n({notice})\n" for notice in answer.notices)

@@ -53,7 +53,7 @@ def read_lines(
         return None
     if size <= MAX_CONTENT_BYTES:
         data = reader.read(blob_id)
-        return None if data is None else select_lines(_cut(data), first, last)
+        return None if data is None else select_lines(_split(data), first, last)
     if reader.repository.kind != "git":
         return None
     chunks = git_chunks(
@@ -69,7 +69,7 @@ def read_lines(
 
 
 def select_lines(chunks: Iterable[bytes], first: int, last: int | None) -> LineRange:
-    """Take the lines `first` to `last` (from 1, both included; None: to the end) of a content that comes in pieces."""
+    """Select lines `first` to `last` (from 1, both included; None: to the end) of a content that arrives in blocks."""
     selection = LineRange()
     kept_bytes = 0
     line: list[bytes] = []
@@ -105,7 +105,7 @@ def select_lines(chunks: Iterable[bytes], first: int, last: int | None) -> LineR
     return selection
 
 
-def _cut(data: bytes) -> Iterator[bytes]:
+def _split(data: bytes) -> Iterator[bytes]:
     view = memoryview(data)
     for start in range(0, len(data), _CHUNK_BYTES):
         yield bytes(view[start : start + _CHUNK_BYTES])

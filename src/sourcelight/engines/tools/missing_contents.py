@@ -7,6 +7,7 @@ from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import SourcelightError
+from sourcelight.core.markup import count_of
 from sourcelight.core.tools.tool import Scope, Tool, WireArguments
 from sourcelight.engines.execution.notices import unreadable
 from sourcelight.engines.search import Target
@@ -19,7 +20,7 @@ _MAX_NAMED = 3
 def missing_contents(
     tool: Tool[Any], result: ToolResult, arguments: WireArguments, context: ToolContext
 ) -> Iterator[str]:
-    """Say, one sentence a repository, which contents could not be read for an answer.
+    """Describe contents that could not be read for an answer, one sentence per repository.
 
     Looks at the index of this machine; the workers of a cluster say it of theirs.
     """
@@ -30,13 +31,13 @@ def missing_contents(
                 yield " ".join(item.message.split())
     if not tool.reads:
         return
-    concerned = None if over_all else _concerned(result, arguments)
+    concerned = None if over_all else _repositories_of(result, arguments)
     path = str(arguments.get("path") or "") if tool.reads == "path" else ""
     for repository in context.engine.catalog.visible(context.viewer):
         if concerned is None or repository.name in concerned:
             paths = [text for text in _missing(repository, arguments, context) if _within(text, path)]
             if paths:
-                files = "1 file" if len(paths) == 1 else f"{len(paths):,} files"
+                files = count_of(len(paths), "file")
                 suffix = f" and {len(paths) - _MAX_NAMED:,} more" if len(paths) > _MAX_NAMED else ""
                 yield (
                     f"{repository.name}: the content of {files} is not in this clone and was not read: "
@@ -44,7 +45,7 @@ def missing_contents(
                 )
 
 
-def _concerned(result: ToolResult, arguments: WireArguments) -> set[str]:
+def _repositories_of(result: ToolResult, arguments: WireArguments) -> set[str]:
     """The repositories that a call names, and those of its rows."""
     names = {str(name).strip("/") for name in (arguments.get("repo") or "", *(arguments.get("repos") or ()))}
     if "repository" in result.table.schema.names:

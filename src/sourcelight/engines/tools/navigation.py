@@ -23,7 +23,7 @@ from sourcelight.core.tools.navigation import (
 from sourcelight.engines.navigation import Document, TimeBudget, Workspace
 from sourcelight.engines.tools import files
 from sourcelight.engines.tools.context import ToolContext, clean_path
-from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, numbered, tail, with_notices
+from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, number_lines, tail, with_notices
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.definitions import SymbolQuery
@@ -50,7 +50,7 @@ SymbolArguments: TypeAlias = GoToDefinitionArguments | FindReferencesArguments |
 
 
 def workspace_of(context: ToolContext) -> Workspace:
-    """Give what a call of navigation works with; definitions that are missing begin to be found."""
+    """Return the workspace of a navigation call; missing definitions start to build."""
     seconds = SERVED_SECONDS if context.served else None
     return context.engine.navigation.workspace(context.viewer, TimeBudget(context.cancellation, seconds))
 
@@ -69,13 +69,13 @@ def document_of(call: str, arguments: FileArguments, workspace: Workspace) -> Do
     document = project.document(path.encode())
     if document is None:
         if path.encode() in project.directories():
-            raise ToolError(f"{call}: {path} is a folder; a file is needed", tool=call, argument="path")
+            raise ToolError(f"{call}: {path} is a directory; a file is needed", tool=call, argument="path")
         raise PathNotFound(project.name, revision, path)
     return document
 
 
 def start_definitions(context: ToolContext, document: Document) -> None:
-    """Let missing tables of definitions be found behind this call."""
+    """Start building missing definition tables in the background."""
     context.engine.definitions.start([document.project.target])
 
 
@@ -87,7 +87,7 @@ def symbol_query_of(
 
     line = arguments.line
     if column is not None and line is None:
-        raise ToolError(f"{call}: column is given without a line", tool=call, argument="column")
+        raise ToolError(f"{call}: column needs a line", tool=call, argument="column")
     symbol = arguments.symbol.strip().removesuffix("()")
     for separator in (".", "::", "->", "#"):
         symbol = symbol.rpartition(separator)[2] or symbol
@@ -108,11 +108,11 @@ def _facts(query: SymbolQuery, arguments: SymbolArguments) -> dict[str, Any]:
 
 
 def notices_of(workspace: Workspace) -> tuple[str, ...]:
-    """Give what the reader has to know of how the answer was found."""
+    """Return the notices about how the answer was found."""
     reasons = {"too-large": "too large to be parsed", "timed-out": "not parsed in the time allowed"}
     unparsed = [
-        f"{document.shown_path} is {reasons.get(why, why)}; it was searched as text."
-        for document, why in list(workspace.unparsed.items())[:3]
+        f"{document.shown_path} is {reasons.get(reason, reason)}; it was searched as text."
+        for document, reason in list(workspace.unparsed.items())[:3]
     ]
     return (*workspace.notices.values(), *unparsed)
 
@@ -140,13 +140,13 @@ def _render_definitions(answer: ToolResult, context: ToolContext) -> Rendered:
     for row in answer.table.to_pylist():
         lines = row["code"].split("\n")
         first, last = row["start_line"], row["start_line"] + len(lines) - 1
-        content = numbered(first, lines)
+        content = number_lines(first, lines)
         definitions.append(
             {
                 "repo": row["repository"],
                 "path": row["path"],
                 "rev": row["commit"],
-                "url": file_url(context.base_url, row["repository"], row["commit"], row["path"], (first, last)),
+                "url": context.link(file_url("", row["repository"], row["commit"], row["path"], (first, last))),
                 "line": row["line_number"],
                 "text": row["line"],
                 **{_CAMEL.get(name, name): row[name] for name in _DEFINITION if row[name] is not None},
@@ -185,7 +185,7 @@ def _find_references(arguments: FindReferencesArguments, context: ToolContext) -
     if limit is not None and table.num_rows >= limit:
         complete = complete and table.num_rows == cached.table.num_rows
         if not complete:
-            workspace.notice("limit", f"The first {limit:,} references are given; there may be more.")
+            workspace.notice("limit", f"The first {limit:,} references are listed; there may be more.")
     facts = {**_facts(query, arguments), "definitions": cached.definitions, "left_out": cached.left_out}
     complete = complete and not {"symbols-pending", "missing"} & set(workspace.notices)
     return ToolResult("references", table, facts, complete, notices_of(workspace))
@@ -210,8 +210,8 @@ def _references(
     revisions = {project.key: arguments.revision or ""}
     rows: list[dict[str, Any]] = []
     complete, reporter = True, _ReferenceReporter(context, limit)
-    for file_count, found in enumerate(search.batches(), 1):
-        rows += reference_rows(query.name, found if limit is None else found[: limit - len(rows)], workspace, revisions)
+    for file_count, batch in enumerate(search.batches(), 1):
+        rows += reference_rows(query.name, batch if limit is None else batch[: limit - len(rows)], workspace, revisions)
         reporter.report(file_count, rows)
         if limit is not None and len(rows) >= limit:
             complete = False
@@ -222,7 +222,7 @@ def _references(
         workspace.notice(
             "left-out",
             f"{search.left_out:,} further places with the name {query.name} were left out: "
-            "what stands before the dot there is not known.",
+            "their receivers before the dot are unknown.",
         )
     if not search.definitions:
         workspace.notice("not-found", f"Symbol not found: {query.name} is not defined in {query.document.shown_path}.")
@@ -243,7 +243,7 @@ class _ReferenceReporter:
         self.reported = 0
 
     def report(self, files: int, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Tell what is new among all rows so far, if it is time to."""
+        """Report new rows if it is time to."""
         from sourcelight.engines.navigation.locations import table
 
         self._files = files
@@ -252,7 +252,7 @@ class _ReferenceReporter:
             self._last = time.monotonic()
 
     def end(self, rest: Any) -> None:
-        """Tell the rows that were not told yet."""
+        """Report the rows that were not reported yet."""
         if self._observer is not None and rest.num_rows:
             self._report(rest, self.reported + rest.num_rows)
 
@@ -274,25 +274,25 @@ def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
             number = row["line_number"]
             first = max(1, number - _ABOVE) if text else number
             context_lines = text[first - 1 : number + _BELOW]
-            lines = _shortened(context_lines, number - first, row["line"]) if text else [row["line"]]
+            lines = _shorten(context_lines, number - first, row["line"]) if text else [row["line"]]
             span = {"line": number, "start": row["start"], "end": row["end"]}
             chunks.append(
                 {
                     "startLine": first,
                     "endLine": first + len(lines) - 1,
-                    "content": numbered(first, lines),
+                    "content": number_lines(first, lines),
                     "ranges": [span],
                     **{name: row[name] for name in _REFERENCE if row[name] is not None},
                 }
             )
-        url = file_url(context.base_url, name, commit, path)
+        url = context.link(file_url("", name, commit, path))
         references.append({"repo": name, "path": path, "rev": commit, "url": url, "chunks": chunks})
         texts.append(f"# {name} – {path}\n{''.join(chunk['content'] for chunk in chunks)}")  # noqa: RUF001 - as above
     payload = {"references": references, "precise": bool(rows) and all(row["precise"] for row in rows), **tail(answer)}
     return payload, with_notices("\n".join(texts) if texts else NOTHING, answer)
 
 
-def _shortened(lines: list[str], own_index: int, line: str) -> list[str]:
+def _shorten(lines: list[str], own_index: int, line: str) -> list[str]:
     """Cut lines of generated files as rows have them: of the place's own, what stands around it."""
     from sourcelight.engines.navigation.locations import MAX_LINE_BYTES
 

@@ -102,7 +102,7 @@ def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
     kinds = {name for name in arguments.kind or () if kind_code(name) is not None}
     if unknown := sorted(set(arguments.kind or ()) - kinds):
         raise ToolError(
-            f"symbols: {', '.join(unknown)} is no kind of symbol", tool="symbols", argument="kind", accepted=KINDS
+            f"symbols: {', '.join(unknown)} is not a kind of symbol", tool="symbols", argument="kind", accepted=KINDS
         )
     codes = {KINDS[code] for name in kinds if (code := kind_code(name)) is not None}
     workspace = workspace_of(context)

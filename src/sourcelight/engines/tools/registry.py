@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.errors import UnsupportedTool
+from sourcelight.core.batches.results import ToolProgress, ToolResult
+from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.tools.catalog import find_tool
-from sourcelight.core.tools.tool import Tool, WireArguments
+from sourcelight.core.tools.tool import Scope, Tool, WireArguments
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Rendered, Split
 from sourcelight.engines.tools.missing_contents import missing_contents
 
 _HANDLERS: dict[str, Handler[Any]] = {}
+_INDEXED = frozenset({Scope.SYMBOL, Scope.ACROSS})
+"""Scopes whose tools follow names through files, and so need the index; searches say themselves what is missing."""
+_INDEXING = "the repositories are being indexed for the first time; retry in a moment"
 
 
 def call(name: str, arguments: WireArguments, context: ToolContext) -> ToolResult:
@@ -36,17 +39,20 @@ def call(name: str, arguments: WireArguments, context: ToolContext) -> ToolResul
 
 def answer(tool: Tool[Any], arguments: WireArguments, context: ToolContext) -> ToolResult:
     """Check the arguments and answer; raises what `call` raises."""
+    arguments = tool.normalize(arguments)
     parsed = tool.parse(arguments)
     if context.served:
         tool.check_maximum(arguments)
+    if tool.scope in _INDEXED:
+        _await_indexing(tool, context)
     context.engine.refresh(context.cancellation)
     result = context.engine.run_tool(handler_of(tool), parsed, context)
-    missing = (*missing_contents(tool, result, arguments, context), *_replaced(result, arguments, context))
+    missing = (*missing_contents(tool, result, arguments, context), *_replaced_objects(result, arguments, context))
     return replace(result, notices=(*result.notices, *missing), complete=False) if missing else result
 
 
 def render(tool: Tool[Any], result: ToolResult, context: ToolContext) -> Rendered:
-    """Make the form of an answer for MCP; raises `UnsupportedTool` for a tool that only clients offer."""
+    """Render an answer for MCP; raises `UnsupportedTool` for a tool that only clients offer."""
     handler = handler_of(tool)
     if handler.render is None:
         raise UnsupportedTool(f"{tool.name} is not offered over MCP", tool=tool.name)
@@ -54,11 +60,12 @@ def render(tool: Tool[Any], result: ToolResult, context: ToolContext) -> Rendere
 
 
 def gather(name: str, arguments: WireArguments, context: ToolContext) -> PartialResult:
-    """Make a partial result of the repositories that are here; raises what `call` raises."""
+    """Make a partial result of the local repositories; raises what `call` raises."""
     tool = find_tool(name)
     split = split_of(tool)
     if split is None:
         raise UnsupportedTool(f"{name} is answered in one piece", tool=name)
+    arguments = tool.normalize(arguments)
     if context.served:
         tool.check_maximum(arguments)
     return split.gather(tool.parse(arguments), replace(context, parted=True))
@@ -79,7 +86,7 @@ def handler_of(tool: Tool[Any]) -> Handler[Any]:
 
 
 def register(handler: Handler[Any]) -> None:
-    """Let `handler` answer the calls of its tool."""
+    """Register `handler` for the calls of its tool."""
     _HANDLERS[handler.tool.name] = handler
 
 
@@ -119,7 +126,17 @@ def _load(domain: str) -> Sequence[Handler[Any]]:
     raise UnsupportedTool(f"no module has handlers for the tools of {domain!r}")
 
 
-def _replaced(result: ToolResult, arguments: WireArguments, context: ToolContext) -> list[str]:
+def _await_indexing(tool: Tool[Any], context: ToolContext) -> None:
+    """Wait for the first indexing, which a tool that follows names through files can't do without."""
+    engine = context.engine
+    for item in engine.indexing.wait(context.cancellation):
+        if context.observer is not None:
+            context.observer(ToolProgress(item.title, 0, 0))
+    if engine.indexing.is_running:
+        raise ToolError(f"{tool.name}: {_INDEXING}", tool=tool.name)
+
+
+def _replaced_objects(result: ToolResult, arguments: WireArguments, context: ToolContext) -> list[str]:
     """Name the repositories of a call with replaced objects, which no tool follows."""
     objects = {r.name: r.facts.replaced_objects for r in context.engine.catalog.repositories}
     objects = {name: count for name, count in objects.items() if count}

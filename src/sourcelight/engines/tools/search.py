@@ -56,7 +56,7 @@ def gather_ranked(text: str, context: ToolContext, exchange: StatsExchange) -> R
 def combine_ranked(
     text: str, parts: Sequence[RankedPartial], missing: Mapping[str, str], context: ToolContext
 ) -> ToolResult:
-    """Make one answer of parts that exchanged their numbers; `missing` are repositories without one, and why."""
+    """Merge parts that exchanged their statistics into one answer; `missing` are repositories without one, and why."""
     files, per_file = (MAX_FILES, MAX_CHUNKS) if context.served else (None, None)
     rankings = [part.ranking for part in parts]
     ranking, positions = join_rankings(rankings[0].question, rankings, files, per_file)
@@ -83,7 +83,7 @@ def _answer(text: str, ranking: Ranking, chunks: Sequence[ResultChunk], context:
             is_complete = False
             message = f"{ranking.matched_files:,} files share a word with the query; the best {MAX_FILES} are shown."
             notices = [*notices, message]
-        return shortened_answer(text, [chunk for _, chunk in best_first], notices, whole=is_complete)
+        return shortened_answer(text, [chunk for _, chunk in best_first], notices, is_complete=is_complete)
     facts = {
         "query": text,
         "coverage": ranking.coverage,
@@ -99,7 +99,7 @@ def _notices(ranking: Ranking) -> list[str]:
     if ranking.unknown:
         notices.append(f"No file has these words: {', '.join(ranking.unknown)}.")
     if ranking.chunks and ranking.coverage < _WEAK:
-        notices.append("What was found has little in common with the query: it may well be no answer.")
+        notices.append("The results have little in common with the query and may not answer it.")
     return notices
 
 

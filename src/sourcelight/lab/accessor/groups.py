@@ -43,12 +43,11 @@ def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool 
     if pattern is None:
         groupings = _of_query(frame.attrs, case_sensitive)
     else:
-        groupings = [_compiled(pattern, case_sensitive=bool(case_sensitive))]
+        groupings = [_compile(pattern, case_sensitive=bool(case_sensitive))]
     groupings = [one for one in groupings if one.groups]
     if not groupings:
         raise ToolError(
-            "groups: there is no named group, such as (?P<name>…): search with one, as in /v(?P<major>\\d+)/, "
-            "or give a pattern",
+            "groups: no named group, such as (?P<name>…): search with one, as in /v(?P<major>\\d+)/, or give a pattern",
             tool="groups",
             argument="pattern",
         )
@@ -71,7 +70,7 @@ def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool 
     for name in names:
         texts = [match[4].get(name) for match in matches]
         result[f"group_{name}" if name in used_names else name] = (
-            _typed(texts) if typed else pd.array(texts, dtype="str")
+            _with_type(texts) if typed else pd.array(texts, dtype="str")
         )
     result.attrs = {**frame.attrs, "unmatched_rows": unmatched_count}
     return result
@@ -87,18 +86,18 @@ def _matches(one: _Grouping, line: str) -> Iterator[tuple[int, int, str, dict[st
 def _of_query(attrs: Any, case_sensitive: bool | None) -> list[_Grouping]:  # noqa: FBT001 - None is an answer of its own
     query = attrs.get("query")
     if not isinstance(query, str) or "call" in attrs:
-        raise ToolError("groups: the frame does not tell its query: give a pattern", tool="groups", argument="pattern")
+        raise ToolError("groups: the query of this frame is unknown; pass a pattern", tool="groups", argument="pattern")
     try:
         tree = parse(query, str(attrs.get("pattern_type") or "standard"))
     except QueryError as error:
         raise ToolError(
-            f"groups: the frame is of no single query ({error}): give a pattern", tool="groups", argument="pattern"
+            f"groups: this frame has no single query ({error}): give a pattern", tool="groups", argument="pattern"
         ) from error
     patterns: dict[tuple[str, bool], None] = {}
     for alternative in tree.plan:
         case = alternative.case_sensitive() if case_sensitive is None else case_sensitive
         patterns.update(dict.fromkeys((text, case) for text in _regexps(alternative.pattern)))
-    return [_compiled(text, case_sensitive=case) for text, case in patterns]
+    return [_compile(text, case_sensitive=case) for text, case in patterns]
 
 
 def _regexps(node: Any) -> Iterator[str]:
@@ -109,7 +108,7 @@ def _regexps(node: Any) -> Iterator[str]:
         yield node.value
 
 
-def _compiled(pattern: str, *, case_sensitive: bool) -> _Grouping:
+def _compile(pattern: str, *, case_sensitive: bool) -> _Grouping:
     import re2
 
     problem = regexp_problem(pattern)
@@ -122,7 +121,7 @@ def _compiled(pattern: str, *, case_sensitive: bool) -> _Grouping:
     return _Grouping(regexp, tuple(sorted(regexp.groupindex.items(), key=lambda item: item[1])))
 
 
-def _typed(texts: Sequence[str | None]) -> Any:
+def _with_type(texts: Sequence[str | None]) -> Any:
     """Numbers where every text is what its number is written as, else text."""
     import pandas as pd
 

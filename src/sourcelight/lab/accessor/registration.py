@@ -22,7 +22,7 @@ class _Descriptor:
 
 
 def register() -> None:
-    """Put `code` on pandas' DataFrame; once is enough, and more does no harm.
+    """Register `code` on pandas' DataFrame; repeating it is harmless.
 
     Warns
     -----

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.client import AsyncClient, Backend, IncompleteResultWarning
+from sourcelight.client import AsyncClient, Backend, IncompleteResultWarning, SearchResult
 from sourcelight.client import Client as BlockingClient
 from sourcelight.client.methods.views import places_of
 from sourcelight.client.portal import call
@@ -100,18 +100,20 @@ def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
     IncompleteResultWarning
         When one of the results is not complete: what it lacks looks removed, or added.
     """
-    frames = [getattr(frame, "matches", frame) for frame in (before, after)]
+    import pandas as pd
+
+    frames = [side.matches if isinstance(side, SearchResult) else side for side in (before, after)]
     if by not in GRAINS:
         raise ToolError(
             f"compare_results: by is {', '.join(GRAINS)}, not {by!r}", argument="by", accepted=tuple(GRAINS)
         )
     for frame in frames:
-        missing = {"repository", "path"} - set(getattr(frame, "columns", ()))
+        missing = {"repository", "path"} - set(frame.columns if isinstance(frame, pd.DataFrame) else ())
         if missing:
             raise ToolError(f"compare_results: a side has no column {', '.join(sorted(missing))}")
     comparison: DataFrame = compare_frames(frames[0], frames[1], by)
     incomplete = [
-        f"{name}: {frame.attrs.get('status')} ({frame.attrs.get('reasons') or 'no reason was given'})"
+        f"{name}: {frame.attrs.get('status')} ({frame.attrs.get('reasons') or 'no reason given'})"
         for name, frame in zip(("before", "after"), frames, strict=True)
         if frame.attrs.get("status", "complete") != "complete"
     ]
@@ -139,10 +141,10 @@ def run_with_progress(
     title: str, work: Callable[[CallObserver], Awaitable[DataFrame]], rows: int, progress: ProgressChoice
 ) -> DataFrame:
     """What `work` gives, with a bar drawn meanwhile; blocks, inside a running event loop too."""
-    return call(_watched, title, work, rows, progress)
+    return call(_watch, title, work, rows, progress)
 
 
-async def _watched(
+async def _watch(
     title: str, work: Callable[[CallObserver], Awaitable[DataFrame]], rows: int, progress: ProgressChoice
 ) -> DataFrame:
     state = CallState(title)

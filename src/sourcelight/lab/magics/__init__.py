@@ -16,7 +16,7 @@ def load(shell: Any) -> None:
     from sourcelight.lab.magics.completion import Completer
     from sourcelight.lab.magics.magics import SourcelightMagics
 
-    if any(isinstance(each, Completer) for each in _loaded(shell)):
+    if any(isinstance(each, Completer) for each in _loaded_magics(shell)):
         return
     magics = SourcelightMagics(shell)
     shell.register_magics(magics)
@@ -27,17 +27,17 @@ def load(shell: Any) -> None:
 
 
 def unload(shell: Any) -> None:
-    """Take the magics and the completion out of a shell again."""
-    for completion in _loaded(shell):
+    """Remove the magics and the completion from a shell."""
+    for completion in _loaded_magics(shell):
         completion.remove()
         shell.input_transformers_cleanup.remove(keep_question_marks)
         completion.magics.remove()
         del shell.sourcelight
 
 
-def _loaded(shell: Any) -> list[Any]:
-    found = getattr(shell, "sourcelight", None)
-    return [] if found is None else [found]
+def _loaded_magics(shell: Any) -> list[Any]:
+    magics = getattr(shell, "sourcelight", None)
+    return [] if magics is None else [magics]
 
 
 __all__ = ["load", "unload"]

@@ -87,7 +87,7 @@ def split(line: str, options: Sequence[MagicOption], magic: str) -> MagicLine:
             hint = f"it has been renamed; use {former}." if former else hint
             raise ToolError(f"%{magic} has no option {word}: {hint} To search for it, write -- in front", tool=magic)
         if option.name in result.values and not option.repeats:
-            raise ToolError(f"%{magic}: {word} stands twice", tool=magic, argument=option.name)
+            raise ToolError(f"%{magic}: {word} occurs twice", tool=magic, argument=option.name)
         position = match.end()
         value = ""
         if option.takes:
@@ -171,10 +171,8 @@ def replace_variables(text: str, names: Sequence[str], variables: Mapping[str, o
     """
     for name in names:
         if name not in variables:
-            raise ToolError(f"%{magic}: there is no variable {name}", tool=magic, argument="var")
+            raise ToolError(f"%{magic}: no variable {name}", tool=magic, argument="var")
         if f"{{{name}}}" not in text:
-            raise ToolError(
-                f"%{magic}: --var {name} is given, but {{{name}}} stands nowhere", tool=magic, argument="var"
-            )
+            raise ToolError(f"%{magic}: --var {name} is set, but {{{name}}} doesn't occur", tool=magic, argument="var")
     alternatives = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    return re.sub(rf"\{{({alternatives})\}}", lambda found: str(variables[found[1]]), text) if names else text
+    return re.sub(rf"\{{({alternatives})\}}", lambda match: str(variables[match[1]]), text) if names else text

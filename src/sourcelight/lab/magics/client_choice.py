@@ -27,7 +27,7 @@ class ClientChoice:
 
     def use(self, name: str) -> Client:
         """Choose the client that a variable holds, now and whenever it holds another one."""
-        client = self.named(name)
+        client = self.client_named(name)
         self._name, self._own = name, None
         return client
 
@@ -35,7 +35,7 @@ class ClientChoice:
         """Choose a client that no variable holds."""
         self._name, self._own = "", client
 
-    def named(self, name: str) -> Client:
+    def client_named(self, name: str) -> Client:
         """The open client that a variable holds.
 
         Raises
@@ -43,18 +43,18 @@ class ClientChoice:
         ClientNotFound
             When it holds none.
         """
-        found = self._variables.get(name)
-        if not isinstance(found, Client):
-            what = "is no variable" if name not in self._variables else f"is {type(found).__name__}, no Client"
+        value = self._variables.get(name)
+        if not isinstance(value, Client):
+            what = "isn't a variable" if name not in self._variables else f"is {type(value).__name__}, no Client"
             raise ClientNotFound(f"{name} {what}; {self._there_are()}")
-        if age(found) < 0:
+        if age(value) < 0:
             raise ClientNotFound(f"the client {name} is closed; {self._there_are()}")
-        return found
+        return value
 
     def names(self) -> tuple[str, ...]:
         """Variables that hold an open client, the newest client first."""
-        held = [(name, value) for name, value in list(self._variables.items()) if isinstance(value, Client)]
-        ages = [(age(client), name) for name, client in held if not name.startswith("_")]
+        clients = [(name, value) for name, value in list(self._variables.items()) if isinstance(value, Client)]
+        ages = [(age(client), name) for name, client in clients if not name.startswith("_")]
         return tuple(name for at, name in sorted(ages, reverse=True) if at >= 0)
 
     def client(self, name: str | None = None) -> Client:
@@ -66,29 +66,29 @@ class ClientChoice:
             When there is none; says how to open one.
         """
         if name or self._name:
-            return self.named(name or self._name)
+            return self.client_named(name or self._name)
         if self._own is not None and age(self._own) >= 0:
             return self._own
-        found = self.names()
-        if not found:
-            raise ClientNotFound(f"there is no open client: {_HOW}")
-        return self.named(found[0])
+        names = self.names()
+        if not names:
+            raise ClientNotFound(f"no open client: {_HOW}")
+        return self.client_named(names[0])
 
-    def known(self) -> Client | None:
+    def client_or_none(self) -> Client | None:
         """The same, or None when there is none."""
         try:
             return self.client()
         except ClientNotFound:
             return None
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """One line about the choice."""
-        client = self.known()
+        client = self.client_or_none()
         if client is None:
             return f"no open client: {_HOW}"
         name = self._name or next((n for n in self.names() if self._variables[n] is client), "")
-        why = "chosen" if self._name or self._own is client else "the newest one open"
-        return f"{client!r}{f' of the variable {name}' if name else ''}, {why}"
+        reason = "chosen" if self._name or self._own is client else "the newest one open"
+        return f"{client!r}{f' of the variable {name}' if name else ''}, {reason}"
 
     def _there_are(self) -> str:
         names = self.names()

@@ -49,11 +49,11 @@ class Completer:
         self._matcher = sourcelight_queries
 
     def add(self) -> None:
-        """Put the matcher first."""
+        """Install the matcher in first position."""
         self.shell.Completer.custom_matchers.insert(0, self._matcher)
 
     def remove(self) -> None:
-        """Take it out."""
+        """Remove the matcher."""
         if self._matcher in self.shell.Completer.custom_matchers:
             self.shell.Completer.custom_matchers.remove(self._matcher)
 
@@ -67,7 +67,11 @@ class Completer:
                 return (
                     self._in_magic(cell["magic"], cell["line"].lstrip()) if cell["line"][:1].isspace() else _nothing()
                 )
-            return self._in_query(cell["body"].split("\n")[-1], self._known()) if cell["magic"] != "ask" else _nothing()
+            return (
+                self._in_query(cell["body"].split("\n")[-1], self._completions())
+                if cell["magic"] != "ask"
+                else _nothing()
+            )
         magic = _LINE.match(lines[line][:column])
         if magic:
             return self._in_magic(magic["magic"], magic["rest"])
@@ -81,7 +85,7 @@ class Completer:
             return _result(at.text, [Completion(name, "option") for name in _spellings(OPTIONS[magic], at.text)])
         if at.where == "value":
             return _result(at.text, [Completion(v, "value") for v in self._choices(at.option) if v.startswith(at.text)])
-        return self._in_query(at.text, self._known()) if magic != "ask" else _nothing()
+        return self._in_query(at.text, self._completions()) if magic != "ask" else _nothing()
 
     def _in_command(self, text: str) -> dict[str, Any]:
         command, blank, rest = text.partition(" ")
@@ -115,21 +119,21 @@ class Completer:
             return _nothing()
         if literal.argument not in {_QUERIES[method], "query", "queries"}:
             return _nothing()
-        fragment, found = suggest(decode_literal(literal.text, raw=literal.raw), _names(client.completions))
+        fragment, completions = suggest(decode_literal(literal.text, raw=literal.raw), _names(client.completions))
         shown = literal.text[len(literal.text) - _length(literal.text, fragment, raw=literal.raw) :]
         texts = [
             Completion(text, one.kind)
-            for one in found
+            for one in completions
             if (text := encode_literal(one.text, literal.quote, raw=literal.raw)) is not None
         ]
         return _result(shown, texts)
 
     def _in_query(self, query: str, known: Completions | None) -> dict[str, Any]:
-        fragment, found = suggest(query, _names(known))
-        return _result(fragment, found)
+        fragment, completions = suggest(query, _names(known))
+        return _result(fragment, completions)
 
-    def _known(self) -> Completions | None:
-        client = self.magics.chosen.known()
+    def _completions(self) -> Completions | None:
+        client = self.magics.chosen.client_or_none()
         return client.completions if client is not None else None
 
 
@@ -154,11 +158,11 @@ def _spellings(options: tuple[MagicOption, ...], typed: str) -> list[str]:
     return [f"--{option.name}" for option in options if f"--{option.name}".startswith(typed)]
 
 
-def _result(fragment: str, found: list[Completion]) -> dict[str, Any]:
-    if not found:
+def _result(fragment: str, completions: list[Completion]) -> dict[str, Any]:
+    if not completions:
         return _nothing()
     return {
-        "completions": [SimpleCompletion(text=one.text, type=one.kind) for one in found],
+        "completions": [SimpleCompletion(text=one.text, type=one.kind) for one in completions],
         "matched_fragment": fragment,
         "suppress": True,
         "ordered": True,

@@ -20,13 +20,13 @@ from sourcelight.display.notebook.cell_errors import whole_in_cells
 from sourcelight.lab.magics.arguments import MagicLine, MagicOption, replace_variables, split, table
 from sourcelight.lab.magics.client_choice import ClientChoice
 
-_OUT = MagicOption("out", "o", "name", "keep what comes in this variable")
+_OUT = MagicOption("out", "o", "name", "store the result in this variable")
 _QUIET = MagicOption("quiet", "q", "", "show nothing; needs -o")
 _CLIENT = MagicOption("client", "c", "name", "use the client of this variable")
-_VAR = MagicOption("var", "", "name", "replace {name} by the variable's value; may stand more than once", repeats=True)
-_ROWS = MagicOption("rows", "n", "number", "show so many rows")
-_TIMEOUT = MagicOption("timeout", "", "seconds", "stop searching after so long")
-_EXHAUSTIVE = MagicOption("exhaustive", "", "", "ask for everything, of a service that caps its answers too")
+_VAR = MagicOption("var", "", "name", "replace {name} by the variable's value; may be repeated", repeats=True)
+_ROWS = MagicOption("rows", "n", "number", "number of rows to show")
+_TIMEOUT = MagicOption("timeout", "", "seconds", "stop the search after this time")
+_EXHAUSTIVE = MagicOption("exhaustive", "", "", "return all matches, even from a service that caps its answers")
 _TB = MagicOption("tb", "", "", "show the whole traceback of an error")
 _EXPLORE = MagicOption("explore", "", "", "show an explorer of all rows")
 SEARCH = (
@@ -75,7 +75,7 @@ OPTIONS = {"search": SEARCH, "commits": COMMITS, "ask": ASK}
 COMMANDS = ("open", "connect", "use", "status")
 
 
-def _documented(*options: MagicOption) -> Callable[[Any], Any]:
+def _document(*options: MagicOption) -> Callable[[Any], Any]:
     def add(method: Any) -> Any:
         method.__doc__ = f"{method.__doc__.rstrip()}\n\n    Options, in front of the rest:\n\n{table(options)}\n    "
         return method
@@ -90,14 +90,12 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
     rows = Int(10, min=0, help="Rows that %search and %commits show.").tag(config=True)
     explore = Bool(default_value=False, help="Show an explorer in place of a table.").tag(config=True)
     exhaustive = Bool(
-        default_value=False, help="Ask for everything, of a service that caps its answers too."
+        default_value=False, help="Return all matches, even from a service that caps its answers."
     ).tag(config=True)  # fmt: skip
     pattern_type = Enum(
-        list(PATTERN_TYPES), default_value="standard", help="How patterns are read unless the query says."
+        list(PATTERN_TYPES), default_value="standard", help="Pattern type, unless the query has one."
     ).tag(config=True)  # fmt: skip
-    timeout_s = Float(None, allow_none=True, help="Longest time of a search, in seconds; None: no limit.").tag(
-        config=True
-    )
+    timeout_s = Float(None, allow_none=True, help="Timeout of a search, in seconds; None: no limit.").tag(config=True)
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
@@ -105,12 +103,12 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         self._answer: DeepSearchAnswer | None = None
 
     def remove(self) -> None:
-        """Take the magics out of the shell."""
+        """Remove the magics from the shell."""
         for kind in ("line", "cell"):
             for name in (*OPTIONS, "sourcelight"):
                 self.shell.magics_manager.magics[kind].pop(name, None)
 
-    @_documented(*SEARCH)
+    @_document(*SEARCH)
     @no_var_expand  # type: ignore[untyped-decorator]
     @line_cell_magic  # type: ignore[untyped-decorator]
     def search(self, line: str, cell: str | None = None) -> Any:
@@ -118,9 +116,9 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
 
         ``%search -o found repo:redis lang:c TODO`` keeps a `SearchResult` in `found` and shows it.
         """
-        return self._answered("search", SEARCH, line, cell, self._search)
+        return self._run_magic("search", SEARCH, line, cell, self._search)
 
-    @_documented(*COMMITS)
+    @_document(*COMMITS)
     @no_var_expand  # type: ignore[untyped-decorator]
     @line_cell_magic  # type: ignore[untyped-decorator]
     def commits(self, line: str, cell: str | None = None) -> Any:
@@ -128,19 +126,19 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
 
         What is given is a `SearchResult` with a row per commit, of ``--diff`` per changed line.
         """
-        return self._answered("commits", COMMITS, line, cell, self._commits)
+        return self._run_magic("commits", COMMITS, line, cell, self._commits)
 
-    @_documented(*ASK)
+    @_document(*ASK)
     @no_var_expand  # type: ignore[untyped-decorator]
     @line_cell_magic  # type: ignore[untyped-decorator]
     def ask(self, line: str, cell: str | None = None) -> Any:
         """Ask a question about the code, in words; the answer cites code."""
-        return self._answered("ask", ASK, line, cell, self._ask)
+        return self._run_magic("ask", ASK, line, cell, self._ask)
 
     @no_var_expand  # type: ignore[untyped-decorator]
     @line_magic  # type: ignore[untyped-decorator]
     def sourcelight(self, line: str) -> Any:
-        """Say which client the magics use.
+        """Choose the client that the magics use.
 
         ``%sourcelight`` tells; ``%sourcelight open PATH…`` opens repositories, ``connect [URL]`` a service (address
         and token from SRC_ENDPOINT and SRC_ACCESS_TOKEN unless given), ``use NAME`` takes that of a variable. With
@@ -158,7 +156,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
             raise UsageError(str(exc)) from None
 
     def _status(self, _line: str) -> None:
-        print(self.chosen.told())  # noqa: T201 - a magic answers on the screen
+        print(self.chosen.describe())  # noqa: T201 - a magic answers on the screen
 
     def _use(self, line: str) -> None:
         self.chosen.use(line.strip())
@@ -174,12 +172,12 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         options = split(line, CONNECT, "sourcelight connect")
         addresses = shlex.split(options.rest)
         if len(addresses) > 1:
-            raise ToolError("%sourcelight connect takes one address; a token never stands in a notebook, name a "
+            raise ToolError("%sourcelight connect takes one address; a token doesn't belong in a notebook; name a "
                             "variable with --token-var", tool="sourcelight connect")  # fmt: skip
         token, name = None, options.last("token-var")
         if name:
             if not isinstance(self.shell.user_ns.get(name), str):
-                raise ToolError(f"%sourcelight connect: there is no text in a variable {name}", tool="sourcelight")
+                raise ToolError(f"%sourcelight connect: no text in a variable {name}", tool="sourcelight")
             token = self.shell.user_ns[name]
         url = addresses[0] if addresses else None
         self._keep(sourcelight.connect(url, token, sign_in="sign-in" in options), options)
@@ -191,14 +189,14 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
             self.chosen.use(name)
         else:
             self.chosen.keep(client)
-        print(self.chosen.told())  # noqa: T201 - a magic answers on the screen
+        print(self.chosen.describe())  # noqa: T201 - a magic answers on the screen
 
     def _store(self, name: str, value: Any) -> None:
         if not name.isidentifier():
             raise ToolError(f"-o needs the name of a variable, not {name!r}", argument="out")
         self.shell.user_ns[name] = value
 
-    def _answered(
+    def _run_magic(
         self,
         magic: str,
         options: Sequence[MagicOption],
@@ -208,7 +206,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
     ) -> Any:
         has_traceback = False
         try:
-            line_parts, text = self._understood(magic, options, line, cell)
+            line_parts, text = self._understand(magic, options, line, cell)
             has_traceback = "tb" in line_parts
             result = answer(self.chosen.client(line_parts.last("client")), text, line_parts)
         except Exception as exc:
@@ -223,7 +221,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
             self._store(name, result if isinstance(result, SearchResult | DeepSearchAnswer) else result.result)
         return None if "quiet" in line_parts else result
 
-    def _understood(
+    def _understand(
         self, magic: str, options: Sequence[MagicOption], line: str, cell: str | None
     ) -> tuple[MagicLine, str]:
         """The options of a magic, and what it looks for."""
@@ -231,24 +229,24 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         text = _text(line_parts.rest, cell, "\n" if magic == "ask" else " ")
         text = replace_variables(text, line_parts.values.get("var", ()), self.shell.user_ns, magic)
         if not text:
-            raise ToolError(f"%{magic} needs something to look for; %{magic}? tells its options", tool=magic)
+            raise ToolError(f"%{magic} needs a query; %{magic}? shows its options", tool=magic)
         name = line_parts.last("out")
         if name is not None and not name.isidentifier():
             raise ToolError(f"%{magic}: -o needs the name of a variable, not {name!r}", argument="out")
         if "quiet" in line_parts and name is None:
-            raise ToolError(f"%{magic}: -q shows nothing, so that it needs -o", tool=magic)
+            raise ToolError(f"%{magic}: -q shows nothing and needs -o", tool=magic)
         return line_parts, text
 
     def _search(self, client: Client, query: str, options: MagicLine) -> Any:
         lines = _number(options, "context")
         context = {} if lines is None else {"context_lines": lines}
-        return self._shown(client, query, options, options.last("pattern-type") or self.pattern_type, context)
+        return self._show(client, query, options, options.last("pattern-type") or self.pattern_type, context)
 
     def _commits(self, client: Client, query: str, options: MagicLine) -> Any:
         kind = "diff" if "diff" in options else "commit"
-        return self._shown(client, _of_type(kind, query, self.pattern_type), options, self.pattern_type, {})
+        return self._show(client, _of_type(kind, query, self.pattern_type), options, self.pattern_type, {})
 
-    def _shown(self, client: Client, query: str, options: MagicLine, pattern_type: str, context: dict[str, Any]) -> Any:
+    def _show(self, client: Client, query: str, options: MagicLine, pattern_type: str, context: dict[str, Any]) -> Any:
         timeout = options.last("timeout")
         result = client.search(
             query,
@@ -266,7 +264,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         timeout = options.last("timeout")
         conversation = self._answer if "continue" in options else None
         if "continue" in options and conversation is None:
-            raise ToolError("%ask --continue: there is no earlier answer", tool="ask", argument="continue")
+            raise ToolError("%ask --continue: no earlier answer", tool="ask", argument="continue")
         try:
             return client.deepsearch(
                 question, conversation=conversation, timeout_s=_seconds(timeout) if timeout is not None else None

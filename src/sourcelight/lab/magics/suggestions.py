@@ -13,26 +13,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sourcelight.core.query import PATTERN_TYPES
-from sourcelight.core.query.fields import ALIASES, FIELDS, PREDICATE_NAMES, RESULT_TYPES
+from sourcelight.core.query.fields import ALIASES, FIELDS, Field
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name
 
-_OTHERS = {
-    "type": RESULT_TYPES,
-    "case": ("yes", "no"),
-    "fork": ("yes", "no", "only"),
-    "archived": ("yes", "no", "only"),
-    "visibility": ("any", "public", "private"),
-    "patterntype": tuple(PATTERN_TYPES),
-    "count": ("all", "100", "1000"),
-    "timeout": ("10s", "1m", "5m"),
-    "select": ("repo", "file", "file.directory", "content", "symbol", "commit.diff.added", "commit.diff.removed"),
-    "before": ("yesterday", "last week", "last month"),
-    "after": ("yesterday", "1 week ago", "1 month ago", "1 year ago"),
-}
-_HIDDEN = frozenset({"rule", "g", "repohasfile", "repohascommitafter"})
-_KINDS = {"repo": "repository", "author": "author", "committer": "author", "file": "path"}
 _MAX_COMPLETIONS = 100
 _REGEXP = re.compile(r"([\\.+*?()|\[\]{}^$])")
 _FIELD = re.compile(r"(?P<dash>-?)(?P<name>[A-Za-z]+):(?P<value>.*)", re.DOTALL)
@@ -86,24 +70,24 @@ def suggest(query: str, names: Names) -> tuple[str, list[Completion]]:
         Gives the names known of a kind: ``repository``, ``language``, ``author`` or ``path``.
     """
     term = term_of(query)
-    found = _FIELD.fullmatch(term)
-    if found and found["name"].lower() in ALIASES:
-        field = ALIASES[found["name"].lower()]
-        return found["value"], list(_values(field, found["value"], names))
+    match = _FIELD.fullmatch(term)
+    if match and match["name"].lower() in ALIASES:
+        field = FIELDS[ALIASES[match["name"].lower()]]
+        return match["value"], list(_values(field, match["value"], names))
     bare = _PREFIX.fullmatch(term)
     if bare is None:
         return term, []
-    wanted = bare["name"].lower()
+    prefix = bare["name"].lower()
     fields = [
         Completion(f"{bare['dash']}{name}:", "filter")
         for name, field in FIELDS.items()
-        if name not in _HIDDEN and (field.negatable or not bare["dash"])
-        and any(spelling.startswith(wanted) for spelling in (name, *field.aliases))
+        if field.is_offered and (field.negatable or not bare["dash"])
+        and any(spelling.startswith(prefix) for spelling in (name, *field.aliases))
     ]  # fmt: skip
     return term, fields
 
 
-def _values(field: str, typed: str, names: Names) -> Iterator[Completion]:
+def _values(field: Field, typed: str, names: Names) -> Iterator[Completion]:
     typed_text = _plain(typed)
     values: dict[str, None] = {}
     for text in _of(field, names):
@@ -112,7 +96,7 @@ def _values(field: str, typed: str, names: Names) -> Iterator[Completion]:
             values[quoted] = None
             if len(values) >= _MAX_COMPLETIONS:
                 break
-    for name in sorted(PREDICATE_NAMES.get(field, ())):
+    for name in sorted(field.predicates):
         if typed and name.startswith(typed.lower()):
             values[f"{name}("] = None
     for quoted in values:
@@ -120,19 +104,19 @@ def _values(field: str, typed: str, names: Names) -> Iterator[Completion]:
             yield Completion(quoted, "value")
 
 
-def _of(field: str, names: Names) -> Iterator[tuple[str, str]]:
+def _of(field: Field, names: Names) -> Iterator[tuple[str, str]]:
     """Names of values of a field, and how they are written behind its colon."""
-    if field == "lang":
+    if field.name == "lang":
         from sourcelight.core.query.languages import LANGUAGES
 
-        for name in (*names("language"), *LANGUAGES):
+        for name in (*names(field.names), *LANGUAGES):
             yield name, quote_value(name.lower())
-    elif field in _KINDS:
-        for name in names(_KINDS[field]):
-            escaped = escape_name(name) if field == "repo" else _REGEXP.sub(r"\\\1", name)
-            yield name, quote_value(f"^{escaped}$" if field in {"repo", "file"} else escaped)
+    elif field.names:
+        for name in names(field.names):
+            escaped = escape_name(name) if field.name == "repo" else _REGEXP.sub(r"\\\1", name)
+            yield name, quote_value(f"^{escaped}$" if field.name in {"repo", "file"} else escaped)
     else:
-        for value in _OTHERS.get(field, ()):
+        for value in (*field.values, *field.examples):
             yield value, quote_value(value)
 
 

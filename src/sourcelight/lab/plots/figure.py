@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from sourcelight.core.markup import one_line, visible
-from sourcelight.core.tools.catalog import NOT_SUMMABLE
+from sourcelight.core.tools.catalog import columns_by_origin, columns_named
 from sourcelight.lab.plots.themes import Theme
 
 if TYPE_CHECKING:
@@ -141,10 +141,7 @@ def plot_data(source: Any, value: str | None = None, origin: Any = None) -> Plot
     frames = [frame] if origin is None else [frame, _frame_of(origin)]
     if value is not None:
         _check_column(frame, value)
-    if value is not None and value in NOT_SUMMABLE:
-        column = NOT_SUMMABLE[value]
-        hint = f"; use value={column.instead!r}" if column.instead in frame.columns else ""
-        raise ValueError(f"{value} can't be added up: it is the {column.meaning}{hint}")
+        _check_summable(frame, value)
     count_column = next(((name, unit) for name, unit in _COUNT_COLUMNS if name in frame.columns), None)
     if value is not None:
         amounts, unit = pd.to_numeric(frame[value]).fillna(0), value.replace("_", " ")
@@ -158,12 +155,28 @@ def plot_data(source: Any, value: str | None = None, origin: Any = None) -> Plot
     return PlotData(frame, amounts.astype("float64"), unit, f"Of {query}" if query else "", limits)
 
 
+def _check_summable(frame: DataFrame, name: str) -> None:
+    """Raise `ValueError` for a column whose sum means nothing, as the table that the frame is of defines it.
+
+    Of a frame that nothing is known of, such as a concatenation, the name alone tells.
+    """
+    table = columns_by_origin(frame.attrs)
+    columns = columns_named(name) if table is None else [column for column in table if column.name == name]
+    wrong = [column for column in columns if column.is_number and not column.adds_up]
+    if not wrong:
+        return
+    meanings = {column.meaning for column in wrong}
+    meaning = f"it is: {meanings.pop()}" if len(meanings) == 1 else "it is a rank, a ratio or a running total"
+    hint = next((f"; use value={column.instead!r}" for column in wrong if column.instead in frame.columns), "")
+    raise ValueError(f"{name} can't be added up: {meaning}{hint}")
+
+
 def _frame_of(source: Any) -> DataFrame:
     import pandas as pd
 
     frame = source.matches if hasattr(source, "status") and hasattr(source, "matches") else source
     if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"a figure is drawn from a result or a DataFrame, not from {type(source).__name__}")
+        raise TypeError(f"pass a result or a DataFrame for a figure, not {type(source).__name__}")
     return frame
 
 

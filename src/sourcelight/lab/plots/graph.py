@@ -37,8 +37,10 @@ def dependencies(
     title, theme
         As for `bars`.
     """
+    import pandas as pd
+
     colors = theme_of(theme)
-    all_edges = getattr(graph, "edges", graph)
+    all_edges: Any = graph if isinstance(graph, pd.DataFrame) else graph.edges
     edges = all_edges if external else all_edges[~all_edges["external"].astype("bool")]
     hidden_edges = len(all_edges) - len(edges)
     pairs = edges.assign(source=edges["source"].astype("str"), target=edges["target"].astype("str"))
@@ -56,7 +58,7 @@ def dependencies(
     words = title or "Dependencies between repositories"
     imports = format_number(sum(count for _, _, count in arrows))
     counts = f"{imports} imports in {count_of(len(arrows), 'pair')} of {count_of(len(names), 'name')}"
-    legend = "An arrow leads from the importer to what it imports; thicker arrows stand for more imports"
+    legend = "An arrow leads from the importer to the imported repository; thicker arrows mean more imports"
     hidden_names = len(by_weight) - len(names)
     limits = sentences(
         f"Not shown: {count_of(hidden_names, 'name')} with fewer imports" if hidden_names else "",

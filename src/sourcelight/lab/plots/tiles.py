@@ -30,6 +30,7 @@ _PADDING = 1.2
 _LABEL_PT, _NUMBER_PT, _HEADING_PT = 8.0, 7.5, 9.0
 _MIN_LABEL_CHARS = 6
 _MIN_SHEET_SHARE = 0.95  # of the sheet's width, which the tiles take at least
+_TOP = "/*"
 _MAX_TILES = 150
 
 
@@ -63,7 +64,7 @@ def treemap(
     has_path = data.frame[column].notna()
     paths, amounts = text_column(data.frame, column)[has_path], data.amounts[has_path]
     directories = paths.map(lambda path: _directory(path, depth))
-    groups = directories.map(lambda directory: directory.split("/")[0] + "/")
+    groups = directories.map(lambda directory: _TOP if directory == _TOP else directory.split("/")[0] + "/")
     if "repository" in data.frame.columns:
         repositories = text_column(data.frame, "repository")[has_path]
         groups = repositories if repositories.nunique() > 1 else groups
@@ -112,10 +113,10 @@ class _Tile(NamedTuple):
 
 
 def _directory(path: str, depth: int) -> str:
-    """Return the directory of a path, at most so deep; ``/`` for files at the top."""
+    """Return the directory of a path, at most so deep; ``/*`` for files at the top, as in tables."""
     names = path.strip("/").split("/")
     directories = names if path.endswith("/") else names[:-1]
-    return "/".join(directories[:depth]) + "/" if directories and directories != [""] else "/"
+    return "/".join(directories[:depth]) + "/" if directories and directories != [""] else _TOP
 
 
 def _tiles(box: Box, members: Sequence[tuple[str, float]], group: str) -> Iterator[_Tile]:

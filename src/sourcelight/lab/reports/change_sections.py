@@ -67,6 +67,7 @@ def changelog(merged_list: Sequence[Change], all_commits: Frame, commits: Frame,
     for change in merged_list:
         members = [member for member in change.members if member in counted_ids]
         writers = Counter(authors[member] for member in members or [change.commit])
+        # The person with the most commits of the change; the name breaks ties, so that a report is the same every time.
         author = min(writers, key=lambda name: (-writers[name], name))
         date = all_commits["commit_date"].iloc[row_of[change.commit]]
         kind = kind_of(change.title, change.message)
@@ -101,7 +102,7 @@ def changelog(merged_list: Sequence[Change], all_commits: Frame, commits: Frame,
     )
     requests = int(frame["request"].notna().sum())
     text = f"{count_of(len(frame), 'change')}, {requests:,} of them by pull or merge requests." if requests else ""
-    return frame, Section("Changelog draft", text, (table,) if lists else (), (), lists)
+    return frame, Section("Changelog draft", text, (table,), (), lists)
 
 
 def _item(row: Mapping[Any, Any], repository: str, urls: dict[str, str], links: Links) -> Item:
@@ -126,6 +127,7 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
     size = frame["additions"].fillna(0) + frame["deletions"].fillna(0)
     frame = frame.assign(_size=size).sort_values(["_size", "path"], ascending=[False, True]).drop(columns="_size")
     frame = frame.reset_index(drop=True)
+    # A renamed file has commits under both names.
     names = [sorted({str(old), str(new)}) for old, new in zip(frame["old_path"], frame["path"], strict=True)]
     frame["old_path"] = frame["old_path"].astype("str").where(frame["old_path"].astype("str") != frame["path"])
 
@@ -150,16 +152,14 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
         link=link,
     )
     counted_files = diffs[is_written(diffs)] if is_apart else diffs
-    folders = _grouped(
-        counted_files, counted_files["path"].map(lambda path: f"{path.rpartition('/')[0]}/*"), "directory"
-    )
-    endings = _grouped(counted_files, counted_files["path"].map(_ending), "ending")
+    folders = _group(counted_files, counted_files["path"].map(lambda path: f"{path.rpartition('/')[0]}/*"), "directory")
+    endings = _group(counted_files, counted_files["path"].map(_ending), "ending")
     status = diffs["status"].astype("str").value_counts()
     text = f"{count_of(len(diffs), 'file')}: {join_words([f'{count:,} {name}' for name, count in status.items()])}."
     binary = f"{other_kinds}the content of binary files."
     about = "Files that differ and their lines, by {}."
     separate_tables: tuple[ReportTable, ...] = ()
-    if is_apart:
+    if "file_kind" in frame:
         other_rows = frame[~is_counted].reset_index(drop=True)
         other_positions = [row for row, own in enumerate(is_counted) if not own]
         separate_tables = (
@@ -194,7 +194,7 @@ def _ending(path: str) -> str:
     return f".{name.rpartition('.')[2]}" if "." in name.lstrip(".") else "none"
 
 
-def _grouped(diffs: Frame, key: Frame, name: str) -> Frame:
+def _group(diffs: Frame, key: Frame, name: str) -> Frame:
     grouped = diffs.assign(**{name: key}).groupby(name, observed=True)
     frame = grouped.agg(files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum"))
     size = frame["additions"] + frame["deletions"]
@@ -221,12 +221,11 @@ def people_section(commits: Frame, earlier_people: AbstractSet[Pair], link: Link
     rows = frame.drop(columns="person")
     keys = ("author", "author_email")
     excludes = "bots, and co-authors without a commit of their own."
-    counts = "Commits behind head and not behind base, and lines of those that are no merges."
+    counts = "Commits from base to head, and lines of those that aren't merges."
     tables = [ReportTable("people", "People", rows, counts, excludes, "commits", keys, link=link)]
-    if frame["new"].any():
-        new = rows[rows["new"]].drop(columns="new").reset_index(drop=True)
-        about = "People with no commit behind base under the same address."
-        tables.append(ReportTable("new_people", "New people", new, about, excludes, "commits", keys, link=link))
+    new = rows[rows["new"]].drop(columns="new").reset_index(drop=True)
+    about = "People without a commit reachable from base under the same address."
+    tables.append(ReportTable("new_people", "New people", new, about, excludes, "commits", keys, link=link))
     top = frame.head(_PEOPLE_SHOWN)
     labels, values = distinct_names(top), [float(count) for count in top["commits"]]
     figure = ThemedFigure(
@@ -247,14 +246,14 @@ def log_section(commits: Frame, link: LinkOf) -> Section:
         "log",
         "Commits, newest first",
         rows,
-        "Commits behind head and not behind base.",
+        "Commits from base to head.",
         "merges.",
         "commits",
         ("commit",),
         hidden=("url",),
         link=link,
     )
-    return Section("Commits", "", (table,) if len(rows) else ())
+    return Section("Commits", "", (table,))
 
 
 _NOUNS = {
@@ -268,30 +267,30 @@ _PLURALS = {"fixes": "fixes", "docs": "changes of documentation", "tests": "chan
 def metrics(diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Frame | None) -> list[Metric]:
     """The numbers of the report."""
     unknown_count = int(diffs["additions"].isna().sum())
-    excludes = f"{count_of(unknown_count, 'file')} whose content is missing or not told." if unknown_count else ""
+    excludes = f"{count_of(unknown_count, 'file')} whose content is missing or unknown." if unknown_count else ""
     binary = int(diffs["binary"].fillna(value=False).sum())
     bots = "bots, and co-authors without a commit of their own."
     new = people.loc[people["new"], "person"].tolist()
     metrics_list = [
         Metric("files", len(diffs), "Files that differ, renames counted once.", "", "changes"),
-        Metric("lines more", _sum(diffs, "additions"), "Lines that head has and base has not.", excludes, "changes"),
-        Metric("lines less", _sum(diffs, "deletions"), "Lines that base has and head has not.", excludes, "changes"),
-        Metric("binary files", binary, "Files that git takes for binary.", "", "changes", {"binary": True}),
-        Metric("commits", len(commits), "Commits behind head and not behind base, merges included.", "", "commits"),
+        Metric("lines more", _sum(diffs, "additions"), "Lines that head has and base lacks.", excludes, "changes"),
+        Metric("lines less", _sum(diffs, "deletions"), "Lines that base has and head lacks.", excludes, "changes"),
+        Metric("binary files", binary, "Files that git treats as binary.", "", "changes", {"binary": True}),
+        Metric("commits", len(commits), "Commits from base to head, merges included.", "", "commits"),
         Metric("merges", int(commits["merge"].sum()), "Commits with two or more parents.", "", "commits",
                {"merge": True}),
         Metric("commits by bots", int(commits["bot"].sum()), "Commits whose author is a bot.", "", "commits",
                {"bot": True}),
         Metric("people", len(people), f"{PEOPLE} {JOINED}", bots, "commits",
                {"bot": False}),
-        Metric("new people", len(new), "People of these commits without a commit behind base under the same address.",
+        Metric("new people", len(new), "Authors without a commit reachable from base under the same address.",
                bots, "commits", {"person": new}),
         Metric("pull requests", int(log["request"].notna().sum()),
                "Pull and merge requests that merges and squashed commits name."),
-        *line_metrics(commits, "Lines of all these commits, what they undo of each other included."),
+        *line_metrics(commits, "Lines of all these commits, including those that one of them undoes."),
     ]  # fmt: skip
     if before is not None:
-        counts = "Commits behind base of as long a time before base as the newest of these commits is behind it."
+        counts = "Commits of a period before base, as long as the one from base to the newest of these commits."
         metrics_list.append(Metric("commits before", len(before), counts, "", "before"))
     return metrics_list
 
@@ -312,7 +311,7 @@ class Ends:
 
 def lead(ends: Ends, diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Frame | None) -> list[str]:
     """What changed, who did it, where, and how that compares with the time before."""
-    sentences = (_who(ends, commits, people), _where(diffs), _kinds(log), _compared(ends, commits, before))
+    sentences = (_who(ends, commits, people), _where(diffs), _kinds(log), _comparison_text(ends, commits, before))
     return [sentence for sentence in sentences if sentence]
 
 
@@ -334,8 +333,9 @@ def _who(revisions: Ends, commits: Frame, people: Frame) -> str:
     since = f"{base} of {date_text(started)}" if started is not None else base
     new = int(people["new"].sum())
     bots = int(commits["bot"].sum())
-    by = count_of(len(people), "person") + (f" ({bots:,} by {'a bot' if bots == 1 else 'bots'})" if bots else "")
-    text = f"{head}, of {date_text(ended)}, has {count_of(len(commits), 'commit')} by {by} since {since}"
+    by = count_of(len(people), "person")
+    text = f"{head}, of {date_text(ended)}, has {count_of(len(commits), 'commit')} since {since}"
+    text += f": {len(commits) - bots:,} by {by} and {bots:,} by bots" if bots else f" by {by}"
     if not new:
         return f"{text}."
     names = people.loc[people["new"], "author"].astype("str").tolist()
@@ -363,16 +363,16 @@ def _kinds(log: Frame) -> str:
     if not len(log):
         return ""
     counts = log["kind"].value_counts()
-    parts = [_counted(kind, int(counts.get(kind, 0))) for kind in KINDS if counts.get(kind, 0)]
+    parts = [_count_text(kind, int(counts.get(kind, 0))) for kind in KINDS if counts.get(kind, 0)]
     are = "the change is" if len(log) == 1 else f"the {len(log):,} changes are"
     return f"By their titles, {are} {join_words(parts)}."
 
 
-def _counted(kind: str, count: int) -> str:
+def _count_text(kind: str, count: int) -> str:
     return f"{count:,} {_NOUNS[kind] if count == 1 else _PLURALS.get(kind, plural(_NOUNS[kind]))}"
 
 
-def _compared(ends: Ends, commits: Frame, before: Frame | None) -> str:
+def _comparison_text(ends: Ends, commits: Frame, before: Frame | None) -> str:
     base, started = ends.base, ends.started
     if before is None or started is None:
         return ""
@@ -380,10 +380,6 @@ def _compared(ends: Ends, commits: Frame, before: Frame | None) -> str:
     human = unify_names(before[~before["bot"].fillna(value=False).astype("bool")], None, join_addresses=True)
     people = len(human[["author", "author_email"]].drop_duplicates())
     count, earlier_count = len(commits), len(before)
-    if not earlier_count:
-        return f"There was no commit in the {time} before {base}."
-    had = f"which had {earlier_count:,} by {count_of(people, 'person')}"
-    are = "is" if count == 1 else "are"
-    return (
-        f"{count_of(count, 'commit')} {are} {compare_counts(count, earlier_count)} in the {time} before {base}, {had}."
-    )
+    compared = compare_counts(count, earlier_count, f"the {time} before {base}")
+    text = f"The {time} since {base} had {count_of(count, 'commit')}, {compared}"
+    return f"{text}, by {count_of(people, 'person')}." if people else f"{text}."

@@ -161,7 +161,7 @@ def request_of(commit: CommitInfo) -> tuple[int | None, str]:
 
 
 def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[Change]:
-    """Put commits together as they were merged, in the order of the history, the oldest first.
+    """Group commits by the merges that brought them, in the order of the history, oldest first.
 
     A merge that names a pull request is one change with all commits that it brought. Commits of any other merged branch
     are looked at in the same way, as if they had been made on the branch that took them in.
@@ -175,6 +175,7 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
     """
     by_id = {commit.commit: commit for commit in commits}
     parents = {parent for commit in commits for parent in commit.parents}
+    # Heads first, then every commit without a child in the list: a filtered list may have lost the connection.
     tips = [*(head for head in heads if head in by_id), *(c.commit for c in commits if c.commit not in parents)]
     seen: set[str] = set()
     changes: list[Change] = []
@@ -197,26 +198,26 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
     return changes
 
 
-def _line(tip: str, by_id: Mapping[str, CommitInfo], taken: set[str]) -> Iterator[CommitInfo]:
+def _line(tip: str, by_id: Mapping[str, CommitInfo], used: set[str]) -> Iterator[CommitInfo]:
     """The commits from one back along first parents, as far as nobody has them yet; the oldest first."""
     line: list[CommitInfo] = []
-    while tip in by_id and tip not in taken:
-        taken.add(tip)
+    while tip in by_id and tip not in used:
+        used.add(tip)
         line.append(by_id[tip])
         tip = by_id[tip].parents[0] if by_id[tip].parents else ""
     return iter(line[::-1])
 
 
-def _behind(tips: Sequence[str], known: Mapping[str, CommitInfo], taken: set[str]) -> tuple[str, ...]:
+def _behind(tips: Sequence[str], known: Mapping[str, CommitInfo], used: set[str]) -> tuple[str, ...]:
     """The commits behind some that nobody has yet, merges left out."""
-    found: list[str] = []
+    commits: list[str] = []
     queue = list(tips)
     while queue:
         commit = queue.pop()
-        if commit in taken or commit not in known:
+        if commit in used or commit not in known:
             continue
-        taken.add(commit)
+        used.add(commit)
         queue += known[commit].parents
         if len(known[commit].parents) < 2:
-            found.append(commit)
-    return tuple(found)
+            commits.append(commit)
+    return tuple(commits)

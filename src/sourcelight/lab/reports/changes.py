@@ -123,7 +123,7 @@ def changes(
     paths = PathFilter("changes", only, exclude)
     stages = ReportProgress("Changes", _STAGES, draw=progress)
     with stages:
-        return _made(client, stages, repo, base, head, period, paths, other_files, title)
+        return _make(client, stages, repo, base, head, period, paths, other_files, title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class _Between:
     read: list[Frame]
 
 
-def _made(
+def _make(
     code: Client, stages: ReportProgress, repo: str, base: str, head: str, by: str, paths: PathFilter,
     other_files: OtherFiles, title: str,
 ) -> Report:  # fmt: skip
@@ -154,13 +154,13 @@ def _made(
     if between.undone:
         notices.append(
             f"{count_of(between.undone, 'commit')} {'is' if between.undone == 1 else 'are'} behind {base} and not "
-            f"behind {head}; their changes show as undone."
+            f"behind {head}; {'its' if between.undone == 1 else 'their'} changes show as undone."
         )
     diffs, commits_in_scope = whole_diffs, between.commits
     kinds: dict[str, Any] = {"file_kinds": list(WRITTEN)} if other_files == "without" else {}
     if paths:
         diffs = _with_attrs(whole_diffs[whole_diffs["path"].map(paths)].reset_index(drop=True), whole_diffs)
-        commits_in_scope = _narrowed(
+        commits_in_scope = _narrow(
             partial(stages.ask, "commits", code.churn, **kinds), repo, head, commits_in_scope, paths
         )
     if other_files != "with" and len(diffs):
@@ -168,7 +168,8 @@ def _made(
     if other_files == "without":
         notices.append("Vendored, generated and lock files are left out; commits are all.")
     if other_files == "without" and len(diffs):
-        diffs = _with_attrs(diffs[is_written(diffs)].reset_index(drop=True), diffs)
+        written = diffs[is_written(diffs)].drop(columns="file_kind")
+        diffs = _with_attrs(written.reset_index(drop=True), diffs)
         if not paths and len(commits_in_scope):
             churn = partial(stages.ask, "commits", code.churn)
             commits_in_scope = count_by_kinds(commits_in_scope, churn, repos=[repo], revisions=[head, f"^{base}"])
@@ -191,7 +192,7 @@ def _made(
     earlier = _earlier_people(code, stages, repo, base)
     before = _before(code, stages, repo, base, base_date, commits_in_scope)
     if before is not None and paths:
-        before = _narrowed(partial(stages.ask, "earlier people", code.churn, **kinds), repo, base, before, paths)
+        before = _narrow(partial(stages.ask, "earlier people", code.churn, **kinds), repo, base, before, paths)
     period = by or _fitting(commits_in_scope)
     commits = unify_names(commits_frame(commits_in_scope, period), None, join_addresses=True)
     links = links_of(code, {repo: commit_of["head"]})
@@ -251,6 +252,7 @@ def _between(code: Client, stages: ReportProgress, repo: str, base: str, head: s
     """
     ask = partial(stages.ask, "commits", code.commit_search, repos=[repo])
     try:
+        # Exclusions need one service that understands them; without it, both histories are read and subtracted.
         newer, older = ask(revisions=[head, f"^{base}"]), ask(revisions=[base, f"^{head}"])
     except (ToolError, RevisionNotFound):
         newer = older = None
@@ -285,7 +287,7 @@ def _earlier_people(code: Client, stages: ReportProgress, repo: str, base: str) 
 
 
 def _before(code: Client, stages: ReportProgress, repo: str, base: str, started: Any, commits: Frame) -> Frame | None:
-    """Commits behind base of as long a time before it as the newest commit is behind it; None for no such time."""
+    """Commits of a period before base, as long as the one from base to the newest commit; None without one."""
     newest = commits["commit_date"].max() if len(commits) else None
     if started is None or newest is None or not newest > started:
         return None
@@ -296,7 +298,7 @@ def _before(code: Client, stages: ReportProgress, repo: str, base: str, started:
     return stages.ask("earlier people", code.commit_search, repos=[repo], revisions=[base], after=after)
 
 
-def _narrowed(ask: Callable[..., Frame], repo: str, revision: str, commits: Frame, paths: PathFilter) -> Frame:
+def _narrow(ask: Callable[..., Frame], repo: str, revision: str, commits: Frame, paths: PathFilter) -> Frame:
     """Commits that change files that count, with the lines of these files."""
     changed = changed_files("changes", ask, [repo], [revision])
     return limit_to_changes(commits, changed[changed["path"].map(paths)])

@@ -96,13 +96,13 @@ class Request:
 class ChangedLines:
     """Changed lines by kind of file, by folder and by file; None where a service can't tell.
 
-    `behind` gives the way from a row of such a frame, by a column of it, to its commits; None: the frame itself has it.
+    `drill_down` leads from a row of such a frame, by a column of it, to its commits; None: the frame itself has it.
     """
 
     kinds: Frame | None
     folders: Frame | None
     files: Frame | None
-    behind: Callable[[Frame, str], Callable[[int], Frame]] | None = None
+    drill_down: Callable[[Frame, str], Callable[[int], Frame]] | None = None
 
     @property
     def answers(self) -> list[Frame | None]:

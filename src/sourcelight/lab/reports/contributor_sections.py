@@ -14,7 +14,7 @@ from sourcelight.lab.reports.history import churn_figure, distinct_names, drill_
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
 from sourcelight.lab.reports.people import APART, CO_AUTHORS, JOINED, Turnover
-from sourcelight.lab.reports.text import compare_counts, date_text, duration_text, shares_text
+from sourcelight.lab.reports.text import compare_counts, date_text, duration_text, share_text, shares_text
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -56,11 +56,10 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
         if name == "co_authors":
             frame = frame[["author", "author_email", "co_authored", "first_date", "last_date"]]
             frame = frame.sort_values("co_authored", ascending=False, kind="stable").reset_index(drop=True)
-        if name == "contributors" or len(frame):
-            table_excludes = f"{table_excludes.rstrip('.')}{', ' if other_kinds else ''}{other_kinds}."  # noqa: PLW2901 - the same, with more
-            source = "" if name == "co_authors" else "commits"
-            keys = () if name == "co_authors" else ("author", "author_email")
-            tables.append(ReportTable(name, heading, frame, table_counts, table_excludes, source, keys, link=link))
+        table_excludes = f"{table_excludes.rstrip('.')}{', ' if other_kinds else ''}{other_kinds}."  # noqa: PLW2901 - the same, with more
+        source = "" if name == "co_authors" else "commits"
+        keys = () if name == "co_authors" else ("author", "author_email")
+        tables.append(ReportTable(name, heading, frame, table_counts, table_excludes, source, keys, link=link))
     top = tables[0].frame.head(_OWNERS_SHOWN)
     labels, counts = distinct_names(top), [float(count) for count in top["commits"]]
     figure = ThemedFigure(
@@ -70,7 +69,11 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
         lambda: stacked_bars(labels, {"commits": counts}, "commits"),
     )
     share = top["commits"].head(5).sum() / max(int((~commits["bot"]).sum()), 1)
-    text = f"The five people with the most commits wrote {share:.0%} of those by people." if len(top) > _FIVE else ""
+    text = (
+        f"The five people with the most commits wrote {share_text(share)} of those by people."
+        if len(top) > _FIVE
+        else ""
+    )
     return Section("People", text, tuple(tables), (figure,) if labels else ())
 
 
@@ -78,7 +81,8 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
     """Changed lines by kind of file, by directory and by file."""
     tables, figures = [], []
     source_counts = (
-        "Lines of source and documentation that commits added and removed, as git log --numstat -M counts them."
+        "Lines that commits added and removed, as git log --numstat -M counts them, without vendored, generated and "
+        "lock files."
     )
     counts = (
         source_counts
@@ -86,9 +90,12 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
         else "Lines that commits added and removed, as git log --numstat -M."
     )
     excludes = f"merges{'' if request.table_kinds is None else LEFT_OUT['without']}."
-    if changed_lines.kinds is not None and len(changed_lines.kinds):
+    if changed_lines.kinds is not None:
         kinds = changed_lines.kinds[["repository", "file_kind", *_CHURN_COLUMNS]].reset_index(drop=True)
-        about = "Lines of all changed files by kind, which git attributes, paths and generators' marks tell."
+        about = (
+            "Lines of all changed files by kind, which git attributes, paths and generators' marks tell. source is all "
+            "that is of no other kind: code, data and prose."
+        )
         tables.append(ReportTable("file_kinds", "Kinds of files", kinds, about, "merges."))
     files, other_files = changed_lines.files, None
     if files is not None and request.other_files == "apart":
@@ -101,17 +108,19 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
         ("other_files", "Vendored, generated and lock files", other_files, "path",
          "Lines that commits added and removed."),
     ):  # fmt: skip
-        if frame is None or not len(frame):
+        if frame is None:
             continue
         kind_columns = ["file_kind"] if name == "other_files" else []
         rows = frame[["repository", column, *kind_columns, *_CHURN_COLUMNS]].reset_index(drop=True)
         keys = ("repository", column)
         table_excludes = "merges." if name == "other_files" else excludes
-        commits_of = drill_down_of(code, frame) if changed_lines.behind is None else changed_lines.behind(rows, column)
+        commits_of = (
+            drill_down_of(code, frame) if changed_lines.drill_down is None else changed_lines.drill_down(rows, column)
+        )
         tables.append(
             ReportTable(name, heading, rows, table_counts, table_excludes, "", keys, behind=commits_of, link=link)
         )
-        if name != "other_files":
+        if name != "other_files" and len(rows):
             figures.append(churn_figure(name, heading, rows, column))
     return Section("Places", "Directories and files with the most changes.", tuple(tables), tuple(figures))
 
@@ -141,7 +150,7 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
             "",
             ("repository", "author", "author_email"),
             behind=None if request.paths else _behind_each(code, [frame for _, frame, _ in owners]),
-            hidden=_hidden(lines),
+            hidden=_hidden_columns(lines),
             link=link,
         )
     ]
@@ -156,7 +165,7 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
                 "Fewest people with more than half of the lines of the newest commit. / is the whole repository, /* "
                 "the files at the top.",
                 f"bots{other_kinds}.",
-                hidden=_hidden(frame),
+                hidden=_hidden_columns(frame),
             )
         )
     people = lines.groupby(["author", "author_email"], observed=True)["lines"].sum().reset_index()
@@ -172,7 +181,7 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
     return [Section("Ownership", text, tuple(tables), (figure,))]
 
 
-def _hidden(frame: Frame) -> tuple[str, ...]:
+def _hidden_columns(frame: Frame) -> tuple[str, ...]:
     """``exact`` where most rows would be marked: a footnote says it of all of them."""
     return ("exact",) if len(frame) and (~frame["exact"]).mean() > 1 / 2 else ()
 
@@ -203,17 +212,17 @@ def lead(
     compared: Turnover | None,
     newest: Any,
     *,
-    whole: bool,
+    is_full_history: bool,
 ) -> list[str]:
     """Who did how much, where, how that compares with the time before, and how old the newest commit is.
 
-    `compared` is about the time of the report where that has a start, else (`whole` history) about its last year.
+    `compared` is about the time of the report where that has a start, else (`is_full_history`) about its last year.
     """
     sentences = [
         _who(names, commits, people),
         _most(commits),
         _where(files),
-        _compared(compared, whole=whole),
+        _comparison_text(compared, is_full_history=is_full_history),
         stale(newest),
     ]
     return [sentence for sentence in sentences if sentence]
@@ -247,7 +256,8 @@ def _most(commits: Frame) -> str:
     text = f"Most commits by people are by {largest}"
     if len(counts) <= _FIVE:
         return f"{text}."
-    return f"{text}; the five people with the most wrote {counts.head(_FIVE).sum() / len(human_commits):.0%}."
+    share = counts.head(_FIVE).sum() / len(human_commits)
+    return f"{text}; the five people with the most wrote {share_text(share)}."
 
 
 def _where(files: Frame | None) -> str:
@@ -266,22 +276,20 @@ def _where(files: Frame | None) -> str:
     if is_written.all():
         return f"Most changed lines are in {largest}."
     other_share = lines[~is_written].sum() / max(int(lines.sum()), 1)
-    kinds = f"vendored, generated and lock files have {other_share:.0%} of all changed lines"
-    return f"Most changed lines of source and documentation are in {largest}; {kinds}."
+    other_kinds = f"vendored, generated and lock files ({share_text(other_share)} of all changed lines)"
+    return f"Without {other_kinds}, most changed lines are in {largest}."
 
 
-def _compared(comparison: Turnover | None, *, whole: bool) -> str:
+def _comparison_text(comparison: Turnover | None, *, is_full_history: bool) -> str:
     if comparison is None:
         return ""
     count, earlier_count = comparison.commits, len(comparison.before)
     span_text = duration_text(comparison.days)
-    opening = f"In the {span_text} to {date_text(comparison.end)}, " if whole else ""
-    start = f"{opening}{'there were ' if whole else ''}{count_of(count, 'commit')}"
+    end = date_text(comparison.end)
+    opening = f"The {span_text} to {end} had" if is_full_history else f"The {span_text} of this report had"
+    text = f"{opening} {count_of(count, 'commit')}, {compare_counts(count, earlier_count, f'the {span_text} before')}"
     if not earlier_count:
-        return f"{start}; there was none in the {span_text} before."
-    verb = "" if whole else " is" if count == 1 else " are"
-    earlier = f"in the {span_text} before, which had {earlier_count:,}"
-    text = f"{start}{',' if whole else ''}{verb} {compare_counts(count, earlier_count)} {earlier}"
+        return f"{text}."
     return f"{text}; {count_of(len(comparison.joined), 'person')} joined and {len(comparison.left):,} left."
 
 
@@ -295,7 +303,7 @@ def stale(newest: Any, now: datetime | None = None) -> str:
     if days < OLD_DAYS:
         return ""
     age = f"{date_text(newest)}, {duration_text(days)} ago"
-    return f"The newest commit is of {age}; what came later is not in this report."
+    return f"The newest commit is of {age}; later commits are not in this report."
 
 
 def nothing(after: Any, before: Any, oldest: Any, newest: Any, names: str) -> str:

@@ -76,7 +76,11 @@ from sourcelight.lab.reports.text import date_text, links_of
 if TYPE_CHECKING:
     from sourcelight.client import Client
 
-_FILES_COUNTED = {"apart": "all changed files", "with": "all changed files", "without": "source and documentation"}
+_FILES_COUNTED = {
+    "apart": "all changed files",
+    "with": "all changed files",
+    "without": "changed files but vendored, generated and lock files",
+}
 _PATHS_COUNTED = {
     False: "Distinct paths of all changes, both names of renamed files, as git log --name-only --no-renames has them.",
     True: "Distinct paths of the changes that count, renamed files under their new names.",
@@ -160,10 +164,10 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
         "Contributors", tuple(name for name in _STAGES if ownership or name != "ownership"), draw=progress
     )
     with progress_bar:
-        return _made(client, progress_bar, request, period, title, ownership=ownership)
+        return _make(client, progress_bar, request, period, title, ownership=ownership)
 
 
-def _made(code: Client, stages: ReportProgress, request: Request, by: str, title: str, *, ownership: bool) -> Report:
+def _make(code: Client, stages: ReportProgress, request: Request, by: str, title: str, *, ownership: bool) -> Report:
     notices: list[str] = []
     all_commits = stages.ask("commits", code.commit_search, repos=request.repos, **request.dates)
     changes = touched_files(code, stages, request) if request.paths and len(all_commits) else None
@@ -176,7 +180,7 @@ def _made(code: Client, stages: ReportProgress, request: Request, by: str, title
         no_rows = commits_frame(counted_commits, by)
         return Report(
             _title(title, names),
-            _asked(request, all_commits, names, None),
+            _parameters(request, all_commits, names, None),
             empty_metrics(no_rows),
             (),
             {"commits": no_rows},
@@ -226,21 +230,25 @@ def _made(code: Client, stages: ReportProgress, request: Request, by: str, title
     answers = [
         without_notices(f, _SAID) for f in (all_commits, contributors_frame, *changed_lines.answers) if f is not None
     ]
-    answers += name_subject("Ownership", [without_notices(frame, _SAID) for _, frame, _ in owners])
+    for name, owners_frame, _ in owners:
+        subject = "Ownership" if len(names) == 1 else f"Ownership of {name}"
+        answers += name_subject(subject, [without_notices(owners_frame, _SAID)])
     limits = [*notices, *limited_notices(answers)]
     if not ownership:
-        notices.append("Ownership was not asked for.")
+        notices.append("Ownership was not requested.")
     if people is not None:
         notices += doubtful(code, stages, people, request.repos, request.mailmap, join_addresses=request.join_addresses)
     return Report(
         _title(title, names),
-        _asked(request, all_commits, names, newest),
+        _parameters(request, all_commits, names, newest),
         tuple(_summary(commits, people, changed_lines, owners, request, comparison)),
         tuple(section for section in sections if section.tables or section.figures),
         sources,
         tuple(dict.fromkeys([*notices, *notices_of(answers)])),
         tuple(dict.fromkeys(limits)),
-        tuple(lead(names, commits, people, changed_lines.files, comparison, newest, whole=request.after is None)),
+        tuple(
+            lead(names, commits, people, changed_lines.files, comparison, newest, is_full_history=request.after is None)
+        ),
     )
 
 
@@ -254,29 +262,29 @@ def _title(title: str, names: list[str]) -> str:
     )
 
 
-def _asked(request: Request, commits: Frame, names: list[str], newest: Any) -> tuple[tuple[str, str], ...]:
+def _parameters(request: Request, commits: Frame, names: list[str], newest: Any) -> tuple[tuple[str, str], ...]:
     """The scope of the report."""
-    repositories = repositories_text(names, commits.attrs.get("commits", {})) if names else _wanted(request)
+    repositories = repositories_text(names, commits.attrs.get("commits", {})) if names else _repositories_text(request)
     return (
         ("repositories", repositories),
-        ("after", _shown(request.after) or "the beginning"),
-        ("before", _shown(request.before) or "now"),
+        ("after", _show(request.after) or "the beginning"),
+        ("before", _show(request.before) or "now"),
         *((("newest commit", date_text(newest)),) if newest is not None else ()),
         *request.paths.parameters,
     )
 
 
-def _wanted(request: Request) -> str:
+def _repositories_text(request: Request) -> str:
     return ", ".join([request.repos] if isinstance(request.repos, str) else request.repos or ["all"])
 
 
-def _shown(value: str | date | None) -> str:
+def _show(value: str | date | None) -> str:
     return "" if value is None else str(value)
 
 
-def _heads(found: Frame) -> dict[str, str]:
+def _heads(all_commits: Frame) -> dict[str, str]:
     """The commit of each repository that was read."""
-    commits_by_name = found.attrs.get("commits", {})
+    commits_by_name = all_commits.attrs.get("commits", {})
     return {
         name: commits if isinstance(commits, str) else commits[0]
         for name, commits in commits_by_name.items()
@@ -306,7 +314,11 @@ def _reason(code: Client, stages: ReportProgress, request: Request, commits: Fra
         except UnsupportedTool:
             oldest = stages.ask("commits", code.commit_search, repos=request.repos)["commit_date"].min()
     repositories = (
-        _wanted(request) if request.repos else "" if not len(code.repositories()) else "None of the repositories"
+        _repositories_text(request)
+        if request.repos
+        else ""
+        if not len(code.list_repos(progress=False))
+        else "None of the repositories"
     )
     return nothing(date_bound(commits, "after"), date_bound(commits, "before"), oldest, newest, repositories)
 
@@ -335,7 +347,7 @@ def _summary(
         Metric(
             "commits by people",
             len(human_commits),
-            "Commits whose author is no bot.",
+            "Commits whose author is not a bot.",
             "bots.",
             "commits",
             {"bot": False},
@@ -364,9 +376,11 @@ def _summary(
         left_out = f"bots{'' if request.table_kinds is None else LEFT_OUT['without']}."
         numbers.append(Metric("bus factor", int(factor["bus_factor"]), counted, left_out))
     if comparison is not None:
-        whole = request.after is None
-        earlier_span = f"the {YEAR_DAYS} days before the last {YEAR_DAYS}" if whole else "as long a time before"
-        span = f"the {YEAR_DAYS} days before the newest commit" if whole else "the time"
+        is_full_history = request.after is None
+        earlier_span = (
+            f"the {YEAR_DAYS} days before the last {YEAR_DAYS}" if is_full_history else "as long a time before"
+        )
+        span = f"the {YEAR_DAYS} days before the newest commit" if is_full_history else "the time"
         numbers += [
             Metric("commits before", len(comparison.before), f"Commits in {earlier_span}.", "", "before"),
             Metric("joined", len(comparison.joined), f"Authors of a commit in {span} with none before.", "bots."),

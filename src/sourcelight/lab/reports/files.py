@@ -41,15 +41,15 @@ class PathFilter:
 
     def __init__(self, call: str, only: PathPatterns, exclude: PathPatterns) -> None:
         self.only, self.exclude = _texts(call, "only", only), _texts(call, "exclude", exclude)
-        self._wanted = [_compiled(call, "only", text) for text in self.only]
-        self._refused = [_compiled(call, "exclude", text) for text in self.exclude]
+        self._patterns = [_compile(call, "only", text) for text in self.only]
+        self._refused = [_compile(call, "exclude", text) for text in self.exclude]
 
     def __bool__(self) -> bool:
         return bool(self.only or self.exclude)
 
     def __call__(self, path: str) -> bool:
         """Whether a file counts."""
-        return (not self._wanted or _in_any(self._wanted, path)) and not _in_any(self._refused, path)
+        return (not self._patterns or _in_any(self._patterns, path)) and not _in_any(self._refused, path)
 
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
@@ -59,7 +59,7 @@ class PathFilter:
 
     def reason(self, paths: Sequence[str]) -> str:
         """Why none of the files that changed counts, and what is nearest to what was asked for."""
-        if not self.only or any(_in_any(self._wanted, path) for path in paths):
+        if not self.only or any(_in_any(self._patterns, path) for path in paths):
             return f"Every file that changed is in exclude={', '.join(self.exclude)}."
         folders = {folder for path in paths for folder in _folders(path)}
         near = get_close_matches(self.only[0].rstrip("/"), [*sorted(folders), *paths], 1, 0.5)
@@ -91,7 +91,7 @@ def _texts(call: str, name: str, patterns: PathPatterns) -> tuple[str, ...]:
     return texts
 
 
-def _compiled(call: str, name: str, text: str) -> CompiledPattern:
+def _compile(call: str, name: str, text: str) -> CompiledPattern:
     try:
         return compile_pattern(file_pattern(text), kind="regexp", case_sensitive=True, whole_text=True)
     except PatternError as error:
@@ -163,7 +163,10 @@ def kinds_table(diffs: Frame) -> ReportTable:
     grouped = diffs.groupby(diffs["file_kind"].astype("str"))
     frame = grouped.agg(files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum"))
     frame = frame.reset_index().sort_values(["files", "file_kind"], ascending=[False, True]).reset_index(drop=True)
-    about = "Files that differ and their lines by kind, which git attributes, paths and generators' marks tell."
+    about = (
+        "Files that differ and their lines by kind, which git attributes, paths and generators' marks tell. source is "
+        "all that is of no other kind: code, data and prose."
+    )
     return ReportTable("file_kinds", "Kinds of files", frame, about, "the content of binary files.")
 
 
@@ -217,7 +220,7 @@ def people_of(commits: Frame, changes: Frame, all_people: Frame | None) -> Frame
         bot=("bot", "any"),
     )
     paths = changes.drop_duplicates([*identity, "repository", "path"]).groupby(identity, observed=True).size()
-    co_authored = pd.DataFrame(list(_helped(commits, all_people)), columns=[*identity, "commit", "commit_date"])
+    co_authored = pd.DataFrame(list(_co_authors(commits, all_people)), columns=[*identity, "commit", "commit_date"])
     helpers = co_authored.groupby(identity).agg(
         co_authored=("commit", "size"), first=("commit_date", "min"), last=("commit_date", "max")
     )
@@ -242,7 +245,7 @@ def people_of(commits: Frame, changes: Frame, all_people: Frame | None) -> Frame
     return frame
 
 
-def _helped(commits: Frame, all_people: Frame | None) -> Iterator[tuple[str, str, str, Any]]:
+def _co_authors(commits: Frame, all_people: Frame | None) -> Iterator[tuple[str, str, str, Any]]:
     """Co-authors of commits, each once a commit, the commit's own author left out."""
     names: dict[Pair, Pair] = {}
     if all_people is not None:

@@ -51,7 +51,7 @@ def total(frame: Frame, column: str) -> tuple[int | None, str]:
     if len(frame) and not has_value.any():
         return None, NOT_TOLD
     missing = int((~has_value).sum())
-    excludes = f"{missing:,} commits of which this is not known" if missing else ""
+    excludes = f"{missing:,} commits where this is unknown" if missing else ""
     return int(frame.loc[has_value, column].sum()), excludes
 
 
@@ -231,7 +231,7 @@ def churn_figure(name: str, title: str, frame: Frame, column: str, shown: int = 
     return ThemedFigure(
         name,
         title,
-        f"Bars of lines added and removed: {_listed(labels[:3])} have the most.",
+        f"Bars of lines added and removed: {_list_text(labels[:3])} have the most.",
         lambda: stacked_bars(labels, values, "lines"),
     )
 
@@ -288,5 +288,5 @@ def distinct_names(people: Frame) -> list[str]:
     return [f"{n} <{a}>" if t else n for n, a, t in zip(names, addresses, twice, strict=True)]
 
 
-def _listed(labels: list[str]) -> str:
+def _list_text(labels: list[str]) -> str:
     return ", ".join(labels) if labels else "nothing"

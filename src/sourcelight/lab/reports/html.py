@@ -124,11 +124,11 @@ def _list(listing: Listing, level: int) -> str:
 
 
 def _item(item: Item) -> str:
-    detail = f' <span class="sl-about">{_linked(escape(item.detail), item.url)}</span>' if item.detail else ""
+    detail = f' <span class="sl-about">{_with_link(escape(item.detail), item.url)}</span>' if item.detail else ""
     return f"<li>{_broken(item.text)}{detail}</li>"
 
 
-def _linked(html: str, url: str) -> str:
+def _with_link(html: str, url: str) -> str:
     """HTML as a link to an address of the web; as it is for any other address."""
     opening = link("", url)
     return opening.replace("></a>", f">{html}</a>") if opening else html
@@ -138,6 +138,9 @@ def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
     if not table.shown and len(table.frame):
         about = f"Table {table.name}: {table.counts} {row_count_text(table)}"
         return f'<p class="sl-about">{escape(about)}{_mark(notes, excludes_note(table.excludes))}</p>'
+    if not len(table.frame):
+        about = f"{table.title}: no rows. {table.counts}"
+        return f'<p class="sl-about">{escape(about)}{_mark(notes, excludes_note(table.excludes))}</p>'
     columns, rows = shown_rows(table)
     numeric = {c for c in columns if any(is_number(row[c]) for row in rows)}
     about = " ".join(part for part in (table.counts, row_count_text(table)) if part)
@@ -145,9 +148,7 @@ def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
         f'<h{level} class="sl-name">{escape(table.title)}{_mark(notes, excludes_note(table.excludes))}</h{level}>'
         f'<p class="sl-above sl-about">{escape(about)}</p>'
     )
-    if not rows:
-        return above
-    head = "".join(f'<th scope="col"{_aligned(c in numeric)}>{escape(heading(c))}</th>' for c in columns)
+    head = "".join(f'<th scope="col"{_alignment(c in numeric)}>{escape(heading(c))}</th>' for c in columns)
     body = "".join("<tr>" + "".join(_cell(table, row, c) for c in columns) + "</tr>" for row in rows)
     # A part that scrolls sideways has to be reached by keyboard, and has a name then.
     wide = f'<div class="sl-wide" tabindex="0" role="group" aria-label="{escape(table.title)}">'
@@ -161,7 +162,7 @@ def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
         text = escape_formula(text)
     text = escape(text) if is_unbroken(value, column) else _broken(text)
     url = table.link(column, row) if table.link is not None and text else ""
-    return f"<td{_class(value, column)}>{_linked(text, url) if url else text}</td>"
+    return f"<td{_class(value, column)}>{_with_link(text, url) if url else text}</td>"
 
 
 def _broken(text: str) -> str:
@@ -171,13 +172,13 @@ def _broken(text: str) -> str:
     return "<wbr>".join(map(escape, _BREAKS.split(text)))
 
 
-def _aligned(number: bool) -> str:  # noqa: FBT001 - one of two ways to set a cell
+def _alignment(number: bool) -> str:  # noqa: FBT001 - one of two ways to set a cell
     return ' class="sl-n"' if number else ""
 
 
 def _class(value: object, column: str) -> str:
     if is_number(value):
-        return _aligned(number=True)
+        return _alignment(number=True)
     if is_unbroken(value, column):
         return ' class="sl-w"'
     return ' class="sl-p"' if column in _LONG and len(str(value)) > _SHORT else ""

@@ -88,10 +88,10 @@ def _list(listing: Listing) -> list[str]:
 
 
 def _item(item: Item) -> str:
-    return f"- {literal(item.text)}{f' ({_linked(literal(item.detail), item.url)})' if item.detail else ''}"
+    return f"- {literal(item.text)}{f' ({_with_link(literal(item.detail), item.url)})' if item.detail else ''}"
 
 
-def _linked(text: str, url: str) -> str:
+def _with_link(text: str, url: str) -> str:
     """Text as a link to an address of the web; as it is for any other address."""
     if not url or not link("", url):
         return text
@@ -122,6 +122,9 @@ def _table(table: ReportTable, notes: Footnotes) -> list[str]:
     if not table.shown and len(table.frame):
         about = literal(f"Table {table.name}: {table.counts} {row_count_text(table)}")
         return [f"{about}{_mark(notes, excludes_note(table.excludes))}"]
+    if not len(table.frame):
+        about = literal(f"{table.title}: no rows. {table.counts}")
+        return [f"{about}{_mark(notes, excludes_note(table.excludes))}"]
     columns, rows = shown_rows(table)
     rule = ["---:" if any(is_number(row[c]) for row in rows) else "---" for c in columns]
     above = [
@@ -129,8 +132,6 @@ def _table(table: ReportTable, notes: Footnotes) -> list[str]:
         "",
         literal(f"{table.counts} {row_count_text(table)}".strip()),
     ]
-    if not rows:
-        return above
     return [
         *above,
         "",
@@ -142,7 +143,7 @@ def _table(table: ReportTable, notes: Footnotes) -> list[str]:
 
 def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
     text = literal(format_cell(row[column], column))
-    return _linked(text, table.link(column, row)) if text and table.link is not None else text
+    return _with_link(text, table.link(column, row)) if text and table.link is not None else text
 
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
@@ -157,8 +158,8 @@ _PRINT_TIMEOUT_S = 120.0
 
 def find_browser() -> str | None:
     """Path of a Chromium; None when there is none."""
-    found = next((path for name in _NAMES if (path := shutil.which(name))), None)
-    return found or next((place for place in _PLACES if Path(place).exists()), None)
+    browser = next((path for name in _NAMES if (path := shutil.which(name))), None)
+    return browser or next((place for place in _PLACES if Path(place).exists()), None)
 
 
 def print_page(html: str, path: str | os.PathLike[str]) -> str:
@@ -198,8 +199,8 @@ def print_page(html: str, path: str | os.PathLike[str]) -> str:
         except subprocess.TimeoutExpired as fault:
             raise SourcelightError(f"{browser} printed nothing within {_PRINT_TIMEOUT_S:.0f} s") from fault
         if not temporary.exists():
-            said = run.stderr.decode("utf-8", "replace").strip()[-400:]
-            raise SourcelightError(f"{browser} printed nothing (status {run.returncode}): {said}")
+            message = run.stderr.decode("utf-8", "replace").strip()[-400:]
+            raise SourcelightError(f"{browser} printed nothing (status {run.returncode}): {message}")
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = target.with_name(f".{target.name}.part")
         shutil.copyfile(temporary, beside)

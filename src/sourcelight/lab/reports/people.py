@@ -13,7 +13,7 @@ from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import count_of
 from sourcelight.lab.reports.model import Frame, LinkOf, Metric, ReportTable, Section
-from sourcelight.lab.reports.text import date_text, duration_text
+from sourcelight.lab.reports.text import date_text, duration_text, share_text
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 JOINED = "Identities with one address (in any case) are one person, after the mailmap."
-APART = "Each name and address is a person of its own, after the mailmap."
+APART = "Each name and address counts as a separate person, after the mailmap."
 PEOPLE = "Authors of at least one of these commits, merges included."
 CO_AUTHORS = "People whom a Co-authored-by trailer of these commits names and who wrote none of them."
 BOTS = "Authors of at least one of these commits that are programs, by their name or address."
@@ -84,7 +84,7 @@ def doubtful(
     code: Client, stages: ReportProgress, people: Frame, repos: str | list[str] | None, mailmap: str | list[str] | None,
     *, join_addresses: bool,
 ) -> list[str]:  # fmt: skip
-    """Say how many of the people of a report may be one person under several addresses; joining is for the reader."""
+    """Describe how many people of a report may be one person with several addresses; the reader decides."""
     try:
         suggested = stages.ask(
             "identities", code.identity_suggestions, repos=repos, mailmap=mailmap, join_addresses=join_addresses
@@ -93,10 +93,12 @@ def doubtful(
         return []
     wrote = people[people["commits"] > 0]
     key = person_key if join_addresses else (lambda name, email: (name, email))
-    here = {key(*pair) for pair in zip(wrote["author"].astype("str"), wrote["author_email"].astype("str"), strict=True)}
+    keys_here = {
+        key(*pair) for pair in zip(wrote["author"].astype("str"), wrote["author_email"].astype("str"), strict=True)
+    }
     groups: dict[int, set[Pair]] = {}
     for group, name, email in zip(suggested["group"], suggested["name"], suggested["email"], strict=True):
-        if key(name, email) in here:
+        if key(name, email) in keys_here:
             groups.setdefault(int(group), set()).add(key(name, email))
     several = [group for group in groups.values() if len(group) > 1]
     if not several:
@@ -185,7 +187,7 @@ def turnover_section(comparison: Turnover, link: LinkOf | None) -> Section:
     )
     joined, left = count_of(len(comparison.joined), "person"), count_of(len(comparison.left), "person")
     text = f"From {span}, {joined} joined, and {left} of the {time} before wrote no commit."
-    return Section("Joiners and leavers", text, tuple(table for table in tables if len(table.frame)))
+    return Section("Joiners and leavers", text, tables)
 
 
 PUBLIC = "public mail providers"
@@ -193,7 +195,7 @@ HIDDEN = "addresses hidden by code hosts"
 NONE = "no domain"
 ABOUT = (
     "Commits by people, by the domain of the author's address. A domain below another one of these counts for that "
-    "one. Providers where anybody has an address, and addresses that code hosts give out, are no organization."
+    "one. Providers where anybody has an address, and addresses that code hosts give out, are not organizations."
 )
 
 _DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+")
@@ -259,12 +261,10 @@ def organizations_section(commits: Frame) -> Section:
         ["_none", "commits", "organization"], ascending=[True, False, True], kind="stable"
     )
     frame = frame.drop(columns="_none").reset_index(drop=True)
-    if not len(frame):
-        return Section("Organizations", "")
     organizations = frame[~frame["organization"].isin([PUBLIC, HIDDEN, NONE])]
     share = organizations["commits"].sum() / max(len(human), 1)
     domains = count_of(len(organizations), "domain")
-    text = f"{domains} of organizations; {share:.0%} of the commits by people are from their addresses."
+    text = f"{domains} of organizations; {share_text(share)} of the commits by people are from their addresses."
     table = ReportTable(
         "organizations", "Organizations by e-mail domain", frame, ABOUT, "bots.", "commits", ("organization",), shown=15
     )

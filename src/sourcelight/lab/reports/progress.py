@@ -47,7 +47,7 @@ class ReportProgress:
         self._painter = make_painter(self, draw, after_s=_SHOWN_AFTER_S)
 
     def ask(self, stage: str, call: Callable[..., Frame], *args: Any, **kwargs: Any) -> Frame:
-        """Give what a client's method answers, with the bar drawn meanwhile."""
+        """Return the result of a client's method, with the progress bar meanwhile."""
         self._enter(stage)
         return call(*args, **kwargs, progress=self._take)
 

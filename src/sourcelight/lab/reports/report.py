@@ -74,7 +74,7 @@ class Report(ReportContent):
         return figures[name]
 
     def drill_down(self, name: str, **where: Any) -> Frame:
-        """Give the rows behind a number.
+        """Return the rows behind a number.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Report(ReportContent):
                 return _rows(self.sources[table.source], where) if table.source else _looked_up(table, where)
         names = [n.name for n in self.metrics if n.source]
         names += [t.name for t in self._tables() if t.source or t.behind]
-        raise KeyError(f"no rows are kept behind {name!r}; there are rows behind {', '.join(names)}")
+        raise KeyError(f"no rows are stored for {name!r}; rows exist for {', '.join(names)}")
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return one self-contained page that needs no network; with `path`, write it and return the path."""

@@ -39,8 +39,8 @@ def format_cell(value: Any, column: str = "") -> str:
         # Only exceptions are marked: a column of "no" says nothing.
         return "" if bool(value) == _USUAL.get(column, False) else "yes" if value else "no"
     if is_number(value):
-        whole = isinstance(value, (int, np.integer))
-        return f"{value:,}" if whole else f"{value:,.1%}" if "share" in column else f"{value:,.2f}"
+        is_integer = isinstance(value, (int, np.integer))
+        return f"{value:,}" if is_integer else f"{value:,.1%}" if "share" in column else f"{value:,.2f}"
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%d" if column in _BY_DAY else "%Y-%m-%d %H:%M")
     return one_line(str(value)[:_COMMIT_DIGITS] if column == "commit" else str(value), MAX_CHARS)
@@ -75,7 +75,7 @@ def row_count_text(table: ReportTable) -> str:
     """What a page says where it shows but a part of a table's rows; empty where it shows all."""
     total = len(table.frame)
     if total <= table.shown:
-        return "" if total else "No rows."
+        return ""
     shown = f"First {table.shown:,} of {total:,} rows" if table.shown else f"{count_of(total, 'row')}, not shown here"
     return f"{shown}; the table and its file have all of them."
 
@@ -118,20 +118,42 @@ def duration_text(days: float) -> str:
     return f"{days / 365.25:.1f} years".replace(".0 ", " ")
 
 
-def compare_counts(count: int, earlier_count: int) -> str:
-    """A number against that of the period before, which is not 0: ``12% more than``, ``as many as``."""
+_MIN_COMPARED, _MIN_TIMES, _MAX_TIMES = 10, 2, 10
+
+
+def compare_counts(count: int, earlier_count: int, span: str) -> str:
+    """Compare a number with that of an earlier `span`: ``12% more than in the year before, which had 50``.
+
+    Shares and multiples of fewer than 10, and multiples of 10 and more, mislead: then both numbers stand side by side.
+    """
+    if not earlier_count:
+        return f"against none in {span}"
+    times = count / earlier_count
     if count == earlier_count:
-        return "as many as"
-    change = abs(count - earlier_count) / earlier_count
-    if change >= 1.5 and count > earlier_count:
-        return f"{count / earlier_count:.1f} times as many as"
-    return f"{change:.0%} {'more' if count > earlier_count else 'fewer'} than"
+        return f"as many as in {span}"
+    if earlier_count < _MIN_COMPARED or times >= _MAX_TIMES:
+        return f"against {earlier_count:,} in {span}"
+    if times >= _MIN_TIMES:
+        ratio = f"{times:.1f}".removesuffix(".0")
+        return f"{ratio} times as many as in {span}, which had {earlier_count:,}"
+    change = f"{abs(count - earlier_count) / earlier_count:.0%}"
+    if change in {"0%", "100%"}:  # rounded: neither is true
+        return f"against {earlier_count:,} in {span}"
+    return f"{change} {'more' if count > earlier_count else 'fewer'} than in {span}, which had {earlier_count:,}"
+
+
+def share_text(share: float) -> str:
+    """A share in whole percent; what is neither nothing nor all is not rounded to it."""
+    text = f"{share:.0%}"
+    if text == "0%" and share > 0:
+        return "less than 1%"
+    return "more than 99%" if text == "100%" and share < 1 else text
 
 
 def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, shown: int = 3) -> str:
     """The largest parts of a total with their shares: ``src/ (60%) and tests/ (30%)``; empty for no total."""
     ordered = sorted(zip(names, amounts, strict=True), key=lambda pair: -pair[1])[:shown]
-    return join_words([f"{name} ({amount / total:.0%})" for name, amount in ordered if amount]) if total else ""
+    return join_words([f"{name} ({share_text(amount / total)})" for name, amount in ordered if amount]) if total else ""
 
 
 class Links:
@@ -207,7 +229,7 @@ def links_of(code: Client, heads: Mapping[str, str]) -> Links:
         return Links(LinkResolver(services={name: url for name, url in services.items() if "://" in url}), heads)
     if not code.backend.local:
         return Links(LinkResolver(code.backend.name if "://" in code.backend.name else ""), heads)
-    repositories = code.repositories()
+    repositories = code.list_repos(progress=False)
     hosts = {
         str(name): str(url)
         for name, url in zip(repositories["repository"], repositories["url"].fillna(""), strict=True)

@@ -52,11 +52,13 @@ class Catalog:
         self._default_visibility = ""
         self._contexts: dict[str, dict[str, object]] = {}
         if policy is not None:
+            # Real paths, because a boundary made of links could be moved from outside.
             allowed = (*self.paths, *policy.trusted_paths)
             self._boundary = Boundary(tuple(os.path.realpath(path) for path in allowed))
             self._default_visibility = policy.default_visibility
             self._memory.use_register(policy.register)
             self._settings.use_register(policy.register)
+        # Reentrant: refresh calls methods that lock, too.
         self._lock = threading.RLock()
         self._entries: list[CatalogEntry] = []
         self._folders: dict[str, int] = {}
@@ -227,6 +229,7 @@ class Catalog:
             Whether anything changed.
         """
         with self._lock:
+            # For every search: a few calls of `stat`, and no file is read.
             if brief and not thorough and self._is_unchanged():
                 return False
             self._watched = None
@@ -247,6 +250,8 @@ class Catalog:
     def _watch(self) -> None:
         """Record the files that a brief refresh compares, if no repository changes right now."""
         stamps, is_racy = self._settings.stamp
+        # A file changed in the same clock tick as its stamp was taken may change again with the same stamp
+        # (git's technical note racy-git).
         if is_racy:
             return
         stamped = [*zip(self._settings.paths, stamps, strict=True)]
@@ -268,6 +273,7 @@ class Catalog:
                     return False
         except OSError:
             return False
+        # A file that was absent, such as packed-refs, matters as soon as it appears.
         return not any(map(os.path.lexists, self._absent))
 
     def _discover(self, cancellation: Cancellation | None, progress: Callable[[int, int], None] | None) -> bool:
@@ -293,6 +299,7 @@ class Catalog:
         for place in places:
             if cancellation is not None:
                 cancellation.check()
+            # Known places keep their entry, with all that was read of them.
             entry = previous.pop(_identity_of(place), None)
             if entry is None:
                 entry = CatalogEntry(place)
@@ -302,10 +309,10 @@ class Catalog:
         skipped = tuple(dict.fromkeys(walk.skipped))
         came_or_went |= skipped != self._walk_skipped
         self._entries, self._folders = entries, walk.folders
-        warnings += _walk_warnings(walk)
+        self._settings.choose(self._settings_folders())
+        warnings += _walk_warnings(walk, self._settings.paths)
         came_or_went |= tuple(warnings) != self._walk_warnings
         self._walk_skipped, self._walk_warnings = skipped, tuple(warnings)
-        self._settings.choose(self._settings_folders())
         return came_or_went
 
     def _settings_folders(self) -> list[str]:
@@ -343,17 +350,27 @@ class Catalog:
                 if note not in self._view[2]:
                     _log.warning("%s", json.dumps({"event": "repositories", "message": note}))
         self._by_name = {repository.name: repository for repository in arrangement.repositories}
+        # One assignment publishes all three: readers take no lock.
         self._view = view
         return changed
 
 
-def _walk_warnings(walk: Discovery) -> list[str]:
-    """Warn of directories that the walk left out and that a reader may miss."""
+def _walk_warnings(walk: Discovery, settings: Sequence[str]) -> list[str]:
+    """Warn of directories and settings that the walk left out and that a reader may miss; `settings` are read."""
     warnings = []
+    used = set(map(os.path.realpath, settings))
+    unread = [path for path in walk.settings if os.path.realpath(path) not in used]
+    if unread:
+        warnings.append(
+            f"{_format_paths(unread)} {'is' if len(unread) == 1 else 'are'} not read: settings of repositories belong "
+            f"in {' or '.join(dict.fromkeys(settings))}"
+        )
     if walk.lookalikes:
         count = len(walk.lookalikes)
         subject = (
-            "1 folder looks like a git directory" if count == 1 else f"{count:,} folders look like git directories"
+            "1 directory looks like a git directory"
+            if count == 1
+            else f"{count:,} directories look like git directories"
         )
         verb = "counts" if count == 1 else "count"
         warnings.append(
@@ -361,7 +378,7 @@ def _walk_warnings(walk: Discovery) -> list[str]:
             "name the path itself to search it"
         )
     warnings += [
-        f"{path} leads to {real}, outside of the served folders, and is not followed; "
+        f"{path} leads to {real}, outside the served directories, and is not followed; "
         f"list that path in {TRUSTED_PATHS} to allow it"
         for path, real in sorted(walk.outside.items())
     ]

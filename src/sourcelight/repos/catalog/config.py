@@ -40,11 +40,11 @@ from typing import Any, NoReturn
 from sourcelight.core.errors import ConfigurationError, StateUnusable
 from sourcelight.repos.boundary import read_small_file
 from sourcelight.repos.description import Stamp, stamp_files
+from sourcelight.repos.discovery import SETTINGS_FILE
 from sourcelight.repos.names import name_key
 from sourcelight.repos.state import RepositoryRegister
 from sourcelight.repos.tracked_entries import enclosing_work_trees
 
-FILE_NAME = "repos.toml"
 DEFAULT_VISIBILITY = "defaultVisibility"
 VISIBILITIES = ("private", "public")
 _MAX_BYTES = 16 << 20
@@ -176,10 +176,12 @@ def parse_annotations(text: str, path: str) -> ReposConfig:
     """
     try:
         document = tomllib.loads(text)
+    # Deeply nested arrays exceed the parser's recursion limit.
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigurationError(f"{path}: not TOML: {error}") from error
     check = _TomlChecker(path, text)
     for key in document:
+        # An unknown key is an error and not a warning: a misspelled `private` must not publish a repository.
         if key not in {"repositories", "contexts", DEFAULT_VISIBILITY}:
             check.fail("", key, f"unknown key {key!r}; accepted: repositories, contexts, {DEFAULT_VISIBILITY}")
     default = document.get(DEFAULT_VISIBILITY, "")
@@ -215,6 +217,7 @@ class _TomlChecker:
         expected = keys.get(key)
         if expected is None:
             self.fail(table, key, f"unknown key {key!r}; accepted: {', '.join(keys)}")
+        # Not `isinstance`: in Python, True is an int.
         is_valid = type(value) is expected
         if is_valid and isinstance(value, list):
             is_valid = all(isinstance(item, str) for item in value)
@@ -242,7 +245,7 @@ class SettingsFiles:
     """
 
     def __init__(self, file: str | None) -> None:
-        self._given = file
+        self._file = file
         self._register: RepositoryRegister | None = None
         self._current: dict[str, ReposConfig] = {}
         self._problems: dict[str, str] = {}
@@ -300,12 +303,14 @@ class SettingsFiles:
             try:
                 config = self._read_one(path)
             except ConfigurationError as error:
+                # At the start nothing older can apply, so the operator must mend the file first.
                 if previous is None and first:
                     raise
                 self._use_previous(path, previous, str(error))
                 continue
             if config is None or config.is_empty:
                 if self._register is not None and previous is not None and not previous.is_empty:
+                    # A removed or emptied file must not make private repositories public.
                     self._use_previous(path, previous, f"{path} is {'gone' if config is None else 'empty'}")
                 else:
                     self._current[path] = config or ReposConfig()
@@ -320,10 +325,10 @@ class SettingsFiles:
         return before != (self.annotations, self._problems)
 
     def _path_for(self, folder: str) -> str:
-        return self._given or os.path.join(folder, FILE_NAME)
+        return self._file or os.path.join(folder, SETTINGS_FILE)
 
     def _read_one(self, path: str) -> ReposConfig | None:
-        if self._given is not None:
+        if self._file is not None:
             return read_annotations(path)
         self._ignored.discard(path)
         if not os.path.lexists(path) or os.path.isdir(path):

@@ -64,9 +64,11 @@ class CatalogEntry:
         except UnusableRepository as error:
             self.skipped = SkippedRepository(self.path, error.reason, str(error))
         except RepositoryNotFound:
-            self.skipped = SkippedRepository(self.path, "gone", "the folder no longer exists")
+            self.skipped = SkippedRepository(self.path, "gone", "the directory no longer exists")
         except (RepositoryError, OSError) as error:
             self.skipped = SkippedRepository(self.path, "unreadable", str(error))
+        # A directory without git is walked whole, so the pause before the next look is a multiple of the time that it
+        # took.
         self.next_check_s = time.monotonic() + SNAPSHOT_SHARE * (time.monotonic() - started_s)
         return previous != (self.description, self.skipped)
 
@@ -157,6 +159,7 @@ class PlaceMemory:
         places = {}
         for repository in repositories:
             claim = self.records[repository.place].claim
+            # Two places that claim a name: nobody can say which one the grant meant.
             if claims[claim] == 1 or name_key(repository.name) != claim:
                 places[repository.name] = repository.place
         self.register.bind(places)

@@ -12,7 +12,7 @@ from sourcelight.core.markup import count_of
 from sourcelight.repos.catalog.config import DEFAULT_VISIBILITY, ReposConfig
 from sourcelight.repos.catalog.visibility import Candidate, Root, decide, declared_roots
 from sourcelight.repos.description import RepositoryDescription
-from sourcelight.repos.names import clean, name_from_folder, name_key
+from sourcelight.repos.names import clean, name_from_folder, name_from_git_dir, name_key, speaking_folder
 from sourcelight.repos.repository import Repository, place_of
 from sourcelight.repos.state.repositories import RepositoryRecord, Visibility
 
@@ -67,7 +67,7 @@ class _Item:
     name: str = ""
 
     @property
-    def wanted(self) -> str:
+    def name_or_path(self) -> str:
         return str(self.note.get("name") or self.described.repository.name)
 
     @property
@@ -82,7 +82,7 @@ class _Item:
 def arrange(
     descriptions: Iterable[RepositoryDescription], annotations: Sequence[ReposConfig], memory: Memory | None = None
 ) -> Arrangement:
-    """Give repositories unique names and numbers, their annotations, and their privacy.
+    """Assign unique names and numbers, annotations and privacy to repositories.
 
     Of several with one name the first to be known keeps it (among new ones the first by path); each other gets its
     directory appended, and a warning names both. A name never moves to another place as long as anything of its
@@ -95,14 +95,14 @@ def arrange(
     warnings = [f"{item.described.folder}: {item.described.warning}" for item in items if item.described.warning]
     warnings += _assign_names(items, absent)
     warnings += [
-        f"{file.path} describes {key!r}, but no such repository was found"
+        f"{file.path} describes {key!r}, but there is no such repository"
         for file in annotations
         for key in file.repositories
         if (file.path, key) not in used
     ]
     # Who searches their own files gets what repos.toml says now; memory and caution are for the readers of a service.
     candidates = [
-        Candidate(i.origin, name_key(i.wanted), i.decision, i.record if remembered.has_accounts else None, i.root)
+        Candidate(i.origin, name_key(i.name_or_path), i.decision, i.record if remembered.has_accounts else None, i.root)
         for i in items
     ]
     visibilities = decide(
@@ -112,7 +112,7 @@ def arrange(
         has_accounts=remembered.has_accounts,
     )
     records = {
-        item.place: RepositoryRecord(item.place, item.name, name_key(item.wanted), item.origin, visibility)
+        item.place: RepositoryRecord(item.place, item.name, name_key(item.name_or_path), item.origin, visibility)
         for item, visibility in zip(items, visibilities, strict=True)
     }
     if remembered.has_accounts:
@@ -185,10 +185,13 @@ def _annotate(
         for file in annotations:
             keys = [*file.keys_by_name(*own_names), *file.keys_by_directory(*folders)]
             own_keys = [*file.keys_by_name(*own_names), *file.keys_by_directory(*own_folders)]
-            claimed_keys = [*keys, *file.keys_by_name(described.repository.name)]
+            claimed_keys = [
+                *keys, *file.keys_by_name(described.repository.name, name_from_folder(described.folder))
+            ]  # fmt: skip
             if keys and not item.note:
                 item.note = file.repositories[keys[0]]
             used |= {(file.path, key) for key in claimed_keys}
+            # Any claim may make private; only one that surely means this repository may make public.
             if any(file.repositories[key].get("private") is True for key in claimed_keys):
                 item.decision = True
             elif item.decision is None and any(file.repositories[key].get("private") is False for key in own_keys):
@@ -201,21 +204,24 @@ def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]
     holders = {name_key(record.name): place for place, record in absent.items()}
     for item in items:
         record = item.record
-        if record is not None and record.claim == name_key(item.wanted) and name_key(record.name) not in holders:
+        # Remembered names first: a repository that comes later can't take over a name, and with it its grants.
+        if record is not None and record.claim == name_key(item.name_or_path) and name_key(record.name) not in holders:
             item.name = record.name
             holders[name_key(item.name)] = item.described.folder
     unnamed = [item for item in items if not item.name]
-    names, warnings = _make_unique([(item.wanted, item.described.folder) for item in unnamed], holders)
+    names, warnings = _make_unique([(item.name_or_path, item.described.folder) for item in unnamed], holders)
     for item, name in zip(unnamed, names, strict=True):
         item.name = name
         holders[name_key(name)] = item.described.folder
     for item in items:
-        wanted_key = name_key(item.wanted)
+        wanted_key = name_key(item.name_or_path)
         if item.record is None or name_key(item.name) == wanted_key or item.name != item.record.name:
             continue
-        warnings.append(_clash_warning(holders.get(wanted_key, ""), item.described.folder, item.wanted, item.name))
+        warnings.append(
+            _clash_warning(holders.get(wanted_key, ""), item.described.folder, item.name_or_path, item.name)
+        )
     absent_records = {name_key(record.name): record for record in absent.values()}
-    for name in sorted({name_key(item.wanted) for item in items if item.record is None} & absent_records.keys()):
+    for name in sorted({name_key(item.name_or_path) for item in items if item.record is None} & absent_records.keys()):
         record = absent_records[name]
         warnings.append(
             f"the name {record.name} belongs to {record.place}, which is missing now; "
@@ -252,6 +258,7 @@ def _find_lenders(
     lenders = {}
     for item in items:
         places = dict.fromkeys(_place_of_source(source, owners) for source in item.described.sources)
+        # Whoever reads a private repository's objects can show its contents.
         private = tuple(place for place in places if place != item.place and closed.get(place, is_strict))
         if private:
             lenders[item.place] = private
@@ -279,24 +286,25 @@ def _make_repository(item: _Item, number: int, is_private: bool, lenders: tuple[
     return replace(repository, facts=replace(repository.facts, name=item.name, id=number, **values), lenders=lenders)
 
 
-def _make_unique(wanted: Sequence[tuple[str, str]], reserved: Mapping[str, str]) -> tuple[list[str], list[str]]:
+def _make_unique(candidates: Sequence[tuple[str, str]], reserved: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """Make names unique, in the order given; return them with warnings about those that changed.
 
     Parameters
     ----------
-    wanted
+    candidates
         Name and directory of each.
     reserved
         Names that are not to be had, case folded, with the directory that has them.
     """
     holders = dict(reserved)
-    wanted_keys = {name_key(name) for name, _ in wanted}
+    wanted_keys = {name_key(name) for name, _ in candidates}
     names: list[str] = []
     warnings: list[str] = []
-    for name, folder in wanted:
+    for name, folder in candidates:
         unique = name
         if name_key(name) in holders:
             longer = ((candidate, name_key(candidate)) for candidate in _longer_names(name, folder))
+            # Never a name that another repository wants: its own name must stay free for it.
             unique = next(candidate for candidate, key in longer if key not in holders and key not in wanted_keys)
             warnings.append(_clash_warning(holders[name_key(name)], folder, name, unique))
         holders[name_key(unique)] = folder
@@ -310,6 +318,8 @@ def _longer_names(name: str, folder: str) -> Iterable[str]:
     A name that is the directory's own gets the directories above in front, ``tornado/repo``. Other names get the path
     behind them, from the first directory on that differs from the end of the name.
     """
+    if name == name_from_git_dir(folder):
+        folder = speaking_folder(folder)
     parts = [clean(part) for part in folder.split(os.sep) if part and part != ".git"] or ["repository"]
     parts[-1] = name_from_folder(parts[-1])
     is_of_folder = name == parts[-1]
@@ -324,12 +334,14 @@ def _longer_names(name: str, folder: str) -> Iterable[str]:
 
 
 def _assign_numbers(keys: Iterable[str]) -> dict[str, int]:
-    """Give each key a positive 32-bit number, the same in every run unless two keys clash."""
+    """Assign each key a positive 32-bit number, the same in every run unless two keys clash."""
     numbers: dict[str, int] = {}
     used_numbers: set[int] = set()
     for key in sorted(keys):
         attempt = 0
         number = 0
+        # 0 is no valid id. A clash takes the next digest; keys are sorted, so the result doesn't
+        # depend on the order of discovery.
         while number == 0 or number in used_numbers:
             digest = hashlib.sha256(f"{key}\0{attempt}".encode("utf-8", "surrogateescape")).digest()
             number = int.from_bytes(digest[:4], "big") & 0x7FFFFFFF

@@ -74,6 +74,8 @@ def decide(
     ]
     remembered = {name for record in absent if record.visibility == "private" for name in (record.origin, record.claim)}
     spreads = True
+    # To a fixed point: privacy passes from clone to clone through shared origins and names. Each round makes at least
+    # one repository private, so it ends.
     while spreads:
         spreads = False
         decided: set[str] = set()
@@ -110,8 +112,10 @@ def _visibility_of(candidate: Candidate, default: str, closed: frozenset[str]) -
         return "private"
     if default:
         return "undecided" if default == "private" else "public"
+    # Below a root in which nothing was ever declared private, new repositories are public, as on a machine of one user.
     if candidate.root.path not in closed:
         return "public"
+    # Public only if it was so before with the same origin: another repository may have been moved to this path.
     is_known = record is not None and record.visibility == "public" and record.origin == candidate.origin
     return "public" if is_known else "undecided"
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-from sourcelight.repos.objects.reader import MAX_FOLDER_BYTES
+from sourcelight.repos.objects.reader import MAX_FOLDER_BYTES, StoreReader
 
 if TYPE_CHECKING:
     import pygit2
@@ -23,6 +25,7 @@ LAST_SECOND = 253_402_300_799
 _DATE = re.compile(rb"(\d+) ([+-]\d+)")
 _MAX_OFFSET = (1 << 31) - 1
 _MAX_DIGITS = 20
+_MINUTES_A_DAY = 24 * 60
 
 
 def parse_instant(date: bytes) -> tuple[int, int]:
@@ -70,6 +73,65 @@ def as_text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
+@dataclass(frozen=True, slots=True)
+class CommitHeader:
+    """What a commit says of itself.
+
+    `author` and `committer` are name, address and date (RFC 3339 with the writer's offset). `message` is as git shows
+    it: changed to UTF-8 where the commit names another encoding.
+    """
+
+    parents: tuple[str, ...]
+    author: tuple[str, str, str]
+    committer: tuple[str, str, str]
+    message: str
+
+    @property
+    def subject(self) -> str:
+        """The first paragraph as one line, as git's ``%s``."""
+        return " ".join(line.strip() for line in self.message.lstrip("\n").partition("\n\n")[0].split("\n")).strip()
+
+    @property
+    def body(self) -> str:
+        """All after the first paragraph, without blank lines around it."""
+        return self.message.lstrip("\n").partition("\n\n")[2].strip("\n")
+
+
+def read_commit(reader: StoreReader, commit: str) -> CommitHeader | None:
+    """Read a commit; None if the object store lacks it, or it is too large."""
+    data = reader.commit_data(commit)
+    if data is None:
+        return None
+    head, _, message = data.partition(b"\n\n")
+    parents: list[str] = []
+    people = {b"author": ("", "", ""), b"committer": ("", "", "")}
+    encoding = "utf-8"
+    for line in head.split(b"\n"):
+        key, _, value = line.partition(b" ")
+        if key == b"parent":
+            parents.append(value.decode("ascii", "replace"))
+        elif key in people:
+            identity, bracket, date = value.rpartition(b">")
+            name, email = split_identity(identity + bracket)
+            people[key] = as_text(name), as_text(email), _format_instant(*parse_instant(date.strip()))
+        elif key == b"encoding":
+            encoding = value.decode("ascii", "replace").strip()
+    try:
+        text = message.decode(encoding)
+    except (LookupError, UnicodeDecodeError):
+        text = as_text(message)
+    return CommitHeader(tuple(parents), people[b"author"], people[b"committer"], text.strip("\n"))
+
+
+def _format_instant(seconds: int, offset_min: int) -> str:
+    """Return RFC 3339; an offset that Python can't express is left at UTC, as the instant is what counts."""
+    zone = timezone(timedelta(minutes=offset_min)) if abs(offset_min) < _MINUTES_A_DAY else UTC
+    try:
+        return datetime.fromtimestamp(seconds, zone).isoformat()
+    except (OverflowError, ValueError):
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
 _COMMIT, _TAG = 1, 4  # git's numbers for the kinds of objects
 _MAX_TAG_DEPTH = 64
 
@@ -111,6 +173,7 @@ def ancestors_by_time(handle: pygit2.Repository, commit: str) -> Iterator[tuple[
             parsed = _parse_commit(handle, name) if name not in seen else None
             seen.add(name)
             if parsed is not None:
+                # The counter keeps the order stable among equal times and stops the comparison before the lists.
                 heapq.heappush(queue, (-parsed[1], len(seen), name, parsed[0]))
 
     meet([commit])

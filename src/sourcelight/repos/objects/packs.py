@@ -160,6 +160,7 @@ class _PackGuard:
                 pack = _open_pack(key)
                 if pack is not None:
                     with contextlib.suppress(DamagedPack, OSError, struct.error, IndexError):
+                        # libgit2 may choose any pack that has the object, so the largest counts.
                         known_size = max(known_size, pack.largest(object_id))
             if len(self._known) >= _MAX_REMEMBERED:
                 self._known.clear()
@@ -291,6 +292,8 @@ class _Pack:
         """Return ids that begin with at least `_MIN_DIGITS` hex digits; at most `_MAX_NAMES`."""
         if len(prefix) < _MIN_DIGITS:
             return []
+        # gitformat-pack: the fanout table gives, for each first byte, the end of its names; a binary search finds the
+        # smallest name with the prefix.
         first = bytes.fromhex(prefix.ljust(_DIGITS, "0"))
         start, end = self._fanout[first[0]], self._fanout[first[0] + 1]
         while start < end:
@@ -355,6 +358,7 @@ class _Pack:
         while offset not in self._largest:
             size, base = self._read_entry(offset)
             chain.append((offset, size))
+            # git writes chains of at most 4,095; a longer or circular one is damage.
             if len(chain) > _MAX_CHAIN:
                 raise DamagedPack
             if base is None:
@@ -364,6 +368,7 @@ class _Pack:
             largest = self._largest[offset]
         if len(self._largest) >= _MAX_REMEMBERED:
             self._largest.clear()
+        # From the base outwards, so every entry of the chain is remembered with the largest size below it.
         for entry_offset, size in reversed(chain):
             largest = self._largest[entry_offset] = max(largest, size)
         return largest

@@ -122,6 +122,13 @@ class StoreReader:
         """Return the 20-byte id of a commit's top tree; None if the object store lacks the commit."""
         return self._root(commit)
 
+    def commit_data(self, commit: str) -> bytes | None:
+        """Return the bytes of a commit; None if the object store lacks it, or it is larger than `MAX_FOLDER_BYTES`."""
+        try:
+            return self._read(bytes.fromhex(commit), _COMMIT, MAX_FOLDER_BYTES)
+        except ValueError:
+            return None
+
     def folder(self, tree_id: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
         """Return mode (octal digits), name and id of a tree's entries, in git's order; None if unreadable."""
         data = self._read(tree_id, _TREE, MAX_FOLDER_BYTES)
@@ -192,10 +199,7 @@ class StoreReader:
 
     def _root(self, commit: str) -> bytes | None:
         """Return the tree of a commit; None if the object store lacks the commit."""
-        try:
-            data = self._read(bytes.fromhex(commit), _COMMIT, MAX_FOLDER_BYTES)
-        except ValueError:
-            data = None
+        data = self.commit_data(commit)
         if data is None or not data.startswith(b"tree "):
             return None
         return bytes.fromhex(data[5:45].decode("ascii"))

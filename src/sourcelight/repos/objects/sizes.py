@@ -73,6 +73,8 @@ def _list_packs(objects: str) -> Iterator[tuple[str, int]]:
             with Path(folder, name).open("rb") as file:
                 file.seek(_LAST_OF_TABLE)
                 count = struct.unpack(">I", file.read(4))[0]
+            # The count comes from the file: it is bounded by what a file of that size can hold, since limits grow with
+            # it.
             limit = _dense_bytes(str(Path(folder, name))) // _MIN_INDEX_BYTES
             yield str(Path(folder, name[:-4] + ".pack")), min(count, limit)
         except (OSError, struct.error):

@@ -145,6 +145,7 @@ class _PendingFolder:
 def _check_count(entries: int, stored: int, path_bytes: int, repository: str) -> None:
     if entries > MAX_FILES:
         raise RepositoryError(f"{repository} names more than {MAX_FILES:,} files and folders in one commit")
+    # A few trees that name each other many times stand for millions of files in some hundred bytes.
     if entries > FREE_ENTRIES and entries > MAX_REPEATS * stored:
         raise RepositoryError(
             f"{repository} names {entries:,} files and folders in one commit by naming the same {stored:,} again and "

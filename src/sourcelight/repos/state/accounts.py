@@ -57,7 +57,7 @@ class Roles:
         self._clock = clock
 
     def create(self, name: str) -> Role:
-        """Make a role without permissions; raises `StateError` when the name is taken (case does not count)."""
+        """Make a role without permissions; raises `StateError` when the name is taken (ignoring case)."""
         if not _NAME.fullmatch(name):
             raise StateError(f"role name {name!r} is invalid; use 1 to 64 characters without a blank at either end")
         try:
@@ -97,7 +97,7 @@ class Roles:
         self._database.change("DELETE FROM role_permissions WHERE role = ? AND permission = ?", role.id, permission)
 
     def assign(self, name: str, account: str) -> None:
-        """Give a role to an account; a second time changes nothing."""
+        """Assign a role to an account; a second time changes nothing."""
         role, account_id = self.get(name), self._account(account)
         if role.id == USER_ID:
             raise StateError(f"every account has the role {USER!r}")

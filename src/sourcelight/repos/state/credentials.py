@@ -56,7 +56,7 @@ def password_hash(password: str, cost: ScryptCost | None = None) -> str:
 
 
 def password_matches(password: str, stored: str) -> bool:
-    """Tell whether `stored` was made of `password`; empty `stored` matches none.
+    """Return whether `stored` was made of `password`; empty `stored` matches none.
 
     Takes as long when there is nothing to compare with: whether an account has a password, or is there at all, can't
     be told by the time.

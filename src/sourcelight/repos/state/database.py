@@ -49,7 +49,7 @@ class Database:
         self._writing = threading.RLock()
         # In memory there is but one connection, and so but one lock.
         self._reading = threading.RLock() if path else self._writing
-        with self._mapped():
+        with self._mapping_errors():
             if path:
                 _make_private(path)
             self._writer = self._connect()
@@ -77,7 +77,7 @@ class Database:
     @contextlib.contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """Return a connection for single reads; no reader waits for a writer."""
-        with self._reading, self._mapped():
+        with self._reading, self._mapping_errors():
             yield self._reader
 
     @contextlib.contextmanager
@@ -86,7 +86,7 @@ class Database:
 
         `sqlite3.IntegrityError` passes through, for callers who know which rule it was.
         """
-        with self._writing, self._mapped():
+        with self._writing, self._mapping_errors():
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 self._name_actor(self._actor)
@@ -133,6 +133,8 @@ class Database:
             self.path or ":memory:", timeout=BUSY_S, isolation_level=None, check_same_thread=False
         )
         try:
+            # trusted_schema: a planted view can't call functions. secure_delete: deleted tokens are overwritten.
+            # synchronous = FULL: a granted right survives a power cut.
             for pragma in ("foreign_keys = ON", "trusted_schema = OFF", "secure_delete = ON", "synchronous = FULL"):
                 connection.execute(f"PRAGMA {pragma}")
             _use_log(connection)
@@ -142,12 +144,13 @@ class Database:
         return connection
 
     def _migrate(self) -> None:
-        with self._mapped():
+        with self._mapping_errors():
             if _version_of(self._reader) == len(MIGRATIONS):
                 self._has_audit = True
                 return
         with self.write() as connection:
             have = _version_of(connection)
+            # An older version must not write: it would miss columns that the newer one relies on.
             if have > len(MIGRATIONS):
                 raise StateUnusable(
                     self.path,
@@ -162,7 +165,7 @@ class Database:
         self._has_audit = True
 
     @contextlib.contextmanager
-    def _mapped(self) -> Iterator[None]:
+    def _mapping_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.IntegrityError:
@@ -172,7 +175,7 @@ class Database:
             if getattr(exc, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
                 raise StateFull(self.path or "state in memory") from exc
             if "malformed" in text or "not a database" in text:
-                text += "; restore a back-up, or move it away to start anew"
+                text += "; restore a backup, or move it away to start over"
             raise StateUnusable(self.path or "state in memory", text) from exc
         except OSError as exc:
             if exc.errno in {errno.ENOSPC, errno.EDQUOT}:

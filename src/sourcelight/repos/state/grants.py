@@ -168,6 +168,8 @@ class PermissionReader:
         """Return the permissions of an account; None if it was deleted."""
         version = self._database.version
         read_at, cached = self._cached
+        # The version changes with every write of any process (PRAGMA data_version), so permissions are never older than
+        # the last change.
         if read_at != version or len(cached) >= _KEPT:
             cached = {}
             self._cached = (version, cached)

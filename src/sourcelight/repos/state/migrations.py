@@ -217,7 +217,7 @@ _ATTEMPTS = Migration(
 )
 
 
-def _audited(table: str, event: str, action: str, subject: str, condition: str = "") -> str:
+def _audit(table: str, event: str, action: str, subject: str, condition: str = "") -> str:
     """Return the trigger that logs a change of `table` in the same transaction."""
     name = "audit_" + "".join(letter if letter.isalnum() else "_" for letter in f"{table}_{action}")
     when = f" WHEN {condition}" if condition else ""
@@ -257,36 +257,36 @@ _AUDIT = Migration(
             BEGIN SELECT raise(ABORT, 'the audit log is only appended to'); END""",
         """CREATE TRIGGER audit_is_not_deleted BEFORE DELETE ON audit
             BEGIN SELECT raise(ABORT, 'the audit log is only appended to'); END""",
-        _audited("accounts", "INSERT", "account created", "NEW.name"),
-        _audited("accounts", "DELETE", "account deleted", "OLD.name"),
-        _audited("accounts", "UPDATE OF password", "password changed", "NEW.name"),
-        _audited("roles", "INSERT", "role created", "NEW.name"),
-        _audited("roles", "DELETE", "role deleted", "OLD.name"),
-        _audited("role_permissions", "INSERT", "permission allowed",
+        _audit("accounts", "INSERT", "account created", "NEW.name"),
+        _audit("accounts", "DELETE", "account deleted", "OLD.name"),
+        _audit("accounts", "UPDATE OF password", "password changed", "NEW.name"),
+        _audit("roles", "INSERT", "role created", "NEW.name"),
+        _audit("roles", "DELETE", "role deleted", "OLD.name"),
+        _audit("role_permissions", "INSERT", "permission allowed",
                  "NEW.permission || ' to ' || " + _name("roles", "NEW", "role")),
-        _audited("role_permissions", "DELETE", "permission disallowed",
+        _audit("role_permissions", "DELETE", "permission disallowed",
                  "OLD.permission || ' to ' || " + _name("roles", "OLD", "role")),
-        _audited("account_roles", "INSERT", "role assigned",
+        _audit("account_roles", "INSERT", "role assigned",
                  _name("roles", "NEW", "role") + " || ' to ' || " + _name("accounts", "NEW", "account")),
-        _audited("account_roles", "DELETE", "role unassigned",
+        _audit("account_roles", "DELETE", "role unassigned",
                  _name("roles", "OLD", "role") + " || ' to ' || " + _name("accounts", "OLD", "account")),
-        _audited("repository_grants", "INSERT", "repository granted", _GRANTEE.format(row="NEW")),
-        _audited("repository_grants", "DELETE", "repository revoked", _GRANTEE.format(row="OLD")),
-        _audited("access_tokens", "INSERT", "token created",
+        _audit("repository_grants", "INSERT", "repository granted", _GRANTEE.format(row="NEW")),
+        _audit("repository_grants", "DELETE", "repository revoked", _GRANTEE.format(row="OLD")),
+        _audit("access_tokens", "INSERT", "token created",
                  "'token:' || NEW.id || ' of ' || " + _name("accounts", "NEW", "account") + " || ', ' || NEW.scopes"),
-        _audited("access_tokens", "UPDATE OF revoked_at", "token revoked", "'token:' || NEW.id",
+        _audit("access_tokens", "UPDATE OF revoked_at", "token revoked", "'token:' || NEW.id",
                  "NEW.revoked_at IS NOT NULL AND OLD.revoked_at IS NULL"),
-        _audited("access_tokens", "DELETE", "token deleted", "'token:' || OLD.id"),
+        _audit("access_tokens", "DELETE", "token deleted", "'token:' || OLD.id"),
         # Clients that register themselves are anyone's doing, and must not fill the log.
-        _audited("oauth_clients", "INSERT", "client created", "NEW.id", "NEW.dynamic = 0"),
-        _audited("oauth_clients", "DELETE", "client deleted", "OLD.id", "OLD.dynamic = 0"),
-        _audited("oauth_grants", "INSERT", "client allowed",
+        _audit("oauth_clients", "INSERT", "client created", "NEW.id", "NEW.dynamic = 0"),
+        _audit("oauth_clients", "DELETE", "client deleted", "OLD.id", "OLD.dynamic = 0"),
+        _audit("oauth_grants", "INSERT", "client allowed",
                  "'oauth:' || NEW.id || ' by ' || " + _name("accounts", "NEW", "account") + " || ' to ' || NEW.client"),
-        _audited("oauth_grants", "UPDATE OF revoked_at", "access of a client ended", "'oauth:' || NEW.id",
+        _audit("oauth_grants", "UPDATE OF revoked_at", "access of a client ended", "'oauth:' || NEW.id",
                  "NEW.revoked_at IS NOT NULL AND OLD.revoked_at IS NULL"),
-        _audited("oauth_grants", "DELETE", "access of a client deleted", "'oauth:' || OLD.id"),
-        _audited("oauth_tokens", "INSERT", "token of a client issued", "'oauth:' || NEW.family || ', ' || NEW.kind"),
-        _audited("sessions", "INSERT", "signed in", _name("accounts", "NEW", "account")),
+        _audit("oauth_grants", "DELETE", "access of a client deleted", "'oauth:' || OLD.id"),
+        _audit("oauth_tokens", "INSERT", "token of a client issued", "'oauth:' || NEW.family || ', ' || NEW.kind"),
+        _audit("sessions", "INSERT", "signed in", _name("accounts", "NEW", "account")),
     ),
 )  # fmt: skip
 
@@ -319,12 +319,31 @@ _PLACES = Migration(
         """CREATE UNIQUE INDEX grants_of_roles
             ON repository_grants (role, place, (CASE place WHEN '' THEN repository ELSE '' END))
             WHERE role IS NOT NULL""",
-        _audited("repositories", "UPDATE OF name", "repository renamed", "OLD.name || ' to ' || NEW.name",
+        _audit("repositories", "UPDATE OF name", "repository renamed", "OLD.name || ' to ' || NEW.name",
                  "OLD.name <> NEW.name"),
-        _audited("repositories", "UPDATE OF visibility", "visibility of a repository changed",
+        _audit("repositories", "UPDATE OF visibility", "visibility of a repository changed",
                  "NEW.name || ' to ' || NEW.visibility", "OLD.visibility <> NEW.visibility"),
-        _audited("repositories", "DELETE", "repository forgotten", "OLD.name"),
+        _audit("repositories", "DELETE", "repository forgotten", "OLD.name"),
     ),
 )  # fmt: skip
 
-MIGRATIONS: tuple[Migration, ...] = (_ACCOUNTS, _OAUTH, _CONVERSATIONS, _ATTEMPTS, _AUDIT, _PLACES)
+_DEVICES = Migration(
+    "sign-in of devices",
+    (
+        """CREATE TABLE device_codes (
+            digest BLOB PRIMARY KEY,
+            user_code TEXT NOT NULL UNIQUE,
+            client TEXT NOT NULL REFERENCES oauth_clients ON DELETE CASCADE,
+            scopes TEXT NOT NULL,
+            expires_at INTEGER NOT NULL,
+            interval_s INTEGER NOT NULL,
+            polled_at REAL,
+            decision TEXT CHECK (decision IN ('allow', 'deny')),
+            account INTEGER REFERENCES accounts ON DELETE CASCADE
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX device_codes_by_client ON device_codes (client)",
+        "CREATE INDEX device_codes_by_account ON device_codes (account)",
+    ),
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_ACCOUNTS, _OAUTH, _CONVERSATIONS, _ATTEMPTS, _AUDIT, _PLACES, _DEVICES)

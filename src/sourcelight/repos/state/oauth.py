@@ -142,7 +142,10 @@ class Authorizations:
         digest, now_s = digest_of(code), int(self._clock())
         with self._database.write() as connection:
             used = connection.execute(
-                "UPDATE oauth_codes SET used_at = ? WHERE digest = ? AND used_at IS NULL", (now_s, digest)
+                # The update decides who was first, also between processes: of two requests with one code, the second
+                # finds no row.
+                "UPDATE oauth_codes SET used_at = ? WHERE digest = ? AND used_at IS NULL",
+                (now_s, digest),
             ).rowcount
             if not used:
                 _revoke(connection, issued.family, now_s)
@@ -165,6 +168,7 @@ class Authorizations:
             if not used:
                 _revoke(connection, issued.family, now_s)
                 return None
+            # Access tokens of the previous exchange end here: one refresh token leads to one valid access token.
             connection.execute("DELETE FROM oauth_tokens WHERE family = ? AND kind = 'access'", (issued.family,))
             return self._issue(connection, issued.family, tuple(scopes), issued.scopes)
 
@@ -201,9 +205,21 @@ class Authorizations:
             for family, name, client, client_name, scopes, resource, created, revoked, used in rows
         ]
 
+    def issue(self, connection: sqlite3.Connection, account: int, client: str, scopes: tuple[str, ...]) -> TokenPair:
+        """Store a consent in the caller's transaction, and return its tokens: a device code has no other code."""
+        now_s = int(self._clock())
+        _forget(connection, now_s)
+        family = connection.execute(
+            "INSERT INTO oauth_grants (account, client, scopes, resource, created_at) VALUES (?, ?, ?, '', ?)",
+            (account, client, " ".join(scopes), now_s),
+        ).lastrowid
+        assert family is not None  # noqa: S101 - a row was inserted
+        return self._issue(connection, family, scopes, scopes)
+
     def _issue(
         self, connection: sqlite3.Connection, family: int, scopes: tuple[str, ...], all_scopes: tuple[str, ...]
     ) -> TokenPair:
+        # The access token may have fewer scopes than the grant; the refresh token keeps them all.
         access, refresh, now_s = make_token("a"), make_token("r"), int(self._clock())
         for token, kind, token_hash, lifetime in (
             (access, "access", scopes, ACCESS_S),

@@ -44,7 +44,7 @@ class RepositoryRecord:
 
 
 def is_place(text: str) -> bool:
-    """Tell whether `text` is a canonical path, not a name."""
+    """Return whether `text` is a canonical path, not a name."""
     return os.path.isabs(text) or text.startswith("bytes:")
 
 
@@ -125,7 +125,7 @@ class RepositoryRegister:
         other_places = [place for place in self.claims(record.claim) if place != record.place]
         if other_places and (len(records) > 1 or name_key(record.name) == record.claim):
             listed = ", ".join([f"{record.place} (which has the name)", *other_places])
-            raise StateError(f"several folders claim the name {repository!r}: {listed}; give the folder instead")
+            raise StateError(f"several directories claim the name {repository!r}: {listed}; pass the directory instead")
         return record
 
     def claims(self, claim: str) -> list[str]:

@@ -12,6 +12,7 @@ from sourcelight.repos.state.accounts import Accounts, Roles, Sessions
 from sourcelight.repos.state.attempts import Attempts
 from sourcelight.repos.state.credentials import AccessTokens, Credentials, ScryptCost
 from sourcelight.repos.state.database import AuditLog, Database
+from sourcelight.repos.state.devices import DeviceCodes
 from sourcelight.repos.state.grants import PermissionReader, RepositoryGrants
 from sourcelight.repos.state.oauth import Authorizations, OAuthClients
 from sourcelight.repos.state.repositories import RepositoryRegister
@@ -57,6 +58,7 @@ class State:
         self.rights = PermissionReader(self.database)
         self.clients = OAuthClients(self.database, clock)
         self.authorizations = Authorizations(self.database, clock)
+        self.devices = DeviceCodes(self.database, self.authorizations, clock)
         self.sessions = Sessions(self.database, clock)
         self.audit = AuditLog(self.database)
         self.attempts = Attempts(self.database, clock)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, urlsplit
 
@@ -41,11 +43,17 @@ if TYPE_CHECKING:
     from sourcelight.engines.execution import Limits, LocalEngine
     from sourcelight.engines.tools import Conversations
     from sourcelight.server.http.deepsearch.api import Api
+    from sourcelight.server.http.graphql.endpoint import GraphQLEndpoint
 
 DEFAULT_TIMEOUT_S = 20.0
 #: ``src version`` shows it as recommended: the release whose documents the service follows.
 SRC_CLI_VERSION = "7.0.0"
 STREAM_PATH = "/.api/search/stream"
+GRAPHQL_PATH = "/.api/graphql"
+NO_GRAPHQL = (
+    "This service was installed without GraphQL: its operator can add it with `pip install sourcelight[graphql]`. "
+    "Searches are at /.api/search/stream, tools at /.api/mcp."
+)
 MCP_PATHS = ("/.api/mcp", "/.api/mcp/{rest:path}", METADATA_PREFIX, METADATA_PREFIX + "/{rest:path}")
 _ANY = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognized, not bound
 _HOME = (
@@ -149,7 +157,11 @@ def create_app(
     oauth = OAuthEndpoints(
         state_store,
         authenticator,
-        OAuthOptions(external_url=settings.external_url, registration=settings.registers_clients),
+        OAuthOptions(
+            external_url=settings.external_url,
+            registration=settings.registers_clients,
+            devices=settings.device_sign_in,
+        ),
     )
     search = SearchStream(
         engine, settings, authenticator, traces, cadence=cadence or Cadence(), limits=limits or StreamLimits()
@@ -163,6 +175,7 @@ def create_app(
             without_deepsearch=settings.deepsearch_tool_disabled,
             external_url=settings.external_url,
             timeout_s=float(settings.max_timeout_s),
+            origins=frozenset(settings.mcp_allowed_origins),
         ),
         authenticator.for_mcp,
         conversations=conversations,
@@ -170,7 +183,13 @@ def create_app(
     )
     service = _served_conversations(conversations)
     api = None if service is None else _deepsearch_api(cast("LocalEngine", engine), service, authenticator, settings)
-    pages = Pages(cast("LocalEngine", engine), service, authenticator, settings.external_url)
+    pages = Pages(
+        cast("LocalEngine", engine),
+        service,
+        authenticator,
+        settings.external_url,
+        has_repositories=isinstance(catalog, Catalog),
+    )
 
     async def read_trace(request: Request) -> Response:
         principal = authenticator.for_search(request.headers)
@@ -179,8 +198,27 @@ def create_app(
         notes_of(request.scope).name(principal)
         trace = traces.read(request.path_params["trace_id"], principal)
         if trace is None:
+            # The same answer for another caller's trace: its existence is not revealed.
             return plain_response(404, "This trace doesn't exist, or it is no longer stored.")
         return HTMLResponse(tracing.page(trace), headers={"Cache-Control": "no-store", "Vary": "Authorization"})
+
+    @functools.cache
+    def graphql_endpoint() -> GraphQLEndpoint:
+        # Made for the first request: most services never get one, and the library takes 60 ms to import.
+        from sourcelight.server.http.graphql.endpoint import GraphQLEndpoint
+
+        return GraphQLEndpoint(
+            cast("LocalEngine", engine),
+            authenticator,
+            timeout_s=float(settings.max_timeout_s),
+            version=SRC_CLI_VERSION,
+            on_principal=lambda request, principal: _note_principal(request.scope, principal),
+        )
+
+    async def graphql(request: Request) -> Response:
+        if find_spec("graphql") is None:
+            return JSONResponse({"errors": [{"message": NO_GRAPHQL}]}, 501, {"Cache-Control": "no-store"})
+        return await graphql_endpoint()(request)
 
     async def version(_: Request) -> Response:
         return JSONResponse({"version": SRC_CLI_VERSION})
@@ -191,6 +229,12 @@ def create_app(
     async def ready(_: Request) -> Response:
         if search.stopping:
             return plain_response(503, "stopping")
+        if isinstance(catalog, Catalog):
+            local = cast("LocalEngine", engine)
+            if local.indexing.is_running:
+                return plain_response(503, "indexing")
+            if local.indexing.failure is not None and local.report is None:
+                return plain_response(503, "indexing failed: see the log of the service")
         # No path or name here: anyone may ask. The log and `admin` name them.
         keeps_settings = isinstance(catalog, Catalog) and bool(catalog.settings_problems)
         warning = "\nrepos.toml can't be read: its previous settings still apply" if keeps_settings else ""
@@ -199,6 +243,8 @@ def create_app(
     async def home(_: Request) -> Response:
         return HTMLResponse(_HOME)
 
+    # The outermost comes first: the caller's address must be known before the log names it, and sizes are checked after
+    # the host, so that a foreign page learns nothing.
     guards = [
         Middleware(ForwardedAddress, proxies=TrustedProxies(settings.trusted_proxies)),
         Middleware(AccessLog, uses=(uses or CredentialUses()).append),
@@ -207,12 +253,13 @@ def create_app(
         Middleware(SizeLimits),
     ]
     app = Application(
-        {STREAM_PATH: guarded(search, guards)},
+        {STREAM_PATH: guard(search, guards)},
         routes=[
             _GetOnly(STREAM_PATH, search),
             _GetOnly("/.api/src-cli/version", version),
             _GetOnly(tracing.PATH + "{trace_id}", read_trace),
             *(Route(path, mcp) for path in MCP_PATHS),
+            Route(GRAPHQL_PATH, graphql, methods=["POST"]),
             *oauth.routes(),
             Route("/healthz", alive),
             Route("/readyz", ready),
@@ -223,6 +270,7 @@ def create_app(
         middleware=guards,
         exception_handlers={404: _not_found, 405: _wrong_method},
     )
+    # A redirect would answer before authentication, and so tell which paths exist.
     app.router.redirect_slashes = False
     app.state.search = search
     app.state.connection_limits = ConnectionLimits(stall_s=float(settings.reader_timeout_s))
@@ -234,7 +282,7 @@ def create_app(
     return app
 
 
-def guarded(app: ASGIApp, guards: Sequence[Middleware]) -> ASGIApp:
+def guard(app: ASGIApp, guards: Sequence[Middleware]) -> ASGIApp:
     """Return `app` behind `guards`; the first one is the outermost."""
     for cls, args, kwargs in reversed(guards):
         app = cls(app, *args, **kwargs)

@@ -101,10 +101,13 @@ class ConnectionRegister:
         self._open[connection] = address
         self.wait(connection)
         same_address = self._by_address[address]
+        # A trusted proxy carries all users, so its address alone has no limit.
         if len(same_address) > self.limits.per_address and not self._is_trusted(address):
             self._drop(next(iter(same_address)))
+        # The oldest idle connection goes first; a dictionary keeps the order of arrival.
         if len(self._open) > self.max_connections and len(self._waiting_connections) > 1:
             self._drop(next(iter(self._waiting_connections)))
+        # The reserve keeps descriptors for health checks while all others are busy.
         if len(self._open) > self.max_connections + self.limits.reserve:
             self._drop(connection)
 
@@ -150,6 +153,8 @@ def bytes_in_system(transport: asyncio.Transport) -> int:
         import fcntl
         import termios
 
+        # TIOCOUTQ (tcp(7)): bytes in the send queue. A reader that takes nothing leaves them there, though `write` has
+        # succeeded.
         return int.from_bytes(
             fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder
         )

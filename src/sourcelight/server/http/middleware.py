@@ -69,9 +69,11 @@ class CredentialUses:
             return
         try:
             with self._lock:
+                # One `write` to a descriptor with O_APPEND: lines of several processes don't mix.
                 os.write(self._descriptor(), f"{line}\n".encode())
         except OSError as exc:
             now_s = time.monotonic()
+            # A full disk would otherwise fill the other log with one message per request.
             if now_s - self._failed_at_s >= _LOG_PERIOD_S:
                 self._failed_at_s = now_s
                 log.error("can't write credential uses to %s: %s", USES_FILE_NAME, exc.strerror)  # noqa: TRY400 - in words
@@ -99,7 +101,7 @@ class CredentialUses:
             return None
 
     def _rotate(self) -> None:
-        """Give all files the next number, unless another process has done so."""
+        """Shift all files to the next number, unless another process has done so."""
         deadline = time.monotonic() + _LOCK_S
 
         def check_deadline() -> None:
@@ -108,8 +110,10 @@ class CredentialUses:
 
         with open_private(f"{self._path}.lock", "a+b") as file, lock_file(file, check_deadline):
             status = self._stat()
+            # Looked at again under the lock: another process may have rotated meanwhile.
             if status is None or status.st_size < self._max_bytes:
                 return
+            # From the oldest to the newest, so that no file is overwritten before it has moved.
             for number in range(self._max_files, 0, -1):
                 source = f"{self._path}.{number - 1}" if number > 1 else self._path
                 with contextlib.suppress(FileNotFoundError):
@@ -220,8 +224,9 @@ class AccessLog:
             line: dict[str, object] = {
                 "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "client": client[0] if client else "",
+                # Cut, because the caller chooses it: a log line stays short.
                 "method": scope["method"][:16],
-                "path": _TOKEN.sub(lambda found: self._hash(found[0].lower()), scope["path"])[:200],
+                "path": _TOKEN.sub(lambda match: self._hash(match[0].lower()), scope["path"])[:200],
                 "status": status,
                 "bytes": size,
                 "duration_ms": round((time.monotonic() - start_s) * 1000),
@@ -262,19 +267,20 @@ class HostCheck:
         if scope["type"] == "http":
             headers = [value for name, value in scope["headers"] if name == b"host"]
             if len(headers) != 1 or headers[0] not in self._accepted_hosts:
-                refused = self._refused(headers)
+                refused = self._refusal(headers)
                 if refused is not None:
                     await refused(scope, receive, send)
                     return
         await self._app(scope, receive, send)
 
-    def _refused(self, headers: list[bytes]) -> ASGIApp | None:
+    def _refusal(self, headers: list[bytes]) -> ASGIApp | None:
         name = host_name(headers[0].decode("latin-1")) if len(headers) == 1 else ""
         if not name:
             return plain_response(400, "Send one Host header with the name of this service.")
         if not (name in self._names or (self._any_address and _is_address(name))):
             text = "This service doesn't have the host name of this request; externalURL sets another one."
             return plain_response(421, text)
+        # Checking costs more than the look-up; the bound keeps a caller from filling memory with spellings.
         if len(self._accepted_hosts) < _MAX_ACCEPTED_HOSTS:
             self._accepted_hosts.add(headers[0])
         return None
@@ -303,6 +309,7 @@ class SizeLimits:
         if len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
             await plain_response(414, f"The address is longer than {MAX_ADDRESS_BYTES} bytes.")(scope, receive, send)
             return
+        # These endpoints have their own, larger limit.
         if scope["path"].startswith(self._exempt_prefix):
             await self._app(scope, receive, send)
             return
@@ -316,6 +323,7 @@ class SizeLimits:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
+            # As if the caller had gone: frameworks stop reading, and no exception crosses their parsers.
             return message if size <= MAX_BODY_BYTES else {"type": "http.disconnect"}
 
         await self._app(scope, receive_counted, send)
@@ -333,6 +341,7 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = list(message["headers"])
+                # A page may set a stricter policy of its own; it wins.
                 present = {name for name, _ in headers}
                 message["headers"] = headers + [header for header in _SECURITY if header[0] not in present]
             await send(message)

@@ -104,7 +104,7 @@ class Pacer:
         if not self._ready:
             # The engine takes its own time: a duration must not go back from one progress event to the next.
             elapsed = max(self._latest.duration_ms, round((now_s - self._start_s) * 1000))
-            self._write(self._traced(replace(self._latest, duration_ms=elapsed)))
+            self._write(self._with_trace(replace(self._latest, duration_ms=elapsed)))
             self._progressed = now_s
         ready, self._ready = self._ready, []
         self._flushed = now_s
@@ -113,13 +113,14 @@ class Pacer:
         return ready
 
     def _gather(self) -> None:
+        # The order on the wire: filters, matches, progress.
         if self._filters is not None:
             self._write(self._filters)
             self._filters = None
         self._join_matches()
         if self._progress is not None:
             self._latest, self._latest_is_new = self._progress, True
-            self._write(self._traced(self._progress))
+            self._write(self._with_trace(self._progress))
             self._progress = None
         self._urgent = False
 
@@ -127,6 +128,7 @@ class Pacer:
         group: list[bytes] = []
         size = 0
         for payload in self._matches:
+            # Joined payloads become one event; a single large one stays alone.
             if group and size + len(payload) > _JOIN_BYTES:
                 self._write_matches(group)
                 group, size = [], 0
@@ -150,14 +152,14 @@ class Pacer:
     def _close(self, item: Progress | Alert | ErrorEvent | Done | UnknownEvent) -> None:
         if isinstance(item, Progress):
             self._latest, self._latest_is_new = item, True
-            item = self._traced(item)
+            item = self._with_trace(item)
         elif isinstance(item, Done):
             self.has_done = True
             if self.oversized:
                 self._write(_too_large(self.oversized))
         self._write(item)
 
-    def _traced(self, progress: Progress) -> Progress:
+    def _with_trace(self, progress: Progress) -> Progress:
         return replace(progress, trace=self._trace_url) if self._trace_url else progress
 
     def _write(self, event: Event) -> None:

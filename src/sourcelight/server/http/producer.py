@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, Protocol
 
@@ -22,10 +23,11 @@ from sourcelight.core.batches import Event as EngineEvent
 from sourcelight.core.batches import MatchBatch, RepositoryInfo
 from sourcelight.core.cancellation import AMPLE_S, Cancellation, DeadlineExceeded, run_with_deadline
 from sourcelight.core.errors import BadParameter, Cancelled, PatternError, QueryError
-from sourcelight.core.wire.events import SEARCH_FAILED, Alert, Done, ErrorEvent, Event, Progress
+from sourcelight.core.wire.events import SEARCH_FAILED, Alert, Done, Event, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
 from sourcelight.server.http.pacing import EncodedMatches
+from sourcelight.server.http.ranked import is_ranked, ranked_events
 from sourcelight.server.http.trace import Trace
 
 _MAX_IDLE_THREADS = 2
@@ -213,17 +215,18 @@ class Producer:
         self._wake.set()
         on_end()
 
-    def _tell(self, work: Callable[..., Any], *given: Any) -> None:
+    def _tell(self, work: Callable[..., Any], *arguments: Any) -> None:
         """Call something on the event loop."""
         # A closed loop means that the process is about to end: no reader is left.
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(work, *given)
+                self._loop.call_soon_threadsafe(work, *arguments)
 
     def _search(self) -> None:
         self._mark("search thread started")
         infos: dict[str, RepositoryInfo] = {}
-        stream: Any = self.engine.stream(self.request, self.viewer, self.cancellation)
+        find = partial(ranked_events, self.engine) if is_ranked(self.request) else self.engine.stream
+        stream: Any = find(self.request, self.viewer, self.cancellation)
         with contextlib.closing(stream):
             for event in stream:
                 self.counts.events += 1
@@ -289,8 +292,11 @@ class Producer:
 
 
 def stop_events(title: str, message: str) -> list[Event]:
-    """Return the end of a stream after an error: an alert, an ``error`` event for other readers, ``done``."""
-    return [Alert(title, message, kind="error"), ErrorEvent(message), Done()]
+    """Return the end of a stream after an error: an alert and ``done``.
+
+    No ``error`` event: one client in the field throws on it, and two show the message twice.
+    """
+    return [Alert(title, message, kind="error"), Done()]
 
 
 def query_error_events(exc: QueryError | PatternError) -> list[Event]:

@@ -108,7 +108,7 @@ class BoundedHttp(HttpToolsProtocol):
             self._deadline = self.loop.call_later(limits.head_s if phase == "head" else limits.body_s, self.drop)
 
     def on_response_complete(self) -> None:
-        """Note a sent response: the connection waits for the next request."""
+        """Record a sent response: the connection waits for the next request."""
         super().on_response_complete()
         if self._phase == "idle" and (self.cycle is None or self.cycle.response_complete):
             self.register.wait(self)
@@ -185,7 +185,7 @@ class BoundedHttp(HttpToolsProtocol):
         self.scope["query_string"] = query
 
     def on_body(self, body: bytes) -> None:
-        """Take bytes of the body."""
+        """Receive bytes of the body."""
         self._beside_body = 0
         super().on_body(body)
 
@@ -194,7 +194,7 @@ DEFAULT_PORT = 7080
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach `host`."""
+    """Return whether only this machine can reach `host`."""
     if host.lower() in LOOPBACK_NAMES:
         return True
     try:
@@ -262,6 +262,7 @@ class HttpServer(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                # uvicorn would trust X-Forwarded-For of any peer; `ForwardedAddress` trusts named proxies only.
                 proxy_headers=False,
                 timeout_keep_alive=30,
                 timeout_graceful_shutdown=max(1, round(grace_s)),

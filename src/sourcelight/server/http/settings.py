@@ -20,6 +20,7 @@ from sourcelight.core.tools.catalog import mcp_tools
 from sourcelight.core.wire.encode import ChunkText
 
 DISABLE_DEEPSEARCH = "SRC_MCP_DISABLE_DEEPSEARCH_TOOL"
+_ORIGIN = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]{1,5})?", re.IGNORECASE)
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
@@ -35,7 +36,8 @@ class Settings:
     auth_public
         ``auth.public``: whether anyone may search the repositories that are not private. Default False.
     diff_match_type
-        ``search.diffMatchType``: ``diff``, or ``commit`` for clients that know no match of type ``diff``.
+        ``search.diffMatchType``: ``diff`` or ``commit``, the type of diff matches for every client. Empty: ``commit``
+        for clients that are known not to know ``diff`` (`sourcelight.server.http.clients`), else ``diff``.
     chunk_text
         ``search.chunkText``: the fields that carry the text of a chunk: ``both``, ``context`` or ``content``.
     max_timeout_s
@@ -46,12 +48,17 @@ class Settings:
         ``mcp.enabled``: whether there are MCP endpoints. Default True.
     mcp_tools_disabled
         ``mcp.tools.disabled``: names of tools that no MCP endpoint has.
+    mcp_allowed_origins
+        ``mcp.allowedOrigins``: origins of web pages that may call the MCP endpoints, beside the service's own.
     deepsearch_tool_disabled
         The environment's ``SRC_MCP_DISABLE_DEEPSEARCH_TOOL``: whether the tool ``deepsearch`` is absent from
         ``/.api/mcp`` and ``/.api/mcp/v1``.
     dynamic_client_registration
         ``auth.idpDynamicClientRegistrationEnabled``: whether OAuth clients may register themselves, and those that did
         are served. Default True; counts as False while `mcp_enabled` is False: see `registers_clients`.
+    device_sign_in
+        ``auth.deviceAuthorizationEnabled``: whether command-line clients may sign in by device authorization
+        (RFC 8628). Default True.
     deepsearch_sharing
         ``deepSearch.sharing.enabled``: whether owners of deep search conversations may share them by link. Default
         True; what is shared opens to nobody else while it is False.
@@ -69,7 +76,7 @@ class Settings:
         ``defaultVisibility``: ``private`` or ``public``, of repositories for which no `repos.toml` says anything.
         Empty: private below a folder in which anything is or was private, else public.
     trusted_paths
-        ``repositories.trustedPaths``: absolute paths outside of the served folders that repositories may read objects
+        ``repositories.trustedPaths``: absolute paths outside the served directories that repositories may read objects
         from, and that links in the served folders may lead to.
     set_names
         Names that the file or the environment sets.
@@ -77,13 +84,15 @@ class Settings:
 
     external_url: str = ""
     auth_public: bool = False
-    diff_match_type: Literal["diff", "commit"] = "diff"
+    diff_match_type: Literal["", "diff", "commit"] = ""
     chunk_text: ChunkText = "both"
     max_timeout_s: int = 60
     max_file_size_bytes: int = 2 * 1024 * 1024
     mcp_enabled: bool = True
     dynamic_client_registration: bool = True
+    device_sign_in: bool = True
     mcp_tools_disabled: tuple[str, ...] = ()
+    mcp_allowed_origins: tuple[str, ...] = ()
     deepsearch_sharing: bool = True
     deepsearch_model: str = ""
     deepsearch_tool_disabled: bool = False
@@ -99,6 +108,11 @@ class Settings:
     def registers_clients(self) -> bool:
         """Whether OAuth clients may register themselves."""
         return self.mcp_enabled and self.dynamic_client_registration
+
+    @property
+    def unknown_tools(self) -> tuple[str, ...]:
+        """Names in `mcp_tools_disabled` that no tool has: of other releases, or misspelled."""
+        return tuple(sorted(set(self.mcp_tools_disabled).difference(mcp_tools())))
 
     @property
     def unserved(self) -> tuple[str, ...]:
@@ -146,9 +160,15 @@ def _choice(*words: str) -> Callable[[Any], str]:
 
 
 def _tool_names(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(name, str) and name in mcp_tools() for name in value):
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise TypeError
     return tuple(value)
+
+
+def _origins(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) and _ORIGIN.fullmatch(item) for item in value):
+        raise TypeError
+    return tuple(item.lower() for item in value)
 
 
 def _networks(value: Any) -> tuple[str, ...]:
@@ -178,6 +198,7 @@ def _address(value: Any) -> str:
 
 
 _KEYS: dict[str, _SettingKey] = {
+    "auth.deviceAuthorizationEnabled": _SettingKey("device_sign_in", "true or false", _boolean),
     "auth.idpDynamicClientRegistrationEnabled": _SettingKey("dynamic_client_registration", "true or false", _boolean),
     "auth.public": _SettingKey("auth_public", "true or false", _boolean),
     "defaultVisibility": _SettingKey("default_visibility", '"private" or "public"', _choice("private", "public")),
@@ -191,6 +212,9 @@ _KEYS: dict[str, _SettingKey] = {
     "mcp.enabled": _SettingKey("mcp_enabled", "true or false", _boolean),
     "mcp.tools.disabled": _SettingKey(
         "mcp_tools_disabled", f"a list of tool names out of {', '.join(sorted(mcp_tools()))}", _tool_names
+    ),
+    "mcp.allowedOrigins": _SettingKey(
+        "mcp_allowed_origins", 'a list of origins, such as ["https://chat.example.com"]', _origins
     ),
     "repositories.trustedPaths": _SettingKey("trusted_paths", "a list of absolute paths", _paths),
     "search.chunkText": _SettingKey(
@@ -247,6 +271,7 @@ def load_settings(path: str | None = None, environ: Mapping[str, str] | None = N
             key = _KEYS.get(name)
             if key is None:
                 raise ConfigurationError(f"{location}: unknown setting {name!r}; accepted: {', '.join(_KEYS)}")
+            # JSON takes the last of two equal keys silently; an operator who edits the first would wonder.
             if name in set_names:
                 raise ConfigurationError(f"{location}: {name} is set twice; keep one")
             try:
@@ -273,17 +298,35 @@ def _read_file(path: str) -> list[tuple[str, Any, int]]:
     except UnicodeDecodeError as exc:
         raise ConfigurationError(f"{path}: not UTF-8 text (byte {exc.start})") from exc
     try:
+        text = without_comments(text)
         value = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as exc:
         raise ConfigurationError(
-            f"{path}:{exc.lineno}: not JSON: {exc.msg} (column {exc.colno}); write one JSON object "
-            "without comments or trailing commas"
+            f"{path}:{exc.lineno}: not JSON: {exc.msg} (column {exc.colno}); write one JSON object"
         ) from exc
     except (ValueError, RecursionError) as exc:
         raise ConfigurationError(f"{path}:1: not JSON: {exc}") from exc
     if not isinstance(value, dict):
         raise ConfigurationError(f'{path}:1: not a JSON object; write an object such as {{"auth.public": true}}')
+    # Read a second time for the line of each setting, which `json` doesn't give.
     return _members(text)
+
+
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=[ \t\r\n]*[}\]])')
+_VISIBLE = re.compile(r"[^\n]")
+
+
+def without_comments(text: str) -> str:
+    """Return JSON with blanks for comments (``//``, ``/* */``) and for the comma after a last item.
+
+    Lines and columns stay the same. Other deviations from JSON stay errors.
+    """
+
+    def blank(match: re.Match[str]) -> str:
+        return match[0] if match[0].startswith('"') else _VISIBLE.sub(" ", match[0])
+
+    return _LAST_COMMA.sub(blank, _COMMENT.sub(blank, text))
 
 
 def _refuse_constant(word: str) -> Any:

@@ -33,7 +33,7 @@ class Trace:
     left_out: int = 0
 
     def mark(self, label: str) -> None:
-        """Note that `what` has happened now."""
+        """Record that `what` has happened now."""
         if len(self.marks) < _MARKS:
             self.marks.append(((time.monotonic() - self.started) * 1000, label))
         else:
@@ -70,6 +70,7 @@ def page(trace: Trace) -> str:
     """Render a trace as an HTML page; escapes all text of the request."""
     rows = []
     before = 0.0
+    # A copy: the search may still add marks in its thread.
     for elapsed_ms, label in list(trace.marks):
         rows.append(f"<tr><td>{elapsed_ms:.1f}</td><td>{elapsed_ms - before:.1f}</td><td>{escape(label)}</td></tr>")
         before = elapsed_ms

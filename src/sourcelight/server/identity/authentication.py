@@ -41,7 +41,7 @@ class OwnerToken:
         return cls(_digest(token))
 
     def matches(self, token: str) -> bool:
-        """Tell whether `token` is the owner's, in constant time."""
+        """Return whether `token` is the owner's, in constant time."""
         return hmac.compare_digest(self.digest, _digest(token))
 
 
@@ -84,6 +84,7 @@ def read_owner_token(state: State, home: str, environ: Mapping[str, str]) -> Own
         return OwnerTokenState("environment", OwnerToken.of(token), token)
     path = Path(home) / _FILE
     if path.exists():
+        # Stored before the file is deleted: a crash in between leaves both, and the next start does this again.
         state.tokens.store(OWNER, _read_digest(path), (USER_ALL,), note="taken over from the file owner-token")
         try:
             path.unlink(missing_ok=True)
@@ -149,10 +150,11 @@ class Principal:
         return not self.credential
 
     def covers(self, earlier: Principal) -> bool:
-        """Tell whether this principal of the same account can search everything that `earlier` could."""
+        """Return whether this principal of the same account can search everything that `earlier` could."""
         current, previous = self.viewer, earlier.viewer
         return (
             self.account == earlier.account
+            # Greater or equal: new rights during a stream don't end it, lost ones do.
             and self.may_search >= earlier.may_search
             and (
                 current.sees_private
@@ -201,6 +203,7 @@ class Refusal:
 
 NO_CREDENTIAL = Refusal(401, "Private mode requires authentication.")
 WRONG_TOKEN = Refusal(401, "Invalid access token.", "invalid_token")
+WRONG_SCOPE = Refusal(401, "Invalid access token.", "insufficient_scope")
 MALFORMED = Refusal(401, "Invalid Authorization header.", "invalid_request")
 SUDO = Refusal(403, "This service has no sudo access tokens.")
 #: The text is the spec's, for an account without ``MCP#ACCESS``.
@@ -259,6 +262,7 @@ class Authenticator:
         header = headers.get("authorization", "").strip()
         scheme, _, value = header.partition(" ")
         scheme, value = scheme.lower(), value.strip()
+        # The scheme of the wire for acting as another account, which this service doesn't offer.
         if scheme == "token-sudo":
             return SUDO
         if scheme == "basic":
@@ -267,18 +271,22 @@ class Authenticator:
             token = value
         else:
             return Principal.anonymous()
+        # A comma joins two headers of the same name: which one was meant is unknown.
         if not token or any(space in token for space in " \t,"):
             return MALFORMED
         return self._recognize(token, headers.get("host", ""))
 
     def for_search(self, headers: Mapping[str, str]) -> Principal | Refusal:
-        """Authenticate outside the MCP endpoints: needs ``user:all``, or a public service."""
+        """Authenticate outside the MCP endpoints: needs ``user:all``, or a public service.
+
+        A token of another scope is refused as a wrong one (wire reference, 2.1); only a challenge can tell them apart.
+        """
         principal = self.authenticate(headers)
         if isinstance(principal, Refusal):
             return principal
         if principal.is_anonymous:
             return principal if self._public else NO_CREDENTIAL
-        return principal if principal.may_search else INSUFFICIENT_SCOPE
+        return principal if principal.may_search else WRONG_SCOPE
 
     def for_page(self, headers: Mapping[str, str], reader: str = "") -> Principal | Refusal:
         """Authenticate for read-only pages, where the cookie of a signed-in browser is a credential too.
@@ -338,6 +346,7 @@ class Authenticator:
             Viewer(
                 rights.account,
                 sees_private=rights.is_administrator,
+                # With places, grants are bound to directories, and a name alone opens nothing.
                 granted=frozenset() if self._has_places else rights.names,
                 places=rights.places,
             ),
@@ -350,7 +359,7 @@ class Authenticator:
 
 
 def same_service(resource: str, base: str) -> bool:
-    """Tell whether an absolute address (RFC 8707 resource) is part of the service at `base`.
+    """Return whether an absolute address (RFC 8707 resource) is part of the service at `base`.
 
     `base` may lack its scheme (``//host:port``) when only a request's ``Host`` is known. All names of loopback are
     equal.
@@ -367,6 +376,7 @@ def same_service(resource: str, base: str) -> bool:
             return False
     except ValueError:
         return False
+    # With the slash, so that /code doesn't contain /codex.
     prefix = service.path.rstrip("/")
     return target.path == prefix or target.path.startswith(f"{prefix}/")
 

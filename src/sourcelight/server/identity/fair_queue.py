@@ -59,6 +59,7 @@ class FairQueue:
             When too many tasks of the account are waiting, or after the timeout.
         """
         queue = self._queues.get(account)
+        # Behind its own waiting tasks, so that tasks of an account start in the order they came.
         if not queue and self._fits(account):
             self._running[account] += 1
             return
@@ -67,6 +68,7 @@ class FairQueue:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queues.setdefault(account, deque()).append(turn)
         try:
+            # Shielded: `wait_for` would cancel the future, and a slot that is given at that moment would be lost.
             await asyncio.wait_for(asyncio.shield(turn), timeout_s)
         except BaseException as exc:
             if turn.done():  # its turn came at the same moment
@@ -96,6 +98,7 @@ class FairQueue:
                 turn = queue.popleft()
                 self._running[account] += 1
                 if queue:
+                    # Round robin: the account that was served goes to the end.
                     self._queues.move_to_end(account)
                 else:
                     del self._queues[account]

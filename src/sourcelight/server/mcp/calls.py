@@ -6,19 +6,21 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
 import orjson
 
-from sourcelight.core.batches.results import ToolProgress
+from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import (
     Cancelled,
     ClusterError,
+    ConfigurationError,
+    NoRepositories,
     PathNotFound,
     PatternError,
     QueryError,
@@ -27,12 +29,13 @@ from sourcelight.core.errors import (
     ToolError,
 )
 from sourcelight.core.tools.tool import Scope, Tool
-from sourcelight.engines import tools
-from sourcelight.engines.deepsearch.redaction import format_error
-from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.tools import Conversations, ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.server.identity import FairQueue, QueueFull
+from sourcelight.server.mcp.opening import EngineOpening, ToolSources
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution import LocalEngine
+    from sourcelight.engines.tools import Conversations
 
 log = logging.getLogger("sourcelight.mcp")
 
@@ -40,15 +43,29 @@ Report = Callable[[float, float | None, str], Awaitable[None]]
 Rendered = tuple[dict[str, Any], str]
 # Errors whose text is for the caller; the text of others may name paths of this machine.
 _CALLER_ERRORS = (ToolError, QueryError, PatternError, RepositoryNotFound, RevisionNotFound, PathNotFound)
+# Raised only where a call opens the engine: the caller has started this process, and knows its directories.
+_OPENING_ERRORS = (NoRepositories, ConfigurationError)
 
 
 @dataclass(frozen=True, slots=True)
 class CallIdentity:
-    """The viewer of a call, the base of its addresses, and whether its credential is still valid."""
+    """The viewer of a call, the base of its addresses, whether its credential holds, and whether it has pages."""
 
     viewer: Viewer
     base_url: str = ""
     holds: Callable[[], bool] = lambda: True
+    has_pages: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of a tool: by whom, how to stop it, and who is told its progress."""
+
+    tool: Tool[Any]
+    arguments: Mapping[str, Any]
+    caller: CallIdentity
+    cancellation: Cancellation
+    observer: CallObserver | None = None
 
 
 class ToolFailed(Exception):
@@ -62,9 +79,9 @@ class ToolRunner:
     Parameters
     ----------
     engine
-        The engine that answers.
+        The engine that answers, or its opening, for which calls wait.
     conversations
-        Deep search; None without it.
+        Deep search beside an open engine; None without it.
     timeout_s
         Timeout of a call.
     at_once
@@ -74,7 +91,7 @@ class ToolRunner:
         Waiting calls of one account; the next one fails and asks the caller to retry.
     """
 
-    engine: LocalEngine
+    engine: LocalEngine | EngineOpening
     conversations: Conversations | None = None
     timeout_s: float | None = None
     at_once: int = 16
@@ -111,14 +128,7 @@ class ToolRunner:
         """
         cancellation = Cancellation(self.timeout_s)
         self._running.add(cancellation)
-        context = ToolContext(
-            self.engine,
-            caller.viewer,
-            cancellation,
-            served=True,
-            base_url=caller.base_url,
-            conversations=self.conversations,
-        )
+        call = _Call(tool, arguments, caller, cancellation)
 
         async def pass_on(progress: float, total: float | None, message: str) -> None:
             if report is not None and caller.holds():
@@ -127,37 +137,65 @@ class ToolRunner:
         try:
             try:
                 if report is None:
-                    return await self._in_thread(tool, arguments, context)
-                return await self._reporting(tool, arguments, context, pass_on)
+                    return await self._in_thread(call)
+                return await self._reporting(call, pass_on)
             finally:
                 # Errors name repositories, too.
+                # Looked at after the call as well: it may have run for minutes, and the access may have ended
+                # meanwhile.
                 if not caller.holds():
                     raise ToolFailed(f"{tool.name}: your access has ended or changed since the call started")
         finally:
             cancellation.cancel()
             self._running.discard(cancellation)
 
-    async def _in_thread(self, tool: Tool[Any], arguments: Mapping[str, Any], context: ToolContext) -> Rendered:
+    async def _in_thread(self, call: _Call) -> Rendered:
+        tool, account = call.tool, call.caller.viewer.name
         read_only = tool.mcp is None or tool.mcp.read_only
         queue = self._queues.get(read_only)
         if queue is None:
+            # An account may use three quarters of the places, so that others always find one.
             queue = FairQueue(self.at_once, self.at_once - self.at_once // 4, self.waiting)
             self._queues[read_only] = queue
             self._threads[read_only] = anyio.CapacityLimiter(self.at_once)
         try:
-            await queue.acquire(context.viewer.name)
+            await queue.acquire(account)
         except QueueFull:
             message = f"{tool.name}: the service is busy with {self.waiting} waiting calls; retry in a few seconds"
             raise ToolFailed(message) from None
         try:
             run, limiter = anyio.to_thread.run_sync, self._threads[read_only]
-            return await run(_run, tool, arguments, context, abandon_on_cancel=True, limiter=limiter)
+            return await run(self._answer, call, abandon_on_cancel=True, limiter=limiter)
         finally:
-            queue.release(context.viewer.name)
+            queue.release(account)
 
-    async def _reporting(
-        self, tool: Tool[Any], arguments: Mapping[str, Any], context: ToolContext, report: Report
-    ) -> Rendered:
+    def _answer(self, call: _Call) -> Rendered:
+        """Answer in this thread; raises only `ToolFailed`."""
+        # Loaded with the first call: a client waits for its first answers, and for these modules too, at its start.
+        from sourcelight.engines import tools
+        from sourcelight.engines.tools import ToolContext
+
+        with _caller_errors(call.tool):
+            engine, conversations = self._sources(call.cancellation)
+            context = ToolContext(
+                engine,
+                call.caller.viewer,
+                call.cancellation,
+                call.observer,
+                served=True,
+                base_url=call.caller.base_url,
+                conversations=conversations,
+                has_pages=call.caller.has_pages,
+            )
+            payload, text = tools.render(call.tool, tools.answer(call.tool, call.arguments, context), context)
+            return _readable(payload), _clean(text)
+
+    def _sources(self, cancellation: Cancellation) -> ToolSources:
+        if isinstance(self.engine, EngineOpening):
+            return self.engine.get(cancellation)
+        return ToolSources(self.engine, self.conversations)
+
+    async def _reporting(self, call: _Call, report: Report) -> Rendered:
         # A later report replaces an unread one, so a slow reader never delays the call.
         latest: list[ToolProgress] = []
         news = anyio.Event()
@@ -168,6 +206,7 @@ class ToolRunner:
         failure: ToolFailed | None = None
 
         def observe(progress: ToolProgress) -> None:
+            # Only the newest report counts: a slow reader must not make a queue of old ones.
             latest[:] = [progress]
             # A closed loop means that the process is about to end: no reader is left.
             with contextlib.suppress(RuntimeError):
@@ -189,7 +228,7 @@ class ToolRunner:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pass_on)
             try:
-                rendered = await self._in_thread(tool, arguments, replace(context, observer=observe))
+                rendered = await self._in_thread(replace(call, observer=observe))
             except ToolFailed as exc:
                 failure = exc
             has_ended = True
@@ -213,6 +252,7 @@ class _Steps:
         if progress.stage != self.stage:
             self.stage, self.before = progress.stage, self.last
         value = self.before + progress.done
+        # The MCP specification: progress must increase with each notification, even if a stage starts from 0.
         value = value if value > self.last else self.last + 0.001
         self.last = value
         total = self.before + progress.total if progress.total else None
@@ -222,12 +262,12 @@ class _Steps:
         return value, None if total is not None and total < value else total, f"{progress.stage}{position}{detail}"
 
 
-def _run(tool: Tool[Any], arguments: Mapping[str, Any], context: ToolContext) -> Rendered:
-    """Answer in this thread; raises only `ToolFailed`."""
+@contextlib.contextmanager
+def _caller_errors(tool: Tool[Any]) -> Iterator[None]:
+    """Raise every error as `ToolFailed` with a text for the caller."""
     try:
-        payload, text = tools.render(tool, tools.answer(tool, arguments, context), context)
-        return _readable(payload), _clean(text)
-    except _CALLER_ERRORS as exc:
+        yield
+    except (*_CALLER_ERRORS, *_OPENING_ERRORS) as exc:
         raise ToolFailed(_clean(str(exc))) from exc
     except ClusterError as exc:
         log.warning("%s failed: %s", tool.name, exc)
@@ -238,6 +278,8 @@ def _run(tool: Tool[Any], arguments: Mapping[str, Any], context: ToolContext) ->
         # The last handler: the caller gets an id, the log the error.
         error_id = secrets.token_hex(6)
         if tool.scope is Scope.CONVERSATION:
+            from sourcelight.engines.deepsearch.redaction import format_error
+
             text = format_error(exc)
             log.error("%s failed, id %s: %s", tool.name, error_id, text)  # noqa: TRY400 - no text of questions in logs
         else:

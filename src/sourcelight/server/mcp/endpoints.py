@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import anyio.to_thread
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from sourcelight.server.identity import Principal, Refusal
 from sourcelight.server.mcp.suites import ENDPOINTS, METADATA_PREFIX, PREFIX, McpOptions, challenge, resource_metadata
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
 
 _CALLER = "sourcelight.mcp.caller"
+_REQUEST_HEADERS = (
+    "authorization, content-type, accept, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id"
+)
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 # An origin ends with its port (RFC 6454, 6.2); the URL parser takes `[::1]evil` for `::1`.
 _ORIGIN = re.compile(r"https?://(?:\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(?::[0-9]{1,5})?", re.IGNORECASE)
@@ -75,7 +78,7 @@ class McpEndpoints:
 
     @staticmethod
     def owns(path: str) -> bool:
-        """Tell whether `path` belongs to these endpoints."""
+        """Return whether `path` belongs to these endpoints."""
         return path == PREFIX or path.startswith((f"{PREFIX}/", METADATA_PREFIX))
 
     def stop(self) -> None:
@@ -96,6 +99,7 @@ class McpEndpoints:
             caller: CallIdentity = context.request.scope[_CALLER]
             return caller
 
+        # Two first requests at the same time load the SDK once.
         with self._loading:
             if self._servers:
                 return
@@ -119,12 +123,22 @@ class McpEndpoints:
             return
         base_url = self._options.external_url or f"{scope['scheme']}://{headers.get('host', 'localhost')}"
         if path.startswith(METADATA_PREFIX):
+            if scope["method"] == "OPTIONS":
+                await Response(status_code=204, headers=_preflight("*", "GET, OPTIONS"))(scope, receive, send)
+                return
             await _metadata(scope["method"], base_url, path.removeprefix(METADATA_PREFIX))(scope, receive, send)
             return
         suite = ENDPOINTS.get(path)
         if suite is None:
             await _plain_response(404, "no route")(scope, receive, send)
             return
+        origins = headers.getlist("origin")
+        if origins and self._is_allowed_origin(origins):
+            if scope["method"] == "OPTIONS":
+                # A preflight has no credential; the request after it is checked as any other.
+                await Response(status_code=204, headers=_preflight(origins[0], "POST, OPTIONS"))(scope, receive, send)
+                return
+            send = _readable_by(origins[0], send)
         caller = self._caller(scope, headers, base_url, path)
         refused = caller if isinstance(caller, Response) else self._refuse_message(scope, headers)
         if refused is not None:
@@ -172,8 +186,10 @@ class McpEndpoints:
         return None
 
     def _is_allowed_origin(self, origins: list[str]) -> bool:
-        """Tell whether a request comes from no page, from a page of this machine, or of the service's address."""
+        """Return whether a request comes from no page, or one of this machine, the service or a configured origin."""
         if not origins:
+            return True
+        if len(origins) == 1 and origins[0].lower() in self._options.origins:
             return True
         if len(origins) > 1 or _ORIGIN.fullmatch(origins[0]) is None:
             return False
@@ -184,7 +200,35 @@ class McpEndpoints:
             service_origin = (service.scheme, service.hostname, service.port or _port(service.scheme))
         except ValueError:
             return False
+        # The MCP specification asks servers to check Origin against DNS rebinding. A page on this machine is trusted
+        # like any local program.
         return parts.hostname in _LOOPBACK or (bool(service.hostname) and origin == service_origin)
+
+
+def _preflight(origin: str, methods: str) -> dict[str, str]:
+    """Return the headers of a preflight's answer (Fetch standard, 3.2.3)."""
+    return {
+        "Access-Control-Allow-Origin": origin,
+        "Access-Control-Allow-Methods": methods,
+        "Access-Control-Allow-Headers": _REQUEST_HEADERS,
+        "Access-Control-Max-Age": "600",
+        "Vary": "Origin",
+    }
+
+
+def _readable_by(origin: str, send: Send) -> Send:
+    """Let a page of `origin` read the response."""
+
+    async def send_readable(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(raw=list(message["headers"]))
+            headers["Access-Control-Allow-Origin"] = origin
+            headers["Access-Control-Expose-Headers"] = "WWW-Authenticate, Mcp-Session-Id"
+            headers.add_vary_header("Origin")
+            message = {**message, "headers": headers.raw}
+        await send(message)
+
+    return send_readable
 
 
 def _port(scheme: str) -> int:

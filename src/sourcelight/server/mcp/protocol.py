@@ -24,10 +24,9 @@ from starlette.types import Message, Receive, Scope, Send
 from sourcelight import __version__
 from sourcelight.core.tools.catalog import mcp_tools
 from sourcelight.core.tools.tool import Tool
-from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.tools import Conversations
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp.calls import CallIdentity, ToolFailed, ToolRunner
+from sourcelight.server.mcp.opening import EngineOpening
 from sourcelight.server.mcp.suites import find_tool, is_quick_tool
 
 INSTRUCTIONS = (
@@ -49,7 +48,7 @@ logging.getLogger("mcp").setLevel(logging.WARNING)
 def make_server(tools: Mapping[str, Tool[Any]], calls: ToolRunner, caller_of: CallerOf) -> Server[Any]:
     """Create a server of `tools`; `caller_of` returns the identity of a request."""
     listing = types.ListToolsResult(tools=[_tool_entry(tool) for tool in tools.values()])
-    schemas = {name: tool.input_schema for name, tool in tools.items()}
+    schemas = {name: tool.advertised_schema for name, tool in tools.items()}
 
     async def list_tools(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         if params is not None and params.cursor:
@@ -88,7 +87,7 @@ def _tool_entry(tool: Tool[Any]) -> types.Tool:
         name=tool.name,
         title=text.title,
         description=text.description,
-        input_schema=dict(tool.input_schema),
+        input_schema=dict(tool.advertised_schema),
         annotations=types.ToolAnnotations(
             title=text.title,
             read_only_hint=text.read_only,
@@ -111,6 +110,8 @@ async def serve_request(server: Server[Any], scope: Scope, receive: Receive, sen
     async def replay_receive() -> Message:
         return read.popleft() if read else await receive()
 
+    # A quick answer goes out as one JSON body, which saves the client a stream; anything slow needs the stream for
+    # progress.
     is_single = is_complete and "text/event-stream" in Headers(scope=scope).get("accept", "") and is_quick(body)
     manager = StreamableHTTPSessionManager(server, stateless=True, json_response=is_single)
     async with manager.run():
@@ -129,6 +130,7 @@ async def _read_start(receive: Receive) -> tuple[deque[Message], bytes, bool]:
     body = b""
     while len(body) <= MAX_INSPECTED_BYTES:
         message = await receive()
+        # What was read is replayed to the SDK, which expects the body from its start.
         read.append(message)
         body += message.get("body", b"")
         if not message.get("more_body", False):
@@ -143,7 +145,7 @@ async def _end_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
 
 
 def is_quick(body: bytes) -> bool:
-    """Tell whether a message has a quick result: no call of a slow tool, and no progress token."""
+    """Return whether a message has a quick result: no call of a slow tool, and no progress token."""
     try:
         message = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -156,18 +158,17 @@ def is_quick(body: bytes) -> bool:
     return not wants_progress and isinstance(name, str) and is_quick_tool(name)
 
 
-def serve_stdio(
-    engine: LocalEngine, *, viewer: Viewer | None = None, conversations: Conversations | None = None
-) -> None:
-    """Answer messages of standard input on standard output until the input ends.
+def serve_stdio(opening: EngineOpening, *, viewer: Viewer | None = None) -> None:
+    """Answer messages of standard input on standard output until the input ends, while `opening` opens the engine.
 
     Other output of the process goes to standard error, so that clients can't mistake it for messages.
     """
-    caller = CallIdentity(viewer or Viewer.owner())
-    calls = ToolRunner(engine, conversations)
+    caller = CallIdentity(viewer or Viewer.owner(), has_pages=False)
+    calls = ToolRunner(opening)
     server = make_server(mcp_tools(), calls, lambda _: caller)
 
     async def run() -> None:
+        opening.start()
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
 

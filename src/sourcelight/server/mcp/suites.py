@@ -41,6 +41,8 @@ class McpOptions:
         Timeout of a call.
     calls
         Concurrent calls; others wait.
+    origins
+        Origins of pages that may call the endpoints, beside those of the service and of this machine.
     """
 
     enabled: bool = True
@@ -49,6 +51,7 @@ class McpOptions:
     external_url: str = ""
     timeout_s: float = 60.0
     calls: int = 16
+    origins: frozenset[str] = frozenset()
 
 
 def suite_tools(suite: str, options: McpOptions) -> dict[str, Tool[Any]]:
@@ -68,7 +71,7 @@ def find_tool(tools: Mapping[str, Tool[Any]], name: str) -> Tool[Any] | None:
 
 
 def is_quick_tool(name: str) -> bool:
-    """Tell whether a tool is so quick that its caller needs no progress."""
+    """Return whether a tool is so quick that its caller needs no progress."""
     tool = TOOLS.get(name.removeprefix(_OLD_PREFIX))
     return tool is not None and tool.immediate
 

@@ -17,6 +17,8 @@ from urllib.parse import SplitResult, unquote, urlencode, urlsplit, urlunsplit
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from sourcelight.repos.state import MCP, USER_ALL
+
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 MAX_URI_CHARS = 2000
 # Schemes that a browser or desktop handles itself: it would run, show or mail the code, and no application gets it.
@@ -37,12 +39,14 @@ def redirect_problem(uri: str) -> str:  # noqa: PLR0911 - one for each fault
     parts = _parts(uri)
     if parts is None:
         return f"it must be an absolute address of at most {MAX_URI_CHARS} ASCII characters"
+    # RFC 6749, 3.1.2: a redirect address has no fragment. An empty one is invisible to `urlsplit`.
     if parts.fragment or uri.endswith("#"):
         return "it has a fragment (#)"
     if parts.username is not None or parts.password is not None:
         return "it has a user name"
     if parts.scheme == "https":
         return "" if parts.hostname else "it has no host"
+    # RFC 8252, 7.3: loopback redirects of native applications may use http.
     if parts.scheme == "http":
         return "" if parts.hostname in LOOPBACK else "plain http is only for loopback addresses"
     if parts.scheme in _FOREIGN:
@@ -84,11 +88,11 @@ def redirect_host(uri: str) -> str:
     parts = _parts(uri)
     if parts is None:
         return ""
-    return parts.netloc if parts.scheme in {"http", "https"} else f"the application behind {parts.scheme}:"
+    return parts.netloc if parts.scheme in {"http", "https"} else f"the application of {parts.scheme}:"
 
 
 def is_local(uri: str) -> bool:
-    """Tell whether a redirect stays on the user's machine."""
+    """Return whether a redirect stays on the user's machine."""
     parts = _parts(uri)
     return parts is not None and (parts.scheme not in {"http", "https"} or parts.hostname in LOOPBACK)
 
@@ -118,6 +122,10 @@ def _text(parts: SplitResult, *, port: bool = True) -> tuple[object, ...]:
 PREFIX = "/.auth"
 SIGN_IN = "/.auth/sign-in"
 SIGN_OUT = "/.auth/sign-out"
+DEVICE = "/.auth/device"
+DEVICE_AUTHORIZATION = "/.auth/idp/oauth/device_authorization"
+DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+TOKEN_HELP = "/user/settings/tokens"  # noqa: S105 - an address
 STYLE = "/.auth/style.css"
 AUTHORIZE = "/.auth/idp/oauth/authorize"
 CONSENT = "/.auth/idp/oauth/consent"
@@ -137,6 +145,8 @@ class OAuthOptions:
         Address of the service without a final ``/``; empty: the address of each request.
     registration
         Whether clients may register themselves, and registered ones may be used.
+    devices
+        Whether command-line clients may sign in by device authorization.
     registrations
         Registrations of one address within ten minutes.
     failures
@@ -146,6 +156,7 @@ class OAuthOptions:
 
     external_url: str = ""
     registration: bool = True
+    devices: bool = True
     registrations: int = 30
     failures: int = 5
 
@@ -154,11 +165,10 @@ class OAuthOptions:
         return self.external_url or f"{scope['scheme']}://{Headers(scope=scope).get('host', 'localhost')}"
 
 
-def server_metadata(base: str, *, registration: bool) -> dict[str, Any]:
+def server_metadata(base: str, *, registration: bool, devices: bool = True) -> dict[str, Any]:
     """Return the metadata of a service at `base`; its addresses have no final ``/``.
 
-    It lists only the scope ``mcp``, although ``user:all`` exists too: clients request every listed scope, and one that
-    registers itself would be refused.
+    Clients that request every listed scope and register themselves get ``mcp`` alone.
     """
     methods = ["none", "client_secret_post", "client_secret_basic"]
     document: dict[str, Any] = {
@@ -166,15 +176,22 @@ def server_metadata(base: str, *, registration: bool) -> dict[str, Any]:
         "authorization_endpoint": f"{base}{AUTHORIZE}",
         "token_endpoint": f"{base}{TOKEN}",
         "revocation_endpoint": f"{base}{REVOKE}",
-        "scopes_supported": ["mcp"],
+        "scopes_supported": [MCP, USER_ALL],
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
-        "grant_types_supported": ["authorization_code", "refresh_token"],
+        "grant_types_supported": [
+            "authorization_code",
+            "refresh_token",
+            *([DEVICE_GRANT] if devices else []),
+        ],
         "token_endpoint_auth_methods_supported": methods,
         "revocation_endpoint_auth_methods_supported": methods,
         "code_challenge_methods_supported": ["S256"],
+        # RFC 9207: a client that sees `iss` can refuse an answer of another server (mix-up attack).
         "authorization_response_iss_parameter_supported": True,
     }
+    if devices:
+        document["device_authorization_endpoint"] = f"{base}{DEVICE_AUTHORIZATION}"
     if registration:
         document["registration_endpoint"] = f"{base}{REGISTER}"
     return document

@@ -16,8 +16,9 @@ from sourcelight.repos.state import AttemptLimit, State
 from sourcelight.server.identity import Authenticator
 from sourcelight.server.oauth import addresses, pages
 from sourcelight.server.oauth.addresses import OAuthOptions, server_metadata
+from sourcelight.server.oauth.device import DeviceSignIn
 from sourcelight.server.oauth.sealing import FormSealer, network_of
-from sourcelight.server.oauth.sign_in import SignInPages
+from sourcelight.server.oauth.sign_in import SESSION_COOKIE, SignInPages
 
 if TYPE_CHECKING:
     from sourcelight.server.oauth.handlers import Handlers
@@ -52,6 +53,7 @@ class OAuthEndpoints:
         self._options = options
         self._sealer = FormSealer(state.sessions.page_key, state.clock)
         self._signing_in = SignInPages(state, authenticator, self._sealer, options)
+        self._device = DeviceSignIn(state, self._sealer, options, SESSION_COOKIE)
         self._handlers: Handlers | None = None
         self._loading = threading.Lock()
 
@@ -64,17 +66,24 @@ class OAuthEndpoints:
             addresses.AUTHORIZE: (self._authorize, ["GET", "POST"]),
             addresses.TOKEN: (self._token, ["POST", "OPTIONS"]),
             addresses.REVOKE: (self._revoke, ["POST", "OPTIONS"]),
+            addresses.DEVICE: (self._device.page, ["GET", "POST"]),
+            addresses.DEVICE_AUTHORIZATION: (self._authorize_device, ["POST", "OPTIONS"]),
         }
         return [
-            *(Route(path, _bounded(end), methods=methods) for path, (end, methods) in pages_and_posts.items()),
+            *(Route(path, _limit_body(end), methods=methods) for path, (end, methods) in pages_and_posts.items()),
             # No methods: whatever the method, an absent endpoint is absent.
             Route(
                 addresses.REGISTER,
-                _bounded(self._register),
+                _limit_body(self._register),
                 methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
             ),
             Route(addresses.STYLE, _style),
-            *(Route(f"{path}{rest}", self._metadata) for path in addresses.METADATA for rest in ("", "/{rest:path}")),
+            *(Route(f"{addresses.TOKEN_HELP}{rest}", _help_with_tokens) for rest in ("", "/{rest:path}")),
+            *(
+                Route(f"{path}{rest}", self._metadata, methods=["GET", "OPTIONS"])
+                for path in addresses.METADATA
+                for rest in ("", "/{rest:path}")
+            ),
         ]
 
     def load(self) -> Handlers:
@@ -83,29 +92,34 @@ class OAuthEndpoints:
 
         with self._loading:
             if self._handlers is None:
-                self._handlers = Handlers(self._state, self._sealer, self._options)
+                self._handlers = Handlers(self._state, self._sealer, self._options, self._device)
         return self._handlers
 
-    async def _loaded(self) -> Handlers:
+    async def _load(self) -> Handlers:
         return await anyio.to_thread.run_sync(self.load) if self._handlers is None else self._handlers
 
     async def _authorize(self, request: Request) -> Response:
-        answer = await (await self._loaded()).authorize(request)
+        answer = await (await self._load()).authorize(request)
         if answer.status_code < 400:
             return answer
         # Nothing here is sure enough to be sent to an address that the request named: its reader is the user.
         text = "The application's request is not right, or the application is not known here."
-        return pages.error_page("This request can't go on", f"{text} {described(answer)}", root="../../")
+        return pages.error_page("This request can't continue", f"{text} {description_of(answer)}", root="../../")
 
     async def _token(self, request: Request) -> Response:
         if request.method == "OPTIONS":
             return Response(status_code=204, headers=_PREFLIGHT)
-        return _open(await (await self._loaded()).token(request))
+        return _open(await (await self._load()).token(request))
 
     async def _revoke(self, request: Request) -> Response:
         if request.method == "OPTIONS":
             return Response(status_code=204, headers=_PREFLIGHT)
-        return _open(await (await self._loaded()).revoke(request))
+        return _open(await (await self._load()).revoke(request))
+
+    async def _authorize_device(self, request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers=_PREFLIGHT)
+        return _open(await self._device.authorize(request))
 
     async def _register(self, request: Request) -> Response:
         if not self._options.registration:
@@ -115,25 +129,33 @@ class OAuthEndpoints:
         if request.method != "POST":
             return Response(status_code=405, headers={"Allow": "POST, OPTIONS"})
         limit = AttemptLimit("registration", network_of(request), self._options.registrations, _REGISTRATION_WINDOW_S)
+        # In a thread: the counter is in SQLite, shared by all processes, and may wait for its lock.
         admission = await anyio.to_thread.run_sync(self._state.attempts.admit, [limit])
         if not admission.is_granted:
             text = "Too many clients were registered from this address; try again later.\n"
             return _open(PlainTextResponse(text, 429, {"Retry-After": str(round(admission.wait_s) + 1)}))
-        return _open(await (await self._loaded()).register(request))
+        return _open(await (await self._load()).register(request))
 
     async def _metadata(self, request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers=_PREFLIGHT | {"Access-Control-Allow-Methods": "GET, OPTIONS"})
         base = self._options.base_of(request.scope)
-        document = server_metadata(base, registration=self._options.registration)
+        document = server_metadata(base, registration=self._options.registration, devices=self._options.devices)
         return JSONResponse(document, headers=_ANY_PAGE | {"Cache-Control": "no-store"})
 
 
-def described(answer: Response) -> str:
+def description_of(answer: Response) -> str:
     """The description in an OAuth error, as a sentence; "" when there is none."""
     try:
         text = json.loads(bytes(answer.body)).get("error_description") or ""
     except (ValueError, AttributeError):
         return ""
     return f"({text.strip()[:300]})" if isinstance(text, str) and text.strip() else ""
+
+
+async def _help_with_tokens(request: Request) -> Response:
+    depth = request.url.path.rstrip("/").count("/") - 1
+    return pages.token_page(root="../" * depth + ".auth/")
 
 
 async def _style(_: Request) -> Response:
@@ -145,8 +167,8 @@ def _open(answer: Response) -> Response:
     return answer
 
 
-def _bounded(endpoint: Endpoint) -> Endpoint:
-    async def bounded(request: Request) -> Response:
+def _limit_body(endpoint: Endpoint) -> Endpoint:
+    async def limited_endpoint(request: Request) -> Response:
         size = 0
         parts = []
         async for part in request.stream():
@@ -156,9 +178,10 @@ def _bounded(endpoint: Endpoint) -> Endpoint:
             parts.append(part)
         body = b"".join(parts)
 
+        # The handlers read the body once more; this request gives them the bytes that passed the bound.
         async def again() -> dict[str, object]:
             return {"type": "http.request", "body": body, "more_body": False}
 
         return await endpoint(Request(request.scope, again))
 
-    return bounded
+    return limited_endpoint

@@ -6,8 +6,10 @@ without its weak default, and RFC 9207. Loading the SDK takes a second; `endpoin
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import anyio.to_thread
 from mcp.server.auth.handlers.authorize import AuthorizationHandler
@@ -20,13 +22,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message
 
-from sourcelight.repos.state import MCP, State
-from sourcelight.server.oauth.addresses import OAuthOptions, basic_credentials, with_query
+from sourcelight.repos.state import MCP, USER_ALL, State
+from sourcelight.server.oauth.addresses import DEVICE_GRANT, OAuthOptions, basic_credentials, with_query
+from sourcelight.server.oauth.device import DeviceSignIn
+from sourcelight.server.oauth.forms import NO_STORE, oauth_error
 from sourcelight.server.oauth.provider import Provider, ResourceRefused
 from sourcelight.server.oauth.sealing import FormSealer
 
-_NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 _GRANTS = frozenset({"authorization_code", "refresh_token"})
+SCOPES = frozenset({MCP, USER_ALL})
+_NOT_PLAIN = re.compile(r"[^\x20\x21\x23-\x5b\x5d-\x7e]")
 
 
 class _Authenticator(ClientAuthenticator):
@@ -46,6 +51,7 @@ class _Authenticator(ClientAuthenticator):
         record = self._client_provider.find_client(client_id)
         if client is None or record is None:
             raise AuthenticationError("unknown or disabled client")
+        # A public client has no secret; PKCE binds the code to it.
         if record.secret is None:
             return client
         _, basic = basic_credentials(request.headers.get("authorization", ""))
@@ -57,17 +63,18 @@ class _Authenticator(ClientAuthenticator):
 class Handlers:
     """The four endpoints of one state."""
 
-    def __init__(self, state: State, sealer: FormSealer, options: OAuthOptions) -> None:
+    def __init__(self, state: State, sealer: FormSealer, options: OAuthOptions, device: DeviceSignIn) -> None:
         self._state = state
         self._sealer = sealer
         self._options = options
+        self._device = device
 
     async def authorize(self, request: Request) -> Response:
         """Check an authorization request and redirect to the consent page, or back to the client."""
         pairs = await _pairs(request)
-        repeated = _repeated(pairs)
+        repeated = _repeated_name(pairs)
         if repeated:
-            return _error(400, "invalid_request", f"{repeated} is repeated")
+            return oauth_error(400, "invalid_request", f"{repeated} is repeated")
         if all(name != "code_challenge_method" for name, _ in pairs):
             # RFC 7636 reads an absent method as "plain", which isn't supported; the SDK would read it as S256.
             pairs.append(("code_challenge_method", "plain"))
@@ -75,7 +82,7 @@ class Handlers:
         answer = await AuthorizationHandler(self._provider(base)).handle(_with_query(request, pairs))
         target = answer.headers.get("location", "")
         if target and not target.startswith("consent?"):
-            answer.headers["location"] = with_query(target, {"iss": base})
+            answer.headers["location"] = with_query(_with_plain_description(target), {"iss": base})
         return answer
 
     async def token(self, request: Request) -> Response:
@@ -84,30 +91,35 @@ class Handlers:
         form = dict(pairs)
         client_id, basic = basic_credentials(request.headers.get("authorization", ""))
         form.setdefault("client_id", client_id)
-        if repeated := _repeated(pairs):
-            return _error(400, "invalid_request", f"{repeated} is repeated")
+        # RFC 6749, 3.2: parameters must not occur more than once. Two parsers might read different ones.
+        if repeated := _repeated_name(pairs):
+            return oauth_error(400, "invalid_request", f"{repeated} is repeated")
         if not form.get("grant_type"):
-            return _error(400, "invalid_request", "grant_type is missing")
+            return oauth_error(400, "invalid_request", "grant_type is missing")
+        if form["grant_type"] == DEVICE_GRANT:
+            return await self._device.exchange(form)
         if form["grant_type"] not in _GRANTS:
-            return _error(400, "unsupported_grant_type", "supported grant types: authorization_code, refresh_token")
+            supported = f"supported grant types: authorization_code, refresh_token, {DEVICE_GRANT}"
+            return oauth_error(400, "unsupported_grant_type", supported)
+        if available := [scope for scope in form.get("scope", "").split() if scope in SCOPES]:
+            form["scope"] = " ".join(available)
         base = self._options.base_of(request.scope)
         provider = self._provider(base, form.get("resource", ""))
         handler = TokenHandler(provider, _Authenticator(provider, form))
         try:
-            answer: Response = await handler.handle(_with_form(request, form))
+            answer: Response = _with_plain_error(await handler.handle(_with_form(request, form)))
         except ResourceRefused:
-            return _error(400, "invalid_target", "the resource differs from the granted one")
+            return oauth_error(400, "invalid_target", "the resource differs from the granted one")
         if answer.status_code == 401 and basic:
             answer.headers["WWW-Authenticate"] = 'Basic realm="sourcelight"'
         return answer
 
     async def register(self, request: Request) -> Response:
-        """Register a client (RFC 7591) for the scope ``mcp`` only."""
+        """Register a client (RFC 7591) for the scope ``mcp`` only; the answer says what was left out of the request."""
         options = ClientRegistrationOptions(enabled=True, valid_scopes=[MCP], default_scopes=[MCP])
-        answer = await RegistrationHandler(self._provider(self._options.base_of(request.scope)), options).handle(
-            request
-        )
-        answer.headers.update(_NO_STORE)
+        handler = RegistrationHandler(self._provider(self._options.base_of(request.scope)), options)
+        answer = _with_plain_error(await handler.handle(_with_body(request, narrowed_metadata(await request.body()))))
+        answer.headers.update(NO_STORE)
         return answer
 
     async def revoke(self, request: Request) -> Response:
@@ -119,18 +131,66 @@ class Handlers:
         try:
             client = await _Authenticator(provider, form).authenticate_request(request)
         except AuthenticationError as exc:
-            answer = _error(401, "invalid_client", exc.message)
+            answer = oauth_error(401, "invalid_client", exc.message)
             if basic:
                 answer.headers["WWW-Authenticate"] = 'Basic realm="sourcelight"'
             return answer
         token = form.get("token", "")
         if not token:
-            return _error(400, "invalid_request", "token is missing")
+            return oauth_error(400, "invalid_request", "token is missing")
+        # RFC 7009, 2.2: the answer is 200 for an unknown token, too, so that nobody can probe for valid ones.
         await anyio.to_thread.run_sync(self._state.authorizations.revoke, token, client.client_id)
-        return Response(status_code=200, headers=_NO_STORE)
+        return Response(status_code=200, headers=NO_STORE)
 
     def _provider(self, base: str, resource: str = "") -> Provider:
         return Provider(self._state, self._sealer, base, dynamic=self._options.registration, resource=resource)
+
+
+def narrowed_metadata(body: bytes) -> bytes:
+    """Return the metadata of a registration without scopes and grant types that a client can't have (RFC 7591, 3.2.1).
+
+    Where none would remain they stay, to be refused. An absent authentication method is ``client_secret_basic`` (2).
+    """
+    try:
+        metadata = json.loads(body)
+    except (ValueError, RecursionError):
+        return body
+    if not isinstance(metadata, dict):
+        return body
+    scope, grants = metadata.get("scope"), metadata.get("grant_types")
+    if isinstance(scope, str) and MCP in scope.split():
+        metadata["scope"] = MCP
+    if isinstance(grants, list) and (available := [grant for grant in grants if grant in _GRANTS]):
+        metadata["grant_types"] = available
+    metadata.setdefault("token_endpoint_auth_method", "client_secret_basic")
+    return json.dumps(metadata).encode()
+
+
+def plain_description(text: str) -> str:
+    """Return a description with only the characters that RFC 6749, 4.1.2.1 and 5.2 allow in one."""
+    return _NOT_PLAIN.sub(" ", text.replace('"', "'"))
+
+
+def _with_plain_error(answer: Response) -> Response:
+    if answer.status_code < 400:
+        return answer
+    try:
+        document = json.loads(bytes(answer.body))
+    except ValueError:
+        return answer
+    if not isinstance(document, dict) or not isinstance(document.get("error_description"), str):
+        return answer
+    plain = JSONResponse(document | {"error_description": plain_description(document["error_description"])})
+    answer.body = plain.body
+    answer.headers["content-length"] = str(len(plain.body))
+    return answer
+
+
+def _with_plain_description(address: str) -> str:
+    parts = urlsplit(address)
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    query = [(name, plain_description(value) if name == "error_description" else value) for name, value in pairs]
+    return address if query == pairs else urlunsplit(parts._replace(query=urlencode(query)))
 
 
 async def _pairs(request: Request) -> list[tuple[str, str]]:
@@ -138,7 +198,7 @@ async def _pairs(request: Request) -> list[tuple[str, str]]:
     return parse_qsl(text.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100)
 
 
-def _repeated(pairs: list[tuple[str, str]]) -> str:
+def _repeated_name(pairs: list[tuple[str, str]]) -> str:
     names = [name for name, _ in pairs]
     return next((name for name in names if names.count(name) > 1), "")
 
@@ -148,18 +208,17 @@ def _with_query(request: Request, pairs: list[tuple[str, str]]) -> Request:
     return Request(scope, request.receive)
 
 
-def _with_form(request: Request, form: Mapping[str, str]) -> Request:
-    body = urlencode(form).encode()
-
+def _with_body(request: Request, body: bytes) -> Request:
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
+    return Request(request.scope, receive)
+
+
+def _with_form(request: Request, form: Mapping[str, str]) -> Request:
     other_headers = [
         (name, value) for name, value in request.scope["headers"] if name not in {b"content-type", b"content-length"}
     ]
     headers = [*other_headers, (b"content-type", b"application/x-www-form-urlencoded")]
-    return Request(dict(request.scope) | {"headers": headers}, receive)
-
-
-def _error(status: int, error: str, description: str) -> Response:
-    return JSONResponse({"error": error, "error_description": description}, status, headers=_NO_STORE)
+    with_headers = Request(dict(request.scope) | {"headers": headers}, request.receive)
+    return _with_body(with_headers, urlencode(form).encode())

@@ -75,7 +75,7 @@ def sign_in_page(
     described = ' aria-describedby="fault" aria-invalid="true"' if error else ""
     body = (
         f'<h1>Sign in to sourcelight</h1>{whom}{error_html}<form method="post" action="sign-in">'
-        f"{_hidden(mark=csrf_token, request=request, **({'to': to} if to else {}))}"
+        f"{_hidden_inputs(mark=csrf_token, request=request, **({'to': to} if to else {}))}"
         '<label for="name">Account</label>'
         f'<input id="name" name="name" autocomplete="username" autocapitalize="none" spellcheck="false" required '
         f'maxlength="64" value="{escape(name)}"{"" if name else " autofocus"}{described}>'
@@ -129,13 +129,71 @@ def consent_page(
         f"<h1>Allow {escape(client_name)} to use your account?</h1>{origin}{lacking}"
         f"<p>It requests permission to:</p><ul>{scope_items}</ul>"
         f"<dl><dt>Your account</dt><dd>{escape(account)}</dd><dt>The response goes to</dt><dd>{target}</dd></dl>"
-        f'<form method="post" action="consent">{_hidden(mark=csrf_tokens[0], request=request)}<div class="actions">'
+        f'<form method="post" action="consent">{_hidden_inputs(mark=csrf_tokens[0], request=request)}'
+        '<div class="actions">'
         '<button type="submit" name="decision" value="allow">Allow</button>'
         '<button type="submit" name="decision" value="deny" class="second">Deny</button></div></form>'
         '<p class="quiet">Access ends after 30 days without use, or when an '
         f"administrator revokes it.</p>{_sign_out(csrf_tokens[1], '../../sign-out', request)}"
     )
     return _page("Allow access", body, root="../../", forms=form_source(pending.redirect_uri))
+
+
+def device_code_page(*, error: str = "", status: int = 200) -> Response:
+    """Return the form for the code that a terminal shows."""
+    error_html = f'<p class="fault" role="alert" id="fault">{escape(error)}</p>' if error else ""
+    described = ' aria-describedby="fault" aria-invalid="true"' if error else ""
+    body = (
+        f'<h1>Sign in a terminal</h1>{error_html}<form method="get" action="device">'
+        '<label for="user_code">Code that the terminal shows</label>'
+        f'<input id="user_code" name="user_code" autocomplete="off" autocapitalize="characters" spellcheck="false" '
+        f'required maxlength="12" autofocus{described}>'
+        '<div class="actions"><button type="submit">Continue</button></div></form>'
+    )
+    return _page("Sign in a terminal", body, status=status)
+
+
+def device_page(
+    *, user_code: str, client: str, scopes: tuple[str, ...], account: str, typed: str, csrf_tokens: tuple[str, str]
+) -> Response:
+    """Ask whether a terminal may act for the user; `typed` is the code as the address has it."""
+    client_name = one_line(client, 100)
+    scope_items = "".join(f"<li>{escape(SCOPE_TEXTS.get(scope, scope))}</li>" for scope in scopes)
+    body = (
+        f"<h1>Allow {escape(client_name)} to use your account?</h1>"
+        '<p class="warning">Allow it only if you started a sign-in in your own terminal just now, and the terminal or '
+        "the address that it opened shows this code. If somebody sent you a link, deny it.</p>"
+        f"<dl><dt>Code</dt><dd><strong>{escape(user_code)}</strong></dd>"
+        f"<dt>Your account</dt><dd>{escape(account)}</dd></dl>"
+        f"<p>It requests permission to:</p><ul>{scope_items}</ul>"
+        f'<form method="post" action="device">{_hidden_inputs(mark=csrf_tokens[0], user_code=typed)}'
+        '<div class="actions">'
+        '<button type="submit" name="decision" value="allow">Allow</button>'
+        '<button type="submit" name="decision" value="deny" class="second">Deny</button></div></form>'
+        '<p class="quiet">Access ends after 30 days without use, or when an administrator revokes it.</p>'
+        f"{_sign_out(csrf_tokens[1], 'sign-out')}"
+    )
+    return _page("Allow access", body)
+
+
+def decided_page(*, is_allowed: bool) -> Response:
+    """Say that a decision was stored."""
+    title = "The terminal is signed in" if is_allowed else "Access denied"
+    text = "You can close this page and return to the terminal." if is_allowed else "The terminal gets no access."
+    return _page(title, f"<h1>{title}</h1><p>{text}</p>")
+
+
+def token_page(*, root: str) -> Response:
+    """Say how to get an access token: clients of the public service send people to this address."""
+    body = (
+        "<h1>Access tokens</h1><p>This service has no page that creates tokens. You can get one in two ways:</p><ul>"
+        "<li>Sign in from the terminal. A client that offers sign-in with OAuth opens a page of this service, where "
+        "you allow it.</li>"
+        "<li>Ask whoever runs the service. On its machine, <code>sourcelight admin token create NAME</code> creates a "
+        "token for the account NAME and shows it once.</li></ul>"
+        "<p>Send a token as <code>Authorization: token …</code>, or set <code>SRC_ACCESS_TOKEN</code>.</p>"
+    )
+    return _page("Access tokens", body, root=root)
 
 
 def error_page(title: str, text: str, *, root: str = "") -> Response:
@@ -145,12 +203,12 @@ def error_page(title: str, text: str, *, root: str = "") -> Response:
 
 def _sign_out(csrf_token: str, action: str, request: str = "") -> str:
     return (
-        f'<form method="post" action="{action}">{_hidden(mark=csrf_token, request=request)}'
+        f'<form method="post" action="{action}">{_hidden_inputs(mark=csrf_token, request=request)}'
         '<button type="submit" class="link">Sign out</button></form>'
     )
 
 
-def _hidden(**fields: str) -> str:
+def _hidden_inputs(**fields: str) -> str:
     return "".join(f'<input type="hidden" name="{name}" value="{escape(value)}">' for name, value in fields.items())
 
 
@@ -161,6 +219,8 @@ def _page(title: str, body: str, *, status: int = 200, root: str = "", forms: st
         f'<link rel="stylesheet" href="{root}style.css"></head><body><main>{body}</main></body></html>\n'
     )
     policy = (
+        # No script at all; `form-action` must name the redirect's host, because browsers apply it to the redirect after
+        # a form.
         "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
         f"form-action 'self'{' ' if forms else ''}{forms}"
     )

@@ -48,16 +48,18 @@ class RegisteredClient(OAuthClientInformationFull):
         raise InvalidRedirectUriError("the redirect_uri is not one of the client's registered addresses")
 
     def validate_scope(self, requested_scope: str | None) -> list[str] | None:
-        """Return the requested scopes, by default all of the client. ``user:all`` includes ``mcp``."""
+        """Return those of the requested scopes that the client may have, by default all. ``user:all`` includes ``mcp``.
+
+        Others are left out, and the client learns what it got (RFC 6749, 3.3): many clients request ``offline_access``
+        or ``openid`` of every server.
+        """
         client_scopes = (self.scope or "").split()
         allowed = {*client_scopes, MCP} if USER_ALL in client_scopes else set(client_scopes)
         scopes = list(dict.fromkeys((requested_scope or "").split())) or client_scopes
-        for scope in scopes:
-            if scope not in allowed:
-                raise InvalidScopeError(
-                    f"the client may not request the scope {scope}; allowed: {' '.join(client_scopes)}"
-                )
-        return scopes
+        granted = [scope for scope in scopes if scope in allowed]
+        if not granted:
+            raise InvalidScopeError(f"the client may not request these scopes; allowed: {' '.join(client_scopes)}")
+        return granted
 
 
 class Provider:
@@ -90,7 +92,7 @@ class Provider:
         return None if client is None or (client.dynamic and not self._dynamic) else client
 
     def secret_matches(self, client_id: str, secret: str) -> bool:
-        """Tell whether this is the secret of a confidential client."""
+        """Return whether this is the secret of a confidential client."""
         client = self.find_client(client_id)
         return (
             client is not None and client.secret is not None and hmac.compare_digest(client.secret, digest_of(secret))
@@ -124,6 +126,7 @@ class Provider:
                 "invalid_client_metadata",
                 "grant_types must be authorization_code and refresh_token, response_types must be code",
             )
+        # A client that registers itself gets the smaller scope; `user:all` is given by an administrator only.
         if not (client_info.scope or "").split():
             client_info.scope = MCP
         name = (client_info.client_name or "").strip()

@@ -87,7 +87,7 @@ class FormSealer:
         return self._sign(purpose, *parts)
 
     def has_csrf_token(self, value: str, purpose: str, *parts: str) -> bool:
-        """Tell whether a form sent back its token, in constant time."""
+        """Return whether a form sent back its token, in constant time."""
         return hmac.compare_digest(value.encode("utf-8", "replace"), self._sign(purpose, *parts).encode())
 
     def _sign(self, purpose: str, *parts: str) -> str:

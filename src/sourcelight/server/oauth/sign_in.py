@@ -7,8 +7,7 @@ have a CSRF token that is bound to a cookie, and the Origin of a foreign page is
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
@@ -20,6 +19,7 @@ from sourcelight.repos.state import MCP_ACCESS, BrowserSession, OAuthClient, Sta
 from sourcelight.server.identity import Authenticator
 from sourcelight.server.oauth import pages
 from sourcelight.server.oauth.addresses import PREFIX, OAuthOptions, matches, with_query
+from sourcelight.server.oauth.forms import form_of, is_same_site
 from sourcelight.server.oauth.sealing import (
     BoundedQueue,
     FormSealer,
@@ -80,11 +80,11 @@ class SignInPages:
                     name=browser_session.name, csrf_token=self._sealer.csrf_token("sign-out", session)
                 )
             return self._form(request, sealed)
-        form = await _form_of(request)
+        form = await form_of(request)
         cookie = request.cookies.get(FORM_COOKIE, "")
         sealed = form.get("request", "")
         if (
-            not self._is_same_site(request)
+            not is_same_site(request, self._options)
             or not cookie
             or not self._sealer.has_csrf_token(form.get("mark", ""), "sign-in", cookie)
         ):
@@ -95,9 +95,9 @@ class SignInPages:
 
     async def sign_out(self, request: Request) -> Response:
         """End the session (POST)."""
-        form = await _form_of(request)
+        form = await form_of(request)
         session = request.cookies.get(SESSION_COOKIE, "")
-        if not self._is_same_site(request) or not self._sealer.has_csrf_token(
+        if not is_same_site(request, self._options) or not self._sealer.has_csrf_token(
             form.get("mark", ""), "sign-out", session
         ):
             return pages.error_page("Not signed out", _OLD)
@@ -110,7 +110,7 @@ class SignInPages:
 
     async def consent(self, request: Request) -> Response:
         """Show the request of a client (GET), or apply the decision (POST)."""
-        form = await _form_of(request) if request.method == "POST" else dict(request.query_params)
+        form = await form_of(request) if request.method == "POST" else dict(request.query_params)
         sealed = form.get("request", "")
         pending = self._sealer.open(sealed)
         client = self._client_of(pending, request)
@@ -122,7 +122,7 @@ class SignInPages:
             return _to(f"../../sign-in?request={sealed}")
         if request.method != "POST":
             return self._question(pending, client, browser_session, sealed, session)
-        if not self._is_same_site(request) or not self._sealer.has_csrf_token(
+        if not is_same_site(request, self._options) or not self._sealer.has_csrf_token(
             form.get("mark", ""), "consent", session, sealed
         ):
             return pages.error_page("Access not granted", "The form has expired. Go back and try again.", root="../../")
@@ -250,15 +250,6 @@ class SignInPages:
             return None
         return client if any(matches(uri, pending.redirect_uri) for uri in client.redirect_uris) else None
 
-    def _is_same_site(self, request: Request) -> bool:
-        """Tell whether a form comes from a page of this service, as far as the browser says."""
-        site = request.headers.get("sec-fetch-site", "same-origin")
-        origin = request.headers.get("origin")
-        if site != "same-origin":
-            return False
-        service = urlsplit(self._options.base_of(request.scope))
-        return origin is None or origin == f"{service.scheme}://{service.netloc}"
-
     def _set_cookie(
         self, answer: Response, request: Request, name: str, value: str, same_site: str, *, path: str = ""
     ) -> None:
@@ -276,8 +267,3 @@ class SignInPages:
 def _to(address: str) -> RedirectResponse:
     """Return a redirect that turns a POST into a GET, without a referrer."""
     return RedirectResponse(address, 303, {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
-
-
-async def _form_of(request: Request) -> Mapping[str, str]:
-    text = (await request.body()).decode("utf-8", "replace")
-    return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=20))

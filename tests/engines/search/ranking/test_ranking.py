@@ -232,9 +232,7 @@ def test_filters_choose_repositories_files_and_languages(engine: LocalEngine) ->
         "docs/ledger.md",
         "tests/test_ledger.py",
     }
-    assert ask(engine, "repo:books rev:nosuch ledger").failed == {
-        "example.org/team/books@nosuch": "there is no such revision"
-    }
+    assert ask(engine, "repo:books rev:nosuch ledger").failed == {"example.org/team/books@nosuch": "no such revision"}
     with pytest.raises(QueryError):
         ask(engine, "repo:books is it the")
 

@@ -32,7 +32,7 @@ _LOOK_S, _COUNT_S = 0.1, 2.0
 
 @dataclass(frozen=True, slots=True)
 class BuildProgress:
-    """How far a build is: repositories done of all, the one last heard of, and what became of it."""
+    """Progress of a build: repositories done of all, the latest one, and its outcome."""
 
     done: int
     total: int
@@ -50,7 +50,7 @@ class BuildReport:
         Those that got a new shard, and those of which nothing changed.
     failures
         Those that could not be built, and why; a former shard stays in use.
-    gone
+    removed
         Those of the former generation that are not there any more.
     generation
         What is searched from now on.
@@ -59,7 +59,7 @@ class BuildReport:
     built: tuple[str, ...]
     current: tuple[str, ...]
     failures: Mapping[str, str]
-    gone: tuple[str, ...]
+    removed: tuple[str, ...]
     generation: Generation
 
 
@@ -110,35 +110,40 @@ def build_generation(
     stop = cancellation or Cancellation()
     former = read_current(storage)
     known = {} if former is None else {entry.name: entry for entry in former.entries}
+    # Largest first: the last build to end is then a small one.
     repositories = sorted(catalog.repositories, key=lambda one: -_git_bytes(one))
     orders = [(one, known.get(one.name)) for one in repositories]
     run = _on_cluster(cluster, tls) if cluster else _here(workers)
-    found: dict[str, StoredShard] = {}
+    entry_by_name: dict[str, StoredShard] = {}
     tell = progress or (lambda _: None)
     with tempfile.TemporaryDirectory() as temporary:
         folder = os.fspath(work) if work is not None else temporary
         if cluster and work is None:
             folder = ""
         for name, outcome in run(orders, storage.url, folder, max_file_size, stop):
-            found[name] = outcome if isinstance(outcome, StoredShard) else _set_aside(catalog.get(name), known, outcome)
-            tell(BuildProgress(len(found), len(orders), name, found[name].problem or "done"))
+            entry_by_name[name] = (
+                outcome if isinstance(outcome, StoredShard) else _set_aside(catalog.get(name), known, outcome)
+            )
+            tell(BuildProgress(len(entry_by_name), len(orders), name, entry_by_name[name].problem or "done"))
     stop.check()
+    # A lender is known by its directory here and by its name in the cluster, where directories differ by worker.
     names = {one.place: one.name for one in repositories if one.place}
     lenders = {one.name: tuple(names.get(place, UNKNOWN_LENDER) for place in one.lenders) for one in repositories}
-    entries = tuple(_with_lenders(found[name], lenders[name]) for name in sorted(found))
-    made = Generation(entries=entries, contexts=catalog.contexts, skipped=catalog.skipped)
-    if former is None or not made.equals(former):
-        made = write_generation(storage, made, "" if former is None else former.id)
+    entries = tuple(_with_lenders(entry_by_name[name], lenders[name]) for name in sorted(entry_by_name))
+    generation = Generation(entries=entries, contexts=catalog.contexts, skipped=catalog.skipped)
+    # An unchanged generation is not written again: its id stays, so workers keep what they have open.
+    if former is None or not generation.equals(former):
+        generation = write_generation(storage, generation, "" if former is None else former.id)
     else:
-        made = former
+        generation = former
     failures = {entry.name: entry.problem for entry in entries if entry.problem}
     same = {e.name for e in entries if not e.problem and e.name in known and known[e.name].shard == e.shard}
     return BuildReport(
         tuple(e.name for e in entries if not e.problem and e.name not in same),
         tuple(sorted(same)),
         failures,
-        tuple(sorted(known.keys() - found.keys())),
-        made,
+        tuple(sorted(known.keys() - entry_by_name.keys())),
+        generation,
     )
 
 
@@ -167,6 +172,7 @@ def _here(workers: int) -> Any:
                     stop.check()
                     yield futures[future], future.result()
             except BaseException:
+                # `wait`: a build that still runs must not write after the caller was told that it was stopped.
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
 
@@ -191,6 +197,7 @@ def _on_cluster(scheduler: str, tls: Mapping[str, str] | None) -> Any:
                     key=f"sourcelight-build-{repository.name}-{time.time_ns()}",
                     priority=-priority,
                     retries=0,
+                    # Dask would otherwise take equal arguments for the same task and return an old result.
                     pure=False,
                 )
                 waiting[repository.name] = future
@@ -263,7 +270,7 @@ def _set_aside(repository: Repository, known: Mapping[str, StoredShard], problem
 
 
 def _git_bytes(repository: Repository) -> int:
-    """Bytes of packed objects: what the work of a build goes with."""
+    """Bytes of packed objects, which predict the work of a build."""
     if repository.kind != "git":
         return 0
     packs = Path(repository.git_dir) / "objects" / "pack"

@@ -26,14 +26,14 @@ Tell = Callable[[str], None]
 
 
 def source_of(repository: Repository, max_file_size: int) -> str:
-    """What a shard of this repository would be made from: the same again means that nothing is to be built."""
+    """Describe the input of a repository's shard; an equal description means that nothing has to be built."""
     from sourcelight.repos.handles import open_handle
 
     handle = open_handle(repository.git_dir)
     refs = sorted((name.decode("utf-8", "replace"), str(handle.lookup_reference(os.fsdecode(name)).target))
                   for name in handle.raw_listall_references())  # fmt: skip
-    said = json.dumps([repository.facts.commit, refs, max_file_size, formats(), repository.incomplete])
-    return hashlib.sha256(said.encode()).hexdigest()
+    source_json = json.dumps([repository.facts.commit, refs, max_file_size, formats(), repository.incomplete])
+    return hashlib.sha256(source_json.encode()).hexdigest()
 
 
 def build_shard(
@@ -66,9 +66,12 @@ def build_shard(
     source = source_of(repository, max_file_size)
     if former is not None and former.shard and former.source == source:
         return replace(former, facts=repository.facts, problem="")
+    # Another builder, or a build that was stopped before it wrote its generation, may have made this shard.
     before = built_before(storage, repository.name, source)
     if before is not None:
         return replace(before, facts=repository.facts, problem="")
+    # The key is made of the name alone, so that every worker finds the same directory; work trees are not searched in a
+    # cluster.
     own = replace(repository, key=_key(repository.name), worktree="")
     store = IndexStore(os.fspath(folder / "index"), max_file_size=max_file_size, workers=1)
     histories = LocalHistoryStore(folder / "index-history", workers=1)
@@ -97,6 +100,7 @@ def build_shard(
         files = publish(own, index, history, storage)
     except OSError as error:
         raise RepositoryError(f"{repository.name} can't be read: {error}") from error
+    # The entry describes the commit in the catalog. If the ref moved during the build, the next build does it again.
     view = store.repository_folder(own.key).manifest().view_of(repository.facts.commit)
     if view is None:
         raise SearchIndexError(os.fspath(index), "the commit moved while it was indexed")
@@ -118,8 +122,8 @@ def _begin_with(former: StoredShard, storage: ShardStorage, folder: Path, key: s
     incoming = folder / f"incoming-{key}-{os.urandom(4).hex()}"
     try:
         files = ShardFiles.read(storage, former.shard).files
-        wanted = [file for file in files if not file.path.startswith("git/")]
-        fetch(wanted, storage, folder / "objects", incoming)
+        work_files = [file for file in files if not file.path.startswith("git/")]
+        fetch(work_files, storage, folder / "objects", incoming)
         for name, place in ((INDEX, "index"), (HISTORY, "index-history")):
             target = folder / place / key
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -73,7 +73,7 @@ def reasons(tried: Iterable[FailedAttempt]) -> str:
 
 
 def is_poisoned(tried: Iterable[FailedAttempt]) -> bool:
-    """Return whether two workers failed alike or died at the work, so that a third probably would."""
+    """Return whether two workers failed in the same way or died, so that a third probably would."""
     attempts = list(tried)
     faults = [one.reason for one in attempts if one.engine]
     return len(faults) > len(set(faults)) or sum(one.died for one in attempts) > 1
@@ -135,7 +135,7 @@ class WorkerDirectory:
 
     @property
     def live(self) -> tuple[WorkerInfo, ...]:
-        """The workers that answered when they were last asked, of all cells."""
+        """The workers that answered the last query, of all cells."""
         if self._live is None:
             self._live = tuple(one for cell in self._cells for one in cell.members if one.address not in self._dropped)
             self._addresses = frozenset(one.address for one in self._live)
@@ -155,7 +155,7 @@ class WorkerDirectory:
             self._start()
 
     async def look(self) -> None:
-        """Ask schedulers and dropped workers again, within twice `ANSWER_S`."""
+        """Query schedulers and dropped workers again, within twice `ANSWER_S`."""
         if self._looking is not None and not self._looking.done():
             # It may have begun before the news for which the caller looks; others wait for it too.
             await asyncio.wait([self._looking])
@@ -196,6 +196,7 @@ class WorkerDirectory:
     def _tell_holders(self, generation: Generation, holders: dict[str, tuple[WorkerInfo, ...]]) -> None:
         """Tell each worker which shards to hold, those that it is preferred for first."""
         names: dict[WorkerInfo, list[str]] = {}
+        # Replica by replica, so that a worker hears of its preferred shards before those that it only holds as a spare.
         for replica in range(max(map(len, holders.values()), default=0)):
             for name, members in holders.items():
                 if replica < len(members):
@@ -204,6 +205,7 @@ class WorkerDirectory:
             task = asyncio.get_running_loop().create_task(
                 self._tell(member, WorkerRequest(generation.id, tuple(repository_names)))
             )
+            # asyncio keeps only weak references to tasks: without this set, one may be collected while it runs.
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
 
@@ -292,20 +294,20 @@ class ReplicaOrder:
     ----------
     tried
         By repository the workers that did not answer for it, in the order in which they were asked.
-    asked
+    requested
         By repository the addresses that were asked.
     """
 
     members: WorkerDirectory
     holders: Mapping[str, tuple[WorkerInfo, ...]] = field(default_factory=dict)
     tried: dict[str, list[FailedAttempt]] = field(default_factory=dict)
-    asked: dict[str, set[str]] = field(default_factory=dict)
+    requested: dict[str, set[str]] = field(default_factory=dict)
 
     def next(self, name: str) -> WorkerInfo | None:
         """Return the next worker to ask; None when all were asked, or the work is poisoned."""
         if name in self.tried and is_poisoned(self.tried[name]):
             return None
-        asked_workers = self.asked.get(name, ())
+        asked_workers = self.requested.get(name, ())
         live = self.members.addresses
         for member in self.holders.get(name, ()):
             if member.address in live and member.address not in asked_workers:
@@ -325,14 +327,14 @@ class ReplicaOrder:
         return groups, unplaced
 
     def ask(self, member: WorkerInfo, names: Sequence[str]) -> None:
-        """Note that a worker is asked for these."""
+        """Record that a worker got a request for these repositories."""
         for name in names:
-            self.asked.setdefault(name, set()).add(member.address)
+            self.requested.setdefault(name, set()).add(member.address)
 
     def why(self, name: str) -> tuple[FailedAttempt, ...]:
         """Return the failed attempts for a repository, or else the dropped workers with their reasons."""
         return tuple(self.tried.get(name, ())) or self.members.absent
 
-    def failed(self, name: str, tried: FailedAttempt) -> None:
-        """Note that a worker did not answer for a repository."""
+    def add_failure(self, name: str, tried: FailedAttempt) -> None:
+        """Record that a worker did not answer for a repository."""
         self.tried.setdefault(name, []).append(tried)

@@ -59,7 +59,7 @@ class HolderRequests:
         What is asked of each worker, for its own repositories.
     silence_s
         Seconds without a message after which a worker is taken for dead.
-    heard
+    on_message
         Called with messages on the way.
 
     Attributes
@@ -72,7 +72,7 @@ class HolderRequests:
     generation: Generation
     order: WorkerRequest
     silence_s: float
-    heard: Callable[[Message], None] = lambda _: None
+    on_message: Callable[[Message], None] = lambda _: None
     skipped: list[str] = field(default_factory=list)
     _looked: bool = False
 
@@ -83,15 +83,18 @@ class HolderRequests:
         """
         messages: list[Message] = []
         open_ = list(self.order.names)
+        # Each round asks the next worker of the repositories that are still open; `turns` never returns a worker twice,
+        # so it ends.
         while groups := await self._groups(open_):
             outcomes = await asyncio.gather(
                 *(self._follow(member, names_here, self.order) for member, names_here in groups.items()),
+                # One worker's failure must not cancel the answers of the others.
                 return_exceptions=True,
             )
             open_ = []
             for (member, names_here), outcome in zip(groups.items(), outcomes, strict=True):
                 if isinstance(outcome, BaseException):
-                    self._failed(member, names_here, outcome)
+                    self._note_failure(member, names_here, outcome)
                     open_ += names_here
                 else:
                     messages.append(outcome)
@@ -104,12 +107,12 @@ class HolderRequests:
         When one does not answer, all begin again, with the next worker for its repositories. Raises the error of the
         call itself.
         """
-        while groups := await self._groups(self._left()):
+        while groups := await self._groups(self._remaining_names()):
             # A new token for each round: numbers of a round that was given up must not reach the next one.
             order = replace(self.order, token=os.urandom(8).hex())
             meeting = _Meeting(self, order.token, len(groups))
             tasks = {
-                asyncio.get_running_loop().create_task(self._follow(member, names_here, order, meeting.met)): (
+                asyncio.get_running_loop().create_task(self._follow(member, names_here, order, meeting.add_numbers)): (
                     member,
                     names_here,
                 )
@@ -128,7 +131,7 @@ class HolderRequests:
                 if isinstance(error, asyncio.CancelledError):
                     needs_retry = True
                 elif error is not None:
-                    self._failed(member, names_here, error)
+                    self._note_failure(member, names_here, error)
                     needs_retry = True
                 elif self._missing(member, task.result()):
                     needs_retry = True
@@ -140,6 +143,8 @@ class HolderRequests:
         """Group repositories by their next worker; skip those without one after asking the schedulers again."""
         turns = self.turns
         groups, unplaced = turns.groups(names)
+        # A scheduler is asked again once only: it is a request over the network, and a dead cluster would be asked
+        # forever.
         if unplaced and not self._looked:
             self._looked = True
             await turns.members.look()
@@ -148,12 +153,12 @@ class HolderRequests:
         self.skipped += unplaced
         return groups
 
-    def _left(self) -> list[str]:
+    def _remaining_names(self) -> list[str]:
         skipped = set(self.skipped)
         return [name for name in self.order.names if name not in skipped]
 
-    def _failed(self, member: WorkerInfo, names: Sequence[str], error: BaseException) -> None:
-        """Note why a worker did not answer; raise errors that another worker would raise too."""
+    def _note_failure(self, member: WorkerInfo, names: Sequence[str], error: BaseException) -> None:
+        """Record why a worker did not answer; raise errors that another worker would raise too."""
         if not isinstance(error, RETRIED):
             raise error
         tried = FailedAttempt.of(member.name, error, self.silence_s)
@@ -170,14 +175,14 @@ class HolderRequests:
 
     def _note(self, member: WorkerInfo, name: str, tried: FailedAttempt) -> None:
         self.turns.ask(member, (name,))
-        self.turns.failed(name, tried)
+        self.turns.add_failure(name, tried)
 
     async def _follow(
         self,
         member: WorkerInfo,
         names: Sequence[str],
         order: WorkerRequest,
-        met: Callable[[WorkerInfo, Message], Coroutine[Any, Any, None]] | None = None,
+        on_numbers: Callable[[WorkerInfo, Message], Coroutine[Any, Any, None]] | None = None,
     ) -> Message:
         payload = replace(order, names=tuple(names)).to_plain()
         async with contextlib.aclosing(
@@ -186,10 +191,10 @@ class HolderRequests:
             async for message in messages:
                 if message["kind"] == "end":
                     return message
-                if message["kind"] == "share" and met is not None:
-                    await met(member, message)
+                if message["kind"] == "share" and on_numbers is not None:
+                    await on_numbers(member, message)
                 else:
-                    self.heard(message)
+                    self.on_message(message)
         raise AssertionError("an answer ends with its last message")
 
 
@@ -198,24 +203,24 @@ class _Meeting:
 
     def __init__(self, holders: HolderRequests, token: str, count: int) -> None:
         self._holders, self._token, self._count = holders, token, count
-        self._said: list[Sequence[Any]] = []
-        self._whole: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        self._payloads: list[Sequence[Any]] = []
+        self._all_numbers: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
 
-    async def met(self, member: WorkerInfo, message: Message) -> None:
-        """Take one worker's numbers, and send it the joined ones once they are known."""
-        all_numbers = self._whole
-        self._said.append(message["numbers"])
-        if len({len(payloads) for payloads in self._said}) > 1:
+    async def add_numbers(self, member: WorkerInfo, message: Message) -> None:
+        """Receive one worker's numbers, and send it the merged ones once they are known."""
+        all_numbers = self._all_numbers
+        self._payloads.append(message["numbers"])
+        if len({len(payloads) for payloads in self._payloads}) > 1:
             raise ClusterError("the workers rank by different rules; run one version on all of them")
-        if len(self._said) == self._count:
+        if len(self._payloads) == self._count:
             join = sum if message["how"] == ADD else max
-            all_numbers.set_result([join(column) for column in zip(*self._said, strict=True)])
+            all_numbers.set_result([join(column) for column in zip(*self._payloads, strict=True)])
             # A ranking has several exchanges: a fast worker may begin the next one before the others have this one's
             # sums.
-            self._said, self._whole = [], asyncio.get_running_loop().create_future()
-        told = {"token": self._token, "numbers": await all_numbers}
+            self._payloads, self._all_numbers = [], asyncio.get_running_loop().create_future()
+        reply = {"token": self._token, "numbers": await all_numbers}
         members = self._holders.turns.members
-        async with contextlib.aclosing(messages_of(members, TELL, told, member, self._holders.silence_s)) as payloads:
+        async with contextlib.aclosing(messages_of(members, TELL, reply, member, self._holders.silence_s)) as payloads:
             async for _ in payloads:
                 pass
 
@@ -225,7 +230,7 @@ class NoWorkerAnswered(ClusterError):
 
     def __init__(self, label: str, tried: Sequence[FailedAttempt]) -> None:
         self.tried = tuple(dict.fromkeys(tried))
-        super().__init__(f"{label} could not be answered. Asked: {reasons(self.tried)}. Try again in a moment.")
+        super().__init__(f"{label} could not be answered. Tried: {reasons(self.tried)}. Try again in a moment.")
 
 
 async def ask_one(
@@ -264,6 +269,7 @@ async def ask_one(
     """
     tried: list[FailedAttempt] = []
     for member in candidates:
+        # Work that killed two workers is not given to a third.
         if is_poisoned(tried):
             break
         try:

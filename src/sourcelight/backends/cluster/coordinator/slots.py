@@ -27,7 +27,7 @@ _FIRST_BYTES, _TOGETHER_BYTES = 32 * 1024, 1024 * 1024
 
 @dataclass(slots=True)
 class _PhasePart:
-    """Rows of one repository in a batch that may hold others; of those that were given on only their number is kept."""
+    """Rows of one repository in a batch that may contain others; of yielded rows only the number remains."""
 
     phase: int
     rows: int
@@ -51,10 +51,10 @@ class ReplicaStream:
 
 @dataclass(slots=True)
 class RepositorySlot:
-    """One repository: its copies, how many rows of it were given on, and why it was given up, if it was."""
+    """One repository: its copies, the number of its yielded rows, and why it was given up, if it was."""
 
     copies: list[ReplicaStream] = field(default_factory=list)
-    given: int = 0
+    rows_yielded: int = 0
     given_up: bool = False
 
     @property
@@ -81,6 +81,7 @@ class OrderedMerge:
     def __init__(self, names: Sequence[str], phases: Sequence[int] = PHASES) -> None:
         self.names = sorted(names)
         self.slots = {name: RepositorySlot() for name in self.names}
+        # One condition for all slots: the loop's thread adds pieces, the reader's thread waits for the next turn.
         self.changed = threading.Condition()
         self.bytes = 0
         self.waiting = False
@@ -88,7 +89,7 @@ class OrderedMerge:
         self._phases = phases
         self._place = 0
         self._unsettled = len(self.names)
-        self._given = False
+        self._has_yielded = False
 
     def open(self, names: Sequence[str]) -> dict[str, ReplicaStream]:
         """Open new copies for a worker to fill."""
@@ -99,7 +100,7 @@ class OrderedMerge:
             return copies
 
     def add(self, copies: dict[str, ReplicaStream], piece: ResultPiece) -> None:
-        """Keep a piece: what comes before it in the order is told. What was not asked for is left alone.
+        """Add a piece, and release everything that precedes it in the order; unrequested pieces are ignored.
 
         Raises `ClusterError` for rows of what was told to its end before: given on, they would be out of order.
         """
@@ -125,8 +126,8 @@ class OrderedMerge:
                 copy.phase = max(copy.phase, piece.phase + (name < last))
             self._tell()
 
-    def passed(self, copies: dict[str, ReplicaStream], names: Sequence[str]) -> None:
-        """Note that all files of these repositories have arrived."""
+    def finish(self, copies: dict[str, ReplicaStream], names: Sequence[str]) -> None:
+        """Record that all files of these repositories have arrived."""
         with self.changed:
             for name in names:
                 if name in copies:
@@ -150,6 +151,7 @@ class OrderedMerge:
             incomplete = []
             for name, copy in copies.items():
                 slot = self.slots[name]
+                # A complete copy stays valid without its worker.
                 if copy.complete or copy not in slot.copies:
                     continue
                 slot.copies.remove(copy)
@@ -160,7 +162,7 @@ class OrderedMerge:
             return incomplete
 
     def give_up(self, names: Sequence[str]) -> None:
-        """Give up repositories for which no worker is left."""
+        """Give up repositories that no worker is left for."""
         with self.changed:
             for name in names:
                 slot = self.slots[name]
@@ -175,7 +177,7 @@ class OrderedMerge:
             self._tell()
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether every repository is complete or given up."""
         return self._unsettled <= 0
 
@@ -189,7 +191,7 @@ class OrderedMerge:
 
     @property
     def left(self) -> frozenset[str]:
-        """Repositories of which the reader did not see all: of those whose turn did not come, or is not over."""
+        """Repositories that the reader saw incompletely: those whose turn has not come or is not over."""
         count, phases = len(self.names), len(self._phases)
         if not count or self._place >= count * phases:
             return frozenset()
@@ -210,7 +212,7 @@ class OrderedMerge:
             look = time.monotonic() + TOGETHER_S
             # Outside the lock: a slow reader must not keep the event loop from adding rows.
             for batch in gathered.batches():
-                self._given = True
+                self._has_yielded = True
                 yield batch
 
     @property
@@ -226,6 +228,8 @@ class OrderedMerge:
                 raise self.fault
             if stopped():
                 return False
+            # The order is fixed by phase and name. Rows leave only for the slot whose turn it is, so answers are the
+            # same however fast workers are.
             while (turn := self._turn) is not None and gathered.size < _TOGETHER_BYTES:
                 phase, slot = turn[0], self.slots[turn[1]]
                 self._more(phase, slot, gathered)
@@ -237,7 +241,7 @@ class OrderedMerge:
             now = time.monotonic()
             if gathered.rows:
                 # What is half told comes from one worker alone: no other's rows can come beside its first ones.
-                is_alone = not self._given and self.slots[turn[1]].given > 0
+                is_alone = not self._has_yielded and self.slots[turn[1]].rows_yielded > 0
                 if gathered.size >= self._enough or now >= look or is_alone:
                     return True
             elif now >= look:
@@ -249,10 +253,10 @@ class OrderedMerge:
     @property
     def _enough(self) -> int:
         """Bytes that wait for no others."""
-        return _TOGETHER_BYTES if self._given else _FIRST_BYTES
+        return _TOGETHER_BYTES if self._has_yielded else _FIRST_BYTES
 
     def _more(self, phase: int, slot: RepositorySlot, gathered: JoinedRows) -> None:
-        """Take rows of this phase that were not given yet, from the most advanced copy."""
+        """Take rows of this phase that were not yielded yet, from the most advanced copy."""
         if not slot.copies:
             return
         # Copies hold the same rows in the same order, as shards never change. So any copy can continue after `given`
@@ -262,22 +266,22 @@ class OrderedMerge:
         for part in copy.parts:
             if part.phase > phase:
                 break
-            if row_index + part.rows > slot.given:
-                skipped = max(slot.given - row_index, 0)
+            if row_index + part.rows > slot.rows_yielded:
+                skipped = max(slot.rows_yielded - row_index, 0)
                 gathered.add(phase, part.batch, part.start + skipped, part.start + part.rows, part.size)
                 self.bytes -= part.size
                 # The rows stay counted, and their memory is given back.
                 part.batch, part.size = None, 0
             row_index += part.rows
-        slot.given = max(slot.given, row_index)
+        slot.rows_yielded = max(slot.rows_yielded, row_index)
 
     def _tell(self) -> None:
         """Wake the reader if the rows it waits for are here: the end, or enough of the next repository."""
         if not self.waiting:
             return
-        if self.settled or self.fault is not None:
+        if self.is_settled or self.fault is not None:
             self.changed.notify_all()
         elif self.bytes >= self._enough and (turn := self._turn) is not None:
             slot = self.slots[turn[1]]
-            if slot.over(turn[0]) or any(copy.rows > slot.given for copy in slot.copies):
+            if slot.over(turn[0]) or any(copy.rows > slot.rows_yielded for copy in slot.copies):
                 self.changed.notify_all()

@@ -55,7 +55,7 @@ class _Stream:
     member: WorkerInfo
     copies: dict[str, ReplicaStream]
     began: float
-    heard: float
+    heard_s: float
     task: asyncio.Task[None] | None = None
     exchange: WorkerExchange | None = None
     silent_ticks: int = 0
@@ -66,11 +66,11 @@ class _Stream:
 
 @dataclass(slots=True)
 class WorkerStreams:
-    """The streams of one search. On the event loop of `turns.members`; what arrives is put into `slots`.
+    """The streams of one search, on the event loop of `turns.members`; arriving pieces go into `slots`.
 
     Attributes
     ----------
-    told
+    outcomes
         What workers said beside their matches, each with the repositories that it told whole before others.
     """
 
@@ -79,12 +79,12 @@ class WorkerStreams:
     order: WorkerRequest
     slots: OrderedMerge
     silence_s: float = SILENCE_S
-    told: list[tuple[SearchOutcome, frozenset[str]]] = field(default_factory=list)
+    outcomes: list[tuple[SearchOutcome, frozenset[str]]] = field(default_factory=list)
     _running: set[asyncio.Task[None]] = field(default_factory=set)
     _open: set[_Stream] = field(default_factory=set)
     _durations: list[float] = field(default_factory=list)
     _looked: set[str] = field(default_factory=set)
-    _gone: set[str] = field(default_factory=set)
+    _removed: set[str] = field(default_factory=set)
     _fault: BaseException | None = None
     _idle: asyncio.Future[None] | None = None
     _ticking: asyncio.TimerHandle | None = None
@@ -101,6 +101,8 @@ class WorkerStreams:
             self.turns.holders = self.turns.members.holding(self.generation)
             self._assign(self.slots.names)
             self._ticking = loop.call_later(_TICK_S, self._tick)
+            # `_idle` is a new future each time: whatever ends or starts a stream resolves it, and the condition is
+            # checked again.
             while self._running:
                 self._idle = loop.create_future()
                 await self._idle
@@ -112,16 +114,17 @@ class WorkerStreams:
             if self._running:
                 for task in list(self._running):
                     task.cancel()
+                # Waits for the cancelled tasks, so that their connections are closed before the search returns.
                 await asyncio.gather(*self._running, return_exceptions=True)
             self._give_up_the_rest()
 
     def _give_up_the_rest(self) -> None:
-        """Give up repositories that no worker is asked for any more: only after an internal error are there any."""
+        """Give up repositories without a pending request; there are some only after an internal error."""
         left = [name for name, slot in self.slots.slots.items() if not slot.complete and not slot.given_up]
         if self._fault is not None:
             reason = f"asking failed ({type(self._fault).__name__}: {self._fault})"
             for name in left:
-                self.turns.failed(name, FailedAttempt("service", reason))
+                self.turns.add_failure(name, FailedAttempt("service", reason))
         self.slots.give_up(left)
 
     def _assign(self, names: Sequence[str]) -> None:
@@ -136,6 +139,7 @@ class WorkerStreams:
         """Look up the workers once more and assign what they can fetch; give up the rest."""
         turns = self.turns
         retried = [name for name in names if name not in self._looked and not is_poisoned(turns.tried.get(name, ()))]
+        # Once per repository: otherwise a repository that no worker can fetch would keep the search running.
         self._looked.update(retried)
         if retried:
             await turns.members.look()
@@ -151,9 +155,9 @@ class WorkerStreams:
     def _others(self, name: str, shard: str, holders: Sequence[WorkerInfo]) -> tuple[WorkerInfo, ...]:
         """Return workers to ask after all: new holders, busy ones, and those that can fetch the shard."""
         live = self.turns.members.live
-        asked_workers = self.turns.asked.setdefault(name, set())
+        asked_workers = self.turns.requested.setdefault(name, set())
         # A worker that was gone and lives has answered in the meantime.
-        asked_workers -= self._gone.intersection(member.address for member in live)
+        asked_workers -= self._removed.intersection(member.address for member in live)
         rank = {worker: place for place, worker in enumerate(ranking(shard, sorted({one.name for one in live})))}
         candidates = dict.fromkeys([*holders, *sorted(live, key=lambda one: rank[one.name])])
         return tuple([member for member in candidates if member.address not in asked_workers][:REPLICAS])
@@ -186,7 +190,7 @@ class WorkerStreams:
         except Exception as error:  # noqa: BLE001 - another worker may not meet it; if it does, it is told
             tried = FailedAttempt.of(stream.member.name, error, self.silence_s)
             if isinstance(error, GONE):
-                self._gone.add(stream.member.address)
+                self._removed.add(stream.member.address)
                 self.turns.members.drop(stream.member, tried)
             self._retry(stream, list(stream.copies), tried)
         finally:
@@ -205,7 +209,7 @@ class WorkerStreams:
                 while self.slots.full(stream.copies):
                     stream.paused = True
                     await asyncio.sleep(_PAUSE_S)
-                stream.paused, stream.heard, stream.silent_ticks = False, time.monotonic(), 0
+                stream.paused, stream.heard_s, stream.silent_ticks = False, time.monotonic(), 0
         finally:
             # Closing before the last message aborts the connection, which cancels the worker's search.
             exchange.close()
@@ -216,7 +220,7 @@ class WorkerStreams:
             raise error_from_plain(message)
         for piece in message.get("pieces", ()):
             if isinstance(piece, RepositoriesDone):
-                self.slots.passed(stream.copies, piece.repositories)
+                self.slots.finish(stream.copies, piece.repositories)
             elif isinstance(piece, RepositoriesFailed):
                 for name, reason in piece.reasons.items():
                     self._retry(stream, (name,), FailedAttempt(stream.member.name, reason, engine=not piece.unfit))
@@ -224,15 +228,15 @@ class WorkerStreams:
                 self.slots.add(stream.copies, piece)
         if message["kind"] != "end":
             return False
-        self._ended(stream, SearchOutcome(**message["outcome"]))
+        self._finish(stream, SearchOutcome(**message["outcome"]))
         return True
 
-    def _ended(self, stream: _Stream, outcome: SearchOutcome) -> None:
+    def _finish(self, stream: _Stream, outcome: SearchOutcome) -> None:
         for name, reason in (outcome.failed | outcome.unfit).items():
             self._retry(stream, (name,), FailedAttempt(stream.member.name, reason, engine=name in outcome.failed))
         with self.slots.changed:  # whoever sees that all is told finds what was said of it
             first = self.slots.complete(stream.copies)
-            self.told.append((outcome, frozenset(first)))
+            self.outcomes.append((outcome, frozenset(first)))
         # What another worker told whole by now need not be told twice.
         doubled = any(len(self.slots.slots[name].copies) > 1 for name in stream.copies)
         for twin in self._open if doubled else ():
@@ -246,7 +250,7 @@ class WorkerStreams:
         """Ask the next worker for repositories that this one can't answer, unless another stream has them."""
         dropped = self.slots.drop({name: stream.copies.pop(name) for name in names if name in stream.copies})
         for name in dropped:
-            self.turns.failed(name, tried)
+            self.turns.add_failure(name, tried)
         # A hedge may be under way for the same repository; a third copy would only be twice the work.
         elsewhere_names = {name for other in self._open for name in other.copies}
         self._assign([name for name in dropped if name not in elsewhere_names])
@@ -271,13 +275,17 @@ class WorkerStreams:
 
     def _hedge(self) -> None:
         """Ask a second worker where one is slow compared with the others, or silent."""
+        # The median, not the mean: one very slow stream must not raise the bar that it is measured against.
         usual = max(HEDGE_S, HEDGE_TIMES * statistics.median(self._durations)) if self._durations else math.inf
         now = time.monotonic()
+        # Few second attempts at a time: under a general load all streams are slow, and doubling the work would make it
+        # worse.
         left = max(HEDGES, len(self._open) // HEDGED_SHARE) - sum(stream.hedge for stream in self._open)
         for stream in list(self._open):
             if left <= 0:
                 return
-            slow = now - stream.began >= usual or now - stream.heard >= QUIET_S
+            slow = now - stream.began >= usual or now - stream.heard_s >= QUIET_S
+            # A paused stream waits for its reader, not for its worker.
             if stream.hedged or stream.paused or not slow:
                 continue
             stream.hedged = True

@@ -85,7 +85,7 @@ class Generation:
     id: str = ""
 
     def equals(self, other: Generation) -> bool:
-        """Tell whether another generation says the same, whatever its number."""
+        """Return whether another generation says the same, whatever its number."""
         return (self.entries, dict(self.contexts), self.skipped) == (other.entries, dict(other.contexts), other.skipped)
 
     @property
@@ -104,13 +104,13 @@ class Generation:
 
 
 def read_current(storage: ShardStorage) -> Generation | None:
-    """Give the newest generation; None when there is none yet. Raises `StorageError`."""
+    """Return the newest generation; None when there is none yet. Raises `StorageError`."""
     generation_id = current_id(storage)
     return read_generation(storage, generation_id) if generation_id else None
 
 
 def current_id(storage: ShardStorage) -> str:
-    """Give the id of the newest generation; empty when there is none yet. Raises `StorageError`."""
+    """Return the id of the newest generation; empty when there is none yet. Raises `StorageError`."""
     content = storage.read(CURRENT)
     try:
         return "" if content is None else str(json.loads(content)["generation"])
@@ -180,9 +180,12 @@ def write_generation(storage: ShardStorage, generation: Generation, previous_id:
     }
     sink = pa.BufferOutputStream()
     pq.write_table(table.replace_schema_metadata({"sourcelight": json.dumps(about)}), sink)
+    # The id is the hash of the content, so a generation can't be changed, and a reader can check what it got.
     content = sink.getvalue().to_pybytes()
     generation_id = hashlib.sha256(content).hexdigest()
     storage.write(_name(generation_id), content)
+    # No lock is possible on object storage. This check finds another builder that finished earlier; a race of
+    # milliseconds remains.
     if current_id(storage) != previous_id:
         raise ClusterError("another generation was written meanwhile; build again, with one builder at a time")
     storage.write(CURRENT, json.dumps({"generation": generation_id, "number": number, "former": previous_id}).encode())
@@ -192,12 +195,12 @@ def write_generation(storage: ShardStorage, generation: Generation, previous_id:
 def note_built(storage: ShardStorage, entry: StoredShard) -> None:
     """Remember a shard that is whole in storage, for builds that come before a generation names it."""
     row = {**asdict(entry), "facts": json.dumps(asdict(entry.facts))}
-    storage.write(_noted(entry.name, entry.source), json.dumps(row).encode())
+    storage.write(_note_name(entry.name, entry.source), json.dumps(row).encode())
 
 
 def built_before(storage: ShardStorage, name: str, source: str) -> StoredShard | None:
-    """Give the shard that was made of a repository in this state; None when there is none. Raises `StorageError`."""
-    content = storage.read(_noted(name, source))
+    """Return the shard that was made of a repository in this state; None when there is none. Raises `StorageError`."""
+    content = storage.read(_note_name(name, source))
     try:
         entry = None if content is None else _entry(json.loads(content))
     except (ValueError, KeyError, TypeError):
@@ -205,7 +208,7 @@ def built_before(storage: ShardStorage, name: str, source: str) -> StoredShard |
     return entry if entry is not None and (entry.name, entry.source) == (name, source) else None
 
 
-def _noted(name: str, source: str) -> str:
+def _note_name(name: str, source: str) -> str:
     digest = hashlib.sha256(f"{name}\0{source}".encode("utf-8", "surrogateescape")).hexdigest()
     return f"built/{digest}.json"
 

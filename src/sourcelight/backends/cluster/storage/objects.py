@@ -43,28 +43,28 @@ class ShardStorage:
         try:
             self._fs, self._root = fsspec.core.url_to_fs(address, **options)
         except ImportError as error:
-            raise MissingExtra(str(error), f"for storage at {_shown(url)}") from error
+            raise MissingExtra(str(error), f"for storage at {_without_password(url)}") from error
         except (ValueError, TypeError) as error:
-            raise ConfigurationError(f"can't open storage {_shown(url)}: {error}") from error
+            raise ConfigurationError(f"can't open storage {_without_password(url)}: {error}") from error
         self.url = address
         self._root = self._root.rstrip("/")
         protocol = self._fs.protocol
         self._local = bool(_LOCAL & ({protocol} if isinstance(protocol, str) else set(protocol)))
 
     def __repr__(self) -> str:
-        return f"Storage({_shown(self.url)!r})"
+        return f"Storage({_without_password(self.url)!r})"
 
     def put(self, path: Path) -> tuple[str, int]:
-        """Keep a file, unless storage has one of this content; give the SHA-256 and the bytes of its content."""
+        """Store a file, unless storage has this content; return the SHA-256 and the size in bytes."""
         digest, size = hash_of(path)
         name = self._object(digest)
-        with self._told(name):
+        with self._mapping_errors(name):
             if self._size(name) != size:
                 self._place(name, lambda target: self._fs.put_file(os.fspath(path), target))
         return digest, size
 
     def fetch(self, digest: str, size: int, target: Path) -> None:
-        """Bring the content of this hash to the file `target`, which is there only when it is whole.
+        """Fetch the content of this hash into the file `target`, which exists only once it is complete.
 
         Raises
         ------
@@ -78,7 +78,7 @@ class ShardStorage:
         try:
             seen = hashlib.sha256()
             read = 0
-            with self._told(name, digest), self._fs.open(name, "rb") as source, temporary.open("wb") as out:
+            with self._mapping_errors(name, digest), self._fs.open(name, "rb") as source, temporary.open("wb") as out:
                 while block := source.read(_PIECE):
                     seen.update(block)
                     read += len(block)
@@ -90,15 +90,15 @@ class ShardStorage:
             temporary.unlink(missing_ok=True)
 
     def write(self, name: str, content: bytes) -> None:
-        """Put a small file at `name`, in one step."""
+        """Write a small file at `name`, atomically."""
         target = f"{self._root}/{name}"
-        with self._told(target):
+        with self._mapping_errors(target):
             self._place(target, lambda place: self._fs.pipe_file(place, content))
 
     def read(self, name: str) -> bytes | None:
-        """Give a small file; None when there is none."""
+        """Return a small file; None when there is none."""
         target = f"{self._root}/{name}"
-        with self._told(target):
+        with self._mapping_errors(target):
             # Listings of object stores are kept by fsspec; a file that another machine wrote must be seen.
             self._fs.invalidate_cache()
             try:
@@ -129,7 +129,7 @@ class ShardStorage:
             Path(temporary).unlink(missing_ok=True)
 
     @contextlib.contextmanager
-    def _told(self, name: str, digest: str = "") -> Any:
+    def _mapping_errors(self, name: str, digest: str = "") -> Any:
         try:
             yield
         except (ShardDamaged, StorageError):
@@ -137,13 +137,13 @@ class ShardStorage:
         except FileNotFoundError as error:
             if digest:
                 raise ShardDamaged(name, "storage does not have it") from error
-            raise StorageError(_shown(self.url), f"{name}: {error}") from error
+            raise StorageError(_without_password(self.url), f"{name}: {error}") from error
         except Exception as error:  # every library below fsspec raises errors of its own
-            raise StorageError(_shown(self.url), f"{name}: {type(error).__name__}: {error}") from error
+            raise StorageError(_without_password(self.url), f"{name}: {type(error).__name__}: {error}") from error
 
 
 def hash_of(path: Path) -> tuple[str, int]:
-    """Give the SHA-256 of a file's content, and its bytes."""
+    """Return the SHA-256 of a file's content, and its bytes."""
     seen = hashlib.sha256()
     size = 0
     with path.open("rb") as file:
@@ -153,7 +153,7 @@ def hash_of(path: Path) -> tuple[str, int]:
     return seen.hexdigest(), size
 
 
-def _shown(url: str) -> str:
+def _without_password(url: str) -> str:
     """A URL without user and password."""
     scheme, separator, remaining = url.partition("://")
     head, slash, tail = remaining.partition("/")

@@ -53,7 +53,7 @@ class ShardFiles:
         return sum(file.size for file in self.files)
 
     def keep(self, storage: ShardStorage) -> str:
-        """Write the list to storage, whose files are there by now; give the shard's id."""
+        """Write the list to storage once its files are there; return the shard's id."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -100,7 +100,7 @@ class ShardFiles:
 
 
 def publish(repository: Repository, index: Path, history: Path, storage: ShardStorage) -> ShardFiles:
-    """Put a repository's git objects, its index and its history into storage, but for what is there.
+    """Copy a repository's git objects, index and history into storage; existing objects are skipped.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def fetch(
     *,
     check: bool = False,
 ) -> None:
-    """Bring files to the folder `target`, and what is new to `objects`, where each content is kept once.
+    """Fetch files to the directory `target`, and new contents to `objects`, which holds each content once.
 
     `stop` is called before each file and may raise; with `check` what `objects` has is not trusted, but read. Raises
     `ShardDamaged`, `StorageError`, `OSError`.
@@ -179,7 +179,7 @@ def _own(folder: Path) -> Iterator[Path]:
 
 
 def _git_files(repository: Repository, storage: ShardStorage) -> Iterator[tuple[str, Callable[[], tuple[str, int]]]]:
-    """Names below a bare git directory, and what puts the file there into storage."""
+    """Names below a bare git directory, each with a function that stores the file."""
     shared = Path(common_dir(repository.git_dir))
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "config"
@@ -201,7 +201,7 @@ def _git_files(repository: Repository, storage: ShardStorage) -> Iterator[tuple[
 
 
 def _object_files(objects: Path, limit: int) -> Iterator[Path]:
-    """Packs and loose objects, those of borrowed folders too."""
+    """Packs and loose objects, those of alternates too."""
     for folder in sorted(objects.iterdir()):
         if folder.name == "pack":
             yield from (path for path in sorted(folder.iterdir()) if path.suffix in _PACKED)

@@ -13,7 +13,14 @@ import selectors
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from sourcelight.backends.cluster.transport.exchange import Message, WorkerExchange, broken, error_text, heard, pack
+from sourcelight.backends.cluster.transport.exchange import (
+    Message,
+    WorkerExchange,
+    broken,
+    error_text,
+    pack,
+    read_message,
+)
 from sourcelight.core.errors import ConfigurationError, MissingExtra, WorkersUnreachable
 
 
@@ -96,7 +103,7 @@ _TICK_S = 0.1
 
 @contextlib.asynccontextmanager
 async def patient(seconds: float) -> AsyncGenerator[None]:
-    """Raise `TimeoutError` in what is done here once it took `seconds`, by a clock that ticks on the event loop.
+    """Raise `TimeoutError` inside the block after `seconds`, by a clock that ticks on the event loop.
 
     A loop that is busy, or a process that gets no core, ticks late, and each tick counts for a tenth of a second:
     whoever can't listen takes nobody for silent.
@@ -136,7 +143,7 @@ _Selector: Any = getattr(selectors, "PollSelector", selectors.DefaultSelector)
 
 
 class ConnectionPool:
-    """Connections to schedulers and workers of one cluster, kept for the next question. On one event loop.
+    """Connections to schedulers and workers of one cluster, reused between questions. On one event loop.
 
     Parameters
     ----------
@@ -163,7 +170,7 @@ class ConnectionPool:
         exchange = self.exchange(address, operation, order)
         try:
             await exchange.begin()
-            while not exchange.whole:
+            while not exchange.is_complete:
                 if silence_s < math.inf:
                     async with patient(silence_s):
                         message = await exchange.hear()
@@ -174,11 +181,11 @@ class ConnectionPool:
             exchange.close()
 
     def exchange(self, address: str, operation: str, order: Mapping[str, Any] | None = None) -> WorkerExchange:
-        """An order that is about to be given."""
+        """An exchange that is about to start."""
         message: Message = {"op": operation} if order is None else {"op": operation, "order": pack(order)}
         return WorkerExchange(self, address, message)
 
-    async def written(self, address: str, message: Message) -> Any:
+    async def write(self, address: str, message: Message) -> Any:
         """A connection on which a message was written.
 
         One that was kept may be closed at the other side meanwhile; then a new one is made.
@@ -198,14 +205,14 @@ class ConnectionPool:
                 return comm
 
     def keep(self, address: str, comm: Any) -> None:
-        """Take back a connection for the next question."""
+        """Return a connection to the pool."""
         self._idle.setdefault(address, []).append(comm)
 
     async def workers(self, scheduler: str) -> dict[str, str]:
         """Names and addresses of the workers that a scheduler knows; raises `WorkersUnreachable`."""
-        comm = await self.written(scheduler, {"op": "identity", "n_workers": -1})
+        comm = await self.write(scheduler, {"op": "identity", "n_workers": -1})
         try:
-            reply = await heard(scheduler, comm)
+            reply = await read_message(scheduler, comm)
         except BaseException:
             comm.abort()
             raise
@@ -223,7 +230,7 @@ class ConnectionPool:
         return frozenset(self._connecting)
 
     async def close(self) -> None:
-        """Give back all connections; waits a moment for those that begin."""
+        """Release all connections; waits briefly for those that are opening."""
         if self._connecting:
             unfinished = (await asyncio.wait(self._connecting, timeout=CONNECT_S))[1]
             for task in unfinished:
@@ -235,7 +242,7 @@ class ConnectionPool:
         self._idle.clear()
 
     async def _comm(self, address: str) -> tuple[Any, bool]:
-        """A connection, and whether it was kept from a former question."""
+        """A connection, and whether it is a reused one."""
         from distributed.comm import connect
 
         idle = self._idle.get(address, [])
@@ -251,7 +258,7 @@ class ConnectionPool:
             self._connecting.add(connecting)
             is_owned = False
             try:
-                await _greeted(address, connecting)
+                await _await_greeting(address, connecting)
                 is_owned = True
                 return connecting.result(), False
             except (OSError, ValueError) as error:
@@ -263,7 +270,7 @@ class ConnectionPool:
                     connecting.add_done_callback(_give_back)
 
 
-async def _greeted(address: str, connecting: asyncio.Task[Any]) -> None:
+async def _await_greeting(address: str, connecting: asyncio.Task[Any]) -> None:
     """Wait until a worker has greeted, or failed to; raises `WorkersUnreachable` where none listens."""
     await asyncio.wait([connecting], timeout=_LOOK_S)
     if connecting.done():

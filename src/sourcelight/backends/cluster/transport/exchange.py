@@ -58,7 +58,7 @@ def pack(payload: Mapping[str, Any]) -> bytes:
 
 
 def unpack(encoded: bytes | Message) -> Message:
-    """What `pack` gave; other versions send their orders as they are, and are told that they are others."""
+    """Unpack the result of `pack`; other versions send plain orders, and get an error about their version."""
     if isinstance(encoded, dict):
         return encoded
     message: Message = pickle.loads(encoded)  # noqa: S301 - who has a certificate may run code here, as Dask is made for
@@ -81,7 +81,7 @@ def _piece_to_plain(piece: ResultPiece | RepositoriesDone | RepositoriesFailed, 
 def piece_from_plain(
     payload: Mapping[str, Any], large: Sequence[Any]
 ) -> ResultPiece | RepositoriesDone | RepositoriesFailed:
-    """The piece that values tell of, whose batch may be among the `large` ones."""
+    """Restore a piece from values; its batch may be among the `large` ones."""
     if "passed" in payload:
         return RepositoriesDone(tuple(payload["passed"]))
     if "failed" in payload:
@@ -112,13 +112,13 @@ class ConnectionBroke(WorkersUnreachable):
 
 
 class WorkerExchange:
-    """An order and what is answered, message by message, on one connection.
+    """An order and its answer, message by message, on one connection.
 
     Attributes
     ----------
     listening
         Whether the other side has the order, and is waited for.
-    whole
+    is_complete
         Whether the answer has ended.
     """
 
@@ -129,11 +129,11 @@ class WorkerExchange:
         self._comm: Any = None
         self._silent = False
         self.listening = False
-        self.whole = False
+        self.is_complete = False
 
     async def begin(self) -> None:
-        """Give the order; raises `WorkersUnreachable` when there is no connection."""
-        self._comm = await self._connections.written(self._address, self._message)
+        """Send the order; raises `WorkersUnreachable` when there is no connection."""
+        self._comm = await self._connections.write(self._address, self._message)
 
     async def hear(self) -> Message:
         """The next message.
@@ -143,7 +143,7 @@ class WorkerExchange:
         """
         self.listening = True
         try:
-            message = await heard(self._address, self._comm)
+            message = await read_message(self._address, self._comm)
         except ConnectionBroke:
             if self._silent:
                 raise TimeoutError from None
@@ -152,25 +152,25 @@ class WorkerExchange:
             self.listening = False
         operation = self._message["op"]
         answer = _answer(self._address, operation, message)
-        self.whole = operation == HELLO or answer["kind"] in {"end", "fault"}
+        self.is_complete = operation == HELLO or answer["kind"] in {"end", "fault"}
         return answer
 
     def give_up(self) -> None:
-        """Wait for nothing more: the other side said nothing for too long."""
+        """Stop waiting: the other side was silent for too long."""
         self._silent = True
         self._comm.abort()
 
     def close(self) -> None:
-        """Give the connection back; one whose answer has not ended is cut, which stops the work at the other side."""
+        """Return the connection to the pool; close it if the answer is unfinished, to stop the other side."""
         comm, self._comm = self._comm, None
-        if comm is not None and self.whole:
+        if comm is not None and self.is_complete:
             self._connections.keep(self._address, comm)
         elif comm is not None:
             comm.abort()
 
 
-async def heard(address: str, comm: Any) -> Any:
-    """What is said on a connection; raises as `WorkerExchange.hear`."""
+async def read_message(address: str, comm: Any) -> Any:
+    """The messages of a connection; raises as `WorkerExchange.hear`."""
     try:
         return await comm.read()
     except OSError as error:
@@ -185,7 +185,7 @@ def broken(address: str, error: OSError) -> ConnectionBroke:
 
 
 def _answer(address: str, operation: str, message: Any) -> Message:
-    """A message of ours; what else a server of Dask says, as it does while it shuts down, is no answer."""
+    """A message of this protocol; other messages of a Dask server, sent while it shuts down, are no answer."""
     if not isinstance(message, dict) or (operation != HELLO and "kind" not in message):
         raise WorkersUnreachable(address, f"it doesn't accept requests ({error_text(message)})")
     if "said" in message:
@@ -204,7 +204,7 @@ def error_text(message: Any) -> str:
 
 
 def serve_orders(worker: Any, desk: Any) -> None:
-    """Let a Dask worker's own server take the orders of services."""
+    """Accept orders of services on a Dask worker's own server."""
     from distributed.core import Status
 
     def handler(operation: str) -> Any:

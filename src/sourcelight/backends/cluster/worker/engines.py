@@ -59,7 +59,7 @@ class EngineCache:
             _MAX_ENGINES
         )
         self._making = threading.Lock()
-        cache.gone = self._forget
+        cache.on_removed = self._forget
 
     @contextlib.contextmanager
     def over(
@@ -82,7 +82,7 @@ class EngineCache:
                 readable.append(entry)
             else:
                 failed[name] = f"its shard has {entry.formats or 'no format'}; this worker reads {ours}"
-        with self.cache.pinned(readable, cancellation.check) as (repositories, missing):
+        with self.cache.pin(readable, cancellation.check) as (repositories, missing):
             yield self._engine(generation, repositories, read.contexts), failed | missing
 
     def readable(self, generation: str, names: Sequence[str]) -> list[StoredShard]:

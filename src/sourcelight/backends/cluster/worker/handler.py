@@ -37,7 +37,7 @@ _THREADS = 32
 
 
 class RequestHandler:
-    """Runs requests concurrently, in threads of its own.
+    """Runs requests concurrently in its own threads.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class RequestHandler:
         self._threads = ThreadPoolExecutor(_THREADS, "sourcelight-worker")
         # A thread of its own: fetching replicas in the background must not take threads from searches.
         self._keeping = ThreadPoolExecutor(1, "sourcelight-keeping")
-        self._kept = Cancellation()
+        self._shutdown = Cancellation()
         self._running: set[Cancellation] = set()
         self._closed = False
         self._guard = threading.Lock()
@@ -67,7 +67,7 @@ class RequestHandler:
             "protocol": PROTOCOL,
             "versions": versions(),
             "formats": formats(),
-            "shards": sorted(self.cache.held()),
+            "shards": sorted(self.cache.shard_sizes()),
             "process": os.getpid(),
         }
 
@@ -79,8 +79,8 @@ class RequestHandler:
         with self._guard:
             if self._closed:
                 return
-            self._kept.cancel()
-            self._kept = cancellation = Cancellation()
+            self._shutdown.cancel()
+            self._shutdown = cancellation = Cancellation()
             self._keeping.submit(self._fetch_all, payload, cancellation)
 
     async def messages(self, operation: str, payload: Mapping[str, Any]) -> AsyncGenerator[Message]:
@@ -104,9 +104,10 @@ class RequestHandler:
                 last = {"kind": "fault", **error_to_plain(error)}
             outbox.close(last)
 
+        # Without this, a request that never got a thread would wait for an end that never comes.
         def unheard(done: Future[None]) -> None:
             if done.cancelled():  # it waited for a thread until the worker stopped
-                outbox.close(_stopped())
+                outbox.close(_stop_message())
 
         with self._guard:
             closed = self._closed
@@ -114,7 +115,7 @@ class RequestHandler:
                 self._running.add(cancellation)
                 done = self._threads.submit(run)
         if closed:
-            yield _stopped()
+            yield _stop_message()
             return
         done.add_done_callback(unheard)
         try:
@@ -127,6 +128,8 @@ class RequestHandler:
             cancellation.cancel()
             with self._guard:
                 self._running.discard(cancellation)
+            # The thread still uses the engine; a worker must not close its shards before the thread has seen the
+            # cancellation.
             if not outbox.closed:
                 await asyncio.wait([asyncio.wrap_future(done)])
 
@@ -134,7 +137,7 @@ class RequestHandler:
         """Stop all requests and release the cache."""
         with self._guard:
             self._closed = True
-            for cancellation in (*self._running, self._kept):
+            for cancellation in (*self._running, self._shutdown):
                 cancellation.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._keeping.shutdown(wait=False, cancel_futures=True)
@@ -178,7 +181,7 @@ class RequestHandler:
             return call_tool(order, engine, missing, cancellation, outbox, self._posts, self.cache.distrust)
 
 
-def _stopped() -> Message:
+def _stop_message() -> Message:
     return {"kind": "fault", **error_to_plain(Cancelled("the worker stopped"))}
 
 
@@ -192,6 +195,7 @@ def _join_pieces(pieces: list[Any]) -> list[Message]:
             if not messages or messages[-1]["kind"] != "pieces":
                 messages.append({"kind": "pieces", "pieces": []})
             messages[-1]["pieces"].append(piece)
+        # The end travels with the last rows: one message less for a small answer.
         elif piece["kind"] == "end" and messages and messages[-1]["kind"] == "pieces":
             messages[-1] = {**messages[-1], **piece}
         else:

@@ -30,7 +30,7 @@ _STEP_S = 0.1
 
 
 class Outbox:
-    """Pieces on their way from one thread to one task of `loop`, which is woken only for what is to be sent."""
+    """Pieces on their way from one thread to one task of `loop`, which wakes only when there is something to send."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, cancellation: Cancellation) -> None:
         self._loop = loop
@@ -39,10 +39,10 @@ class Outbox:
         self._bytes = 0
         self._changed = threading.Condition()
         self._waiter: asyncio.Future[None] | None = None
-        self._told = False
+        self._is_notified = False
         self._resting = True
         self._began = loop.time()
-        self._taken = 0.0
+        self._sent_bytes = 0.0
         self._handed = False
         self._urgent = False
         self.closed = False
@@ -54,14 +54,17 @@ class Outbox:
         returns: a thread that searched on would keep the loop from sending them.
         """
         with self._changed:
+            # Back-pressure: a slow reader stops the search here, before memory fills.
             while self._bytes > MAX_BYTES and not self._cancellation.cancelled:
                 self._changed.wait(_STEP_S)
             self._pieces.append(piece)
             self._bytes += size
-            first = not self._taken and self._bytes >= FIRST_BYTES
+            first = not self._sent_bytes and self._bytes >= FIRST_BYTES
             self._urgent = self._urgent or urgent or first
             self._tell()
             ends = self._loop.time() + HANDED_S
+            # The first rows wait for the event loop to take them. A search thread that goes on at once keeps the
+            # interpreter lock, and the rows would wait for its next switch.
             while first and not (self._handed or self._cancellation.cancelled) and self._loop.time() < ends:
                 self._changed.wait(_STEP_S)
 
@@ -77,22 +80,24 @@ class Outbox:
 
         The pieces of the call before must have been sent.
         """
-        if self._taken and not self._handed:
+        if self._sent_bytes and not self._handed:
             with self._changed:
                 self._handed = True
                 self._changed.notify_all()
+        # The coordinator takes longer silence for death, so a message without rows is sent in time.
         silent = self._loop.time() + BEAT_S
-        await self._until(self._taken + GATHER_S if self._taken else self._began + REST_S, resting=True)
+        await self._until(self._sent_bytes + GATHER_S if self._sent_bytes else self._began + REST_S, resting=True)
         if not self._pieces:
             await self._until(silent, resting=False)
             if not self._pieces:
                 return [], False
             await self._until(self._loop.time() + LINGER_S, resting=True)
         with self._changed:
+            # Swapped under the lock: the list that was handed out is never written to again.
             pieces, last = self._pieces, self.closed
             self._pieces, self._bytes, self._urgent = [], 0, False
             self._changed.notify_all()
-        self._taken = self._loop.time()
+        self._sent_bytes = self._loop.time()
         return pieces, last
 
     @property
@@ -104,9 +109,11 @@ class Outbox:
         """Wait for due pieces, or for any unless `resting`; at most until `moment` on the clock of the loop."""
         while self._loop.time() < moment:
             with self._changed:
+                # Checked under the lock: a later piece finds `_told` False and wakes the loop. `_wake` runs on this
+                # loop, so only after the future below exists: no wake-up is lost.
                 if self._due or (self._pieces and not resting):
                     return
-                self._resting, self._told = resting, False
+                self._resting, self._is_notified = resting, False
             self._waiter = self._loop.create_future()
             timer = self._loop.call_at(moment, self._wake)
             try:
@@ -117,9 +124,9 @@ class Outbox:
 
     def _tell(self) -> None:
         """Wake the loop: once, and while it rests only for what ends that."""
-        if self._told or (self._resting and not self._due):
+        if self._is_notified or (self._resting and not self._due):
             return
-        self._told = True
+        self._is_notified = True
         try:
             self._loop.call_soon_threadsafe(self._wake)
         except RuntimeError:

@@ -46,7 +46,7 @@ async def work(
     threads: int = 1,
     tls: Mapping[str, str] | None = None,
 ) -> None:
-    """Serve as a worker until the process is told to stop, or the scheduler ends.
+    """Serve as a worker until the process is stopped or the scheduler ends.
 
     Parameters
     ----------
@@ -77,10 +77,12 @@ async def work(
     from distributed import Worker
 
     dask.config.set(_QUIET)
+    # A loop that sends beside a searching thread waits up to one interval at each system call.
     sys.setswitchinterval(SWITCH_S)
 
     scheme = scheduler.partition("://")[0]
     listen = host or _loopback(scheduler)
+    # Raises for a public address without certificates: whoever reaches a worker can run code on it.
     check_listening(scheme, listen)
     arguments = ["--sourcelight-storage", storage, "--sourcelight-cache", os.fspath(cache)]
     if cache_bytes:
@@ -97,6 +99,7 @@ async def work(
         **options,
     )
     try:
+        # Dask itself tries forever to reach its scheduler.
         await asyncio.wait_for(worker, START_S)
     except (OSError, TimeoutError) as error:
         raise WorkersUnreachable(scheduler, str(error) or "no answer") from error
@@ -120,14 +123,14 @@ def _loopback(scheduler: str) -> str:
 @click.option("--sourcelight-cache", required=True)
 @click.option("--sourcelight-cache-bytes", type=int, default=0)
 def dask_setup(worker: Any, sourcelight_storage: str, sourcelight_cache: str, sourcelight_cache_bytes: int) -> None:
-    """Take orders of services on this worker."""
-    desk = RequestHandler(ShardStorage(sourcelight_storage), sourcelight_cache, sourcelight_cache_bytes or None)
-    worker.sourcelight = desk
-    serve_orders(worker, desk)
+    """Accept orders of services on this worker."""
+    handler = RequestHandler(ShardStorage(sourcelight_storage), sourcelight_cache, sourcelight_cache_bytes or None)
+    worker.sourcelight = handler
+    serve_orders(worker, handler)
 
 
 def dask_teardown(worker: Any) -> None:
-    """Stop what runs."""
-    desk = getattr(worker, "sourcelight", None)
-    if desk is not None:
-        desk.close()
+    """Stop running work."""
+    handler = getattr(worker, "sourcelight", None)
+    if handler is not None:
+        handler.close()

@@ -66,7 +66,7 @@ class ShardSearchExecution(SearchExecution):
     outcome: SearchOutcome
     _needed: Counter[str]
     _passing: list[str]
-    _passed: list[str]
+    _finished_names: list[str]
 
     def pieces(self, limit: int) -> Iterator[ResultPiece | RepositoriesDone | RepositoriesFailed]:
         """Yield matches as they are found, by repository in each phase."""
@@ -74,18 +74,18 @@ class ShardSearchExecution(SearchExecution):
         engine = self.engine
         self.cancellation.limit(self._allowed_s())
         scoper = ScopeResolver(engine, self.viewer, self.cancellation)
-        plans = _result(self._made(scoper))
+        plans = _result(self._make_plans(scoper))
         self._needed = Counter(t.repository.facts.name for p in plans if p.searches for t in p.targets)
         self._passing: list[str] = []
-        self._passed: list[str] = []
-        if not self.unmade:
-            yield from self._found(plans, limit)
+        self._finished_names: list[str] = []
+        if not self.raw:
+            yield from self._search(plans, limit)
         if self.cancellation.cancelled:
             # A worker that is told to stop ends its searches early: what they found is not all there is.
             raise Cancelled("the worker stopped")
         self._finish(plans, scoper)
 
-    def _found(self, plans: list[Plan], limit: int) -> Iterator[ResultPiece | RepositoriesDone | RepositoriesFailed]:
+    def _search(self, plans: list[Plan], limit: int) -> Iterator[ResultPiece | RepositoriesDone | RepositoriesFailed]:
         limit_here = max(limit, CANDIDATES)
         if own_counts([plan.alternative for plan in plans]) and limit < sys.maxsize:
             # A file may come once for each alternative, and what the counts of some leave out makes room for others.
@@ -105,7 +105,7 @@ class ShardSearchExecution(SearchExecution):
             self.request,
             self.cancellation,
             limit,
-            self._heard,
+            self._on_part,
             for_another=True,
         )
         for _ in self.engine.histories.wait(history_of(plans), self.cancellation):
@@ -116,25 +116,32 @@ class ShardSearchExecution(SearchExecution):
             pass
         match_total = 0
         failed_names: set[str] = set()
+        # Alternatives each name repositories from first to last, so their names are merged before phases see them.
         for batch in _names_in_order(self.gathering.batches()) if len(plans) > 1 else self.gathering.batches():
             if self.cancellation.cancelled:
                 raise Cancelled("stopped on request")
+            # Sent before the rows that follow: the coordinator may still give the repository to another worker, as none
+            # of its rows has been shown.
             if self.failed.keys() - failed_names:
-                yield RepositoriesFailed({name: why for name, why in self.failed.items() if name not in failed_names})
+                yield RepositoriesFailed(
+                    {name: reason for name, reason in self.failed.items() if name not in failed_names}
+                )
                 failed_names.update(self.failed)
             match_total += match_count(batch)
             yield from phases.pieces(batch)
             if match_total >= limit_here:
                 self.outcome.limit_hit = True
                 return
-            if single and self._passed:
-                yield RepositoriesDone(tuple(self._passed))
-                self._passed.clear()
+            # Only one search runs through repositories in order; with several, a repository is complete at the end
+            # alone.
+            if single and self._finished_names:
+                yield RepositoriesDone(tuple(self._finished_names))
+                self._finished_names.clear()
 
-    def _heard(self, part: SearchPart) -> None:
+    def _on_part(self, part: SearchPart) -> None:
         self._note(part)
         # What an earlier part finished has been told by now; the batches of this one have not.
-        self._passed += self._passing
+        self._finished_names += self._passing
         self._passing = [name for name in part.repositories_done if self.done[name] >= self._needed[name]]
 
     def _finish(self, plans: list[Plan], scoper: ScopeResolver) -> None:
@@ -251,7 +258,7 @@ def viewer_of(order: WorkerRequest) -> Viewer:
 
 
 def _result(steps: Any) -> Any:
-    """Run a generator to its end for what it returns."""
+    """Run a generator to its end for its return value."""
     while True:
         try:
             next(steps)

@@ -65,30 +65,31 @@ class ShardCache:
         self._guard = threading.Lock()
         self._fetching: dict[str, threading.Lock] = {}
         self._pinned: Counter[str] = Counter()
-        self._held: dict[str, _Held] = {}
+        self._shards: dict[str, _Held] = {}
         self._coming: dict[str, int] = {}
-        self.gone: Callable[[Collection[str]], None] = lambda _: None
+        self.on_removed: Callable[[Collection[str]], None] = lambda _: None
         self._closing = contextlib.ExitStack()
         for name in ("objects", "ready", "incoming", *_KINDS.values()):
             make_private_folder(self.folder / name)
+        # Two workers in one directory would delete each other's shards.
         self._closing.enter_context(self._alone())
         self._recover()
 
     @property
     def index_folder(self) -> Path:
-        """Folder of the indexes, one below for each key; histories stand beside it as everywhere."""
+        """Directory of the indexes, one below for each key; histories are beside it as in the user's data directory."""
         return self.folder / _KINDS[INDEX]
 
-    def held(self) -> dict[str, int]:
+    def shard_sizes(self) -> dict[str, int]:
         """Return the ids of cached shards, and the bytes of each."""
         with self._guard:
-            return {one.shard: one.size for one in self._held.values() if one.trusted}
+            return {one.shard: one.size for one in self._shards.values() if one.trusted}
 
     @contextlib.contextmanager
-    def pinned(
+    def pin(
         self, entries: Collection[StoredShard], stop: Callable[[], None] = lambda: None
     ) -> Iterator[tuple[list[Repository], dict[str, str]]]:
-        """Hold shards while a request runs; yield the repositories, and the reason for each that failed by name.
+        """Pin shards while a request runs; yield the repositories, and the reason for each failure by name.
 
         `stop` is called between files and may raise.
         """
@@ -115,17 +116,17 @@ class ShardCache:
         """
         key = key_of_shard(entry)
         with self._guard:
-            used_bytes = sum(one.size for one in self._held.values()) + sum(self._coming.values())
-            is_cached = key in self._held
+            used_bytes = sum(one.size for one in self._shards.values()) + sum(self._coming.values())
+            is_cached = key in self._shards
         if is_cached or (self.most_bytes is not None and used_bytes + entry.size > self.most_bytes):
             return
-        with self.pinned([entry], stop):
+        with self.pin([entry], stop):
             pass
 
     def distrust(self, name: str) -> None:
         """Mark the shards of a repository as unreadable, so that the next request fetches them again."""
         with self._guard:
-            for key, shard in self._held.items():
+            for key, shard in self._shards.items():
                 if shard.name == name:
                     shard.trusted = False
                     (self.folder / "ready" / key).unlink(missing_ok=True)
@@ -136,13 +137,13 @@ class ShardCache:
 
     def _repository(self, key: str, entry: StoredShard, stop: Callable[[], None]) -> Repository:
         with self._guard:
-            trusted = self._trusted(key)
+            trusted = self._trusted_shard(key)
             if trusted is not None:
                 trusted.used = time.monotonic()
         if trusted is None:
             with self._lock_of(key):
                 # Another request may have fetched it while this one waited for the lock.
-                if self._trusted(key) is None:
+                if self._trusted_shard(key) is None:
                     self._fetch(key, entry, stop)
         return Repository(entry.facts, key, "git", f"{self._git}{key}", "", entry.incomplete)
 
@@ -150,19 +151,19 @@ class ShardCache:
         with self._guard:
             return self._fetching.setdefault(key, threading.Lock())
 
-    def _trusted(self, key: str) -> _Held | None:
-        shard = self._held.get(key)
+    def _trusted_shard(self, key: str) -> _Held | None:
+        shard = self._shards.get(key)
         return shard if shard is not None and shard.trusted else None
 
     def _fetch(self, key: str, entry: StoredShard, stop: Callable[[], None]) -> None:
         files = ShardFiles.read(self.storage, entry.shard)
-        is_replaced = key in self._held
+        is_replaced = key in self._shards
         self._make_room(key, files.size)
         incoming = self.folder / "incoming" / f"{key}-{os.urandom(4).hex()}"
         try:
             fetch(files.files, self.storage, self.folder / "objects", incoming, stop, check=is_replaced)
             # Engines must close an older copy before its files are replaced.
-            self.gone([key])
+            self.on_removed([key])
             for name, directory in _KINDS.items():
                 shutil.rmtree(self.folder / directory / key, ignore_errors=True)
                 (incoming / name).rename(self.folder / directory / key)
@@ -171,7 +172,7 @@ class ShardCache:
             # Last of all: after a crash, `_recover` deletes whatever has no marker.
             marker.replace(self.folder / "ready" / key)
             with self._guard:
-                self._held[key] = _Held(entry.name, entry.shard, files.size, time.monotonic())
+                self._shards[key] = _Held(entry.name, entry.shard, files.size, time.monotonic())
         finally:
             with self._guard:
                 self._coming.pop(key, None)
@@ -184,27 +185,27 @@ class ShardCache:
         if size > self.most_bytes:
             raise ClusterError(f"a shard of {size:,} bytes doesn't fit into a cache of {self.most_bytes:,} bytes")
         with self._guard:
-            used_bytes = sum(one.size for other_key, one in self._held.items() if other_key != key)
+            used_bytes = sum(one.size for other_key, one in self._shards.items() if other_key != key)
             free = self.most_bytes - size - used_bytes - sum(self._coming.values())
-            unused = [other_key for other_key in self._held if other_key != key and not self._pinned[other_key]]
+            unused = [other_key for other_key in self._shards if other_key != key and not self._pinned[other_key]]
             evicted = []
-            for other_key in sorted(unused, key=lambda one: (self._held[one].trusted, self._held[one].used)):
+            for other_key in sorted(unused, key=lambda one: (self._shards[one].trusted, self._shards[one].used)):
                 if free >= 0:
                     break
-                free += self._held[other_key].size
+                free += self._shards[other_key].size
                 evicted.append(other_key)
             if free < 0:
                 raise ClusterError(f"the cache of {self.most_bytes:,} bytes is full of shards that are in use")
             for other_key in evicted:
-                del self._held[other_key]
+                del self._shards[other_key]
             # Reserved under the same lock, so that two fetches can't count on the same free bytes.
             self._coming[key] = size
         if evicted:
             # What is mapped takes disk until it is let go of.
-            self.gone(evicted)
+            self.on_removed(evicted)
             for other_key in evicted:
                 with self._lock_of(other_key):
-                    if other_key not in self._held:  # somebody may have asked for it again meanwhile
+                    if other_key not in self._shards:  # somebody may have asked for it again meanwhile
                         self._delete(other_key)
             self._sweep()
 
@@ -221,17 +222,19 @@ class ShardCache:
                     path.unlink()
 
     def _recover(self) -> None:
+        # Files of a fetch that a crash ended. A shard counts only once its marker in `ready` is written, which is its
+        # last step.
         shutil.rmtree(self.folder / "incoming", ignore_errors=True)
         (self.folder / "incoming").mkdir()
         for marker in (self.folder / "ready").iterdir():
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 record = json.loads(marker.read_text())
-                self._held[marker.name] = _Held(
+                self._shards[marker.name] = _Held(
                     str(record["name"]), str(record["shard"]), int(record["size"]), time.monotonic()
                 )
         for directory in ("ready", *_KINDS.values()):
             for path in (self.folder / directory).iterdir():
-                if path.name not in self._held:
+                if path.name not in self._shards:
                     self._delete(path.name)
         self._sweep()
 

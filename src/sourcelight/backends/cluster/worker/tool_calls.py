@@ -65,27 +65,29 @@ class StatsMailbox:
 
 @dataclass(frozen=True, slots=True)
 class StatsBarrier:
-    """The `Exchange` of one ranking: says its numbers to whoever asked, and waits for those of all."""
+    """The `Exchange` of one ranking: sends its numbers to the coordinator, and waits for those of all."""
 
     say: Callable[[Mapping[str, Any]], None]
-    heard: queue.SimpleQueue[list[Any]]
+    replies: queue.SimpleQueue[list[Any]]
     cancellation: Cancellation
 
     def add(self, numbers: Sequence[int]) -> list[int]:
         """Return the sums over all workers."""
-        return self._met(ADD, numbers)
+        return self._exchange_numbers(ADD, numbers)
 
     def most(self, numbers: Sequence[float]) -> list[float]:
         """Return the maxima over all workers."""
-        return self._met(MOST, numbers)
+        return self._exchange_numbers(MOST, numbers)
 
-    def _met(self, method: str, numbers: Sequence[Any]) -> list[Any]:
+    def _exchange_numbers(self, method: str, numbers: Sequence[Any]) -> list[Any]:
         self.say({"kind": "share", "how": method, "numbers": list(numbers)})
+        # A worker that died sends no numbers, so the wait has a bound; the coordinator then names the repositories of
+        # the missing part.
         ends = time.monotonic() + WAIT_S
         while time.monotonic() < ends:
             self.cancellation.check()
             try:
-                return self.heard.get(timeout=_STEP_S)
+                return self.replies.get(timeout=_STEP_S)
             except queue.Empty:
                 continue
         raise ClusterError(f"the numbers of the other workers did not arrive within {WAIT_S:g} s")
@@ -118,7 +120,7 @@ def call_tool(
     context = tools.ToolContext(
         engine, viewer_of(order), cancellation, observe, served=order.served, base_url=order.base_url
     )
-    work = {PART: _part, REST: _rest, RANK: _ranked, EXPLAIN: _explained, RESEARCH: _researched}.get(order.step, _whole)
+    work = {PART: _part, REST: _rest, RANK: _rank, EXPLAIN: _explain, RESEARCH: _run_step}.get(order.step, _whole)
     try:
         answer = work(order, context, missing, outbox, posts)
     except SearchIndexError as error:
@@ -136,13 +138,13 @@ def _whole(
     from sourcelight.engines import tools
 
     del outbox, posts
-    return _carried("", None) if missing else tools.call(order.tool, order.arguments, context)
+    return _carrier("", None) if missing else tools.call(order.tool, order.arguments, context)
 
 
 def _rest(
     order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
-    """All of a call about one repository, without others that can't be had; these are told as ``missing``."""
+    """All local parts of a call; repositories that are not available are reported as ``missing``."""
     repository_name = str(order.arguments.get("repo", "")).strip("/")
     if repository_name in missing or len(missing) == len(order.names):
         raise ClusterError(missing.get(repository_name) or next(iter(missing.values())))
@@ -158,53 +160,55 @@ def _part(
     del outbox, posts
     names = [name for name in order.names if name not in missing]
     if not names:
-        return _carried("part", tools.PartialResult(()))
+        return _carrier("part", tools.PartialResult(()))
     arguments = dict(order.arguments)
     if find_tool(order.tool).takes_repos:
         arguments["repos"] = names
-    return _carried("part", tools.gather(order.tool, arguments, context))
+    return _carrier("part", tools.gather(order.tool, arguments, context))
 
 
-def _ranked(
+def _rank(
     order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
     from sourcelight.engines.tools.search import gather_ranked
 
     if missing:
-        return _carried("ranked", None)  # all begin again without these, or with another worker's copy
+        return _carrier("ranked", None)  # all begin again without these, or with another worker's copy
     # The queue is opened before any number is sent: sums that arrived without one would be lost.
-    meeting = StatsBarrier(lambda said: outbox.put(said, urgent=True), posts.open(order.token), context.cancellation)
+    meeting = StatsBarrier(
+        lambda message: outbox.put(message, urgent=True), posts.open(order.token), context.cancellation
+    )
     try:
-        return _carried("ranked", gather_ranked(order.arguments["query"], context, meeting))
+        return _carrier("ranked", gather_ranked(order.arguments["query"], context, meeting))
     finally:
         posts.close(order.token)
 
 
-def _explained(
+def _explain(
     order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
     del missing, outbox, posts
     if order.request is None:
         raise ClusterError("an order to explain nothing")
-    return _carried("explained", context.engine.explain(order.request, context.viewer, context.cancellation))
+    return _carrier("explained", context.engine.explain(order.request, context.viewer, context.cancellation))
 
 
-def _researched(
+def _run_step(
     order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
     from sourcelight.engines.deepsearch.steps import run_local_step
 
     del posts
     if missing and order.tool != "pin":
-        return _carried("found", None)  # another worker is asked
+        return _carrier("found", None)  # another worker is asked
 
-    def emit(happening: Any) -> None:
-        outbox.put({"kind": "told", "told": pickle.dumps(happening)})
+    def emit(event: Any) -> None:
+        outbox.put({"kind": "told", "told": pickle.dumps(event)})
 
     request = pickle.loads(order.arguments["asked"])  # noqa: S301 - who asks has the cluster's certificate
-    return _carried("found", run_local_step(order.tool, request, context, emit))
+    return _carrier("found", run_local_step(order.tool, request, context, emit))
 
 
-def _carried(key: str, value: Any) -> ToolResult:
+def _carrier(key: str, value: Any) -> ToolResult:
     """Something that is no answer yet, in the form in which answers travel."""
     return ToolResult(key, None, {key: value})

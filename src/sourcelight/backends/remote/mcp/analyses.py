@@ -18,12 +18,13 @@ from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.tools.catalog import COLUMNS, table_of
+from sourcelight.core.tools.files import UNPARSED
 
 _PERIODS = {"day": 0, "week": 0, "month": 1, "quarter": 3, "year": 12}
 _PASSED_ON = ("repos", "revisions", "after", "before")
 _CO_AUTHORS = "Co-authors are named as the trailers have them, without the mailmap of the repository."
 _MERGES = "Merges are counted as commits and have no changed lines of their own."
-_APART = "Each name and address is a person of its own: join_addresses is False."
+_APART = "Each name and address counts as a separate person: join_addresses is False."
 _JOINED = (
     "People with several names and one address ({count:,}) count once, under the name with the most "
     "commits; pass join_addresses=False to separate the names."
@@ -46,7 +47,7 @@ class _Sum:
     first: datetime | None = None
     last: datetime | None = None
 
-    def seen(self, moment: datetime) -> None:
+    def extend(self, moment: datetime) -> None:
         """Extend the period of the group to a commit."""
         self.first = moment if self.first is None else min(self.first, moment)
         self.last = moment if self.last is None else max(self.last, moment)
@@ -69,7 +70,7 @@ async def _contributors(request: ToolRequest) -> ToolResult:
     for row in commits.table.to_pylist():
         moment, writer = row["commit_date"], people.person(row["author"], row["author_email"])
         arguments = sums.setdefault(_key(row, by, writer), _Sum())
-        arguments.seen(moment)
+        arguments.extend(moment)
         arguments.commits += 1
         arguments.merges += len(row["parents"]) > 1
         arguments.additions += row["additions"] or 0
@@ -79,7 +80,7 @@ async def _contributors(request: ToolRequest) -> ToolResult:
             person = people.person(*helper)
             if person != writer:
                 theirs = sums.setdefault(_key(row, by, person), _Sum())
-                theirs.seen(moment)
+                theirs.extend(moment)
                 theirs.co_authored += 1
     order = sorted(
         sums.items(),
@@ -158,8 +159,11 @@ async def _commits(request: ToolRequest) -> ToolResult:
     arguments = {name: request.arguments[name] for name in _PASSED_ON if request.arguments.get(name)}
     search = replace(request, name="commit_search", arguments={"repos": [], **arguments})
     commits = await history.ANSWERS["commit_search"](search)
+    if commits.columns == UNPARSED:
+        raise UnsupportedTool(f"{request.name}: the text of commit_search can't be parsed", tool=request.name)
     for name in ("files", "additions", "parents", "commit_date"):
         column = commits.table.column(name)
+        # Null throughout: this service doesn't send it. A sum over it would be 0, which is wrong and looks right.
         if len(column) and column.null_count == len(column):
             raise UnsupportedTool(f"{request.name}: this service doesn't list the {name} of commits", tool=request.name)
     return commits
@@ -230,7 +234,7 @@ class _People:
         return person_key(name, email) if self._joining else (name, email)
 
     def person(self, name: str, email: str) -> Pair:
-        """Return the name and address that stand for a person."""
+        """Return the name and address that identify a person."""
         return self._display_names.setdefault(self._key(name, email), (name, email))
 
     def co_authors(self, texts: list[str]) -> Iterator[Pair]:

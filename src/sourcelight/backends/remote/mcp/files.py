@@ -1,4 +1,4 @@
-"""`read_file`, `list_files` and `list_repos` of a service."""
+"""`list_files` and `list_repos` of a service."""
 
 from __future__ import annotations
 
@@ -7,167 +7,60 @@ from dataclasses import replace
 from typing import Any
 
 from sourcelight.backends.remote.mcp.payloads import (
-    NOTHING,
     accepted_name,
     is_cut,
-    is_too_large,
+    keep_text,
     limits_of,
-    notes,
     notices,
-    numbered_chunks,
+    paths,
     repositories,
 )
 from sourcelight.backends.remote.mcp.request import ToolRequest
-from sourcelight.core.batches.results import ToolResult, repository_url
-from sourcelight.core.errors import ProtocolError, ToolError
+from sourcelight.core.batches.results import ToolResult, utc_time
+from sourcelight.core.errors import ProtocolError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.catalog import table_of
+from sourcelight.core.tools.files import UNPARSED
 
-_FIRST_PART_LINES, _MAX_PART_LINES = 1_000, 16_000
 _PAGE_ROWS = 1_000
+_USUAL_PAGE = 50  # of list_repos without a limit, as services document it
+_LISTED_PAGES = frozenset({100, 500, 1_000, 2_000, 5_000, 10_000})  # 1,000 is documented; others are round numbers
+_SAYS_MORE = frozenset({"pageInfo", "limitHit", "truncated", "hasMoreResults", "hasMore", "total"})
 _MAX_PAGES = 10_000
-
-
-# read_file
-
-
-class _FilePart:
-    """Some lines of a file from a service."""
-
-    def __init__(self, request: ToolRequest, value: Mapping[str, Any] | str) -> None:
-        is_text = isinstance(value, str)
-        info: Mapping[str, Any] = {} if isinstance(value, str) else value
-        text: str = value if isinstance(value, str) else str(value.get("content") or "")
-        url = str(info.get("url") or "")
-        if is_text and text.startswith("URL: "):
-            url, _, text = text[5:].partition("\n")
-        chunks = numbered_chunks(text)
-        self.first = chunks[0].first if chunks else int(info.get("startLine") or 1)
-        self.lines = [line for chunk in chunks for line in chunk.lines]
-        blob = request.blob(url)
-        self.commit = str(info.get("commit") or blob.commit)
-        self.path = str(info.get("path") or blob.path or request.arguments["path"])
-        self.total: int | None = info.get("totalLines")
-        self.is_truncated = is_cut(info)
-        self.requested_end: int | None = None
-        self.notices = notices(info) if not is_text else notes(text)
-        if self.total is None and self.lines and self.lines[-1] == "":
-            # Other services number what follows the last newline as a line of its own.
-            self.lines.pop()
-
-    @property
-    def is_full(self) -> bool:
-        """Whether it has all requested lines, so that more may follow."""
-        return self.requested_end is not None and self.last >= self.requested_end
-
-    @property
-    def last(self) -> int:
-        """Number of its last line."""
-        return self.first + len(self.lines) - 1
-
-
-async def _read_file(request: ToolRequest) -> ToolResult:
-    arguments = request.arguments
-    first, last = arguments.get("startLine"), arguments.get("endLine")
-    part = await _first_part(request)
-    parts = [part]
-    while (
-        part.lines
-        and part.last < _end_line(part, last)
-        and (part.is_truncated or part.total is not None or part.is_full)
-    ):
-        try:
-            part = await _next_part(request, part.last + 1, last)
-        except ToolError:
-            if part.total is not None:
-                raise
-            break  # without a line count, an error means that there is no next part
-        if not part.lines:
-            break
-        parts.append(part)
-    lines = [line for item in parts for line in item.lines]
-    start = parts[0].first
-    total = next((item.total for item in parts if item.total is not None), None)
-    is_whole = first is None and last is None
-    complete = not parts[-1].is_truncated or parts[-1].last >= (total or last or parts[-1].last)
-    if is_whole and total is None and not parts[-1].is_truncated:
-        total = start + len(lines) - 1 if lines else 0
-    repo, revision = arguments["repo"], arguments.get("revision") or ""
-    table = table_of(
-        "file_lines",
-        len(lines),
-        repository=repo,
-        revision=revision,
-        commit=parts[0].commit or None,
-        path=parts[0].path,
-        line_number=list(range(start, start + len(lines))),
-        line=lines,
-    )
-    info = {
-        "repository": repo,
-        "revision": revision,
-        "commit": parts[0].commit,
-        "path": parts[0].path,
-        "start_line": start,
-        "end_line": start + len(lines) - 1,
-        "total_lines": total,
-        "whole": is_whole,
-    }
-    messages = () if complete and len(parts) > 1 else tuple(dict.fromkeys(n for item in parts for n in item.notices))
-    return ToolResult("file_lines", table, info, complete, messages)
-
-
-def _end_line(part: _FilePart, last: int | None) -> int:
-    """Return the last line to read, as far as it is known."""
-    total = part.total if part.total is not None else last
-    return min(total, last) if total is not None and last is not None else total if total is not None else 2**31
-
-
-async def _first_part(request: ToolRequest) -> _FilePart:
-    try:
-        return _FilePart(request, (await request.ask(request.arguments)).read(("content",)))
-    except ToolError as exc:
-        if not is_too_large(exc):
-            raise
-        return await _next_part(request, request.arguments.get("startLine") or 1, request.arguments.get("endLine"), exc)
-
-
-async def _next_part(request: ToolRequest, first: int, last: int | None, fault: ToolError | None = None) -> _FilePart:
-    """Return the next part, in smaller steps until the service returns it."""
-    size = _MAX_PART_LINES if fault is None else _FIRST_PART_LINES
-    while True:
-        end = first + size - 1 if last is None else min(first + size - 1, last)
-        request.report("reading lines", first - 1, last or 0)
-        try:
-            answer = await request.ask({**request.arguments, "startLine": first, "endLine": end})
-        except ToolError as exc:
-            if not is_too_large(exc) or end <= first:
-                raise
-            size = max((end - first + 1) // 4, 1)
-            continue
-        part = _FilePart(request, answer.read(("content",)))
-        part.requested_end = end
-        return part
-
-
-# list_files
 
 
 async def _list_files(request: ToolRequest) -> ToolResult:
     arguments = request.arguments
-    value = (await request.ask(arguments)).read(("files",))
-    info: Mapping[str, Any] = {} if isinstance(value, str) else value
-    if isinstance(value, str):
-        lines = [line for line in value.split("\n") if line.strip() and not line.startswith(("(", NOTHING, "No files"))]
-        rows: list[Mapping[str, Any]] = [{"path": line, "isDirectory": line.endswith("/")} for line in lines]
-        messages, is_truncated = notes(value), bool(notes(value))
-    else:
-        rows, messages, is_truncated = list(value.get("files") or ()), notices(value), is_cut(value)
-    paths, folders = [], []
-    for row in rows:
-        folder = bool(row.get("isDirectory")) or str(row["path"]).endswith("/")
-        paths.append(str(row["path"]).rstrip("/") + ("/" if folder else ""))
-        folders.append(folder)
-    kinds = [row.get("kind") for row in rows]
+    schema = await request.schema()
+    page_arguments = dict(arguments)
+    rows: list[Mapping[str, Any]] = []
+    info: Mapping[str, Any] = {}
+    messages: tuple[str, ...] = ()
+    is_truncated = False
+    for _ in range(_MAX_PAGES):
+        value = (await request.ask(page_arguments)).read(("files",))
+        if isinstance(value, str):
+            listed, messages = paths(value)
+            if not listed and messages:
+                return keep_text(request.name, value, repository=arguments["repo"], path=arguments.get("path", ""))
+            rows += [{"path": line, "isDirectory": line.endswith("/")} for line in listed]
+            is_truncated = bool(messages)
+            break
+        info = info or value
+        entries = list(value.get("files") or ())
+        rows += entries
+        messages, page = notices(value), value.get("pageInfo") or {}
+        is_truncated = is_cut(value) or bool(page.get("hasNextPage"))
+        cursor = page.get("endCursor")
+        if not is_truncated or not cursor or not entries or "after" not in schema.get("properties", {}):
+            break
+        page_arguments["after"] = cursor
+    # Services that say nothing about a limit usually have a round one; then completeness isn't proven.
+    if not is_truncated and len(rows) in _LISTED_PAGES and "total" not in info and "limitHit" not in info:
+        is_truncated = True
+        messages = (*messages, f"The service lists {len(rows):,} entries, which may be as many as it lists at once.")
+    rows, messages, is_truncated = _with(rows, "path", messages, is_truncated)
+    directories = [bool(row.get("isDirectory")) or str(row["path"]).endswith("/") for row in rows]
     commit = info.get("commit")
     table = table_of(
         "files",
@@ -175,9 +68,12 @@ async def _list_files(request: ToolRequest) -> ToolResult:
         repository=arguments["repo"],
         revision=arguments.get("revision") or "",
         commit=commit,
-        path=paths,
-        is_directory=folders,
-        kind=kinds,
+        path=[
+            str(row["path"]).rstrip("/") + ("/" if is_directory else "")
+            for row, is_directory in zip(rows, directories, strict=True)
+        ],
+        is_directory=directories,
+        kind=[row.get("kind") for row in rows],
     )
     attributes = {
         "repository": arguments["repo"],
@@ -187,9 +83,6 @@ async def _list_files(request: ToolRequest) -> ToolResult:
         "total": info.get("total", None if is_truncated else len(rows)),
     }
     return ToolResult("files", table, attributes, not is_truncated, messages)
-
-
-# list_repos
 
 
 async def _list_repos(request: ToolRequest) -> ToolResult:
@@ -209,13 +102,18 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
         arguments = {**page_arguments, **({} if size is None or page_size is None else {size: page_size})}
         value = (await request.ask(arguments)).read(("repos",))
         if isinstance(value, str):
+            listed, messages = repositories(value)
+            if not listed and messages:
+                return keep_text(request.name, value, query=request.arguments.get("query", ""))
             entries: list[Mapping[str, Any]] = [
-                {"name": name, "stars": stars, "description": text} for name, stars, text in repositories(value)
+                {"name": name, "stars": stars, "description": text} for name, stars, text in listed
             ]
-            page, messages = {"hasNextPage": any("more" in note for note in notes(value))}, notes(value)
+            # A sentence about the list is about what it leaves out, in whichever words.
+            page = {"hasNextPage": bool(messages) or len(entries) == (page_size or _USUAL_PAGE)}
         else:
             entries = list(value.get("repos") or ())
-            page = {**(value.get("pageInfo") or {"hasNextPage": is_cut(value)}), "total": value.get("total")}
+            is_full = len(entries) == (page_size or _USUAL_PAGE) and not _SAYS_MORE & set(value)
+            page = {**(value.get("pageInfo") or {"hasNextPage": is_cut(value) or is_full}), "total": value.get("total")}
             messages = notices(value)
         first_page = page if first_page is None else first_page
         rows += entries
@@ -228,13 +126,28 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
     before = bool((first_page or {}).get("hasPreviousPage"))
     if has_more and limit is None:
         messages = (*messages, "The service returns no more than these.")
+    rows, messages, is_limited = _with(rows, "name", messages if has_more else (), has_more or before)
     return ToolResult(
         "repository_list",
-        _repositories(request, rows),
+        _repositories(rows),
         _page_facts(request, first_page or {}, page, rows),
-        not has_more and not before,
-        messages if has_more else (),
+        not is_limited,
+        messages,
     )
+
+
+def _with(
+    rows: list[Mapping[str, Any]],
+    key: str,
+    messages: tuple[str, ...],
+    is_limited: bool,  # noqa: FBT001 - given back
+) -> tuple[list[Mapping[str, Any]], tuple[str, ...], bool]:
+    """Drop rows without the field that names them; an answer without them is limited, and says so."""
+    complete = [row for row in rows if row.get(key)]
+    if len(complete) == len(rows):
+        return rows, messages, is_limited
+    notice = f"The service sent {count_of(len(rows) - len(complete), 'entry')} without a {key}."
+    return complete, (*messages, notice), True
 
 
 def _page_facts(
@@ -251,36 +164,40 @@ def _page_facts(
     }
 
 
-def _repositories(request: ToolRequest, rows: list[Mapping[str, Any]]) -> Any:
-    try:
-        names = [str(row["name"]) for row in rows]
-    except KeyError:
-        raise ProtocolError("the service listed a repository without a name", excerpt=str(rows)[:120]) from None
+def _repositories(rows: list[Mapping[str, Any]]) -> Any:
+    names = [str(row["name"]) for row in rows]
     return table_of(
         "repository_list",
         len(rows),
         repository=names,
-        description=[row.get("description") or "" for row in rows],
+        repository_id=[_number(row.get("id")) for row in rows],
         stars=[int(row.get("stars") or 0) for row in rows],
-        private=[row.get("private") for row in rows],
+        description=[row.get("description") or "" for row in rows],
         fork=[row.get("fork") for row in rows],
         archived=[row.get("archived") for row in rows],
-        url=[
-            request.relative(row["url"]) if row.get("url") else repository_url("", name)
-            for row, name in zip(rows, names, strict=True)
-        ],
+        private=[row.get("private") for row in rows],
+        topics=[[str(topic) for topic in row.get("topics") or ()] for row in rows],
+        last_fetched=[utc_time(str(row.get("lastFetched") or "")) for row in rows],
+        commit=[str(row["commit"]) if row.get("commit") else None for row in rows],
+        url=[str(row["codeHostUrl"]) if row.get("codeHostUrl") else None for row in rows],
     )
+
+
+def _number(value: Any) -> int | None:
+    """Return a number of a repository; other services have texts in its place."""
+    return value if isinstance(value, int) and -(2**63) <= value < 2**63 else None
 
 
 async def all_names(request: ToolRequest) -> list[str]:
     """Return the names of all repositories of the service."""
     answer = await _list_repos(replace(request, name="list_repos", arguments={"query": ""}))
+    if answer.columns == UNPARSED:
+        raise ProtocolError("the service answered list_repos with text that this version can't read")
     names: list[str] = answer.table.column("repository").to_pylist()
     return names
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
-    "read_file": _read_file,
     "list_files": _list_files,
     "list_repos": _list_repos,
 }

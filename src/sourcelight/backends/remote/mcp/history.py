@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sourcelight.backends.remote.mcp.paging import DatedPages, Entry, instant, read_pages
-from sourcelight.backends.remote.mcp.payloads import accepted_name, is_cut, limits_of, notices
+from sourcelight.backends.remote.mcp.history_streams import from_stream
+from sourcelight.backends.remote.mcp.history_texts import HistoryText, parse_comparison, parse_contributions
+from sourcelight.backends.remote.mcp.paging import DatedPages, Entry, UnparsedText, instant, read_pages
+from sourcelight.backends.remote.mcp.payloads import accepted_name, is_cut, keep_text, limits_of, notices, says_nothing
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.errors import PatternError, ProtocolError, RepositoryError, RevisionNotFound, ToolError
+from sourcelight.core.errors import PatternError, RepositoryError, RevisionNotFound, ToolError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query.regexps import file_pattern
@@ -61,7 +63,7 @@ class LineFilter:
         return cls(pattern, signs, files, arguments.get("changes") == "count")
 
     def wants(self, *paths: str) -> bool:
-        """Tell whether the request includes a file with one of these names."""
+        """Return whether the request includes a file with one of these names."""
         return not self.files or any(file.find(path.encode()) for file in self.files for path in paths)
 
     def rows(self, hunks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -108,8 +110,10 @@ def hunks_of(patch: str) -> list[dict[str, Any]]:
 
 
 _MAX_PAGES = 10_000
+_HEX = re.compile(r"[0-9a-f]{40}")
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's name for a tree without files
 _MAX_FILES = 100  # of a page, as services document it
+_USUAL_PAGES = frozenset({50, 100})  # of compare_revisions, without and with the largest `first`
 _MAX_REPOSITORIES = 100
 # Names of payloads that are not the camelCase of a column.
 _COLUMNS = {
@@ -137,7 +141,7 @@ def _row(entry: Entry, columns: str) -> dict[str, Any]:
     for column in COLUMNS[columns]:
         row[column.name] = None
     for key, value in entry.items():
-        name = _COLUMNS.get(key) or _HUMP.sub(lambda found: f"_{found[1].lower()}", key)
+        name = _COLUMNS.get(key) or _HUMP.sub(lambda match: f"_{match[1].lower()}", key)
         if name in row and value is not None:
             row[name] = value
     for column in COLUMNS[columns]:
@@ -154,8 +158,17 @@ def _commit_date(entry: Entry) -> datetime | None:
     return instant(entry.get("committerDate") or entry.get("commitDate"))
 
 
+async def _instead(request: ToolRequest, exc: UnparsedText) -> ToolResult:
+    """Answer by the search stream, or with the text itself."""
+    answer = await from_stream(request)
+    return answer if isinstance(answer, ToolResult) else keep_text(request.name, exc.text, answer)
+
+
 async def _commit_search(request: ToolRequest) -> ToolResult:
-    pages = await read_pages(request, "commits", _commit_date)
+    try:
+        pages = await read_pages(request, "commits", _commit_date)
+    except UnparsedText as exc:
+        return await _instead(request, exc)
     rows = [_commit(request, entry) for entry in pages.entries]
     rows.sort(key=lambda row: -row["commit_date"].timestamp() if row["commit_date"] else 0.0)
     return ToolResult(
@@ -181,14 +194,25 @@ def _commit(request: ToolRequest, entry: Entry) -> dict[str, Any]:
 
 async def _diff_search(request: ToolRequest) -> ToolResult:
     line_filter = LineFilter.of(request.arguments)
-    pages = await read_pages(request, "results", _commit_date)
+    try:
+        pages = await read_pages(request, "results", _commit_date)
+    except UnparsedText as exc:
+        return await _instead(request, exc)
+    if any("files" not in entry for entry in pages.entries):
+        pages.complete = False
+        pages.notices["The service lists commits without their changes."] = None
     rows: list[dict[str, Any]] = []
     for done, entry in enumerate(pages.entries):
         if _is_truncated(entry):
             request.report("reading whole diffs", done, len(pages.entries), str(entry.get("repo") or ""))
             files = await _whole_diff(request, entry, pages)
             entry = {**entry, "files": files}  # noqa: PLW2901 - the same commit with all of its files
-        rows += _lines(entry, line_filter)
+        lines = list(_lines(entry, line_filter))
+        rows += lines
+        if entry.get("isFromText") and not lines:
+            pages.complete = False
+            commit = f"{entry['repo']}@{str(entry['oid'])[:7]}"
+            pages.notices[f"{commit} matches, but not in the part of its diff that the service shows."] = None
     rows = _newest_first(rows, request)
     info = {"pattern": request.arguments["pattern"], **_scope_info(request, pages)}
     return ToolResult("diff_lines", _table("diff_lines", rows), info, pages.complete, tuple(pages.notices))
@@ -202,7 +226,7 @@ def _is_truncated(entry: Entry) -> bool:
 
 
 async def _whole_diff(request: ToolRequest, entry: Entry, pages: DatedPages) -> list[Mapping[str, Any]]:
-    """Return the files of a commit with all hunks; those of the search when the service has no more."""
+    """Return the files of a commit with all hunks; those of the search if the service has no more."""
     oid = str(entry["oid"])
     arguments = {"repo": entry["repo"], "head": oid}
     try:
@@ -210,7 +234,7 @@ async def _whole_diff(request: ToolRequest, entry: Entry, pages: DatedPages) -> 
             rows, value = await _compare(request, {**arguments, "base": f"{oid}~1"})
         except (RevisionNotFound, ToolError):  # a first commit
             rows, value = await _compare(request, {**arguments, "base": _EMPTY_TREE})
-    except (ToolError, RepositoryError) as exc:
+    except (ToolError, RepositoryError, UnparsedText) as exc:
         files = list(entry.get("files") or ())
         hunks = sum(int(file.get("hunksLeftOut") or 0) for file in files)
         truncated_hunks = sum(bool(hunk.get("truncated")) for file in files for hunk in file.get("hunks") or ())
@@ -257,7 +281,10 @@ def _newest_first(rows: list[dict[str, Any]], request: ToolRequest) -> list[dict
 
 
 async def _compare_revisions(request: ToolRequest) -> ToolResult:
-    rows, value = await _compare(request, dict(request.arguments))
+    try:
+        rows, value = await _compare(request, dict(request.arguments))
+    except UnparsedText as exc:
+        return keep_text(request.name, exc.text, repository=request.arguments["repo"])
     page = value.get("pageInfo") or {}
     base, head, totals = (value.get(name) or {} for name in ("base", "head", "totals"))
     info = {
@@ -275,6 +302,13 @@ async def _compare_revisions(request: ToolRequest) -> ToolResult:
     lacks_patches = any(row["patch"] is None and not row["binary"] for row in rows)
     complete = not page.get("hasNextPage") and not lacks_patches and not any(row["truncated"] for row in rows)
     messages = notices(value)
+    missing = int(totals.get("files") or 0) - len(rows)
+    if missing > 0 and complete and "first" not in request.arguments and "after" not in request.arguments:
+        complete = False
+        messages = (*messages, f"The service counts {count_of(missing, 'file')} more than it returns.")
+    elif complete and not page and not totals and len(rows) in _USUAL_PAGES and "limitHit" not in value:
+        complete = False
+        messages = (*messages, f"The service returns {len(rows):,} files, which may be as many as it returns at once.")
     if request.arguments.get("first") is None and not page.get("hasNextPage"):
         messages = tuple(text for text in messages if "endCursor" not in text)  # about a page, and these are all files
     return ToolResult("file_diffs", _table("file_diffs", rows), info, complete, messages)
@@ -290,11 +324,7 @@ async def _compare(request: ToolRequest, arguments: dict[str, Any]) -> tuple[lis
     value: Mapping[str, Any] = {}
     for _ in range(_MAX_PAGES):
         read = (await request.ask(arguments, "compare_revisions")).read(("fileDiffs",))
-        if isinstance(read, str):
-            raise ProtocolError(
-                "the service answered compare_revisions with text that this version can't read", excerpt=read[:120]
-            )
-        value = read
+        value = _comparison(read, arguments) if isinstance(read, str) else read
         rows += [_file_diff(arguments["repo"], value, entry, len(rows)) for entry in value.get("fileDiffs") or ()]
         page = value.get("pageInfo") or {}
         request.report("comparing", len(rows), int((value.get("totals") or {}).get("files") or 0), "files")
@@ -302,6 +332,31 @@ async def _compare(request: ToolRequest, arguments: dict[str, Any]) -> tuple[lis
             break
         arguments["after"] = page["endCursor"]
     return rows, value
+
+
+def _comparison(text: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the text of a comparison as a typed payload; raise `UnparsedText` for an unknown form."""
+    if says_nothing(text):
+        return {"fileDiffs": [], "pageInfo": {"hasNextPage": False}}
+    comparison = parse_comparison(text)
+    if comparison is None:
+        raise UnparsedText(text)
+    ids = {
+        name: {"oid": oid}
+        for name, oid in (("base", comparison.base), ("head", comparison.head))
+        if _HEX.fullmatch(oid)
+    }
+    has_more = bool(comparison.cursor or comparison.notes)
+    page = {"pageInfo": {"endCursor": comparison.cursor or None, "hasNextPage": has_more}} if has_more else {}
+    is_page = len(comparison.entries) in _USUAL_PAGES or len(comparison.entries) == arguments.get("first")
+    limit = {} if has_more or is_page else {"limitHit": False}
+    return {
+        "fileDiffs": comparison.entries,
+        **ids,
+        **page,
+        **limit,
+        **({"notices": comparison.notes} if comparison.notes else {}),
+    }
 
 
 def _file_diff(repo: str, value: Mapping[str, Any], entry: Entry, position: int) -> dict[str, Any]:
@@ -324,18 +379,27 @@ def _file_diff(repo: str, value: Mapping[str, Any], entry: Entry, position: int)
 async def _get_contributor_repos(request: ToolRequest) -> ToolResult:
     arguments = dict(request.arguments)
     schema = await request.schema()
+    names = list(arguments.get("authors") or ())
+    if names and "author" in schema.get("required", ()):
+        # The specification knows one author; services that take several require it all the same.
+        arguments["author"] = names[0]
+        if len(names) == 1:
+            del arguments["authors"]
     size = accepted_name(schema, "limit")
     if "limit" not in arguments and size is not None:
         arguments[size] = limits_of(schema, size)[1] or _MAX_REPOSITORIES
     value = (await request.ask(arguments)).read(("repos",))
     if isinstance(value, str):
-        raise ProtocolError(
-            "the service answered get_contributor_repos with text that this version can't read",
-            excerpt=value[:120],
-        )
+        contributions = HistoryText([]) if says_nothing(value) else parse_contributions(value)
+        if contributions is None:
+            return keep_text(request.name, value)
+        value = {
+            "repos": contributions.entries,
+            **({"limitHit": True, "notices": contributions.notes} if contributions.notes else {}),
+        }
     entries = list(value.get("repos") or ())
     rows = [_row(entry, "contributor_repositories") for entry in entries]
-    authors = arguments.get("authors") or ([arguments["author"]] if arguments.get("author") else [])
+    authors = names or ([arguments["author"]] if arguments.get("author") else [])
     info = {"authors": authors, "total": value.get("totalCount", len(rows))}
     is_truncated = is_cut(value) if "limitHit" in value else len(rows) == arguments.get(size or "limit", 20)
     messages = notices(value) or (("The service returns no more than these.",) if is_truncated else ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sourcelight.backends.remote.mcp.payloads import (
@@ -11,10 +12,12 @@ from sourcelight.backends.remote.mcp.payloads import (
     accepted_name,
     files,
     is_cut,
+    keep_text,
     limits_of,
-    notes,
     notices,
     numbered_chunks,
+    says_nothing,
+    unnumbered_lines,
 )
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult
@@ -22,6 +25,7 @@ from sourcelight.core.tools.catalog import COLUMNS, table_of
 
 _HEX = re.compile(r"[0-9a-f]{40}")
 _MOST_REFERENCES = 10_000
+_USUAL_PAGES = frozenset({10, 20, 50, 100})  # 10 is documented without a limit; others are round numbers
 _ABOVE = 4  # lines that services of the text form show over a reference
 _SHOWN_ABOVE = 2  # and over a definition
 
@@ -29,6 +33,8 @@ _SHOWN_ABOVE = 2  # and over a definition
 async def _go_to_definition(request: ToolRequest) -> ToolResult:
     value = (await request.ask(request.arguments)).read(("definitions",))
     entries = _entries(value, "definitions")
+    if isinstance(value, str) and not entries and not says_nothing(value):
+        return keep_text(request.name, value, symbol=request.arguments["symbol"])
     rows = [_definition(request, rank, entry) for rank, entry in enumerate(entries, 1)]
     return _answer(request, "definitions", rows, value)
 
@@ -40,8 +46,17 @@ async def _find_references(request: ToolRequest) -> ToolResult:
     if "limit" not in arguments and limit is not None:
         arguments[limit] = limits_of(schema, limit)[1] or _MOST_REFERENCES
     value = (await request.ask(arguments)).read(("references",))
-    rows = [row for entry in _entries(value, "references") for row in _references(request, entry)]
-    return _answer(request, "references", rows, value)
+    entries = _entries(value, "references")
+    if isinstance(value, str) and not entries and not says_nothing(value):
+        return keep_text(request.name, value, symbol=request.arguments["symbol"])
+    rows = [row for entry in entries for row in _references(request, entry)]
+    answer = _answer(request, "references", rows, value)
+    page = arguments.get(limit or "limit")
+    says_more = not isinstance(value, str) and "limitHit" in value
+    if answer.complete and not says_more and "limit" not in request.arguments and len(rows) in {page, *_USUAL_PAGES}:
+        notice = f"The service returns {len(rows):,} references, which may be as many as it returns at once."
+        return replace(answer, complete=False, notices=(*answer.notices, notice))
+    return answer
 
 
 def _entries(value: Mapping[str, Any] | str, key: str) -> list[Mapping[str, Any]]:
@@ -139,7 +154,7 @@ def _references(request: ToolRequest, entry: Mapping[str, Any]) -> Iterator[dict
 def _answer(
     request: ToolRequest, columns: str, rows: list[dict[str, Any]], value: Mapping[str, Any] | str
 ) -> ToolResult:
-    messages = notes(value) if isinstance(value, str) else notices(value)
+    messages = (unnumbered_lines(value) if rows else ()) if isinstance(value, str) else notices(value)
     is_truncated = bool(messages) if isinstance(value, str) else is_cut(value)
     names = [column.name for column in COLUMNS[columns]]
     table = table_of(columns, len(rows), **{name: [row.get(name) for row in rows] for name in names})

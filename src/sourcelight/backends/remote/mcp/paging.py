@@ -14,14 +14,23 @@ from itertools import pairwise
 from typing import Any
 
 from sourcelight.backends.remote.mcp.files import all_names
-from sourcelight.backends.remote.mcp.payloads import accepted_name, is_cut, limits_of, notices
+from sourcelight.backends.remote.mcp.history_texts import parse_commits
+from sourcelight.backends.remote.mcp.payloads import accepted_name, is_cut, limits_of, notices, says_nothing
 from sourcelight.backends.remote.mcp.request import ToolRequest
-from sourcelight.core.errors import ProtocolError
 
 _MAX_PAGES = 100_000
 _DOCUMENTED = {"commit_search": 100, "diff_search": 50}  # most that services give at once
 _USUAL_PAGES = frozenset({10, 20, 50, 100})  # sizes of pages of services that don't say whether they cut one
+_ID_DIGITS = 40
 Entry = Mapping[str, Any]
+
+
+class UnparsedText(Exception):
+    """Raised for a text in an unknown form; `text` is all of it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("a text in an unknown form")
+        self.text = text
 
 
 @dataclass(slots=True)
@@ -92,12 +101,9 @@ async def _read_series(
         page = {} if size is None or remaining is None else {size: min(remaining, page_limit or remaining)}
         value = (await request.ask({**arguments, **page})).read((key,))
         if isinstance(value, str):
-            if value.strip() and not value.startswith("No results"):
-                raise ProtocolError(
-                    f"the service answered {request.name} with text that this version can't read",
-                    excerpt=value[:120],
-                )
-            return
+            if says_nothing(value):
+                return
+            value = _to_payload(value, key, arguments, pages)
         entries: list[Entry] = list(value.get(key) or ())
         pages.info = pages.info or value
         new = [entry for entry in entries if _name(entry) not in seen]
@@ -123,6 +129,28 @@ async def _read_series(
             pages.complete = False
             pages.notices["One second has more commits than a page of the service: some are missing."] = None
         arguments["before"] = before
+
+
+def _to_payload(text: str, key: str, arguments: Mapping[str, Any], pages: DatedPages) -> Entry:
+    """Return a text as a typed payload.
+
+    Raises
+    ------
+    UnparsedText
+        When it has a form that isn't known.
+    """
+    repos = arguments.get("repos") or ()
+    names = [repos] if isinstance(repos, str) else [str(name) for name in repos]
+    repository = names[0] if len(names) == 1 else ""
+    commits = parse_commits(text, repository)
+    if commits is None or any(not entry["repo"] for entry in commits.entries):
+        raise UnparsedText(text)
+    if any(len(str(entry["oid"])) < _ID_DIGITS for entry in commits.entries):
+        pages.notices["The service abbreviates the ids of commits."] = None
+    for entry in commits.entries:
+        entry["isFromText"] = True
+    cut: Entry = {"limitHit": True, "notice": " ".join(commits.notes)} if commits.notes else {}
+    return {key: commits.entries, **cut}
 
 
 def _name(entry: Entry) -> tuple[str, str]:

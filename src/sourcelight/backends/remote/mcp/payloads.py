@@ -20,12 +20,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import PathNotFound, RepositoryNotFound, RevisionNotFound, SourcelightError, ToolError
+from sourcelight.core.tools.catalog import table_of
+from sourcelight.core.tools.files import UNPARSED
 
 _HEADING = re.compile(r"# (.+) \u2013 (.+)")
 _LINE = re.compile(r"(\d+): ?(.*)", re.DOTALL)
@@ -33,7 +36,14 @@ _REPOSITORY = re.compile(r"(\S+)(?: \[\u2605(\d+)\])?(?: - (.*))?")
 _BLOB = re.compile(r"/(?P<repo>.+?)(?:@(?P<rev>[^/@]+(?:/[^/]+)*?))?/-/blob/(?P<path>.*)")
 _HEX = re.compile(r"[0-9a-f]{40}")
 _NOTE = re.compile(r"\((.*)\)")
-NOTHING = "No results"
+_BULLET = re.compile(r"^[-*\u2022] ")
+_FENCE = re.compile(r"```\w*")
+_MAX_NOTHING_LINES = 3
+_NOTHING = re.compile(
+    r"\s*(?:no\s[^\n]*\b(?:results?|match(?:es)?|repositor(?:y|ies)|files?|entries|commits?|references?|definitions?"
+    r"|contributors?|changes|diffs?|found)\b|symbol not found)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(slots=True)
@@ -63,6 +73,37 @@ def numbered_chunks(text: str) -> list[TextChunk]:
     return chunks
 
 
+def says_nothing(text: str) -> bool:
+    """Tell whether a text is an answer without rows: empty, or a sentence such as ``No results found.``."""
+    lines = sum(bool(line.strip()) for line in text.split("\n"))
+    return not lines or (lines <= _MAX_NOTHING_LINES and _NOTHING.match(text) is not None)
+
+
+def unnumbered_lines(text: str) -> tuple[str, ...]:
+    """Return the lines that are neither of a file nor a heading: sentences of the service about the text."""
+    lines = (line.strip() for line in text.split("\n"))
+    about = (line for line in lines if line and not any(form.fullmatch(line) for form in (_LINE, _HEADING, _FENCE)))
+    return tuple(note[1] if (note := _NOTE.fullmatch(line)) else line for line in about)
+
+
+def keep_text(tool: str, text: str, *reasons: str, **attributes: Any) -> ToolResult:
+    """Return the text of a tool as a table of one row, for forms of text that this version can't parse.
+
+    Parameters
+    ----------
+    tool
+        Name of the tool, for the notice.
+    text
+        Its text.
+    reasons
+        Why nothing else could answer; they precede the notice.
+    attributes
+        Attributes of the result, such as the repository.
+    """
+    notice = f"{tool}: this version can't parse the text of the service; the column `text` has all of it."
+    return ToolResult(UNPARSED, table_of(UNPARSED, 1, text=[text]), attributes, False, (*reasons, notice))
+
+
 def _add(chunks: list[TextChunk], number: int, line: str) -> None:
     if not chunks or number != chunks[-1].first + len(chunks[-1].lines):
         chunks.append(TextChunk(number))
@@ -80,13 +121,41 @@ def files(text: str) -> list[TextFile]:
     return result
 
 
-def repositories(text: str) -> Iterator[tuple[str, int, str]]:
-    """Yield name, stars and description of each line of a list of repositories."""
-    for line in text.split("\n"):
-        if not line.strip() or line.startswith((NOTHING, "(")):
+def repositories(text: str) -> tuple[list[tuple[str, int, str]], tuple[str, ...]]:
+    """Parse a list of repositories: name, stars and description of each, and the lines that are about the list."""
+    rows: list[tuple[str, int, str]] = []
+    about: list[str] = []
+    for line in map(str.strip, () if says_nothing(text) else text.split("\n")):
+        if not line:
             continue
-        if match := _REPOSITORY.fullmatch(line.rstrip()):
-            yield match[1], int(match[2] or 0), match[3] or ""
+        if note := _NOTE.fullmatch(line):
+            about.append(note[1])
+        elif match := _REPOSITORY.fullmatch(_BULLET.sub("", line)):
+            rows.append((match[1], int(match[2] or 0), match[3] or ""))
+        else:
+            about.append(line)
+    return rows, tuple(about)
+
+
+def paths(text: str) -> tuple[list[str], tuple[str, ...]]:
+    """Parse a list of paths, one a line: the paths, and the lines that are about the list.
+
+    A path may look like a sentence. So the list is the first paragraph, without a line before it that ends in a colon;
+    everything after the list is about it.
+    """
+    if says_nothing(text):
+        return [], ()
+    lines = text.strip("\n").split("\n")
+    if lines[0].rstrip().endswith(":") and (" " in lines[0].strip() or len(lines) > 1):
+        lines = "\n".join(lines[1:]).strip("\n").split("\n")
+    end = next((index for index, line in enumerate(lines) if not line.strip() or _NOTE.fullmatch(line.strip())), None)
+    listed, after = lines[:end], [] if end is None else lines[end:]
+    if listed and all(_BULLET.match(line) for line in listed):
+        listed = [_BULLET.sub("", line) for line in listed]
+    about = tuple(
+        note[1] if (note := _NOTE.fullmatch(line.strip())) else line.strip() for line in after if line.strip()
+    )
+    return listed, about
 
 
 def notes(text: str) -> tuple[str, ...]:
@@ -231,12 +300,12 @@ class Payload:
             if any(key in self.structured for key in keys):
                 return self.structured
             if isinstance(text := self.structured.get("text"), str):
-                return _typed(text, keys) or text
+                return _typed_value(text, keys) or text
         text = "\n".join(self.texts)
-        return _typed(text, keys) or text
+        return _typed_value(text, keys) or text
 
 
-def _typed(text: str, keys: Collection[str]) -> Mapping[str, Any] | str | None:
+def _typed_value(text: str, keys: Collection[str]) -> Mapping[str, Any] | str | None:
     if not text.lstrip().startswith("{"):
         return None
     try:
@@ -258,7 +327,7 @@ def notices(payload: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def is_cut(payload: Mapping[str, Any]) -> bool:
-    """Tell whether a typed object is marked as incomplete."""
+    """Return whether a typed object is marked as incomplete."""
     return any(bool(payload.get(key)) for key in ("limitHit", "truncated", "hasMoreResults", "hasMore"))
 
 
@@ -271,15 +340,15 @@ _TOO_LARGE = re.compile(r"too (?:large|big|long)|exceeds|128 ?ki?b|131,?072", re
 
 
 def tool_error(name: str, text: str) -> SourcelightError:
-    """The error that a tool's text stands for; `ToolError` with that text where it is not known."""
-    if found := _ERROR_REPOSITORY.fullmatch(text):
-        return RepositoryNotFound(found[1], _names(found[2]))
-    if found := _REVISION.fullmatch(text):
-        return RevisionNotFound(found[1], found[2], _names(found[3]))
-    if found := _PATH.fullmatch(text):
-        return PathNotFound(found[1], found[2] or "", found[3], found[4] or "")
-    said = text or "the service gave no reason"
-    return ToolError(said if said.startswith(f"{name}:") else f"{name}: {said}", tool=name)
+    """The error that a tool's text means; `ToolError` with that text for an unknown one."""
+    if match := _ERROR_REPOSITORY.fullmatch(text):
+        return RepositoryNotFound(match[1], _names(match[2]))
+    if match := _REVISION.fullmatch(text):
+        return RevisionNotFound(match[1], match[2], _names(match[3]))
+    if match := _PATH.fullmatch(text):
+        return PathNotFound(match[1], match[2] or "", match[3], match[4] or "")
+    message = text or "no reason given by the service"
+    return ToolError(message if message.startswith(f"{name}:") else f"{name}: {message}", tool=name)
 
 
 def _names(text: str | None) -> list[str]:

@@ -11,7 +11,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
-from sourcelight.backends.remote.mcp.payloads import TextChunk, files, is_cut, notes, notices, numbered_chunks
+from sourcelight.backends.remote.mcp.payloads import (
+    TextChunk,
+    files,
+    is_cut,
+    keep_text,
+    notices,
+    numbered_chunks,
+    says_nothing,
+    unnumbered_lines,
+)
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolResult, file_url
@@ -31,7 +40,7 @@ _MAX_CHUNK_CHARACTERS = 1024
 async def _keyword_search(request: ToolRequest) -> ToolResult:
     query = files_query(request.arguments["query"], everything=True)
     try:
-        return await _streamed(
+        return await _collect(
             request, SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1)
         )
     except (Forbidden, Unauthorized, NotFound) as exc:
@@ -43,7 +52,7 @@ async def _nls_search(request: ToolRequest) -> ToolResult:
     return await _ask_tool(request)
 
 
-async def _streamed(request: ToolRequest, search_request: SearchRequest) -> ToolResult:
+async def _collect(request: ToolRequest, search_request: SearchRequest) -> ToolResult:
     batches: list[Any] = []
     messages: list[str] = []
     is_whole = True
@@ -65,11 +74,13 @@ async def _streamed(request: ToolRequest, search_request: SearchRequest) -> Tool
     return ToolResult("found_chunks", found_table(batches), info, is_whole, tuple(dict.fromkeys(messages)))
 
 
-async def _ask_tool(request: ToolRequest, *said: str) -> ToolResult:
+async def _ask_tool(request: ToolRequest, *initial_messages: str) -> ToolResult:
     value = (await request.ask(request.arguments)).read(("blocks",))
     blocks = _text_blocks(value) if isinstance(value, str) else [_block(request, b) for b in value.get("blocks") or ()]
+    if isinstance(value, str) and not blocks and not says_nothing(value):
+        return keep_text(request.name, value, *initial_messages, query=request.arguments["query"])
     rows = [row for block in blocks for row in block]
-    messages = notes(value) if isinstance(value, str) else notices(value)
+    messages = (unnumbered_lines(value) if blocks else ()) if isinstance(value, str) else notices(value)
     is_truncated = bool(messages) if isinstance(value, str) else is_cut(value)
     is_truncated = is_truncated or any(row["truncated"] or row["chunks_left_out"] for row in rows)
     at_limit = len(blocks) >= _MAX_FILES or any(len(block) >= _MAX_CHUNKS for block in blocks)
@@ -81,7 +92,9 @@ async def _ask_tool(request: ToolRequest, *said: str) -> ToolResult:
     names = rows[0].keys() if rows else ()
     table = table_of("found_chunks", len(rows), **{name: [row[name] for row in rows] for name in names})
     info = {"query": request.arguments["query"]}
-    return ToolResult("found_chunks", table, info, not is_truncated, (*said, *messages) if is_truncated else messages)
+    return ToolResult(
+        "found_chunks", table, info, not is_truncated, (*initial_messages, *messages) if is_truncated else messages
+    )
 
 
 def _block(request: ToolRequest, block: Mapping[str, Any]) -> list[dict[str, Any]]:

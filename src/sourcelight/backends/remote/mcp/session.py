@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,7 +16,7 @@ from sourcelight.backends.remote.bodies import MAX_BODY_BYTES, bound_bodies
 from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy, Secret, hide
 from sourcelight.backends.remote.mcp.payloads import Payload, tool_error
 from sourcelight.backends.remote.recording import Recording, tape
-from sourcelight.backends.remote.transport import refusal_error
+from sourcelight.backends.remote.transport import BUSY, REFUSED, refusal_error
 from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.errors import ConnectFailed, ServiceError, SourcelightError, ToolError
 
@@ -32,10 +33,11 @@ logging.getLogger("client").addHandler(logging.NullHandler())
 
 @dataclass(frozen=True, slots=True)
 class ServerTool:
-    """A tool of a server: its name there, and the JSON Schema of its arguments."""
+    """A tool of a server: its name there, the JSON Schema of its arguments, and what it says of itself."""
 
     name: str
     schema: Mapping[str, Any]
+    description: str = ""
 
 
 class McpSession:
@@ -84,10 +86,11 @@ class McpSession:
 
     async def _list_tools_on_tape(self, recording: Recording) -> Mapping[str, ServerTool]:
         async def call_live(_: Any) -> Any:
-            return [[name, tool.name, dict(tool.schema)] for name, tool in (await self._list_tools()).items()]
+            tools = await self._list_tools()
+            return [[name, tool.name, dict(tool.schema), tool.description] for name, tool in tools.items()]
 
-        told = await recording.deck.ask("tools", self.url, None, call_live, lambda _: None, self._hidden)
-        return {name: ServerTool(own, schema) for name, own, schema in told}
+        tools = await recording.deck.ask("tools", self.url, None, call_live, lambda _: None, self._redact)
+        return {name: ServerTool(own, schema, *description) for name, own, schema, *description in tools}
 
     async def _list_tools(self) -> Mapping[str, ServerTool]:
         tools: dict[str, ServerTool] = {}
@@ -95,7 +98,7 @@ class McpSession:
         for _ in range(_MAX_PAGES):
             page = await self._ask(lambda client, cursor=cursor: client.list_tools(cursor=cursor))
             for tool in page.tools:
-                tools[tool.name.removeprefix("sg_")] = ServerTool(tool.name, tool.input_schema)
+                tools[tool.name.removeprefix("sg_")] = ServerTool(tool.name, tool.input_schema, tool.description or "")
             cursor = page.next_cursor
             if cursor is None:
                 break
@@ -117,19 +120,19 @@ class McpSession:
             return await self._live_call(name, tool, arguments, observer)
 
         async def call_live(note: Any) -> Any:
-            def noted(at: ToolProgress) -> None:
+            def on_progress(at: ToolProgress) -> None:
                 note([at.stage, at.done, at.total])
 
-            payload = await self._live_call(name, tool, arguments, noted)
+            payload = await self._live_call(name, tool, arguments, on_progress)
             return {"structured": payload.structured, "texts": list(payload.texts)}
 
-        def seen(note: Any) -> None:
+        def on_note(note: Any) -> None:
             if observer is not None:
                 observer(ToolProgress(*note))
 
         what = {"name": tool.name, "arguments": dict(arguments)}
-        said = await recording.deck.ask("tool", self.url, what, call_live, seen, self._hidden)
-        return Payload(said["structured"], said["texts"])
+        reply = await recording.deck.ask("tool", self.url, what, call_live, on_note, self._redact)
+        return Payload(reply["structured"], reply["texts"])
 
     async def _live_call(
         self, name: str, tool: ServerTool, arguments: Mapping[str, Any], observer: CallObserver | None
@@ -150,7 +153,7 @@ class McpSession:
         structured = result.structured_content
         payload = Payload(structured if isinstance(structured, Mapping) else None, texts)
         if result.is_error:
-            raise tool_error(name, self._hidden(payload.text_content.strip()))
+            raise tool_error(name, self._redact(payload.text_content.strip()))
         return payload
 
     async def aclose(self) -> None:
@@ -163,16 +166,28 @@ class McpSession:
                 await asyncio.wait_for(owner, 2.0)
 
     async def _ask(self, send: Any) -> Any:
-        """Send a request with the SDK's client. Retries connecting, never a call: the service may have received it."""
-        for attempt in range(self._retry_policy.retries + 1):
+        """Send a request with the SDK's client.
+
+        Connecting is tried again. A call is so only after 429 and 503, with which a service says that it did nothing;
+        after anything else it may have done it.
+        """
+        for attempt in count():
+            connected = False
             try:
                 client, owner = await self._connect()
-                break
+                connected = True
+                return await self._send(send, client, owner)
             except (ConnectFailed, ServiceError) as exc:
-                busy = isinstance(exc, ConnectFailed) or exc.status in {502, 503, 504}
-                if not busy or attempt == self._retry_policy.retries:
+                refused = isinstance(exc, ServiceError) and exc.status in {429, 503}
+                if connected and not refused:
                     raise
-                await asyncio.sleep(self._retry_policy.wait_s(attempt))
+                wait_s = self._retry_policy.retry_wait_s(attempt, exc, REFUSED if connected else BUSY)
+                if wait_s is None:
+                    raise
+            await asyncio.sleep(wait_s)
+        raise AssertionError
+
+    async def _send(self, send: Any, client: Any, owner: asyncio.Task[None]) -> Any:
         self._refusal = None
         call = asyncio.ensure_future(send(client))
         try:
@@ -232,19 +247,19 @@ class McpSession:
                 await closing.wait()
 
     def _to_error(self, exc: BaseException | None) -> SourcelightError:
-        """Ours of a foreign error; what the service refusal_error with, where it did, says most."""
+        """Convert a foreign error; the service's refusal, if there was one, explains most."""
         from sourcelight.backends.remote.mcp.sdk_errors import to_error
 
         parts = urlsplit(self.url)
         refusal, self._refusal = self._refusal, None
         if refusal is None:
-            return to_error(exc, parts.netloc, self._hidden)
+            return to_error(exc, parts.netloc, self._redact)
         status, text, retry_after = refusal
         missing = f"has no MCP tools at {parts.path}"
-        return refusal_error(self._endpoint.url, status, self._hidden(text), retry_after, missing=missing)
+        return refusal_error(self._endpoint.url, status, self._redact(text), retry_after, missing=missing)
 
-    def _hidden(self, text: str) -> str:
-        return hide(self._credential.hidden(text), *(value for _, value in self._endpoint.headers))
+    def _redact(self, text: str) -> str:
+        return hide(self._credential.redact(text), *(value for _, value in self._endpoint.headers))
 
 
 def _outcome(task: asyncio.Task[None]) -> BaseException | None:
@@ -262,7 +277,7 @@ def _auth(credential: Credential) -> Any:
                 request.headers["Authorization"] = value.reveal()
             response = yield request
             if value is not None and response.status_code == httpx2.codes.UNAUTHORIZED:
-                renewed = await credential.renewed(value)
+                renewed = await credential.renew(value)
                 if renewed is not None:
                     request.headers["Authorization"] = renewed.reveal()
                     yield request

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy
-from sourcelight.backends.remote.mcp import analyses, conversations, files, history, navigation, search
-from sourcelight.backends.remote.mcp.payloads import Payload
+from sourcelight.backends.remote.mcp import analyses, conversations, files, history, navigation, read_file, search
+from sourcelight.backends.remote.mcp.payloads import Payload, fit_arguments
 from sourcelight.backends.remote.mcp.request import Stream, ToolRequest
 from sourcelight.backends.remote.mcp.session import McpSession, ServerTool
-from sourcelight.core.batches.results import CallObserver, ToolResult
+from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolResult
 from sourcelight.core.errors import NotFound, UnsupportedTool
 from sourcelight.core.tools.catalog import is_conversation
 
@@ -18,6 +18,7 @@ _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
 _DEEP_SEARCH = "/.api/mcp/deepsearch"
 _ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
     **files.ANSWERS,
+    **read_file.ANSWERS,
     **search.ANSWERS,
     **history.ANSWERS,
     **navigation.ANSWERS,
@@ -60,6 +61,31 @@ class RemoteTools:
             )
         return await answer(ToolRequest(name, arguments, self, self._stream, self._url, observer))
 
+    async def advertised(self) -> Mapping[str, AdvertisedTool]:
+        """Return all tools of all endpoints of the service, by name."""
+        tools: dict[str, AdvertisedTool] = {}
+        absent: NotFound | None = None
+        for endpoint in self._endpoints.values():
+            try:
+                listed = await endpoint.tools()
+            except NotFound as exc:
+                absent = absent or exc
+                continue
+            for name, tool in listed.items():
+                tools.setdefault(name, AdvertisedTool(name, tool.description, tool.schema))
+        if not tools and absent is not None:
+            raise absent
+        return tools
+
+    async def call_advertised(
+        self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None
+    ) -> tuple[Mapping[str, Any] | None, Sequence[str]]:
+        """Call a tool as the service advertises it; returns its structured content and its texts."""
+        session = await self._session_with(name, (*_PATHS, _DEEP_SEARCH))
+        schema = (await session.tools())[name].schema
+        payload = await session.call(name, fit_arguments(name, arguments, schema), observer)
+        return payload.structured, payload.texts
+
     async def tool(self, name: str) -> ServerTool:
         """Return the tool of that name from the first endpoint that has it."""
         return (await (await self._session_with(name)).tools())[name]
@@ -73,10 +99,10 @@ class RemoteTools:
         for endpoint in self._endpoints.values():
             await endpoint.aclose()
 
-    async def _session_with(self, name: str) -> McpSession:
+    async def _session_with(self, name: str, paths: Sequence[str] = ()) -> McpSession:
         available: dict[str, None] = {}
         absent: NotFound | None = None
-        paths = (*_PATHS, _DEEP_SEARCH) if is_conversation(name) else _PATHS
+        paths = paths or ((*_PATHS, _DEEP_SEARCH) if is_conversation(name) else _PATHS)
         for path in paths:
             endpoint = self._endpoints[path]
             try:

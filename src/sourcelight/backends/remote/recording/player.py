@@ -93,21 +93,23 @@ class Player:
             self._next[request.key] = index + 1
             return calls[min(index, len(calls) - 1)]
 
-    def _not_recorded(self, asked: RecordedRequest) -> NotRecorded:
-        others = list(dict.fromkeys(e.request.summary for e in self._entries if e.request.kind == asked.kind))
-        elsewhere = [
-            e.request.where for e in self._entries if e.request.where != asked.where and e.request.what == asked.what
+    def _not_recorded(self, request: RecordedRequest) -> NotRecorded:
+        others = list(dict.fromkeys(e.request.summary for e in self._entries if e.request.kind == request.kind))
+        other_addresses = [
+            e.request.where
+            for e in self._entries
+            if e.request.where != request.where and e.request.what == request.what
         ]
         named = "; ".join(others[:_MAX_LISTED_REQUESTS]) + ("; \u2026" if len(others) > _MAX_LISTED_REQUESTS else "")
         there = f"it has {named}" if others else "it has no request of this kind"
-        if elsewhere:
-            there = f"it was recorded from {elsewhere[0]}, not from {asked.where}"
+        if other_addresses:
+            there = f"it was recorded from {other_addresses[0]}, not from {request.where}"
         return NotRecorded(
-            f"{self.path} has no reply to {asked.summary}; {there}", asked=asked.summary, recorded=others
+            f"{self.path} has no reply to {request.summary}; {there}", asked=request.summary, recorded=others
         )
 
     async def _wait_for_turn(self, number: int, position: int) -> None:
-        """Wait until all that was said before `place` is said again, but not for what nobody asks for."""
+        """Wait until everything before `place` has been replayed, except what nothing requests."""
         looks, before = 0, None
         # Counts looks, not time: slow work on this loop delays all waiting requests alike.
         while earlier := {
@@ -194,9 +196,9 @@ class Player:
         """The recorded answer; `live` is not called."""
         del live, hide_secrets
         entry = self._find(kind, where, what)
-        said = self._timed_replies(entry)
+        replies = self._timed_replies(entry)
         try:
-            async for one in said:
+            async for one in replies:
                 if one.kind == "note":
                     note(one.content)
                 elif one.kind == "value":
@@ -204,5 +206,5 @@ class Player:
                 elif one.kind == "fault":
                     raise error_from_json(one.content)
         finally:
-            await said.aclose()  # type: ignore[attr-defined]
+            await replies.aclose()  # type: ignore[attr-defined]
         raise self._incomplete(entry)

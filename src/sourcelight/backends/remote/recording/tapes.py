@@ -69,20 +69,20 @@ def tape() -> Recording | None:
     return _running
 
 
-def _start(made: Recording) -> Recording:
+def _start(recording: Recording) -> Recording:
     global _running  # noqa: PLW0603 - one per process
     with _lock:
-        _running = made
-    return made
+        _running = recording
+    return recording
 
 
-def _free(wanted: str) -> None:
-    if _running is not None and (wanted == "record" or isinstance(_running.deck, Recorder)):
+def _free(mode: str) -> None:
+    if _running is not None and (mode == "record" or isinstance(_running.deck, Recorder)):
         raise RecordingError(f"{_running!r} is running; stop() it first")
 
 
 def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool = False) -> Recording:
-    """Record what services say from now on: a later `replay` of it needs no service.
+    """Record everything that services send from now on; a later `replay` needs no service.
 
     Kept are requests as they were asked and answers as they came: streams in their portions, tool calls with their
     progress, readings of deep search, faults. No header is kept, and credentials that an answer repeats are blotted
@@ -110,9 +110,9 @@ def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool 
         When another tape runs.
     """
     _free("record")
-    made = _start(Recording(Recorder(path, append=append, replace=replace)))
-    atexit.register(made.deck.close)
-    return made
+    recording = _start(Recording(Recorder(path, append=append, replace=replace)))
+    atexit.register(recording.deck.close)
+    return recording
 
 
 def replay(path: str | os.PathLike[str], *, speed: float | None = None) -> Recording:
@@ -153,5 +153,5 @@ def replayed_endpoint() -> str | None:
 
 
 def replaying() -> bool:
-    """Whether a replay runs: nobody has to sign in."""
+    """Whether a replay is active, which needs no sign-in."""
     return _running is not None and isinstance(_running.deck, Player)

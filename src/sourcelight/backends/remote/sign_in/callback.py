@@ -36,10 +36,10 @@ class Callback:
         try:
             return await asyncio.wait_for(asyncio.shield(self._answer), timeout_s)
         except TimeoutError:
-            raise SignInFailed(f"nobody signed in within {timeout_s:g} s") from None
+            raise SignInFailed(f"no sign-in within {timeout_s:g} s") from None
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request; only one with the right state counts, whoever else may knock on the port."""
+        """Serve one request; requests with a wrong state are ignored."""
         try:
             async with asyncio.timeout(_READ_S):
                 head = await reader.readuntil(b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""Where a service sends people to sign in (RFC 9728, RFC 8414), and how it wants to be asked. Pure but for `get`."""
+"""Discovery of a service's sign-in endpoints (RFC 9728, RFC 8414). Pure except for `get`."""
 
 from __future__ import annotations
 

@@ -102,14 +102,14 @@ class OAuthCredential:
                 await self._renew(None)
         return self._header()
 
-    async def renewed(self, refused: Secret) -> Secret | None:
+    async def renew(self, refused: Secret) -> Secret | None:
         """A new access token in the place of a refused one."""
         async with self._lock:
             if self._header() == refused:
                 await self._renew(refused)
         return self._header()
 
-    def hidden(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """`text` without tokens."""
         tokens = self._tokens
         client = self._client.client_secret if self._client else None
@@ -121,7 +121,7 @@ class OAuthCredential:
     # Signing in and out
 
     async def sign_in(self, tell: Callable[[str], None]) -> None:
-        """Use the kept tokens, or have the person sign in.
+        """Use the stored tokens, or start a sign-in.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class OAuthCredential:
                 await self._sign_in_interactively(tell)
 
     async def sign_out(self) -> None:
-        """Revoke what is kept, and forget it."""
+        """Revoke the stored tokens and delete them."""
         client, tokens = await asyncio.to_thread(self._cache.load)
         token = None if tokens is None else tokens.refresh or tokens.access
         if client is not None and token is not None:
@@ -154,8 +154,8 @@ class OAuthCredential:
         self._tokens = None
 
     async def _renew(self, refused: Secret | None) -> None:
-        """Take tokens that hold: those of the file, which another process may have renewed, or new ones."""
-        async with self._cache.locked():
+        """Return valid tokens: those of the file, which another process may have renewed, or new ones."""
+        async with self._cache.lock():
             client, tokens = await asyncio.to_thread(self._cache.load)
             if client is None or tokens is None:
                 raise SignInFailed(f"not signed in to {self._endpoint.url}: connect with sign_in=True")
@@ -216,7 +216,7 @@ class OAuthCredential:
             }
             status, token_response = await self._post(http, server.token_url, client, form)
         if status != httpx.codes.OK:
-            raise self._refusal("the service gave no token", token_response)
+            raise self._refusal("the service returned no token", token_response)
         self._client, self._tokens = client, Tokens.read(token_response)
         await asyncio.to_thread(self._cache.store, client, self._tokens)
 
@@ -270,7 +270,7 @@ class OAuthCredential:
     def _code(self, server: AuthorizationServer, answer: Mapping[str, str]) -> Secret:
         issuer = answer.get("iss")
         if (issuer is not None or server.names_itself) and issuer != server.issuer:
-            raise SignInFailed("the answer came from another authorization server than the one that was asked")
+            raise SignInFailed("the answer came from another authorization server than the request went to")
         if "code" not in answer:
             raise self._refusal("the sign-in was not completed", answer)
         return Secret(answer["code"])
@@ -306,7 +306,7 @@ class OAuthCredential:
         except httpx.TimeoutException:
             raise TimedOut(f"{host} did not answer within {_REQUEST_S:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
-            raise ConnectFailed(f"no connection to {host}: {self.hidden(str(exc) or type(exc).__name__)}") from None
+            raise ConnectFailed(f"no connection to {host}: {self.redact(str(exc) or type(exc).__name__)}") from None
 
     def _http(self) -> httpx.AsyncClient:
         proxy = self._endpoint.proxy
@@ -320,7 +320,7 @@ class OAuthCredential:
 
     def _refusal(self, message: str, answer: Mapping[str, Any]) -> SignInFailed:
         code = str(answer.get("error") or "")[:100]
-        description = self.hidden(str(answer.get("error_description") or ""))[:300]
+        description = self.redact(str(answer.get("error_description") or ""))[:300]
         reason = ": ".join(part for part in (code, description) if part)
         return SignInFailed(
             f"{self._endpoint.url}: {message}{f' ({reason})' if reason else ''}", code=code, description=description

@@ -33,7 +33,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens of one person at one service; `ends_at` is in seconds since 1970, None where nobody said."""
+    """Tokens of one person at one service; `ends_at` is in seconds since 1970, None if unknown."""
 
     access: Secret
     refresh: Secret | None = None
@@ -56,7 +56,7 @@ class Tokens:
         """
         access, kind = answer.get("access_token"), str(answer.get("token_type") or "")
         if not isinstance(access, str) or not access or kind.casefold() != "bearer":
-            raise SignInFailed("the authorization server gave no bearer token")
+            raise SignInFailed("the authorization server returned no bearer token")
         lasts, refresh = answer.get("expires_in"), answer.get("refresh_token")
         return cls(
             Secret(access),
@@ -71,7 +71,7 @@ _LOCK_LOOK_S = 0.05
 
 
 def sign_in_folder() -> Path:
-    """Where tokens are kept: below ``SOURCELIGHT_HOME``, else in the user's data folder."""
+    """The directory of tokens: below ``SOURCELIGHT_HOME``, else in the user's data directory."""
     import platformdirs
 
     home = os.environ.get("SOURCELIGHT_HOME")
@@ -103,7 +103,7 @@ class TokenCache:
         return f"TokenCache({self._url!r})"
 
     def load(self) -> tuple[Registration | None, Tokens | None]:
-        """What is kept; a file that can't be read is none."""
+        """The stored tokens; an unreadable file counts as missing."""
         try:
             stored = json.loads(self.path.read_text(encoding="utf-8"))
             if stored["url"] != self._url:
@@ -125,7 +125,7 @@ class TokenCache:
         return registration or None, tokens or None
 
     def store(self, registration: Registration, tokens: Tokens | None) -> None:
-        """Keep both; the file is never readable by others, not even while it is written."""
+        """Store both tokens; other users can never read the file, not even during the write."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(OSError):  # a file system without permissions
             self._folder.chmod(0o700)
@@ -143,8 +143,8 @@ class TokenCache:
             self.path.unlink()
 
     @asynccontextmanager
-    async def locked(self) -> AsyncIterator[None]:
-        """Keep other processes from renewing at the same time: a refresh token can be used once."""
+    async def lock(self) -> AsyncIterator[None]:
+        """Lock out other processes during a renewal: a refresh token works once."""
         lock = self.path.with_suffix(".lock")
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         while True:

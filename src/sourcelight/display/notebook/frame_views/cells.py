@@ -9,7 +9,7 @@ from typing import Any
 
 from sourcelight.core.markup import escape, highlight, link, one_line
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
-from sourcelight.display.notebook.views.marked_text import cut
+from sourcelight.display.notebook.views.marked_text import cut_window
 
 SHORT_COMMIT = 10
 LINE_CHARS, PATH_CHARS, NAME_CHARS, TEXT_CHARS = 96, 40, 28, 80
@@ -48,8 +48,8 @@ def cell_html(name: str, row: Mapping[str, Any], places: LinkResolver) -> str:
     if isinstance(value, str):
         return _text(name, value, row, places)
     if name == "line_number" or (name == "start_line" and "line_number" not in row):
-        return _linked(str(value), str(value), places.of(_place(row)))
-    return _titled(one_line(shown := _plain(value), TEXT_CHARS), shown)
+        return _with_link(str(value), str(value), places.of(_place(row)))
+    return _with_title(one_line(shown := _plain(value), TEXT_CHARS), shown)
 
 
 def _plain(value: Any) -> str:
@@ -71,7 +71,7 @@ def _line(text: str, row: Mapping[str, Any]) -> str:
     # A matched line stands alone; lines of a file or of blame stand under each other, and keep their indentation.
     indent = min([len(text) - len(text.lstrip()), *start_offsets]) if "start" in row else 0
     start_offsets, end_offsets = [s - indent for s in start_offsets], [e - indent for e in end_offsets]
-    return highlight(*cut(text[indent:], start_offsets, end_offsets, LINE_CHARS))
+    return highlight(*cut_window(text[indent:], start_offsets, end_offsets, LINE_CHARS))
 
 
 def _spans(value: Any) -> list[int]:
@@ -87,21 +87,21 @@ def _text(name: str, value: str, row: Mapping[str, Any], places: LinkResolver) -
     commit = short_commit(value)
     if commit is not None:
         links = places.commit(str(row.get("repository") or ""), value) if name != "object_id" else ()
-        return _linked(commit, value, links[:1])
+        return _with_link(commit, value, links[:1])
     if name in _PATHS or name.endswith("_path"):
         text = tail(value, PATH_CHARS)
-        return _linked(text, value, places.of(_place(row)) if name == "path" and not value.endswith("/") else ())
+        return _with_link(text, value, places.of(_place(row)) if name == "path" and not value.endswith("/") else ())
     if name == "repository":
         address = places.repository(value)
         links = (Link("host", "", address),) if address else ()
-        return _linked(tail(value, NAME_CHARS), value, links)
+        return _with_link(tail(value, NAME_CHARS), value, links)
     if name in _CODE_TEXTS:
-        return _titled(one_line(" ".join(value.split()), LINE_CHARS), value)
+        return _with_title(one_line(" ".join(value.split()), LINE_CHARS), value)
     if value.startswith(("https://", "http://")):
         return link(one_line(value, TEXT_CHARS), value)
     head, _, remaining = value.strip("\n").partition("\n")
     text = one_line(head, TEXT_CHARS)
-    return _titled(f"{text} \u2026" if remaining and not text.endswith("\u2026") else text, value)
+    return _with_title(f"{text} \u2026" if remaining and not text.endswith("\u2026") else text, value)
 
 
 def _place(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,15 +112,15 @@ def _place(row: Mapping[str, Any]) -> dict[str, Any]:
 _OF_PLACES = frozenset({"repository", "commit", "path", "line_number", "start_line", "type", "url", "service"})
 
 
-def _titled(text: str, full_text: str) -> str:
+def _with_title(text: str, full_text: str) -> str:
     if text == full_text:
         return escape(text)
     return f'<span title="{escape(full_text[:_TITLE_CHARS])}">{escape(text)}</span>'
 
 
-def _linked(text: str, full_text: str, links: tuple[Link, ...]) -> str:
+def _with_link(text: str, full_text: str, links: tuple[Link, ...]) -> str:
     if not links:
-        return _titled(text, full_text)
+        return _with_title(text, full_text)
     hint = one_line(full_text + (f" \u2014 {links[0].words}" if links[0].words else ""), _TITLE_CHARS)
     return anchor(text, links, hint)
 

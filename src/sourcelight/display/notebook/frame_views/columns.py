@@ -58,8 +58,8 @@ _COUNTED_ROWS = 100_000
 def table_of(names: tuple[str, ...]) -> str:
     """Name of the largest documented table whose columns are all among `names`; empty for none."""
     present = set(names)
-    whole = [(len(columns), table) for table, columns in _SHOWN_TABLES.items() if present.issuperset(columns)]
-    return max(whole)[1] if whole else ""
+    full_tables = [(len(columns), table) for table, columns in _SHOWN_TABLES.items() if present.issuperset(columns)]
+    return max(full_tables)[1] if full_tables else ""
 
 
 def displayed_columns(frame: Any, *, every: bool = False) -> list[str]:
@@ -78,19 +78,23 @@ def displayed_columns(frame: Any, *, every: bool = False) -> list[str]:
         return names
     documented = set(_SHOWN_TABLES[table])
     first = _FIRST.get(table)
-    wanted = list(first) if first else [n for n in _SHOWN_TABLES[table] if n not in _HIDDEN]
+    chosen_names = list(first) if first else [n for n in _SHOWN_TABLES[table] if n not in _HIDDEN]
     if table == "matches" and len(frame):
         kinds = set(frame["type"].dropna().unique())
         if kinds == {"commit"}:  # their number counts lines of the message
-            wanted.remove("line_number")
-        wanted += [*(["type"] if len(kinds) > 1 else []), *([] if is_filled(frame["line"]) else ["message"]), "chunk"]
+            chosen_names.remove("line_number")
+        chosen_names += [
+            *(["type"] if len(kinds) > 1 else []),
+            *([] if is_filled(frame["line"]) else ["message"]),
+            "chunk",
+        ]
     elif table == "matches":
-        wanted = list(_EMPTY_MATCHES)
-    leading = [name for name in _LEADING if name in names and name not in wanted and name not in documented]
+        chosen_names = list(_EMPTY_MATCHES)
+    leading = [name for name in _LEADING if name in names and name not in chosen_names and name not in documented]
     added = [name for name in names if name not in documented and name not in leading]
     if len(frame):
-        wanted = [name for name in wanted if is_filled(frame[name])]
-    return [*leading, *wanted, *added] or names
+        chosen_names = [name for name in chosen_names if is_filled(frame[name])]
+    return [*leading, *chosen_names, *added] or names
 
 
 def is_filled(values: Any) -> bool:

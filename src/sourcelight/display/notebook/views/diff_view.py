@@ -12,7 +12,7 @@ from sourcelight.core.markup.markdown import code_html
 from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.file_view import open_links
 from sourcelight.display.notebook.views.links import LinkResolver
-from sourcelight.display.notebook.views.marked_text import STYLE, cut
+from sourcelight.display.notebook.views.marked_text import STYLE, cut_window
 
 FILES = 20
 LINES = 400
@@ -36,10 +36,10 @@ def changes(patch: str) -> Iterator[FileDiffRow]:
     old = new = 0
     inside = False
     for line in patch.split("\n"):
-        found = _HUNK.match(line)
-        if found:
+        match = _HUNK.match(line)
+        if match:
             inside = True
-            old, new = int(found[1]), int(found[2])
+            old, new = int(match[1]), int(match[2])
             yield FileDiffRow("hunk", None, None, line)
         elif not inside:
             continue
@@ -73,7 +73,7 @@ class DiffContent:
     notices: tuple[str, ...] = ()
 
 
-def _counted(shown: DiffContent) -> tuple[int, int]:
+def _line_counts(shown: DiffContent) -> tuple[int, int]:
     added = sum(file["additions"] or 0 for file in shown.files)
     return added, sum(file["deletions"] or 0 for file in shown.files)
 
@@ -87,11 +87,11 @@ def _title(content: DiffContent) -> str:
 def _files(shown: DiffContent) -> str:
     many = len(shown.files)
     part = f"{FILES} of {many:,} files" if many > FILES else count_of(many, "file")
-    added, removed = _counted(shown)
+    added, removed = _line_counts(shown)
     return f"{part}, +{added:,} \u2212{removed:,}"
 
 
-def _named(file: Mapping[str, Any]) -> str:
+def _file_name(file: Mapping[str, Any]) -> str:
     moved = f"{file['old_path']} \u2192 " if file["old_path"] and file["old_path"] != file["path"] else ""
     return one_line(f"{moved}{file['path']}", 300)
 
@@ -104,7 +104,7 @@ def diff_text(content: DiffContent) -> str:
     parts += [f"  {one_line(notice, 160)}" for notice in content.notices]
     for file in content.files[:FILES]:
         numbers = "binary" if file["binary"] else f"+{file['additions'] or 0:,} \u2212{file['deletions'] or 0:,}"
-        parts.append(f"  {file['status']:<12} {_named(file)} ({numbers})")
+        parts.append(f"  {file['status']:<12} {_file_name(file)} ({numbers})")
     return "\n".join(parts)
 
 
@@ -128,7 +128,7 @@ def diff_html(content: DiffContent) -> str:
 
 
 def _sums(shown: DiffContent) -> str:
-    added, removed = _counted(shown)
+    added, removed = _line_counts(shown)
     many = len(shown.files)
     part = f"{FILES} of {many:,} files" if many > FILES else count_of(many, "file")
     return (
@@ -145,7 +145,7 @@ def _file(file: Mapping[str, Any], shown: DiffContent, *, opened: bool) -> str:
         f'<span class="sl-minus">\u2212{file["deletions"] or 0:,}</span>'
     )
     status = "" if file["status"] == "modified" else f' <span class="sl-dim">{escape(str(file["status"]))}</span>'
-    name = escape(_named(file))
+    name = escape(_file_name(file))
     if file["patch"] is None:
         body = '<div class="sl-dim">its content is missing from the clone</div>'
     else:
@@ -155,11 +155,11 @@ def _file(file: Mapping[str, Any], shown: DiffContent, *, opened: bool) -> str:
 
 def _patch(file: Mapping[str, Any], shown: DiffContent) -> str:
     rows = []
-    found = list(changes(file["patch"]))
+    changed_lines = list(changes(file["patch"]))
     language = language_of(file["path"])
     signs = {"added": "+", "removed": "\u2212", "context": " "}
-    for change in found[:LINES]:
-        text, _, _ = cut(change.text, (), (), longest=1_000)
+    for change in changed_lines[:LINES]:
+        text, _, _ = cut_window(change.text, (), (), longest=1_000)
         if change.side in {"hunk", "note"}:
             rows.append(f'<tr class="sl-hunk"><td colspan="4">{escape(text)}</td></tr>')
             continue
@@ -170,14 +170,14 @@ def _patch(file: Mapping[str, Any], shown: DiffContent) -> str:
         )
     if not rows:
         return '<div class="sl-dim">no lines changed</div>'
-    told = []
-    if len(found) > LINES:
-        told.append(f"{LINES} of {len(found):,} lines")
+    html_lines = []
+    if len(changed_lines) > LINES:
+        html_lines.append(f"{LINES} of {len(changed_lines):,} lines")
     if file["truncated"]:
-        told.append("a limit of the service cut the patch")
+        html_lines.append("a limit of the service truncated the patch")
     links = open_links(shown.places.file(shown.repository, shown.head, file["path"]))
-    end = f'<div class="sl-dim">{", ".join(told)} {links}</div>' if told or links else ""
-    label = escape(f"Changes of {_named(file)}")
+    end = f'<div class="sl-dim">{", ".join(html_lines)} {links}</div>' if html_lines or links else ""
+    label = escape(f"Changes of {_file_name(file)}")
     table = f"<table><tbody>{''.join(rows)}</tbody></table>"
     return f'<div class="sl-lines" role="region" tabindex="0" aria-label="{label}">{table}</div>{end}'
 

@@ -10,7 +10,7 @@ from sourcelight.core.markup import count_of, escape, highlight, one_line, visib
 from sourcelight.core.markup.markdown import Token, highlight_code, line_tokens
 from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
-from sourcelight.display.notebook.views.marked_text import STYLE, cut
+from sourcelight.display.notebook.views.marked_text import STYLE, cut_window
 
 AROUND = 10
 PAGE = 60
@@ -81,14 +81,16 @@ def file_html(content: FileContent) -> str:
     rows = []
     tokens = _tokens(content, first, last)
     for number in range(first, last + 1):
-        here = bool(content.first) and content.first <= number <= max(content.last, content.first)
+        is_visible = bool(content.first) and content.first <= number <= max(content.last, content.first)
         spans = content.spans if number == content.first else ((), ())
         line = content.lines[number - 1]
         if len(line) > _MAX_LINE_CHARS:
-            marked = highlight(*cut(line, *spans, longest=_MAX_LINE_CHARS))
+            marked = highlight(*cut_window(line, *spans, longest=_MAX_LINE_CHARS))
         else:
             marked = highlight_code(line, tokens[number - first], *spans)
-        rows.append(f'<tr{" class=sl-here" if here else ""}><td class="sl-no">{number}</td><td>{marked}</td></tr>')
+        rows.append(
+            f'<tr{" class=sl-here" if is_visible else ""}><td class="sl-no">{number}</td><td>{marked}</td></tr>'
+        )
     links = content.places.file(content.repository, content.commit, content.path, content.first)
     label = escape(f"Lines of {_title(content)}")
     return (

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, unquote, urlsplit
 
+from sourcelight.core.backend import no_folder
 from sourcelight.core.batches.results import file_url, repository_url
 from sourcelight.core.markup import escape, link, own_address
 
@@ -66,7 +67,7 @@ _ADDRESS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A place to open: what kind of place, its words for a reader, and its address.
+    """A link: its kind, its label, and its address.
 
     Of kind ``lab``, `href` is relative to the notebook and `path` the file's path at the Jupyter server.
     """
@@ -115,7 +116,7 @@ _FIRST_LABELS: Mapping[str, _Host] = {"github": _GITHUB, "gitlab": _GITLAB, "git
 
 
 def _host_of(url: str) -> _Host | None:
-    """The forms of the code host at an address; a name such as ``gitlab.example.org`` tells its software."""
+    """The URL forms of the code host at an address; a name such as ``gitlab.example.org`` reveals its software."""
     try:
         name = (urlsplit(url).hostname or "").lower()
     except ValueError:
@@ -123,11 +124,6 @@ def _host_of(url: str) -> _Host | None:
     if name.endswith(".googlesource.com"):
         return _GITILES
     return _HOSTS.get(name) or _FIRST_LABELS.get(name.partition(".")[0])
-
-
-def no_folder(_repository: str) -> str:
-    """Nothing is on this machine."""
-    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +149,7 @@ class LinkResolver:
 
     def repository(self, name: str) -> str:
         """Address of a repository; empty when none is known."""
-        return self.hosts.get(name) or (repository_url(self.base_url, name) if self.base_url else "")
+        return self.hosts.get(name) or (repository_url(self.base_url, name) if self.base_url and name else "")
 
     def of(self, row: Mapping[str, Any]) -> tuple[Link, ...]:
         """Places of a row, best first.
@@ -171,10 +167,11 @@ class LinkResolver:
         return tuple(self.file(repository, commit, path, line, row.get("url") or ""))
 
     def file(self, repository: str, commit: str, path: str, line: int = 0, url: str = "") -> list[Link]:
-        """Places of a file, or of a line of it; `url` is what the service said, if anything."""
+        """Links to a file, or to a line of it; `url` is the service's link, if any."""
         links: list[Link] = []
-        if self.base_url:
-            own = own_address(url, self.base_url) if url else ""
+        own = own_address(url, self.base_url) if url and self.base_url else ""
+        # A frame of chosen columns may lack the repository: without it, and without an address, there is no place.
+        if own or (self.base_url and repository):
             lines = (line, line) if line else None
             links.append(Link("service", "service", own or file_url(self.base_url, repository, commit, path, lines)))
         base, host = self.hosts.get(repository, ""), _host_of(self.hosts.get(repository, ""))
@@ -248,7 +245,7 @@ def anchor(text: str, links: tuple[Link, ...] | list[Link], words: str = "") -> 
         return escape(text)
     first = links[0]
     if first.kind != "lab":
-        made = link(text, first.href)
-        return made.replace("<a ", f'<a title="{escape(words)}" ', 1) if words else made
+        html = link(text, first.href)
+        return html.replace("<a ", f'<a title="{escape(words)}" ', 1) if words else html
     title = f' title="{escape(words or "Open in JupyterLab")}"'
     return f'<a href="{escape(first.href)}"{title}>{escape(text)}</a>'

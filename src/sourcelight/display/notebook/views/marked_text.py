@@ -55,7 +55,7 @@ MAX_CHARS = 300
 Piece = tuple[str, bool]
 
 
-def cut(
+def cut_window(
     text: str, starts: Sequence[int], ends: Sequence[int], longest: int = MAX_CHARS
 ) -> tuple[str, list[int], list[int]]:
     """A window of a line longer than `longest` that shows its first match, and the spans within it.
@@ -82,11 +82,11 @@ def cut(
 
 
 def pieces(text: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -> list[Piece]:
-    """`text`, cut if it is long, as (text, marked) pairs; what is not seen but acts is made visible.
+    """`text`, truncated if long, as (text, marked) pairs with hidden characters made visible.
 
     Spans may overlap and come in any order; parts outside of the text are ignored.
     """
-    window, first, last = cut(text, starts, ends)
+    window, first, last = cut_window(text, starts, ends)
     result: list[Piece] = []
     position = 0
     for start, end in sorted(zip(first, last, strict=True)):

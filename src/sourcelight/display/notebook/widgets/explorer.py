@@ -1,4 +1,4 @@
-"""The explorer's widget: answers what its page in the browser asks. Loads anywidget.
+"""The explorer's widget: answers the requests of its page in the browser. Loads anywidget.
 
 Nothing but the page's own program and styles is in the state; rows go by message, when they are asked for.
 """
@@ -63,22 +63,22 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         return self._source.text()
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        made = super()._repr_mimebundle_(**options)
-        data = made[0] if isinstance(made, tuple) else made
-        told = {"text/plain": self._source.text(), "text/html": self._source.html()}
-        return {**(data or {}), **told}
+        bundle = super()._repr_mimebundle_(**options)
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        fallback = {"text/plain": self._source.text(), "text/html": self._source.html()}
+        return {**(data or {}), **fallback}
 
     def _ipython_display_(self) -> None:
         until = time.monotonic() + _FIRST_PAGE_S
-        while self._source.told().phase == "running" and not self._source.batches() and time.monotonic() < until:
+        while self._source.update().phase == "running" and not self._source.batches() and time.monotonic() < until:
             time.sleep(0.02)  # so that the page of an export has rows
         page = display_widget(self._repr_mimebundle_(), self._source.text(), self._source.html())
-        if page is not None and self._source.told().phase == "running":
+        if page is not None and self._source.update().phase == "running":
             threading.Thread(target=self._finish_page, args=(page,), name="sourcelight-page", daemon=True).start()
 
     def _finish_page(self, page: Any) -> None:
         """Replace the page for exports once the search is over: till then it says that it is still running."""
-        while self._source.told().phase == "running":
+        while self._source.update().phase == "running":
             time.sleep(_LOOK_S)
         with suppress(Exception):  # the kernel may be ending, or its front end be gone
             replace_page(page, self._source.text(), self._source.html())
@@ -97,46 +97,46 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
 
     @property
     def result(self) -> Any:
-        """The `SearchResult` behind the rows; while the search runs, of what has arrived so far."""
+        """The `SearchResult` of the rows; while the search runs, of the rows so far."""
         return self._source.result()
 
     def stop(self) -> None:
-        """Stop the search behind the rows, if it is still running; what arrived stays."""
+        """Stop the search of the rows, if it is still running, and keep its rows."""
         self._source.stop()
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
         if not isinstance(message, Mapping):
             return
-        answer = {"view": self._view, "rows": self._page, "lines": self._lines, "stop": self._stopped}.get(
+        answer = {"view": self._view, "rows": self._page, "lines": self._lines, "stop": self._on_stop}.get(
             str(message.get("kind"))
         )
         if answer is not None:
-            made = answer(message)
-            self.send({**made, "kind": message["kind"], "from": message.get("from"), "id": message.get("id")})
+            reply = answer(message)
+            self.send({**reply, "kind": message["kind"], "from": message.get("from"), "id": message.get("id")})
 
-    def _stopped(self, _message: Mapping[str, Any]) -> dict[str, Any]:
+    def _on_stop(self, _message: Mapping[str, Any]) -> dict[str, Any]:
         self.stop()
         return {}
 
     def _view(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self._rows.take_in(self._source.batches())
-        asked = _asked(message.get("asked"))
-        selection = self._rows.select(asked)
-        self._last = asked
+        row_query = _parse_query(message.get("asked"))
+        selection = self._rows.select(row_query)
+        self._last = row_query
         name = str(message.get("from"))
         self._selections.pop(name, None)
         self._selections[name] = selection
         while len(self._selections) > _VIEWS:
             del self._selections[next(iter(self._selections))]
-        told = self._source.told()
+        update = self._source.update()
         return {
             "shown": len(selection.numbers),
             "all": len(self._rows),
-            "phase": told.phase,
-            "headline": visible(told.headline),
+            "phase": update.phase,
+            "headline": visible(update.headline),
             "query": one_line(self._source.query, 300),
-            "notes": [[kind, one_line(text, 300)] for kind, text in told.notes[:_NOTES]],
-            "more_notes": max(len(told.notes) - _NOTES, 0),
+            "notes": [[kind, one_line(text, 300)] for kind, text in update.notes[:_NOTES]],
+            "more_notes": max(len(update.notes) - _NOTES, 0),
             "repositories": _choices(selection.repositories),
             "languages": _choices(selection.languages),
             **self._page(message),
@@ -153,13 +153,13 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         self._rows.take_in(self._source.batches())
         number = _number(message.get("row"))
         if number >= len(self._rows):
-            return {"fault": "this row is not there"}
+            return {"fault": "this row doesn't exist"}
         above, below = (min(_number(message.get(name)), _AROUND) for name in ("above", "below"))
         (row,) = self._rows.rows([number])
         head = {"row": number, "title": _title(row), "links": self._links(row), "about": _about(row)}
         if not row["path"] or row["line_number"] is None:
-            whole = row["text"].split("\n")[:_AROUND] if row["text"] else []
-            return {**head, "lines": [[None, pieces(line), False] for line in whole]}
+            text_lines = row["text"].split("\n")[:_AROUND] if row["text"] else []
+            return {**head, "lines": [[None, pieces(line), False] for line in text_lines]}
         first, last = max(row["line_number"] - above, 1), row["line_number"] + below
         key = (number, first, last)
         if key not in self._reads:
@@ -170,16 +170,16 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         if not reading.done():
             return {**head, "pending": True}
         try:
-            found = reading.result()
+            context = reading.result()
         except Exception as error:  # noqa: BLE001 - of whatever backend there is; the reader is told
-            found = [(row["line_number"], row["line"])] if row["line"] else []
+            context = [(row["line_number"], row["line"])] if row["line"] else []
             head["fault"] = one_line(f"the lines around can't be read: {error}", 300)
         spans = (row["start"] or [], row["end"] or [])
         lines = [
             [at, pieces(line, *spans) if at == row["line_number"] else pieces(line), at == row["line_number"]]
-            for at, line in found
+            for at, line in context
         ]
-        ends = {"top": first == 1, "bottom": not found or found[-1][0] < last}
+        ends = {"top": first == 1, "bottom": not context or context[-1][0] < last}
         return {**head, "lines": lines, **ends}
 
     def _links(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -195,25 +195,25 @@ def _number(value: Any) -> int:
     return max(int(value), 0) if isinstance(value, int | float) and abs(value) < 2**53 else 0
 
 
-def _asked(value: Any) -> RowQuery:
-    """What the page asks for; what does not fit is as if it had not been said."""
-    given = value if isinstance(value, Mapping) else {}
-    texts = {name: str(given.get(name) or "")[:1000] for name in ("repository", "place", "text", "sort")}
-    language = given.get("language", "")
+def _parse_query(value: Any) -> RowQuery:
+    """Parse a request of the page; invalid parts are ignored."""
+    fields = value if isinstance(value, Mapping) else {}
+    texts = {name: str(fields.get(name) or "")[:1000] for name in ("repository", "place", "text", "sort")}
+    language = fields.get("language", "")
     return RowQuery(
         repository=texts["repository"],
         language=None if language is None else str(language)[:1000],
         place=texts["place"],
         text=texts["text"],
         sort=texts["sort"] if texts["sort"] in SORTS else "",
-        descending=bool(given.get("descending")),
+        descending=bool(fields.get("descending")),
     )
 
 
-def _choices(found: tuple[tuple[str | None, int], ...]) -> dict[str, Any]:
-    """Values to choose from: as they are, as they are shown, with their rows; and how many there are besides."""
-    shown = [[value, one_line(value, 80) if value else "(none)", count] for value, count in found[:_CHOICES]]
-    return {"values": shown, "more": max(len(found) - _CHOICES, 0)}
+def _choices(choices: tuple[tuple[str | None, int], ...]) -> dict[str, Any]:
+    """Filter values: raw, as displayed, with their rows; and the number of further ones."""
+    shown = [[value, one_line(value, 80) if value else "(none)", count] for value, count in choices[:_CHOICES]]
+    return {"values": shown, "more": max(len(choices) - _CHOICES, 0)}
 
 
 def _title(row: Mapping[str, Any]) -> str:
@@ -224,7 +224,7 @@ def _title(row: Mapping[str, Any]) -> str:
 
 
 def _about(row: Mapping[str, Any]) -> str:
-    """Who and when, of a commit; what, of a definition."""
+    """Author and date of a commit; kind of a definition."""
     if row["author"]:
         when = f", {row['author_date']:%Y-%m-%d %H:%M} UTC" if row["author_date"] else ""
         return one_line(f"{row['author']}{when}{', ' + row['side'] if row['side'] else ''}", 200)

@@ -1,4 +1,4 @@
-"""Rows of matches as columns of codes: what makes a filter of 100,000 rows cheaper than a key stroke.
+"""Rows of matches as columns of codes, so that filtering 100,000 rows takes less than a key stroke.
 
 What an explorer needs of the thing that it shows.
 """
@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.schema import arrow_type, matches_schema
 from sourcelight.display.notebook.state import Phase
 from sourcelight.display.notebook.views import LinkResolver
 
-Numbers = NDArray[np.int64]
 _COLUMNS = (
     "type", "repository", "revision", "commit", "path", "language", "line_number", "line", "start", "end",
     "name_start", "name_end", "symbol", "symbol_kind", "author", "author_date", "message", "side", "url",
@@ -49,18 +49,18 @@ class RowQuery:
 
 @dataclass(frozen=True, slots=True)
 class RowSelection:
-    """Numbers of the rows asked for, in their order, and what there is to choose from: values with their counts.
+    """Numbers of the selected rows, in order, and the filter values with their counts.
 
     The counts of a choice are of the rows that the other filters leave, the most first.
     """
 
-    numbers: Numbers
+    numbers: Int64Array
     repositories: tuple[tuple[str | None, int], ...]
     languages: tuple[tuple[str | None, int], ...]
 
 
 class _Codes:
-    """A growing column of texts as numbers; 0 stands for null."""
+    """A growing column of texts as numbers; 0 means null."""
 
     def __init__(self) -> None:
         self.values: list[str | None] = [None]
@@ -69,7 +69,7 @@ class _Codes:
         self._parts: list[NDArray[np.int32]] = []
 
     def add(self, column: Any) -> None:
-        """Take in a dictionary-encoded array."""
+        """Add a dictionary-encoded array."""
         translation = np.zeros(len(column.dictionary) + 1, np.int32)
         for index, value in enumerate(column.dictionary.to_pylist()):
             code = self._known.get(value)
@@ -92,14 +92,14 @@ class _Codes:
         """The code of a value; -1 for one that does not occur."""
         return self._known.get(value, -1)
 
-    def ranks(self) -> NDArray[np.int64]:
+    def ranks(self) -> Int64Array:
         """For each code its place among the sorted values."""
         order = sorted(range(len(self.values)), key=lambda code: self.values[code] or "")
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
         return ranks
 
-    def counts(self, among: NDArray[np.bool_]) -> tuple[tuple[str | None, int], ...]:
+    def counts(self, among: BoolArray) -> tuple[tuple[str | None, int], ...]:
         """Values with their rows `among` all, the most first."""
         row_counts = np.bincount(self.codes[among], minlength=len(self.values))
         order = np.argsort(-row_counts, kind="stable")
@@ -112,20 +112,20 @@ class ExplorerRows:
     def __init__(self) -> None:
         self._tables: list[Any] = []
         self._begins: list[int] = [0]
-        self._taken = 0
+        self._batch_count = 0
         self._codes = {name: _Codes() for name in ("repository", "path", "language")}
-        self._line_numbers: list[NDArray[np.int64]] = []
+        self._line_numbers: list[Int64Array] = []
 
     def __len__(self) -> int:
         return self._begins[-1]
 
     def take_in(self, batches: Sequence[Any]) -> None:
-        """Take in those `batches` that have come since the last call; the sequence only ever grows at its end."""
-        new_batches, self._taken = list(batches[self._taken :]), len(batches)
+        """Add the `batches` that arrived since the last call; the sequence only grows at its end."""
+        new_batches, self._batch_count = list(batches[self._batch_count :]), len(batches)
         new_batches = [batch for batch in new_batches if batch.num_rows]
         if not new_batches:
             return
-        table = _conformed(new_batches)
+        table = _conform(new_batches)
         for name, codes in self._codes.items():
             codes.add(table.column(name).chunk(0))
         numbers = table.column("line_number").chunk(0).fill_null(0)
@@ -134,7 +134,7 @@ class ExplorerRows:
         self._begins.append(self._begins[-1] + table.num_rows)
 
     def select(self, query: RowQuery) -> RowSelection:
-        """Find the rows that are asked for."""
+        """Select rows."""
         repositories, languages = self._codes["repository"], self._codes["language"]
         mask = self._at_place(query.place)
         if query.text and mask.any():
@@ -144,12 +144,12 @@ class ExplorerRows:
         selected = mask if in_repository is None else mask & in_repository
         selected = selected if in_language is None else selected & in_language
         return RowSelection(
-            self._sorted(np.flatnonzero(selected), query),
+            self._sort(np.flatnonzero(selected), query),
             repositories.counts(mask if in_language is None else mask & in_language),
             languages.counts(mask if in_repository is None else mask & in_repository),
         )
 
-    def _at_place(self, place: str) -> NDArray[np.bool_]:
+    def _at_place(self, place: str) -> BoolArray:
         mask = np.ones(len(self), np.bool_)
         for word in place.lower().split():
             is_excluded, text = word.startswith("-") and len(word) > 1, word.removeprefix("-") or word
@@ -160,19 +160,19 @@ class ExplorerRows:
             mask &= ~(masks[0] | masks[1]) if is_excluded else (masks[0] | masks[1])
         return mask
 
-    def _with_text(self, text: str) -> NDArray[np.bool_]:
+    def _with_text(self, text: str) -> BoolArray:
         parts = [
             pc.fill_null(pc.match_substring(table.column("text").chunk(0), text, ignore_case=True), fill_value=False)
             for table in self._tables
         ]
         return np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
 
-    def _sorted(self, numbers: Numbers, query: RowQuery) -> Numbers:
+    def _sort(self, numbers: Int64Array, query: RowQuery) -> Int64Array:
         if query.sort not in SORTS or not len(numbers):
             return numbers
         if query.sort == "text":
             texts = pa.chunked_array([table.column("text").chunk(0) for table in self._tables]).take(pa.array(numbers))
-            order: Numbers = pc.sort_indices(texts, sort_keys=[("", "ascending")]).to_numpy().astype(np.int64)
+            order: Int64Array = pc.sort_indices(texts, sort_keys=[("", "ascending")]).to_numpy().astype(np.int64)
             return numbers[order][::-1] if query.descending else numbers[order]
         if len(self._line_numbers) > 1:
             self._line_numbers = [np.concatenate(self._line_numbers)]
@@ -184,10 +184,10 @@ class ExplorerRows:
         ranks["line_number"] = self._line_numbers[0][numbers]
         primary = -ranks[query.sort] if query.descending else ranks[query.sort]
         tie_breakers = [ranks[name] for name in ("repository", "path", "line_number") if name != query.sort]
-        by_rank: Numbers = np.lexsort((*reversed(tie_breakers), primary)).astype(np.int64)
+        by_rank: Int64Array = np.lexsort((*reversed(tie_breakers), primary)).astype(np.int64)
         return numbers[by_rank]
 
-    def rows(self, numbers: Sequence[int] | Numbers) -> list[dict[str, Any]]:
+    def rows(self, numbers: Sequence[int] | Int64Array) -> list[dict[str, Any]]:
         """The rows of some numbers, in their order, as dicts with ``row`` for the number."""
         row_numbers = np.asarray(numbers, np.int64)
         table_indices = np.searchsorted(np.asarray(self._begins[1:]), row_numbers, side="right")
@@ -207,18 +207,18 @@ def _matcher(word: str) -> Callable[[str], bool]:
     return lambda text: pattern.match(text) is not None
 
 
-def _conformed(batches: Sequence[Any]) -> Any:
+def _conform(batches: Sequence[Any]) -> Any:
     """One table with one chunk a column, and `text`: the line, else the message, else nothing."""
     schema = matches_schema(shown_only=True)
     rows = sum(batch.num_rows for batch in batches)
     alike = all(batch.schema.equals(batches[0].schema) for batch in batches)
-    whole = pa.Table.from_batches(batches) if alike else None  # many small batches: one call in place of one each
+    full_table = pa.Table.from_batches(batches) if alike else None  # many small batches: one call in place of one each
     columns: dict[str, Any] = {}
     for name in _COLUMNS:
         kind = schema.field(name).type
-        if whole is not None:
-            at = whole.schema.get_field_index(name)
-            columns[name] = _one(whole.column(at)) if at >= 0 else pa.nulls(rows, kind)
+        if full_table is not None:
+            at = full_table.schema.get_field_index(name)
+            columns[name] = _one(full_table.column(at)) if at >= 0 else pa.nulls(rows, kind)
             continue
         places = [batch.schema.get_field_index(name) for batch in batches]
         chunks = [
@@ -240,8 +240,8 @@ def _one(column: Any) -> Any:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # a foreign dictionary with a value twice, or a null
             plain = column.cast(column.type.value_type)
             return plain.combine_chunks().dictionary_encode().cast(column.type)
-    made = column.combine_chunks()
-    return made.chunk(0) if isinstance(made, pa.ChunkedArray) else made
+    combined = column.combine_chunks()
+    return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
 
 
 def facts_of(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -272,20 +272,20 @@ class RowSource(Protocol):
     def batches(self) -> Sequence[Any]:
         """The record batches that are there; it only ever grows at its end."""
 
-    def told(self) -> SourceUpdate:
+    def update(self) -> SourceUpdate:
         """Read this moment."""
 
     def result(self) -> Any:
         """The answer as far as it has come."""
 
     def stop(self) -> None:
-        """Stop the work; what arrived stays."""
+        """Stop the work and keep its rows."""
 
     def read(self, repository: str, commit: str, path: str, first: int, last: int) -> Future[list[tuple[int, str]]]:
         """Numbered lines of a file, from `first` to `last` or the file's end; the future may fail."""
 
     def text(self) -> str:
-        """What is shown where there are no widgets."""
+        """The text shown without widgets."""
 
     def html(self) -> str:
         """The same with its first page of rows, escaped."""

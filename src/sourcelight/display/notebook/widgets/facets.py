@@ -50,7 +50,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
 
     @property
     def query(self) -> str:
-        """Text of the query with what is ticked."""
+        """Text of the query with the checked filters."""
         return self._narrow([self._filters[at] for at in self._chosen])
 
     def choose(self, *values: str) -> str:
@@ -70,42 +70,42 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         return self._search(self.query)
 
     def _groups(self) -> list[tuple[str, list[tuple[int, SuggestedFilter]]]]:
-        found: dict[str, list[tuple[int, SuggestedFilter]]] = {}
+        groups: dict[str, list[tuple[int, SuggestedFilter]]] = {}
         for at, one in enumerate(self._filters):
-            found.setdefault(one.kind, []).append((at, one))
+            groups.setdefault(one.kind, []).append((at, one))
         order = list(_WORDS)
-        kinds = sorted(found, key=lambda kind: order.index(kind) if kind in order else len(order))
-        return [(_WORDS.get(kind, one_line(kind, 40)), found[kind]) for kind in kinds]
+        kinds = sorted(groups, key=lambda kind: order.index(kind) if kind in order else len(order))
+        return [(_WORDS.get(kind, one_line(kind, 40)), groups[kind]) for kind in kinds]
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
         if not isinstance(message, Mapping):
             return
         if message.get("kind") == "chosen" and isinstance(message.get("at"), list):
-            wanted = [at for at in message["at"] if isinstance(at, int) and 0 <= at < len(self._filters)]
-            self._chosen = tuple(dict.fromkeys(wanted))
+            indexes = [at for at in message["at"] if isinstance(at, int) and 0 <= at < len(self._filters)]
+            self._chosen = tuple(dict.fromkeys(indexes))
         groups = [
             {
                 "title": title,
                 "first": _FIRST,
-                "more": max(len(found) - _MAX_VALUES, 0),
+                "more": max(len(filters) - _MAX_VALUES, 0),
                 "facets": [
                     {"at": at, "label": one_line(one.label, 80), "value": one_line(one.value, 200), "count": one.count,
                      "limited": not one.exhaustive, "chosen": at in self._chosen}
-                    for at, one in found[:_MAX_VALUES]
+                    for at, one in filters[:_MAX_VALUES]
                 ],
             }
-            for title, found in self._groups()
+            for title, filters in self._groups()
         ]  # fmt: skip
         self.send({"kind": "facets", "groups": groups, "query": one_line(self.query, 1000)})
 
     def __repr__(self) -> str:
         lines = [f"FacetPanel: {len(self._filters)} suggested filters of {one_line(self._narrow([]), 100)}"]
-        for title, found in self._groups():
+        for title, group in self._groups():
             lines.append(f"  {title}")
             lines += [f"    {one.count:>8,}{'' if one.exhaustive else '+'} {one_line(one.value, 80)}"
-                      for _, one in found[:_FIRST]]  # fmt: skip
-            if len(found) > _FIRST:
-                lines.append(f"    {_FIRST} of {len(found):,}")
+                      for _, one in group[:_FIRST]]  # fmt: skip
+            if len(group) > _FIRST:
+                lines.append(f"    {_FIRST} of {len(group):,}")
         return "\n".join(lines)
 
     def _ipython_display_(self) -> None:
@@ -126,6 +126,6 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         return f"<div>Suggested filters of <code>{query}</code></div>{''.join(tables)}"
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        made = super()._repr_mimebundle_(**options)
-        data = made[0] if isinstance(made, tuple) else made
+        bundle = super()._repr_mimebundle_(**options)
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
         return {**(data or {}), "text/plain": repr(self), "text/html": f"<pre>{escape(repr(self))}</pre>"}

@@ -48,29 +48,30 @@ def parse_identifier(text: str, base_url: str = "") -> Identifier:
     """
     stripped = text.strip()
     if len(stripped) > _LONGEST:
-        raise _refused("it is too long")
+        raise _refusal("it is too long")
     address = stripped.partition("#")[0].partition("?")[0].removesuffix(".md")
     if address.startswith("/") or "://" in address:
+        # The number of another service's conversation may exist here, too, and would open the wrong one.
         if "://" in address and base_url and _host(address) != _host(base_url):
-            raise _refused("that address is of another service")
+            raise _refusal("that address is of another service")
         path = address if address.startswith("/") else _path_below(address, base_url)
         match = _PATH.fullmatch(path)
         if match is None:
-            raise _refused("that address is none of a conversation")
+            raise _refusal("that address is not of a conversation")
         shared = path.startswith("/deepsearch/shared/")
         if shared and not _UUID.fullmatch(match[1]):
-            raise _refused("that address is none of a conversation")
+            raise _refusal("that address is not of a conversation")
         address = match[1]
     if _UUID.fullmatch(address):
         return Identifier(token=address.lower())
     if _NUMBER.fullmatch(address):
         if "://" in stripped and not base_url:
-            raise _refused("that address is of a service, and this is none")
+            raise _refusal("that is the address of a service, and this client has none")
         return Identifier(number=int(address))
-    raise _refused("that is no identifier of a conversation")
+    raise _refusal("that is not an identifier of a conversation")
 
 
-def _refused(reason: str) -> ToolError:
+def _refusal(reason: str) -> ToolError:
     return ToolError(f"{reason}; give {_FORMS}", tool="deepsearch_read", argument="identifier")
 
 
@@ -79,7 +80,7 @@ def _host(url: str) -> tuple[str, str, int | None]:
         parts = urlsplit(url)
         return parts.scheme.lower(), (parts.hostname or "").lower(), parts.port or _PORTS.get(parts.scheme.lower())
     except ValueError:
-        raise _refused("that address can't be read") from None
+        raise _refusal("that address can't be read") from None
 
 
 def _path_below(url: str, base_url: str) -> str:

@@ -165,7 +165,7 @@ def _facts(visible: VisibleQuestion) -> dict[str, Any]:
     return {
         "status": LEGACY.get(question.status, question.status),
         "state": question.status,
-        "answer": visible.answer or _told(question.error),
+        "answer": visible.answer or _format_error(question.error),
         "sources": [_source(source) for source in visible.sources],
         "rejected": [_source(source) for source in visible.rejected],
         "suggested_followups": list(visible.followups),
@@ -179,7 +179,7 @@ def _facts(visible: VisibleQuestion) -> dict[str, Any]:
     }
 
 
-def _told(error: Mapping[str, str]) -> str:
+def _format_error(error: Mapping[str, str]) -> str:
     return f"{error.get('title', 'Error')}: {error.get('message', '')}\n" if error else ""
 
 
@@ -247,8 +247,7 @@ def list_result(conversations_with_urls: Sequence[tuple[ConversationRecord, str]
 
 
 WITHHELD_WHOLE = (
-    "This answer is withheld: a model wrote it after reading repositories of which you may not read all, and what it "
-    "took from which can't be told apart."
+    "This answer is withheld: a model wrote it from several repositories, and you may not read all of them."
 )
 _EXTRACTIVE = "extractive"
 
@@ -263,7 +262,7 @@ def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Vi
     """
     cited = [source for source in question.sources if source.status != "rejected"]
     rejected = tuple(source for source in question.sources if source.status == "rejected")
-    hidden = _hidden(question, viewer, catalog)
+    hidden = _hidden_repositories(question, viewer, catalog)
     if not hidden:
         answer = join_segments(question.segments)
         return VisibleQuestion(
@@ -281,12 +280,14 @@ def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Vi
         error={name: text for name, text in question.error.items() if name in {"kind", "title"}},
         earlier_repositories=(),
     )
+    # A model may have used hidden text in any of its sentences; segments without a model name their repositories.
     if question.researcher != _EXTRACTIVE:
         answer = f"{WITHHELD_WHOLE}\n" if question.status == "completed" else ""
         return VisibleQuestion(bare, answer, (), (), (), {}, withheld, is_partial=True)
     segments = tuple(
         segment
         for segment in question.segments
+        # A segment without repositories may be about any of them.
         if segment.kind == "heading" or (segment.repositories and not hidden & set(segment.repositories))
     )
     sources, rejected = (
@@ -299,7 +300,7 @@ def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Vi
     return VisibleQuestion(bare, answer, sources, (), (), {}, withheld, rejected, is_partial=True)
 
 
-def _hidden(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> set[str]:
+def _hidden_repositories(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> set[str]:
     """Return the repositories of a question that the viewer may not see; none for a viewer who sees all."""
     if viewer.sees_private:
         return set()

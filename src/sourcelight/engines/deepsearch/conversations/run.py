@@ -1,4 +1,4 @@
-"""Work on one question in a thread of its own.
+"""Run one question in its own thread.
 
 Threads for questions, which accounts take in turns: none waits for all that another has asked.
 
@@ -83,6 +83,7 @@ class QuestionRun:
     def run(self) -> None:
         """Work on the question until it ends, with an answer or an error."""
         try:
+            # False: it was cancelled before a thread was free.
             if self.store.start(self.question, self.process_id):
                 self._answer()
         except Cancelled:
@@ -119,19 +120,19 @@ class QuestionRun:
         try:
             self.store.end(self.question, status, error)
         except StateUnusable as exc:
-            _log.error("question %d: its end could not be kept: %s", self.question, exc.reason)
+            _log.error("question %d: its end could not be stored: %s", self.question, exc.reason)
             self.unkept = status, error
         self._wake()
 
-    def _emit(self, happening: ResearchEvent) -> None:
-        self._notify(happening.kind, happening.payload)
-        payload = happening.payload
-        if happening.kind == "answer_delta":
+    def _emit(self, event: ResearchEvent) -> None:
+        self._notify(event.kind, event.payload)
+        payload = event.payload
+        if event.kind == "answer_delta":
             self._observe(ToolProgress("writing", 0, 0, str(payload.get("text") or "")))
             return
         result = str(payload.get("result") or payload.get("label") or "")
         detail = ": ".join(text for text in (str(payload.get("query") or ""), result) if text and text != self.text)
-        self._observe(ToolProgress(str(payload.get("tool") or happening.kind), 0, 0, detail))
+        self._observe(ToolProgress(str(payload.get("tool") or event.kind), 0, 0, detail))
 
     def _notify(self, kind: str, payload: Any) -> QuestionEvent:
         event = self.store.add_event(self.question, kind, payload)
@@ -183,6 +184,7 @@ class FairExecutor:
     def _start(self) -> None:
         """Start the jobs that may run; the caller holds the lock."""
         while not self._is_closed and self._running.total() < self._workers:
+            # Accounts take turns: the one that has waited longest without using up its share.
             account = next((name for name in self._waiting if self._running[name] < self._per_account), None)
             if account is None:
                 return
@@ -212,13 +214,14 @@ def new_process_id() -> str:
 
 
 def is_alive(process_id: str) -> bool:
-    """Tell whether the process of that name may still run; True if unknown."""
+    """Return whether the process of that name may still run; True if unknown."""
     host, _, process = process_id.rpartition("/")[0].rpartition("/")
     if not process.isdigit():
         return False
     if host != socket.gethostname() or os.name != "posix":
         return True
     try:
+        # Signal 0 only checks (kill(2)): EPERM means that the process exists and is another user's.
         os.kill(int(process), 0)
     except ProcessLookupError:
         return False

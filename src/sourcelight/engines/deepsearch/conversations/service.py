@@ -211,8 +211,10 @@ class ConversationService:
         filters, text = split_filters(question)
         earlier = self.store.questions(conversation)
         if not filters and earlier:
+            # A follow-up keeps the scope of its conversation unless it names another.
             filters = earlier[-1].filters
         self._end_stale(earlier)
+        # Counted in the database, so over all processes of the service.
         if self.store.running_questions(context.viewer.name) >= MAX_QUESTIONS_UNDER_WAY:
             raise ToolError(
                 f"{MAX_QUESTIONS_UNDER_WAY} of your questions are under way; wait for an answer or cancel one",
@@ -270,6 +272,8 @@ class ConversationService:
         try:
             while work is not None and not work.done.wait(_SLICE_S):
                 if context.cancellation.cancelled:
+                    # Over HTTP, the caller's connection may break while the answer is still wanted; it is read later by
+                    # its number.
                     if not context.served:
                         self.cancel(question, context)
                     context.cancellation.check()

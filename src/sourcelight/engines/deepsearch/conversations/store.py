@@ -69,6 +69,8 @@ class ConversationStore:
             account = connection.execute("SELECT id FROM accounts WHERE name = ?", (owner,)).fetchone()
             if account is None:
                 return None
+            # The digest needs the row's number, which exists only after the insert; the column is unique, so a
+            # placeholder fills it.
             placeholder = f"new {now_ms} {id(connection)}".encode()
             cursor = connection.execute(
                 "INSERT INTO conversations (account, title, digest, created_ms, updated_ms) VALUES (?, ?, ?, ?, ?)",
@@ -87,7 +89,7 @@ class ConversationStore:
         )
 
     def reset(self, number: int) -> None:
-        """Give a conversation a new read token; the previous one stops working."""
+        """Replace the read token of a conversation; the previous one stops working."""
         with self.state.database.write() as connection:
             row = connection.execute("SELECT generation FROM conversations WHERE id = ?", (number,)).fetchone()
             if row is not None:
@@ -158,6 +160,7 @@ class ConversationStore:
                 )
                 connection.execute("UPDATE conversations SET updated_ms = ? WHERE id = ?", (now_ms, conversation))
                 return int(cursor.lastrowid or 0)
+        # A partial unique index allows one running question per conversation, also between processes.
         except sqlite3.IntegrityError as exc:
             raise ConversationBusy from exc
 
@@ -360,7 +363,7 @@ def _to_sources(finished: FinishedAnswer) -> list[StoredSource]:
         label = f"{item.label}: {each.reason}"
         sources.append(StoredSource(item.kind, label, "", *_place(item), item.role, "rejected", None))
     sources += [
-        StoredSource("unknown", f"{name}: no tool gave it", "", status="rejected") for name in finished.invented
+        StoredSource("unknown", f"{name}: not from a tool", "", status="rejected") for name in finished.invented
     ]
     return sources
 

@@ -10,11 +10,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import AnyArray, BoolArray, Float64Array, Int64Array
 from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SearchIndexError, SourcelightError
@@ -38,8 +37,6 @@ _TRAILERS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(slots=True)
 class CommitRanker:
@@ -55,9 +52,9 @@ class CommitRanker:
 
     history: History
     tip: str
-    _cached: NDArray[np.bool_] | None = None
+    _cached: BoolArray | None = None
 
-    def _prepared(self, check: Callable[[], None]) -> tuple[CommitMessages, NDArray[np.bool_]]:
+    def _prepare(self, check: Callable[[], None]) -> tuple[CommitMessages, BoolArray]:
         messages = self.history.remember("deepsearch messages", lambda: CommitMessages.of(self.history, check))
         if self._cached is None:
             self._cached = self.history.reachable(self.tip)[messages.commits]
@@ -65,7 +62,7 @@ class CommitRanker:
 
     def best(self, terms: Mapping[str, float], limit: int, check: Callable[[], None]) -> list[tuple[int, float]]:
         """Return the commits whose messages fit best, with their scores; newer ones first if equal."""
-        messages, prepared = self._prepared(check)
+        messages, prepared = self._prepare(check)
         scores = messages.index.scores(terms, prepared)
         matching = np.flatnonzero(scores > 0.0)
         order = matching[np.lexsort((-messages.commits[matching], -scores[matching]))][:limit]
@@ -99,7 +96,7 @@ class CommitRanker:
 class CommitMessages:
     """The messages of a history, without merges and sweeping changes. `commits` are their numbers."""
 
-    commits: NDArray[np.int64]
+    commits: Int64Array
     index: MessageIndex
 
     @classmethod
@@ -116,8 +113,8 @@ class CommitMessages:
 class MessageIndex:
     """BM25 over texts, in memory: a term's texts and counts."""
 
-    lengths: Floats
-    postings: dict[str, tuple[NDArray[np.int64], Floats]] = field(default_factory=dict)
+    lengths: Float64Array
+    postings: dict[str, tuple[Int64Array, Float64Array]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, texts: Sequence[str], check: Callable[[], None]) -> MessageIndex:
@@ -143,12 +140,16 @@ class MessageIndex:
         flat = np.array([term for token_list in of_names for term in token_list], dtype=np.int64)
         token_ids, owner = np.array(tokens, dtype=np.int64), np.arange(len(texts)).repeat(sizes)
         size = counts[token_ids]
+        # Each token may give several terms: a running number over the flat list of terms, moved to the run of each
+        # token.
         positions = np.arange(int(size.sum())) + (
             (counts.cumsum() - counts)[token_ids] - (size.cumsum() - size)
         ).repeat(size)
         term, text_of = flat[positions], owner.repeat(size)
         is_plain = np.array([not name.startswith("=") for name in ids], dtype=np.bool_)
         lengths = np.bincount(text_of[is_plain[term]], minlength=len(texts)).astype(np.float64)
+        # Term and text in one integer: equal neighbors count how often a text has the term, and the order is that of
+        # posting lists.
         keys, times = np.unique(term * max(len(texts), 1) + text_of, return_counts=True)
         offsets = np.searchsorted(keys, np.arange(len(ids) + 1) * max(len(texts), 1))
         message_ids, often = keys % max(len(texts), 1), times.astype(np.float64)
@@ -158,9 +159,9 @@ class MessageIndex:
         }
         return cls(lengths, postings)
 
-    def scores(self, terms: Mapping[str, float], among: NDArray[np.bool_], k1: float = 1.2, b: float = 0.5) -> Floats:
+    def scores(self, terms: Mapping[str, float], among: BoolArray, k1: float = 1.2, b: float = 0.5) -> Float64Array:
         """Score texts for weighted terms, as if only the texts `among` existed."""
-        found = np.zeros(len(self.lengths))
+        totals = np.zeros(len(self.lengths))
         total = int(np.count_nonzero(among))
         mean = float(self.lengths[among].mean()) if total else 1.0
         for term, weight in terms.items():
@@ -170,10 +171,11 @@ class MessageIndex:
             positions, counts = posting
             is_among = among[positions]
             positions, counts = positions[is_among], counts[is_among]
+            # BM25 with the idf of Lucene, which is never negative.
             idf = math.log(1.0 + (total - len(positions) + 0.5) / (len(positions) + 0.5))
             times = counts / (1.0 - b + b * self.lengths[positions] / max(mean, 1.0))
-            found[positions] += weight * idf * (k1 + 1.0) * times / (k1 + times)
-        return found
+            totals[positions] += weight * idf * (k1 + 1.0) * times / (k1 + times)
+        return totals
 
 
 SMALL_OBJECTS = 400_000
@@ -196,7 +198,7 @@ class HistoryEvidence:
 
     Attributes
     ----------
-    found
+    commits
         Commits chosen, best first.
     notes
         What could not be read, a sentence each.
@@ -206,7 +208,7 @@ class HistoryEvidence:
     pins: Pins
     cancellation: Cancellation
     observer: CallObserver | None = None
-    found: list[CommitEvidence] = field(default_factory=list)
+    commits: list[CommitEvidence] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     _rankers: dict[tuple[str, str], CommitRanker | None] = field(default_factory=dict)
 
@@ -245,10 +247,10 @@ class HistoryEvidence:
         """Return the commits behind a pin; None without a history."""
         key = target.repository.key, target.commit
         if key not in self._rankers:
-            self._rankers[key] = self._opened(target)
+            self._rankers[key] = self._open(target)
         return self._rankers[key]
 
-    def _opened(self, target: Target) -> CommitRanker | None:
+    def _open(self, target: Target) -> CommitRanker | None:
         try:
             history = self.engine.history.open(target.repository)
             if history.position(target.commit) is None:
@@ -279,7 +281,7 @@ class HistoryEvidence:
             by_key.setdefault((item.repository, item.commit), item)
         if not newest:
             self._add_last(files, by_key)
-        self.found = list(by_key.values())[: limit + 2 * _MAX_NAMES]
+        self.commits = list(by_key.values())[: limit + 2 * _MAX_NAMES]
 
     def _by_name(self, names: Sequence[str]) -> list[CommitEvidence]:
         return [
@@ -339,8 +341,8 @@ class HistoryEvidence:
         return ranker.evidence(int(_oldest_first(history, commits)[-1]), 0.0)
 
 
-def _oldest_first(history: History, commits: NDArray[Any]) -> NDArray[Any]:
-    ordered: NDArray[Any] = commits[np.lexsort((commits, history.commits.commit_time[commits]))]
+def _oldest_first(history: History, commits: AnyArray) -> AnyArray:
+    ordered: AnyArray = commits[np.lexsort((commits, history.commits.commit_time[commits]))]
     return ordered
 
 

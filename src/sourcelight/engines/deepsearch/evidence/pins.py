@@ -160,5 +160,5 @@ def run_step(
 
     `on_event` is told what happens on the way. Raises what the step raises.
     """
-    result: StepResult | None = context.engine.elsewhere(step, request, context, on_event)
+    result: StepResult | None = context.engine.run_step(step, request, context, on_event)
     return result

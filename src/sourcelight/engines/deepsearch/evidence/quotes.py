@@ -22,15 +22,6 @@ WINDOW = 15
 """Lines of one quote, the header of its definition not counted."""
 
 
-def line_weights(lines: Sequence[str], weights: Mapping[str, float]) -> list[float]:
-    """Return for each line the weight of the question's terms in it, each term once."""
-    weights_of_lines = []
-    for line in lines:
-        terms = {term for token in TOKEN.findall(line.encode()) for term in terms_of(token.decode("utf-8", "replace"))}
-        weights_of_lines.append(sum(weight for term, weight in weights.items() if term in terms))
-    return weights_of_lines
-
-
 def best_window(lines: Sequence[str], weights: Mapping[str, float], size: int = WINDOW) -> tuple[int, int]:
     """Return first and last line (from 0) of the window with the greatest weight; the earliest of equal ones.
 
@@ -39,7 +30,7 @@ def best_window(lines: Sequence[str], weights: Mapping[str, float], size: int = 
     """
     count = len(lines)
     if count <= size:
-        return _trimmed(lines, 0, count - 1)
+        return _trim(lines, 0, count - 1)
     window_terms = [
         {term for token in TOKEN.findall(line.encode()) for term in terms_of(token.decode("utf-8", "replace"))}
         & weights.keys()
@@ -54,10 +45,10 @@ def best_window(lines: Sequence[str], weights: Mapping[str, float], size: int = 
         value = sum(weights[term] * (1.0 + 0.25 * min(counts[term] - 1, 3)) for term in weights if term in counts)
         if value > best + 1e-12:
             best, best_start = value, start
-    return _trimmed(lines, best_start, best_start + size - 1)
+    return _trim(lines, best_start, best_start + size - 1)
 
 
-def _trimmed(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
+def _trim(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
     while last > first and not lines[last].strip():
         last -= 1
     while first < last and not lines[first].strip():
@@ -121,7 +112,7 @@ class QuoteSelector:
     quoted: int = 0
     _names: list[frozenset[bytes]] = field(default_factory=list)
     _per_file: dict[tuple[str, str], int] = field(default_factory=dict)
-    _taken: list[tuple[str, str, int, int]] = field(default_factory=list)
+    _selected_ranges: list[tuple[str, str, int, int]] = field(default_factory=list)
 
     def choose(self, chunks: Sequence[RankedChunk], role: str, limit: int, *, window: int = 15) -> list[FileEvidence]:
         """Select up to `limit` quotes from chunks, best first; prototypes only as a last resort."""
@@ -163,27 +154,27 @@ class QuoteSelector:
         return quote
 
     def overlaps(self, repository: str, path: str, start: int, end: int) -> bool:
-        """Tell whether some of these lines are quoted already."""
+        """Return whether some of these lines are quoted already."""
         return any(
             (repository, path) == (existing[0], existing[1]) and start <= existing[3] and existing[2] <= end
-            for existing in self._taken
+            for existing in self._selected_ranges
         )
 
     def take(self, quote: FileEvidence) -> None:
         """Count a quote from any source."""
         file = quote.repository, quote.path
         self._per_file[file] = self._per_file.get(file, 0) + 1
-        self._taken.append((*file, quote.begin_line, quote.end_line))
+        self._selected_ranges.append((*file, quote.begin_line, quote.end_line))
         self.quoted += quote.end_line - quote.begin_line + 1
 
 
 def _only_declares(lines: Sequence[str]) -> bool:
-    """Tell whether lines are prototypes, as in C headers, without a definition."""
+    """Return whether lines are prototypes, as in C headers, without a definition."""
     code_lines = [line for line in lines if line.strip() and not _COMMENT.match(line)]
     declared = sum(_PROTOTYPE.match(line) is not None for line in code_lines)
     return declared >= _MIN_DECLARED and declared >= _MOSTLY * len(code_lines)
 
 
 def _likeness(first: frozenset[bytes], second: frozenset[bytes]) -> float:
-    together = len(first | second)
-    return len(first & second) / together if together else 0.0
+    union_size = len(first | second)
+    return len(first & second) / union_size if union_size else 0.0

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking import FileSpace
 from sourcelight.engines.search.ranking.model import Scores
@@ -77,7 +77,7 @@ class GraphScorer:
         """Return each file's share of the votes."""
         snapshots = [self.engine.store.open_symbols(target) for target in space.targets]
         target_numbers = {(t.repository.key, t.commit): number for number, t in enumerate(space.targets)}
-        by_document: dict[tuple[int, bytes], NDArray[np.int64]] = {}
+        by_document: dict[tuple[int, bytes], Int64Array] = {}
         scores = [np.zeros(snapshot.view.files) for snapshot in space.snapshots]
         for chunk in space.chunks[:VOTING]:
             cancellation.check()
@@ -99,7 +99,7 @@ class GraphScorer:
         return [np.sqrt(part_scores / best) for part_scores in scores] if best > 0.0 else None
 
 
-def _defining(opened_symbols: tuple[OpenedCommit, str, list[SymbolTable | None]], name: bytes) -> NDArray[np.int64]:
+def _defining(opened_symbols: tuple[OpenedCommit, str, list[SymbolTable | None]], name: bytes) -> Int64Array:
     snapshot, _, tables = opened_symbols
     units: list[int] = []
     for shard, table in enumerate(tables):

@@ -35,7 +35,7 @@ class DefinitionExcerpt:
     definition: Definition
     score: float
     evidence: FileEvidence
-    said: str
+    description: str
 
 
 def find_asked_definitions(
@@ -73,7 +73,7 @@ def find_asked_definitions(
         key = target.repository.name, definition.name
         if len(excerpts) < limit and key not in used_keys and (not excerpts or value >= 0.5 * excerpts[0].score):
             used_keys.add(key)
-            excerpts.append(_defined(texts, target, path, definition, value))
+            excerpts.append(_definition_excerpt(texts, target, path, definition, value))
     return excerpts
 
 
@@ -84,7 +84,9 @@ def _is_lesser(lines: Sequence[str], definition: Definition) -> bool:
     return definition.kind in {"function", "method"} and last.rstrip().endswith(";")
 
 
-def _defined(texts: FileTexts, target: Target, path: str, definition: Definition, score: float) -> DefinitionExcerpt:
+def _definition_excerpt(
+    texts: FileTexts, target: Target, path: str, definition: Definition, score: float
+) -> DefinitionExcerpt:
     lines = texts.lines(target, path)
     start = lead_start(lines, definition.begin_line - 1) + 1
     end = min(_head_end(lines, definition), start + MAX_DEFINITION_LINES - 1, len(lines))

@@ -225,6 +225,7 @@ def _count_groups(group: str, fact: Fact) -> Mapping[str, int] | None:
     column = {"authors": "author", "files": "path", "folders": "folder", "languages": "language"}[group]
     counts: Counter[str] = Counter()
     for table in fact.tables:
+        # A truncated table can't be summed by group.
         if table.total > len(table.rows):
             continue
         columns: dict[str, Any] = {name: number for number, name in enumerate(table.columns)}

@@ -179,6 +179,7 @@ def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for opened_history in histories.open_histories("commit_search", work.context, work.names, *revisions).opened:
         work.inquiry.context.cancellation.check()
         changes, layout = opened_history.history.changes, opened_history.layout(work.context)
+        # A rename removes the old path, unless both names belong to the path that was asked about.
         removals = np.flatnonzero(np.isin(changes.status, [ord("D"), ord("R")]) & opened_history.mask[changes.commit])
         passes: dict[int, bool] = {}
 

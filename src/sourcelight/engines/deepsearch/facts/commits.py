@@ -56,6 +56,7 @@ def commit_arguments(work: Work, notes: list[str], unapplied: list[str]) -> dict
     if files:
         arguments["files"] = files
     arguments |= dates_of(work) | revisions_of(work)
+    # All of them are passed as regular expressions, so that literal text and patterns need one form.
     if any(name in arguments for name in ("authors", "messageTerms", "contentTerms", "files")):
         arguments["useRegex"] = True
     del notes
@@ -70,7 +71,7 @@ def dates_of(work: Work) -> dict[str, str]:
 
 
 def revisions_of(work: Work) -> dict[str, list[str]]:
-    """Give the revisions whose history counts as arguments."""
+    """Return the revisions whose history counts as arguments."""
     request = work.request
     head = request.head or work.revision
     if not head and not request.base:
@@ -108,7 +109,7 @@ def evidence_of(row: dict[str, Any], note: str = "") -> CommitEvidence:
 
 
 def conditions(work: Work, *, is_single: bool = False) -> str:
-    """Say which commits count; `is_single`: of a single commit."""
+    """Describe which commits count; `is_single`: of a single commit."""
     request = work.request
     change = "changes" if is_single else "change"
     parts = []
@@ -132,9 +133,9 @@ def conditions(work: Work, *, is_single: bool = False) -> str:
     if request.tests:
         parts.append(f" that {change} tests")
     if request.base or request.head:
-        behind = [f"behind {code(request.head)}"] if request.head else []
-        behind += [f"not behind {code(request.base)}"] if request.base else []
-        parts.append(f" {' and '.join(behind)}")
+        ancestor_texts = [f"behind {code(request.head)}"] if request.head else []
+        ancestor_texts += [f"not behind {code(request.base)}"] if request.base else []
+        parts.append(f" {' and '.join(ancestor_texts)}")
     if request.period.text:
         parts.append(f" {request.period.text}")
     return "".join(parts)
@@ -193,6 +194,7 @@ def _find_by_side(work: Work, fact: Fact) -> list[dict[str, Any]]:
     fact.query = format_call("diff_search", arguments) + ".drop_duplicates(['repository', 'commit'])"
     answer = work.call("diff_search", arguments)
     fact.notes += limiting_notices(answer)
+    # Rows are lines; a dictionary keeps one per commit, in order.
     return list({(row["repository"], row["commit"]): row for row in answer.table.to_pylist()}.values())
 
 
@@ -229,7 +231,7 @@ def _period_table(rows: Sequence[dict[str, Any]], title: str, form: str) -> Rows
 
 
 def day_of(row: dict[str, Any], *, committed: bool = False) -> str:
-    """Give the day on which a commit was written (or committed), by its author's own clock, as `git log` shows it."""
+    """Return the day on which a commit was written (or committed), by its author's own clock, as `git log` shows it."""
     when = row["commit_date"] if committed else row["author_date"]
     when = when or row["author_date"] or row["commit_date"]
     offset = row.get("commit_utc_offset_min" if committed else "author_utc_offset_min") or 0
@@ -237,7 +239,7 @@ def day_of(row: dict[str, Any], *, committed: bool = False) -> str:
 
 
 def people_of(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Give the commits of each person: of each address as the mailmap has it, or name without an address."""
+    """Return the commits of each person: of each address as the mailmap has it, or name without an address."""
     by_person: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         by_person[(row["author_email"] or row["author"]).casefold()].append(row)

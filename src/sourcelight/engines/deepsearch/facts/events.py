@@ -1,4 +1,4 @@
-"""Who and when: commits that added, removed and changed something; who owns lines, and who works on what."""
+"""Answer who and when: commits that added, removed or changed something; owners of lines; people's work."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def find_event(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - 
 
 
 def byline(row: dict[str, Any]) -> str:
-    """Say who wrote a commit and when: as `git log` shows it, and when it was committed if that is another day."""
+    """Describe who wrote a commit and when: as `git log` shows it, and when it was committed if that is another day."""
     authored, committed = day_of(row), day_of(row, committed=True)
     later = f" (committed {committed})" if committed != authored else ""
     return f"{inline(row['author'], 80)} on {authored}{later}"
@@ -234,7 +234,7 @@ def _find_line_change(work: Work) -> Fact | None:
 
 
 def _commit_row(work: Work, row: dict[str, Any]) -> dict[str, Any]:
-    """Give the clocks of a commit's author and committer, which rows of changed lines don't have."""
+    """Return the clocks of a commit's author and committer, which rows of changed lines don't have."""
     arguments = {"repos": [row["repository"]], "revisions": [row["commit"]], "count": 1}
     rows = work.call("commit_search", arguments).table.to_pylist()
     return {name: rows[0][name] for name in ("author_utc_offset_min", "commit_utc_offset_min")} if rows else {}

@@ -137,7 +137,7 @@ def count_languages(work: Work) -> Fact:
 
 
 def _is_binary(work: Work, target: Target, path: str) -> bool:
-    """Tell whether the index left a file out since it is no text."""
+    """Return whether the index left a file out since it is no text."""
     view = work.inquiry.context.engine.store.open(target)[0].view
     position = view.file_number(path.encode())
     return position is not None and REASONS[int(view.reason[position])] == "binary"
@@ -233,7 +233,7 @@ def count_repositories_without(work: Work, counter: Callable[[Work], Fact]) -> F
 
 
 def excluded_repositories(inquiry: ResearchRequest) -> list[str]:
-    """Give the repositories that are searched only when they are named: forks and archived ones."""
+    """Return the repositories that are searched only when they are named: forks and archived ones."""
     names = {pin.repository for pin in inquiry.pins} | inquiry.pins.failed.keys()
     visible = inquiry.context.engine.catalog.visible(inquiry.context.viewer)
     return sorted(repository.name for repository in visible if repository.name not in names)

@@ -91,7 +91,7 @@ def _keep_every(
     *,
     of_files: bool,
 ) -> None:
-    """Keep what imports each of some modules: files, or repositories in any of their files."""
+    """Filter to importers of each of some modules: files, or repositories with any such file."""
     by_repository: dict[str, set[str]] = defaultdict(set)
     for (repository, _), texts in imported.items():
         by_repository[repository] |= texts
@@ -130,7 +130,7 @@ def _not_importing(work: Work, fact: Fact, importing: set[tuple[str, str]], term
 
 
 def is_import_of(row: dict[str, Any], text: str, *, of_repository: bool = False) -> bool:
-    """Tell whether an import means a module, something below it, a file, or a module of a repository."""
+    """Return whether an import means a module, something below it, a file, or a module of a repository."""
     module = (row["module"] or "").strip('"<>')
     for separator in (".", "/", "::", "\\"):
         if module == text or module.startswith(f"{text}{separator}"):

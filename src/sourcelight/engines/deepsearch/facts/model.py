@@ -1,4 +1,4 @@
-"""Facts that an engine counted, and what they are asked with."""
+"""Facts that an engine counted, and the context for counting them."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Work:
         return next((pin.revision for pin in self.inquiry.pins if pin.revision not in {"", "WORKTREE"}), "")
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Call a tool or an analysis, and tell of it. Raises what `sourcelight.engines.tools.call` raises."""
+        """Call a tool or an analysis, and report it. Raises what `sourcelight.engines.tools.call` raises."""
         answer = call(name, arguments, self.context)
         payload = {"tool": name, "query": format_call(name, arguments), "result": f"{answer.table.num_rows:,} rows"}
         self.emit(ResearchEvent("turn", payload))
@@ -136,7 +136,7 @@ class Work:
 
 
 def limiting_notices(answer: ToolResult) -> list[str]:
-    """Give the sentences on what an answer lacks; none where it is whole."""
+    """Return the sentences on what an answer lacks; none where it is whole."""
     return [] if answer.complete else list(answer.notices)
 
 

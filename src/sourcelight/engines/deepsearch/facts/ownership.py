@@ -116,7 +116,7 @@ def find_main_author(work: Work, paths: PathNames) -> Fact | None:
 
 
 def concrete_paths(work: Work, paths: PathNames) -> list[tuple[str, str]]:
-    """Give repository and path of what the paths of a request stand for."""
+    """Return repository and path of what the paths of a request stand for."""
     concrete: dict[tuple[str, str], None] = {}
     for scope in work.request.paths:
         for (repository, _), files in paths.paths.items():

@@ -23,12 +23,12 @@ TEST_FILES = (
 
 
 def is_named(repository: str, text: str) -> bool:
-    """Tell whether a text is the name of a repository, or the end of one."""
+    """Return whether a text is the name of a repository, or the end of one."""
     return repository == text or repository.endswith(f"/{text}")
 
 
 def is_of_files(request: FactRequest, path: str) -> bool:
-    """Tell whether the paths, languages and tests that a request names let a path count."""
+    """Return whether the paths, languages and tests that a request names let a path count."""
     if request.paths and not any(re.search(scope.pattern, path) for scope in request.paths):
         return False
     if any(re.search(scope.pattern, path) for scope in request.without):
@@ -90,7 +90,7 @@ class PathNames:
         return by_folder
 
     def find(self, text: str) -> PathScope | None:
-        """Give what a path stands for: the file or directory of that path, else those whose paths end with it."""
+        """Return what a path stands for: the file or directory of that path, else those whose paths end with it."""
         if text.startswith("*."):
             ending = text[1:]
             having = [
@@ -138,12 +138,12 @@ class PathNames:
         return PathScope(text, pattern, glob, is_file, repositories=tuple(sorted(set(repositories))))
 
     def is_folder(self, text: str) -> bool:
-        """Tell whether a directory has this path or name."""
+        """Return whether a directory has this path or name."""
         path = text.strip("/")
         return bool(path) and (path in self.folders or any(folder.endswith(f"/{path}") for folder in self.folders))
 
     def find_past(self, text: str) -> PathScope | None:
-        """Give what a path stands for in history: a file, or a directory, that commits have changed."""
+        """Return what a path stands for in history: a file, or a directory, that commits have changed."""
         path = text.strip("/").removeprefix("./")
         if not path:
             return None
@@ -158,7 +158,7 @@ class PathNames:
         return None
 
     def _having_had(self, path: str) -> tuple[str, ...]:
-        """Give the repositories of which a commit has changed this path, or a file below it."""
+        """Return the repositories of which a commit has changed this path, or a file below it."""
         raw = path.encode()
         return tuple(
             name
@@ -190,7 +190,7 @@ class PathNames:
         return {opened_history.name: set(opened_history.history.paths) for opened_history in opened_histories}
 
     def is_revision(self, text: str) -> bool:
-        """Tell whether a repository has this branch, tag or commit."""
+        """Return whether a repository has this branch, tag or commit."""
         if not text or not is_revision(text):
             return False
         for target in self.inquiry.pins.targets:

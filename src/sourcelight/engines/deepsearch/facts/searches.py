@@ -55,7 +55,7 @@ def make_filters(work: Work, *, languages: bool = True) -> str:
 
 
 def _repository_filter_of(work: Work) -> str:
-    """Keep a search to the repositories that have a path which the question names: others would be read for nothing."""
+    """Restrict a search to the repositories that have a path named in the question; reading others would be wasted."""
     names = work.names
     if (
         work.inquiry.filters
@@ -149,12 +149,12 @@ def list_names(names: Sequence[str], limit: int = 5) -> str:
 
 
 def files_noun(work: Work, number: int) -> str:
-    """Say "Go files"."""
+    """Describe files by language, such as "Go files"."""
     return f"{' or '.join(work.request.languages)} {noun_for('file', number)}".strip()
 
 
 def file_conditions(work: Work, *, languages: bool = True) -> str:
-    """Say which files a count is restricted to."""
+    """Describe which files a count is restricted to."""
     request = work.request
     parts = []
     if request.languages and languages:
@@ -172,13 +172,13 @@ def file_conditions(work: Work, *, languages: bool = True) -> str:
 
 
 def commit_of(work: Work, row: dict[str, Any]) -> str:
-    """Give the commit that a row of a search is of."""
+    """Return the commit that a row of a search is of."""
     target = work.inquiry.pins.of(row["repository"])
     return row.get("commit") or (target.commit if target is not None else "")
 
 
 def is_readable(work: Work) -> bool:
-    """Tell whether the filters of a question can be put into a search."""
+    """Return whether the filters of a question can be put into a search."""
     try:
         make_listing_queries(work)
     except QueryError:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sourcelight.core.markup import count_of
+from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.searches import (
     commit_of,
@@ -21,6 +22,10 @@ from sourcelight.engines.deepsearch.facts.searches import (
     run_searches,
 )
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term
+from sourcelight.engines.search.index.view import REASONS
+from sourcelight.repos import ObjectReader
+
+_BY_NAME = frozenset({"binary", "too-large"})
 
 
 def count_texts(work: Work) -> Fact:
@@ -135,8 +140,10 @@ def _count_without(work: Work) -> Fact:
     queries = make_queries(work, f"case:yes type:file {negations}")
     notes: list[str] = []
     lacking = {(row["repository"], row["path"]) for row in run_searches(work, queries, notes) if row["path"]}
+    lacking -= _find_in_bytes(work, lacking, notes)
     per = Counter(repository for repository, _ in lacking)
-    fact = Fact(len(lacking), "", join_queries(queries), _counting_rule(request.terms), notes=notes, unit="files")
+    rule = f"{_counting_rule(request.terms)} Binary and large files count by their bytes, as for `git grep -L`."
+    fact = Fact(len(lacking), "", join_queries(queries), rule, notes=notes, unit="files")
     fact.repositories = per
     verb = "don't contain" if len(lacking) != 1 else "doesn't contain"
     fact.subject = (
@@ -147,6 +154,47 @@ def _count_without(work: Work) -> Fact:
         table.add((repository, path), CitedLine(repository, commit_of(work, {"repository": repository}), path))
     fact.tables = [table]
     return fact
+
+
+# More than these are not read for one question: a repository of pictures has thousands.
+_MAX_FILES, _MAX_FILE_BYTES, _MAX_BYTES = 2_000, 32 << 20, 512 << 20
+
+
+def _find_in_bytes(work: Work, files: Collection[tuple[str, str]], notes: list[str]) -> set[tuple[str, str]]:
+    """Return those of some files, found without a text, whose bytes hold it.
+
+    The index has no text of binary and large files: a search without a text gives all of them.
+    """
+    context = work.inquiry.context
+    if not context.engine.holds_files:
+        return set()
+    called = work.request.relation == "call"
+    patterns = [
+        compile_pattern(expression(term, called=called), kind="regexp", case_sensitive=True)
+        for term in work.request.terms
+    ]
+    having, unread = set(), 0
+    file_count, byte_count = 0, 0
+    for repository, path in sorted(files):
+        target = work.inquiry.pins.of(repository)
+        view = None if target is None else context.engine.store.open(target)[0].view
+        number = None if view is None else view.file_number(path.encode("utf-8", "surrogateescape"))
+        if target is None or view is None or number is None or REASONS[int(view.reason[number])] not in _BY_NAME:
+            continue
+        context.cancellation.check()
+        data = None
+        if file_count < _MAX_FILES and byte_count < _MAX_BYTES:
+            with ObjectReader(target.repository) as reader:
+                data = reader.read(bytes.fromhex(view.blob_id(number)), _MAX_FILE_BYTES)
+        if data is None:
+            unread += 1
+            continue
+        file_count, byte_count = file_count + 1, byte_count + len(data)
+        if any(pattern.find_document(data) for pattern in patterns):
+            having.add((repository, path))
+    if unread:
+        notes.append(f"{count_of(unread, 'binary or large file')} could not be read, and may contain the text.")
+    return having
 
 
 def _one_line(request: FactRequest) -> str:

@@ -1,4 +1,4 @@
-"""Which model is asked, and where: a name, an address, a key from the environment."""
+"""The choice of a model: a name, an address, a key from the environment."""
 
 from __future__ import annotations
 

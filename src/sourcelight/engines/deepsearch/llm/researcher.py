@@ -23,7 +23,7 @@ from sourcelight.engines.deepsearch.llm.toolbox import (
     LAST_WORDS,
     Toolbox,
     first_message,
-    offered,
+    offered_tools,
 )
 from sourcelight.engines.deepsearch.markdown import CITED, inline
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
@@ -114,7 +114,7 @@ def _mention_model(paragraph: Any, choice: ModelConfig) -> Any:
 
 
 def reason_of(exc: Exception) -> str:
-    """Say in words why a model gave no answer; nothing that a server wrote is repeated."""
+    """Describe why a model gave no answer, without repeating a server's text."""
     status = getattr(exc, "status_code", None)
     if isinstance(exc, SourcelightError):
         return str(exc)
@@ -141,7 +141,7 @@ def reason_of(exc: Exception) -> str:
     return f"{text}, status {status}" if status else text
 
 
-def settled(messages: Sequence[Any]) -> list[Any]:
+def answered_messages(messages: Sequence[Any]) -> list[Any]:
     """The messages of a run up to the last whose calls of tools are answered: no word can follow those that are not."""
     from pydantic_ai.messages import ModelResponse
 
@@ -171,17 +171,17 @@ class _ModelRun:
         self.toolbox = Toolbox(self.inquiry, self.ledger, self.budget, self.emit)
 
     def take_facts(self, facts: Draft | None) -> None:
-        """Take what was counted: the model is told, and the answer shows it as it is."""
+        """Record counted facts: the model gets them, and the answer shows them unchanged."""
         if facts is None:
             return
         names = {f"E{number}": self.ledger.add(item) for number, item in enumerate(facts.ledger.items, 1)}
 
-        def renamed(match: re.Match[str]) -> str:
+        def rename(match: re.Match[str]) -> str:
             ids = [names.get(name.strip().upper(), "") for name in match[1].split(",")]
             return f"[{', '.join(name for name in ids if name)}]"
 
         parts = [
-            replace(part, text=CITED.sub(renamed, part.text)) if isinstance(part, Paragraph) else part
+            replace(part, text=CITED.sub(rename, part.text)) if isinstance(part, Paragraph) else part
             for part in facts.parts[:-2]  # the last section says what was searched, as this answer's own does
         ]
         self._facts = replace(facts, parts=parts)
@@ -192,7 +192,7 @@ class _ModelRun:
         return "\n\n".join(part.text for part in parts if isinstance(part, Paragraph | Heading))[:_MAX_FACTS]
 
     async def ask(self, pack: list[str]) -> str:
-        """Let the model work; when a limit is hit, ask once more for an answer with what it has."""
+        """Run the model; when a limit is hit, ask once more for an answer from the evidence so far."""
         from pydantic_ai import CancellationToken, capture_run_messages
         from pydantic_ai.exceptions import RunTimedOut, UsageLimitExceeded
         from pydantic_ai.usage import RunUsage
@@ -212,7 +212,7 @@ class _ModelRun:
                         usage=self._usage,
                         cancellation_token=token,
                         timeout=self.budget.wall_s,
-                        event_stream_handler=self._told,
+                        event_stream_handler=self._on_events,
                     )
                 except (UsageLimitExceeded, RunTimedOut) as limit:
                     self.cut_short = reason_of(limit)
@@ -236,7 +236,7 @@ class _ModelRun:
 
         return await self._agent(tools=False).run(
             LAST_WORDS,
-            message_history=settled(messages),
+            message_history=answered_messages(messages),
             usage_limits=UsageLimits(request_limit=1 + MAX_CORRECTIONS),
             cancellation_token=token,
             timeout=min(_LAST_S, self.budget.wall_s),
@@ -272,22 +272,22 @@ class _ModelRun:
     def _agent(self, *, tools: bool) -> Any:
         from pydantic_ai import Agent, ModelRetry, Tool
 
-        def made(name: str) -> Any:
+        def make_runner(name: str) -> Any:
             async def run(**arguments: Any) -> str:
                 return await anyio.to_thread.run_sync(self.toolbox.run, name, arguments)
 
             return run
 
-        held = [
+        agent_tools = [
             Tool.from_schema(
-                made(tool.name),
+                make_runner(tool.name),
                 name=tool.name,
                 description=tool.mcp.description if tool.mcp else "",
                 json_schema=dict(tool.input_schema),
             )
-            for tool in (offered() if tools else [])
+            for tool in (offered_tools() if tools else [])
         ]
-        agent: Any = Agent(self._model, instructions=INSTRUCTIONS, tools=held, retries=MAX_CORRECTIONS)
+        agent: Any = Agent(self._model, instructions=INSTRUCTIONS, tools=agent_tools, retries=MAX_CORRECTIONS)
 
         @agent.output_validator  # type: ignore[untyped-decorator]
         def check(output: str) -> str:
@@ -300,7 +300,7 @@ class _ModelRun:
         return agent
 
     def _find_mistakes(self, text: str) -> str:
-        """Say what is wrong with the citations of an answer; empty when they hold."""
+        """Describe wrong citations of an answer; empty when all are valid."""
         names = [name.strip().upper() for match in CITED.finditer(text) for name in match[1].split(",")]
         if not names:
             return (
@@ -316,7 +316,7 @@ class _ModelRun:
             return ""
         return f"These ids can't be cited: {', '.join([*absent, *rejected])}. Use ids that a tool gave you, or none."
 
-    async def _told(self, _: Any, events: AsyncIterable[Any]) -> None:
+    async def _on_events(self, _: Any, events: AsyncIterable[Any]) -> None:
         """Pass on text as it comes, a few times a second."""
         from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 

@@ -63,13 +63,13 @@ def first_message(
         parts.append("Earlier in this conversation (its links are no ids):\n" + before[-_MAX_BEFORE:])
     if facts:
         parts.append("Counted by the engine:\n" + frame_text(redact(facts), "facts", boundary))
-    described_items = [described(name, item, boundary) for name in pack if (item := ledger.get(name)) is not None]
+    described_items = [describe(name, item, boundary) for name in pack if (item := ledger.get(name)) is not None]
     if described_items:
         parts.append("A first search found:\n" + "\n".join(described_items))
     return "\n\n".join(parts)
 
 
-def described(name: str, item: Evidence, boundary: str) -> str:
+def describe(name: str, item: Evidence, boundary: str) -> str:
     """Show a piece of evidence to a model: its id, where it is from, and its text in a frame."""
     if isinstance(item, CommitEvidence):
         text = f"{item.subject}\n\n{item.text}".strip()
@@ -89,7 +89,7 @@ _REPO_ARGUMENTS = ("repo",)
 _REVISIONS = ("revision", "base", "head")
 
 
-def offered() -> list[Tool[Any]]:
+def offered_tools() -> list[Tool[Any]]:
     """The tools that a model may call: all that only read, those of deep search itself left out."""
     return [
         tool
@@ -163,18 +163,18 @@ class Toolbox:
         return ""
 
     def _run(self, name: str, arguments: Mapping[str, Any]) -> str:
-        scoped = self._scoped(name, arguments)
+        scoped = self._keep_in_scope(name, arguments)
         if isinstance(scoped, str):
             return scoped
         context = replace(self.inquiry.context, served=True, observer=None, conversations=None)
         answer = call(name, scoped, context)
         items = list(self._evidence(answer))
         if items:
-            return self._shown(items, answer)
+            return self._show(items, answer)
         return self._other(name, answer)
 
-    def _scoped(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any] | str:
-        """Keep a call to the pinned commits; give a sentence when it asks for something else."""
+    def _keep_in_scope(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any] | str:
+        """Restrict a call to the pinned commits; return a sentence when it requests another commit."""
         scoped = dict(arguments)
         for key in _REPO_ARGUMENTS:
             if key in scoped:
@@ -233,14 +233,14 @@ class Toolbox:
         body = str(row["message"] or "").partition("\n\n")[2]
         return CommitEvidence(row["repository"], row["commit"], row["subject"], row["author"], when, body[:2000])
 
-    def _shown(self, items: list[Evidence], answer: ToolResult) -> str:
+    def _show(self, items: list[Evidence], answer: ToolResult) -> str:
         parts: list[str] = []
         size, left_out = 0, 0
         for item in items:
             is_known = self.ledger.knows(item)
             text = f"Already seen as {is_known}: {item.label}" if is_known else ""
             if not text:
-                text = described(f"E{len(self.ledger.items) + 1}", item, self.boundary)
+                text = describe(f"E{len(self.ledger.items) + 1}", item, self.boundary)
                 if size + len(text.encode()) > RESULT_BYTES and parts:
                     left_out += 1
                     continue
@@ -273,12 +273,12 @@ class Toolbox:
 
 
 def name_only(row: Mapping[str, Any]) -> bool:
-    """Tell whether a row names a file without any of its text."""
+    """Return whether a row names a file without any of its text."""
     return not any(name in row for name in ("line", "chunk", "code", "patch"))
 
 
 def _lines(columns: str, row: Mapping[str, Any]) -> tuple[int, int]:
-    """Give first and last line of a row of a table of places; 0 where it has none."""
+    """Return first and last line of a row of a table of places; 0 where it has none."""
     if columns == "found_chunks":
         return row["start_line"] or 0, row["end_line"] or 0
     if columns == "definitions":

@@ -172,7 +172,7 @@ class CountReader:
         return kind
 
     def _head(self, start: int) -> str | None:
-        """Take the noun that is counted: the last of consecutive nouns."""
+        """Take the noun to count: the last of consecutive nouns."""
         text, position, before = self.marked.text, start, start
         kind: str | None = None
         while True:
@@ -241,7 +241,7 @@ class CountReader:
         elif kind in {"dependencies", "dependents"}:
             self._graph()
         elif kind == "tests":
-            self._named() or self.marked.take(DEFINE)
+            self._read_name() or self.marked.take(DEFINE)
         elif kind in {"files", "repositories", "folders", "languages"}:
             self._files()
         elif kind in {"branches", "tags"}:
@@ -281,7 +281,7 @@ class CountReader:
         self.marked.text = f"{self.marked.text[: match.start()]} · {self.marked.text[match.end() :]}"
         return terms_of(self.marked, match["terms"] or match["bare"])
 
-    def _named(self) -> bool:
+    def _read_name(self) -> bool:
         for relation, pattern in (
             ("prefix", STARTS),
             ("suffix", ENDS),
@@ -322,7 +322,7 @@ class CountReader:
                 self.marked.take(INHERIT)
                 self._use("inherit", match, match["terms"] or match["of"])
                 return
-        if self._named():
+        if self._read_name():
             return
         if (
             set(self.fields["symbol_kinds"]) & {"method", "field", "constructor"}
@@ -351,7 +351,7 @@ class CountReader:
         if (match := marked.take(pattern)) is not None:
             self._use("define", match)
             return
-        if fields["kind"] == "files" and self._named():
+        if fields["kind"] == "files" and self._read_name():
             if fields["relation"] == "name" and fields["terms"][0].text == "":
                 fields.pop("relation")
             return
@@ -372,7 +372,9 @@ class CountReader:
         negation = NEGATION.search(marked.text)
         before = marked.text
         if negation is not None:
-            verb = " contain " if negation[0].lower().startswith(("without", "lack")) else " "
+            first_word = negation[0].lower()
+            is_verb = first_word.startswith(("without", "lack")) or first_word.endswith("no")
+            verb = " contain " if is_verb else " "
             marked.text = f"{marked.text[: negation.start()]} · {verb}{marked.text[negation.end() :]}"
         if self._content():
             fields["is_negated"] = negation is not None

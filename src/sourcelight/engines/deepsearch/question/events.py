@@ -1,4 +1,4 @@
-"""Read questions for a person or a date: which event, and of what."""
+"""Read questions about a person or a date: the event and its subject."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ _CHANGED = re.compile(
 )
 _ADDED = re.compile(
     r"\b(?:add(?:ed|s)?|introduc(?:e|ed|es)|creat(?:e|ed|es)|wrote|writ(?:e|ten)|implement(?:ed)?"
+    r"|(?:first|originally|initially)\s+(?:used|mentioned|called|referenced|seen|occur(?:red|s)?|uses?)"
     r"|appear(?:ed)?|author(?:ed)?|start(?:ed)? using|came|show(?:ed)? up|born|exist(?:ed|s)?|been (?:there"
     r"|around|in|here)|is there|available|supported|in use)\b",
     re.IGNORECASE,
@@ -68,7 +69,7 @@ _OWNER = re.compile(
     re.IGNORECASE,
 )
 _TOP = re.compile(
-    r"\b(?:(?:has|have|had|made|with|did)\s+(?:made\s+)?(?:the\s+)?(?P<most>most|fewest)\s+(?P<noun>commits"
+    r"\b(?:(?:has|have|had|made|with|did|wrote|written|authored|pushed)\s+(?:made\s+|written\s+)?(?:the\s+)?(?P<most>most|fewest)\s+(?P<noun>commits"
     r"|merges|changes)|(?:committed|contributed|commits|contributes)\s+(?:the\s+)?most(?: often)?|most "
     r"active|top|busiest)\b(?:\s+(?:author|contributor|committer|developer)s?)?",
     re.IGNORECASE,
@@ -149,13 +150,13 @@ def _event(  # noqa: PLR0911 - one for each form of question
         ):
             pass
         last = which is not None and which["which"].lower() == "last"
-        return {"event": "commit", "is_last": last, "authors": authors, **_narrowed(marked, paths, authors=False)}
-    if (found := _COMMIT.search(text)) is not None:
+        return {"event": "commit", "is_last": last, "authors": authors, **_filters(marked, paths, authors=False)}
+    if (match := _COMMIT.search(text)) is not None:
         marked.take(_COMMIT)
-        last = found["which"].lower() in {"last", "latest", "newest", "most recent"}
-        merges = True if found["noun"].lower() == "merge" else None
+        last = match["which"].lower() in {"last", "latest", "newest", "most recent"}
+        merges = True if match["noun"].lower() == "merge" else None
         marked.take(r"\b(?:made|author(?:ed)?|wrote|did|do)\b")
-        return {"event": "commit", "is_last": last, "merges": merges, **_narrowed(marked, paths)}
+        return {"event": "commit", "is_last": last, "merges": merges, **_filters(marked, paths)}
     if kind == "who" and _MOST.search(text) is not None:
         marked.take(_MOST)
         marked.take(r"\b(?:author|contributor|owner|maintainer|developer)s?\b(?:\s+of\b)?|\bwrote\b|\b(?:lines|code)\b")
@@ -163,7 +164,7 @@ def _event(  # noqa: PLR0911 - one for each form of question
     return _of_subject(marked, kind, paths)
 
 
-def _narrowed(marked: MarkedText, paths: QuestionPaths, *, authors: bool = True) -> dict[str, Any]:
+def _filters(marked: MarkedText, paths: QuestionPaths, *, authors: bool = True) -> dict[str, Any]:
     fields: dict[str, Any] = {"authors": take_authors(marked)} if authors else {}
     fields |= take_paths(marked, paths, of_history=True)
     return fields | take_messages(marked)

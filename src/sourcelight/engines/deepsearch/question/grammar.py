@@ -166,10 +166,13 @@ DEFINE = re.compile(
     re.IGNORECASE,
 )
 NEGATION = re.compile(
-    r"\b(?:(?:do|does|did)(?:n['\u2019]t|\s+not)|never|without(?:\s+any)?|lack(?:s|ing)?)(?=\s)", re.IGNORECASE
+    r"\b(?:(?:do|does|did)(?:n['\u2019]t|\s+not)|never|without(?:\s+any)?|lack(?:s|ing)?)(?=\s)"
+    r"|\b(?:have|has|having|with|contain(?:s|ing)?)\s+no(?=\s+(?:⟨[NQ]|(?:TODO|FIXME|XXX|HACK)\b))",
+    re.IGNORECASE,
 )
 NEGATED_VERB = re.compile(
-    rf"{NEGATION.pattern}\s+(?=(?:directly\s+)?(?:import|#?includ|depend|requir|pull|hav|has\b|contain)\w*)",
+    rf"(?:{NEGATION.pattern})\s+(?=(?:directly\s+)?(?:import|#?includ|depend|requir|pull|hav|has\b|contain)\w*)"
+    r"|(?:(?<=\bhave\s)|(?<=\bhas\s)|(?<=\bwith\s))no\s+(?=⟨P)",
     re.IGNORECASE,
 )
 """A "not" in front of what a file or repository imports, or of the file that a repository has."""

@@ -60,7 +60,7 @@ def intents_of(question: RankQuery) -> QuestionIntents:
 
 
 def is_follow_up(text: str) -> bool:
-    """Tell whether a question is so short, or has such pronouns, that it refers to the previous answer."""
+    """Return whether a question is so short, or has such pronouns, that it refers to the previous answer."""
     question = analyze(text)
     required = [term for term in question.terms if term not in question.optional]
     return len(required) < SHORT or bool(_POINTING.search(text))

@@ -92,10 +92,10 @@ def take_period(marked: MarkedText, now: datetime) -> Period:
         (_IN, lambda match: Period(*_span(match[1], now))),
     )
     for pattern, reader in readers:
-        while (found := pattern.search(marked.text)) is not None:
+        while (match := pattern.search(marked.text)) is not None:
             try:
-                span = reader(found)
-                moves = pattern in {_RECENT, _THIS} or re.search(r"today|yesterday|\bago\b", found[0], re.IGNORECASE)
+                span = reader(match)
+                moves = pattern in {_RECENT, _THIS} or re.search(r"today|yesterday|\bago\b", match[0], re.IGNORECASE)
                 period = period.intersect(replace(span, is_relative=bool(moves)))
             except (ValueError, OverflowError):
                 break

@@ -220,7 +220,7 @@ def read_terms(marked: MarkedText, text: str) -> tuple[Term, ...]:
 
 
 def is_every(text: str) -> bool:
-    """Tell whether texts are joined by "and"."""
+    """Return whether texts are joined by "and"."""
     return bool(re.search(r"[\w⟩]\s*(?:,\s*)?(?:\band\b|&)\s*[\w⟨]", text)) and not re.search(r"\bor\b", text)
 
 

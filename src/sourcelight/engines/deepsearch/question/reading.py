@@ -87,7 +87,7 @@ def _unmark_absent(marked: MarkedText, paths: QuestionPaths) -> list[str]:
 
 
 def asks_for_facts(text: str) -> bool:
-    """Tell whether a question has the form of one for a number, a list, a person or a date."""
+    """Return whether a question has the form of one for a number, a list, a person or a date."""
     if len(text) > MAX_CHARACTERS:
         return False
     text = POLITE.sub("", text)

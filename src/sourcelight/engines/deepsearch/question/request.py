@@ -76,13 +76,13 @@ class QuestionPaths(Protocol):
         """Return the files of a path, or of the end of one."""
 
     def is_folder(self, text: str) -> bool:
-        """Tell whether a directory has this path or name."""
+        """Return whether a directory has this path or name."""
 
     def find_past(self, text: str) -> PathScope | None:
         """Return the files of a path that earlier commits changed."""
 
     def is_revision(self, text: str) -> bool:
-        """Tell whether a repository has this branch, tag or commit."""
+        """Return whether a repository has this branch, tag or commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Threshold:
     most: int | None = None
 
     def passes(self, number: int) -> bool:
-        """Tell whether a number is within the bounds."""
+        """Return whether a number is within the bounds."""
         return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
 
     @property

@@ -131,16 +131,16 @@ def read_scope(text: str, names: RepositoryNames, *, by_word: bool) -> QuestionS
         names with an owner do, and those that are called repositories: in prose, `requests` may be any requests.
     """
     marked = MarkedText.from_text(text)
-    taken = _repositories(marked, names, by_word=by_word)
-    revision = _revision(marked) if by_word or taken else None
-    repositories = sorted({name for taken_part in taken for name in taken_part.values})
+    scope_parts = _repositories(marked, names, by_word=by_word)
+    revision = _revision(marked) if by_word or scope_parts else None
+    repositories = sorted({name for taken_part in scope_parts for name in taken_part.values})
     filters = []
     if repositories:
         filters.append(repository_filter(repositories))
     if revision is not None:
         filters += [*([] if repositories else ["repo:."]), f"rev:{quote_value(revision.values[0])}"]
-        taken.append(revision)
-    return QuestionScope(" ".join(filters), tuple(taken), " ".join(marked.to_text().split()))
+        scope_parts.append(revision)
+    return QuestionScope(" ".join(filters), tuple(scope_parts), " ".join(marked.to_text().split()))
 
 
 def repository_filter(names: Sequence[str]) -> str:
@@ -153,27 +153,27 @@ def repository_filter(names: Sequence[str]) -> str:
 
 
 def _repositories(marked: MarkedText, names: RepositoryNames, *, by_word: bool) -> list[ScopePart]:
-    taken: list[ScopePart] = []
+    scope_parts: list[ScopePart] = []
     spellings = names.spellings()
     folded = marked.text.casefold()
     present = [text for text in spellings if text.casefold() in folded]
     present = [text for text in present if re.search(_word(text), marked.text, re.IGNORECASE)]
     quoted = [mark for mark in marked.marks if names.find_by_name(mark.text)]
     count = -1
-    while count < len(taken):  # taking a name makes room for the next one of a list
-        count = len(taken)
+    while count < len(scope_parts):  # taking a name makes room for the next one of a list
+        count = len(scope_parts)
         for pattern, spelling in _patterns(present, by_word=by_word):
             match = _first_match(pattern, marked.text)
             taken_part = match and _make_part(match["name"], spelling, names, owner="(?P<owner>" in pattern)
             if match is not None and taken_part is not None:
-                taken.append(taken_part)
+                scope_parts.append(taken_part)
                 _remove(marked, match, present)
     for mark in quoted:
         name = re.escape(f"⟨Q{marked.marks.index(mark)}⟩")
         if (match := _first_match(rf"{_BEFORE}(?P<name>{name}){_AFTER}", marked.text)) is not None:
-            taken.append(ScopePart("repository", mark.text, names.find_by_name(mark.text)))
+            scope_parts.append(ScopePart("repository", mark.text, names.find_by_name(mark.text)))
             _remove(marked, match, present)
-    return taken
+    return scope_parts
 
 
 def _remove(marked: MarkedText, match: re.Match[str], names: Sequence[str]) -> None:

@@ -131,7 +131,7 @@ def kind_of_noun(match: re.Match[str]) -> str:
 
 
 def is_path(text: str, *, strict: bool = False) -> bool:
-    """Tell whether a word has the form of a path or file name; `strict` rejects HTTP/2."""
+    """Return whether a word has the form of a path or file name; `strict` rejects HTTP/2."""
     base = text.rpartition("/")[2]
     if base in _FILE_NAMES:
         return True

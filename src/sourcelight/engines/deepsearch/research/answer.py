@@ -187,8 +187,8 @@ def _split_blocks(text: str) -> list[tuple[str, str]]:
 def _mark_unverified(text: str, checked: Mapping[str, Citation]) -> str:
     """Mark sentences without an accepted citation; fenced code stays as it is."""
 
-    def judge(found: re.Match[str]) -> str:
-        text_of_sentence = found[0]
+    def judge(sentence_match: re.Match[str]) -> str:
+        text_of_sentence = sentence_match[0]
         names = [
             name.strip().upper() for match in markdown.CITED.finditer(text_of_sentence) for name in match[1].split(",")
         ]

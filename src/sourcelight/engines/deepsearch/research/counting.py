@@ -89,18 +89,18 @@ _TURNING = re.compile(
 
 
 def _changes_meaning(word: str, request: FactRequest) -> bool:
-    """Tell whether leaving out a word changes the question, such as a "not" or a year."""
+    """Return whether leaving out a word changes the question, such as a "not" or a year."""
     return _TURNING.fullmatch(word) is not None or word == request.period.text
 
 
 def _may_change(request: FactRequest, scope: QuestionScope) -> bool:
-    """Tell whether the answer may change while the commits stay, by the date or by refs."""
+    """Return whether the answer may change while the commits stay, by the date or by refs."""
     has_revision = request.base or request.head or any(taken_part.kind == "revision" for taken_part in scope.parts)
     return bool(has_revision) or request.period.is_relative or request.kind in {"branches", "tags"}
 
 
 def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) -> str:
-    """Say whether the answer is complete; a word that was not applied prevents that."""
+    """Describe whether the answer is complete; a word that was not applied prevents that."""
     sentences = []
     words = [word for word in unapplied if word in request.ignored]
     filters = [word for word in unapplied if word not in request.ignored]
@@ -200,7 +200,7 @@ def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Se
 
 
 def _format_refusal(request: FactRequest) -> str:
-    """Say that a number can't be given, and why."""
+    """Explain why a number can't be given."""
     if request.kind == "unsupported":
         subject = inline(request.subject)
         return f"{subject[:1].upper()}{subject[1:]} can't be counted here: neither git nor the indexes have them."

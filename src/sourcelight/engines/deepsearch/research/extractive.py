@@ -123,7 +123,7 @@ class ExtractiveResearcher:
             remote_evidence: tuple[list[FileEvidence], list[CommitEvidence]] = remote.value
             return remote_evidence
         findings = self.find(inquiry, self.budget, emit)
-        return findings.quotes, list(findings.past.found) if findings.past is not None else []
+        return findings.quotes, list(findings.past.commits) if findings.past is not None else []
 
     def find(self, inquiry: ResearchRequest, budget: ResearchBudget, emit: Emit) -> Findings:
         """Find evidence in local repositories."""
@@ -150,12 +150,12 @@ class ExtractiveResearcher:
         if intents.history:
             paths = [(file.target, file.path) for file in ranking.files[:3]]
             past.find(question, question.names or _names_before(inquiry), paths, _COMMITS)
-            emit(ResearchEvent("turn", {"tool": "commit_search", "result": f"{len(past.found)} commits chosen"}))
+            emit(ResearchEvent("turn", {"tool": "commit_search", "result": f"{len(past.commits)} commits chosen"}))
         texts = FileTexts(context)
         weights = _weights(question, ranking)
         chooser = QuoteSelector(texts, weights, budget.quoted_lines - _KEPT_LINES)
         code_chunks = _lead_first([chunk for chunk in ranking.chunks if _is_body(chunk, intents)], ranking.files)
-        limit = _QUOTES_BESIDE_HISTORY if past.found else QUOTES
+        limit = _QUOTES_BESIDE_HISTORY if past.commits else QUOTES
         findings.quotes = chooser.choose(code_chunks or ranking.chunks, "body", limit)
         chooser.most_lines = budget.quoted_lines
         best_chunks = [chunk for chunk in code_chunks if chunk.kind == "code"][:20]
@@ -173,7 +173,7 @@ class ExtractiveResearcher:
 
 
 def _wants_code(request: FactRequest, inquiry: ResearchRequest) -> bool:
-    """Tell whether an event is easier to understand with code and commits around it."""
+    """Return whether an event is easier to understand with code and commits around it."""
     return bool(request.terms or request.ignored or _WHY.search(inquiry.question))
 
 
@@ -262,7 +262,7 @@ def _lay_out(
         del draft.parts[-2:]
     parts, ledger, ranking = draft.parts, draft.ledger, findings.ranking
     draft.confident = is_counted or not findings.weak
-    past = findings.past.found if findings.past is not None else []
+    past = findings.past.commits if findings.past is not None else []
     if lead:
         parts.append(Paragraph(_lead(findings, past, ledger, unread)))
     if past:
@@ -359,7 +359,7 @@ def _find_asked_definition(findings: Findings) -> DefinitionExcerpt | None:
 
 
 def _definition(excerpt: DefinitionExcerpt, ledger: EvidenceLedger) -> str:
-    description = f": “{inline(excerpt.said)}”" if excerpt.said else ""
+    description = f": “{inline(excerpt.description)}”" if excerpt.description else ""
     container = f" of {code(excerpt.definition.container)}" if excerpt.definition.container else ""
     link = f"[{ledger.add(excerpt.evidence)}]"
     return f"- {code(excerpt.definition.name)}, a {excerpt.definition.kind}{container}{description} {link}"

@@ -1,4 +1,4 @@
-"""Predicates on files where commits are searched: asked of each changed file as its commit has it."""
+"""Predicates on files in searches of commits, applied to each changed file as its commit has it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ChangedFilePredicates:
             for p in predicates
             if p.name == "has.content"
         ]
-        self._held: dict[bytes, bool] = {}
+        self._results: dict[bytes, bool] = {}
         self._rules: dict[bytes, CodeOwners | None] = {}
         self._rules_of: dict[int, CodeOwners | None] = {}
         self.without_owners = False
@@ -66,9 +66,9 @@ class ChangedFilePredicates:
     def passing(self, changes: Int64Array) -> Int64Array:
         """Those of some changes that pass; `without_owners` is set once a commit without a file of owners is met."""
         with self._reader:
-            kept = [self._passes(change) for change in changes.tolist()]
-        found: Int64Array = changes[np.array(kept, np.bool_)]
-        return found
+            mask = [self._passes(change) for change in changes.tolist()]
+        passing_changes: Int64Array = changes[np.array(mask, np.bool_)]
+        return passing_changes
 
     def _passes(self, change: int) -> bool:
         if self._cancellation.stopped:
@@ -85,17 +85,18 @@ class ChangedFilePredicates:
     def _contains(self, blob: bytes) -> bool:
         if blob == _NO_BLOB:
             return False
-        known = self._held.get(blob)
-        if known is None:
+        cached = self._results.get(blob)
+        if cached is None:
             text = self._reader.read(blob)
-            known = (
+            cached = (
                 text is not None
                 and b"\0" not in text
                 and all(p.matches_empty or bool(p.find_document(text)) for p in self._contents)
             )
-            if len(self._held) < _FEW_BLOBS:
-                self._held[blob] = known
-        return known
+            # Bounded: a history may have millions of contents.
+            if len(self._results) < _FEW_BLOBS:
+                self._results[blob] = cached
+        return cached
 
     def _rules_at(self, commit: int) -> CodeOwners | None:
         if commit not in self._rules_of:
@@ -109,7 +110,7 @@ class ChangedFilePredicates:
             blob = root
             for name in place.encode().split(b"/"):
                 entries = self._reader.folder(blob) if blob is not None else None
-                blob = next((found for _, known, found in entries or () if known == name), None)
+                blob = next((entry_blob for _, known, entry_blob in entries or () if known == name), None)
             if blob is None:
                 continue
             if blob not in self._rules:

@@ -21,7 +21,7 @@ from sourcelight.repos import resolve
 
 
 class ContributorPredicate:
-    """Tells which files have an author whose name or address matches, in any commit behind the one searched.
+    """Selects files with an author whose name or address matches, in any commit behind the searched one.
 
     A file takes the authors of the file that it was renamed from with it. Merges have no changes of their own.
 
@@ -41,17 +41,17 @@ class ContributorPredicate:
         self._known: dict[tuple[str, str, str, bool], frozenset[str]] = {}
         self.failed: dict[str, str] = {}
 
-    def filtered(self, batch: Any, target: Target, wanted: Sequence[Predicate], *, case_sensitive: bool) -> Any:
-        """Keep the rows of `batch`, all of `target`, whose file passes every predicate of `wanted`."""
-        for predicate in wanted:
+    def filter_rows(self, batch: Any, target: Target, predicates: Sequence[Predicate], *, case_sensitive: bool) -> Any:
+        """Filter `batch`, all of `target`, to rows whose file passes every predicate of `predicates`."""
+        for predicate in predicates:
             try:
                 paths = self._paths(target, predicate.args["regexp"], case_sensitive=case_sensitive)
             except (SourcelightError, KeyError):
                 self.failed[target.repository.name] = "its history was not read in time, so no file of it is shown"
                 return batch.slice(0, 0)
             texts = MatchRows(batch).texts("path")
-            kept = [path is not None and (path in paths) != predicate.negated for path in texts]
-            batch = batch.filter(pa.array(kept, pa.bool_()))
+            mask = [path is not None and (path in paths) != predicate.negated for path in texts]
+            batch = batch.filter(pa.array(mask, pa.bool_()))
         return batch
 
     def _paths(self, target: Target, regexp: str, *, case_sensitive: bool) -> frozenset[str]:
@@ -60,12 +60,12 @@ class ContributorPredicate:
         if key not in self._known:
             pattern = compile_pattern(regexp, kind="regexp", case_sensitive=case_sensitive)
             history = self._histories.store.open(target.repository)
-            self._known[key] = contributed(history, commit, AnyPattern((pattern,)))
+            self._known[key] = paths_changed_by(history, commit, AnyPattern((pattern,)))
             self._histories.note(history, target.repository.name, (commit,))
         return self._known[key]
 
 
-def contributed(history: History, commit: str, who: AnyPattern) -> frozenset[str]:
+def paths_changed_by(history: History, commit: str, who: AnyPattern) -> frozenset[str]:
     """Paths, present and former, that someone in `who` changed in `commit` or before.
 
     Raises KeyError for a commit that is not there.
@@ -76,6 +76,7 @@ def contributed(history: History, commit: str, who: AnyPattern) -> frozenset[str
     theirs = people[history.commits.author[changes.commit]] & reached
     is_contributor = np.zeros(len(history.paths), np.bool_)
     is_contributor[changes.path[theirs]] = True
+    # Renames in the order of commits, parents first: a chain of renames passes the contribution on in one pass.
     moved = np.flatnonzero(reached & (changes.status == ord("R")))
     for old, new in zip(changes.old_path[moved].tolist(), changes.path[moved].tolist(), strict=True):
         if is_contributor[old]:

@@ -1,4 +1,4 @@
-"""From an alternative of a query to what is asked of histories."""
+"""Convert an alternative of a query to a query of histories."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class CommitPlan:
     case_sensitive: bool = False
 
     def at(self, revisions: Sequence[str], without: Sequence[str]) -> CommitQuery | DiffQuery:
-        """The query over what `revisions` have behind them and `without` have not (40 hex digits each)."""
+        """The query over commits behind `revisions` and not behind `without` (40 hex digits each)."""
         commits = replace(self.query.commits, revisions=tuple(revisions), excluded=tuple(without))
         return replace(self.query, commits=commits)
 
 
 def asked_of(alternative: Alternative) -> CommitPlan | None:
-    """Say what is asked; None for a query that is not after commits, or that none of them can satisfy.
+    """Return the commit query; None for a query that isn't about commits, or that no commit can satisfy.
 
     Of ``type:commit type:diff`` the second alone counts (query-language reference, commits and diffs).
     """
@@ -76,6 +76,8 @@ def asked_of(alternative: Alternative) -> CommitPlan | None:
         authors=_tests(alternative, "author", "a name"),
         committers=_tests(alternative, "committer", "a name"),
         messages=_tests(alternative, "message"),
+        # Several dates are joined by AND, so the latest `after` and the earliest `before` decide. git's times are whole
+        # seconds.
         after=max((math.floor(_instant(f)) for f in alternative.all("after") if f.value), default=None),
         before=min((math.ceil(_instant(f)) for f in alternative.all("before") if f.value), default=None),
     )
@@ -97,15 +99,15 @@ def _instant(item: Filter) -> float:
 def _tests(alternative: Alternative, name: str, what: str = "") -> tuple[AnyPattern, ...]:
     sensitive = alternative.case_sensitive()
     return tuple(
-        AnyPattern((_compiled(Pattern(f.value, "regexp"), sensitive=sensitive, what=what),), negated=f.negated)
+        AnyPattern((_compile(Pattern(f.value, "regexp"), sensitive=sensitive, what=what),), negated=f.negated)
         for f in alternative.all(name)
         if f.value
     )
 
 
 def _paths(alternative: Alternative, *, sensitive: bool) -> list[AnyPattern]:
-    found = [
-        AnyPattern((_compiled(Pattern(f.value, "regexp"), sensitive=sensitive, whole_text=True),), negated=f.negated)
+    terms = [
+        AnyPattern((_compile(Pattern(f.value, "regexp"), sensitive=sensitive, whole_text=True),), negated=f.negated)
         for f in alternative.all("file")
         if f.value
     ]
@@ -113,8 +115,8 @@ def _paths(alternative: Alternative, *, sensitive: bool) -> list[AnyPattern]:
         if item.value:
             regexp = path_regex(find_language(item.value) or item.value)
             pattern = compile_pattern(regexp, kind="regexp", case_sensitive=True, whole_text=True)
-            found.append(AnyPattern((pattern,), negated=item.negated))
-    return found
+            terms.append(AnyPattern((pattern,), negated=item.negated))
+    return terms
 
 
 def _tree(node: Node, *, sensitive: bool, what: str) -> Tree:
@@ -123,12 +125,12 @@ def _tree(node: Node, *, sensitive: bool, what: str) -> Tree:
     if isinstance(node, Or):
         return AnyOf(tuple(_tree(arg, sensitive=sensitive, what=what) for arg in node.args))
     if isinstance(node, Pattern):
-        found = PatternTerm(_compiled(node, sensitive=sensitive, what=what))
-        return Not(found) if node.negated else found
+        term = PatternTerm(_compile(node, sensitive=sensitive, what=what))
+        return Not(term) if node.negated else term
     raise TypeError(f"no pattern: {node!r}")
 
 
-def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False, what: str = "") -> CompiledPattern:
+def _compile(pattern: Pattern, *, sensitive: bool, whole_text: bool = False, what: str = "") -> CompiledPattern:
     """Compile a pattern; `what` names the texts it is looked for in, if these never hold a newline."""
     kind: Literal["regexp", "literal"] = "regexp" if pattern.kind == "regexp" else "literal"
     try:
@@ -137,6 +139,6 @@ def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False, wh
         # The parser has let it pass: only with case folded does it outgrow RE2's memory.
         raise QueryError(str(error), query=pattern.value, hint="make the pattern smaller, or add case:yes") from error
     if what and not fits_a_line(compiled):
-        said = f"{pattern.value!r} can't match without a newline, and {what} has none"
-        raise QueryError(said, query=pattern.value, hint="look for one of the lines, or for both with AND")
+        reason = f"{pattern.value!r} can't match without a newline, and {what} has none"
+        raise QueryError(reason, query=pattern.value, hint="look for one of the lines, or for both with AND")
     return compiled

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import BoolArray
 from sourcelight.core.boolean import Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import RepositoryError, SourcelightError
@@ -17,6 +17,7 @@ from sourcelight.engines.execution.commits.changed_files import ChangedFilePredi
 from sourcelight.engines.execution.commits.query import CommitPlan
 from sourcelight.engines.history import History, HistoryStore
 from sourcelight.engines.history.history import UnreadCommits
+from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search.find import (
     DiffMatches,
     filter_changes,
@@ -26,6 +27,7 @@ from sourcelight.engines.history.search.find import (
     removed_rows,
 )
 from sourcelight.engines.history.search.matches import commit_matches, diff_matches
+from sourcelight.engines.history.search.previews import DiffPreviews
 from sourcelight.engines.history.search.query import CommitQuery, DiffQuery, Tree
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, resolve
@@ -45,30 +47,30 @@ class HistoryCommit:
     without: tuple[str, ...] = ()
 
     @property
-    def wanted(self) -> HistoryRequest:
+    def request(self) -> HistoryRequest:
         """What must have been read before."""
         return HistoryRequest(self.repository, tuple(dict.fromkeys((*self.revisions, *self.without))))
 
 
 def history_of(plans: Sequence[Plan]) -> list[HistoryRequest]:
     """The histories that `plans` need: of commits, and of the files whose contributors they ask for."""
-    found = [place.wanted for plan in plans for place in plan.places]
+    requests = [place.request for plan in plans for place in plan.places]
     for plan in plans:
         if any(predicate.name == "has.contributor" for predicate in plan.alternative.predicates("file")):
-            found += [place.wanted for place in places_of(plan.targets, lambda _: ())]
-    return list({one.key: one for one in found}.values())
+            requests += [place.request for place in places_of(plan.targets, lambda _: ())]
+    return list({one.key: one for one in requests}.values())
 
 
 def places_of(targets: Sequence[Target], without: Callable[[Repository], Sequence[str]]) -> tuple[HistoryCommit, ...]:
-    """Bring the revisions of each repository together: they are searched as one."""
-    found: dict[str, list[Target]] = {}
+    """Group the revisions of each repository, because they are searched together."""
+    targets_by_repository: dict[str, list[Target]] = {}
     for target in targets:
-        found.setdefault(target.repository.key, []).append(target)
+        targets_by_repository.setdefault(target.repository.key, []).append(target)
     return tuple(
         HistoryCommit(
             own[0].repository, tuple(dict.fromkeys(_commit(t) for t in own)), tuple(without(own[0].repository))
         )
-        for own in found.values()
+        for own in targets_by_repository.values()
     )
 
 
@@ -84,10 +86,12 @@ def _commit(target: Target) -> str:
 
 @dataclass(slots=True)
 class CommitSearch:
-    """Asks histories for what the plans want.
+    """Searches histories for the plans.
 
     Attributes
     ----------
+    with_previews
+        Whether diffs get a preview.
     unread
         Repositories whose commits could not all be read, how many of those were searched, and names of some.
     shallow
@@ -100,6 +104,7 @@ class CommitSearch:
 
     store: HistoryStore
     cancellation: Cancellation
+    with_previews: bool = False
     unread: dict[str, UnreadCommits] = field(default_factory=dict)
     shallow: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
@@ -107,11 +112,11 @@ class CommitSearch:
     without_owners: set[str] = field(default_factory=set)
 
     def batches(
-        self, asked: Sequence[tuple[CommitPlan, Sequence[HistoryCommit]]]
+        self, plans: Sequence[tuple[CommitPlan, Sequence[HistoryCommit]]]
     ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
         """Batches of all plans, each commit once for each kind of result."""
         places: dict[str, list[tuple[CommitPlan, HistoryCommit]]] = {}
-        for one, of_plan in asked:
+        for one, of_plan in plans:
             for place in of_plan:
                 places.setdefault(place.repository.key, []).append((one, place))
         for own in sorted(places.values(), key=lambda own: own[0][1].repository.name):
@@ -141,18 +146,24 @@ class CommitSearch:
             if not mine:
                 continue
             if kind == "commit":
-                asked = [one.at(at.revisions, at.without) for one, at in mine]
-                found = [
+                history_commits = [one.at(at.revisions, at.without) for one, at in mine]
+                matches = [
                     self._commits(history, one, at, find_commits(history, q, stopped), q)
-                    for (one, at), q in zip(mine, asked, strict=True)
+                    for (one, at), q in zip(mine, history_commits, strict=True)
                     if isinstance(q, CommitQuery)
                 ]
-                trees = [q.tree for q in asked if isinstance(q, CommitQuery) and q.tree is not None]
-                commits = found[0] if len(found) == 1 else newest_first(history, np.unique(np.concatenate(found)))
+                trees = [q.tree for q in history_commits if isinstance(q, CommitQuery) and q.tree is not None]
+                commits = (
+                    matches[0]
+                    if len(matches) == 1
+                    else newest_first(history, CommitNumbers(np.unique(np.concatenate(matches))))
+                )
                 batches = commit_matches(history, facts, commits, _either(trees))
             else:
                 hits = [self._diffs(history, one, at) for one, at in mine]
-                batches = diff_matches(history, facts, _united(history, hits), stopped)
+                git_dir = target.repository.git_dir if self.with_previews else ""
+                previews = DiffPreviews(git_dir) if git_dir else None
+                batches = diff_matches(history, facts, _unite(history, hits), stopped, previews)
             for batch in batches:
                 yield target, mine[0][0], batch
                 if all(one.repositories_only for one, _ in mine):
@@ -160,43 +171,44 @@ class CommitSearch:
                 if self.cancellation.stopped:
                     raise ScanStopped
 
-    def _diffs(self, history: History, asked: CommitPlan, place: HistoryCommit) -> DiffMatches:
-        query = asked.at(place.revisions, place.without)
+    def _diffs(self, history: History, plan: CommitPlan, place: HistoryCommit) -> DiffMatches:
+        query = plan.at(place.revisions, place.without)
         if not isinstance(query, DiffQuery):
             raise TypeError(f"no query of changed lines: {query!r}")
-        query = replace(query, with_rows=asked.side is not None)
+        query = replace(query, with_rows=plan.side is not None)
         hits = find_diffs(history, query, lambda: self.cancellation.stopped)
-        if asked.predicates:
-            passing = self._passing(history, asked, place, hits.changes)
+        if plan.predicates:
+            passing = self._passing(history, plan, place, hits.changes)
             hits = _of_rows(history, hits, np.isin(hits.row_changes, passing), passing)
-        if asked.side is None:
+        if plan.side is None:
             return hits
-        return _of_rows(history, hits, removed_rows(history, hits.rows) == (asked.side == "removed"))
+        return _of_rows(history, hits, removed_rows(history, hits.rows) == (plan.side == "removed"))
 
     def _commits(
-        self, history: History, asked: CommitPlan, place: HistoryCommit, commits: Int64Array, query: CommitQuery
-    ) -> Int64Array:
+        self, history: History, plan: CommitPlan, place: HistoryCommit, commits: CommitNumbers, query: CommitQuery
+    ) -> CommitNumbers:
         """Those of some commits that changed a file which passes the predicates, and the filters on files."""
-        if not asked.predicates:
+        if not plan.predicates:
             return commits
         every = np.isin(history.changes.commit, commits)
         files = filter_changes(history, query.files, lambda: self.cancellation.stopped)
-        changes = np.flatnonzero(every if files is None else every & files)
-        kept = history.changes.commit[self._passing(history, asked, place, changes)]
-        found: Int64Array = commits[np.isin(commits, kept)]
-        return found
+        changes = ChangeNumbers(np.flatnonzero(every if files is None else every & files))
+        passing_commits = history.changes.commit[self._passing(history, plan, place, changes)]
+        return CommitNumbers(commits[np.isin(commits, passing_commits)])
 
-    def _passing(self, history: History, asked: CommitPlan, place: HistoryCommit, changes: Int64Array) -> Int64Array:
+    def _passing(
+        self, history: History, plan: CommitPlan, place: HistoryCommit, changes: ChangeNumbers
+    ) -> ChangeNumbers:
         files = ChangedFilePredicates(
-            place.repository, history, asked.predicates, self.cancellation, case_sensitive=asked.case_sensitive
+            place.repository, history, plan.predicates, self.cancellation, case_sensitive=plan.case_sensitive
         )
-        found = files.passing(changes)
+        passing_changes = ChangeNumbers(files.passing(changes))
         if files.without_owners:
             self.without_owners.add(place.repository.name)
-        return found
+        return passing_changes
 
     def note(self, history: History, name: str, revisions: Sequence[str]) -> None:
-        """Note what the history of a repository lacks behind some revisions; raises KeyError for one not there."""
+        """Record what the history of a repository lacks behind some revisions; raises KeyError for an unknown one."""
         if history.commits.unread.any():
             reached = np.logical_or.reduce([history.reachable(oid) for oid in revisions])
             unread = history.unread(reached)
@@ -206,27 +218,30 @@ class CommitSearch:
             self.shallow[name] = history.shallow
 
 
-def _of_rows(history: History, hits: DiffMatches, kept: BoolArray, changes: Int64Array | None = None) -> DiffMatches:
+def _of_rows(history: History, hits: DiffMatches, mask: BoolArray, changes: ChangeNumbers | None = None) -> DiffMatches:
     """Some of the rows alone; `changes` names those that stay, which are else the ones of the rows."""
-    rows, of_rows = hits.rows[kept], hits.row_changes[kept]
-    changes = np.unique(of_rows) if changes is None else changes
-    commits = hits.commits[np.isin(hits.commits, history.changes.commit[changes])]
-    return DiffMatches(commits, hits.patterns, lambda: (changes, rows, of_rows))
+    rows, row_changes = RowNumbers(hits.rows[mask]), ChangeNumbers(hits.row_changes[mask])
+    kept_changes = ChangeNumbers(np.unique(row_changes)) if changes is None else changes
+    commits = CommitNumbers(hits.commits[np.isin(hits.commits, history.changes.commit[kept_changes])])
+    return DiffMatches(commits, hits.patterns, lambda: (kept_changes, rows, row_changes))
 
 
 def _either(trees: Sequence[Tree]) -> Tree | None:
     return None if not trees else trees[0] if len(trees) == 1 else Or(tuple(trees))
 
 
-def _united(history: History, merged_batches: Sequence[DiffMatches]) -> DiffMatches:
+def _unite(history: History, merged_batches: Sequence[DiffMatches]) -> DiffMatches:
     if len(merged_batches) == 1:
         return merged_batches[0]
-    commits = newest_first(history, np.unique(np.concatenate([hits.commits for hits in merged_batches])))
+    all_commits = CommitNumbers(np.unique(np.concatenate([hits.commits for hits in merged_batches])))
+    commits = newest_first(history, all_commits)
     patterns = tuple(dict.fromkeys(pattern for hits in merged_batches for pattern in hits.patterns))
+    # Rows found by several alternatives count once; `first` picks the change of the row that stays.
     rows, first = np.unique(np.concatenate([hits.rows for hits in merged_batches]), return_index=True)
     changes = np.concatenate([hits.row_changes for hits in merged_batches])[first]
     rank = np.zeros(len(history.commits), np.int64)
     rank[commits] = np.arange(len(commits))
     order = np.argsort(rank[history.changes.commit[changes]], kind="stable")
-    every = np.unique(np.concatenate([hits.changes for hits in merged_batches]))
-    return DiffMatches(commits, patterns, lambda: (every, rows[order], changes[order]))
+    all_changes = ChangeNumbers(np.unique(np.concatenate([hits.changes for hits in merged_batches])))
+    ordered_rows, row_changes = RowNumbers(rows[order]), ChangeNumbers(changes[order])
+    return DiffMatches(commits, patterns, lambda: (all_changes, ordered_rows, row_changes))

@@ -1,4 +1,4 @@
-"""``select:file.owners``: found files turned into their owners, as the lines of CODEOWNERS that name these.
+"""``select:file.owners``: converts files to their owners, as the lines of CODEOWNERS that name them.
 
 A stream has six kinds of matches, and an owner is none of them (streaming search API, match object). A line of the
 repository's own file of owners is: it says who, and by which rule, and each owner that it names is a match in it.
@@ -86,9 +86,9 @@ class CodeOwners:
 
     def owners(self, path: str) -> tuple[str, ...]:
         """Owners of the file at `path`, as they are written in the file; none when nobody owns it."""
-        return tuple(dict.fromkeys(owner.name for owner in self.named(path)))
+        return tuple(dict.fromkeys(owner.name for owner in self.owners_of(path)))
 
-    def named(self, path: str) -> tuple[Owner, ...]:
+    def owners_of(self, path: str) -> tuple[Owner, ...]:
         """The places that give the file at `path` its owners: the same one twice where two sections name it."""
         if not self._rules:
             return ()
@@ -97,11 +97,11 @@ class CodeOwners:
         return tuple(owner for rule in deciding.values() for owner in rule.owners)
 
 
-def owned_by(owners: tuple[str, ...], wanted: str) -> bool:
-    """Whether `wanted` is among `owners`, without regard to case or a leading ``@``; empty stands for anyone."""
-    if not wanted.strip():
+def owned_by(owners: tuple[str, ...], name: str) -> bool:
+    """Whether `name` is among `owners`, ignoring case and a leading ``@``; empty means anyone."""
+    if not name.strip():
         return bool(owners)
-    return _plain(wanted) in {_plain(owner) for owner in owners}
+    return _plain(name) in {_plain(owner) for owner in owners}
 
 
 def _plain(owner: str) -> str:
@@ -120,11 +120,13 @@ def _rules(text: str) -> list[_Rule]:
         if header is not None:
             section = header["name"].strip().casefold()
             after = len(header["owners"].split())
+            # GitLab's sections: owners after a section's name apply to its rules without owners.
             default = _owners(number, matches[len(matches) - after :])
             continue
         excluded = words[0].startswith("!")
         owners = _owners(number, matches[1:]) or (default if section else ())
         rules.append(_Rule(_regexp(words[0].removeprefix("!")), () if excluded else owners, section))
+        # Each rule is a pattern per path: a hostile file could otherwise make the search quadratic.
         if len(rules) == _MAX_RULES:
             break
     return rules
@@ -144,7 +146,9 @@ def _words(line: str) -> list[re.Match[str]]:
 
 
 def _regexp(pattern: str) -> str:
-    """RE2 text that matches the whole of each path that `pattern` stands for."""
+    """RE2 text that matches the whole of each path that `pattern` covers."""
+    # As in .gitignore, which CODEOWNERS follows: a slash inside ties the pattern to the directory of the file,
+    # otherwise it matches at any depth.
     anchored = "/" in pattern.rstrip("/")
     body = pattern.removeprefix("/")
     if body in {"", "*", "**"}:
@@ -235,8 +239,8 @@ class OwnerPredicate:
             pass
         return None
 
-    def filtered(self, batch: Any, target: Target, wanted: tuple[Predicate, ...]) -> Any:
-        """Keep the rows of `batch` whose file passes every ``file:has.owner`` predicate of `wanted`."""
+    def filter_rows(self, batch: Any, target: Target, predicates: tuple[Predicate, ...]) -> Any:
+        """Filter `batch` to rows whose file passes every ``file:has.owner`` predicate of `predicates`."""
         index = batch.schema.get_field_index("path")
         if index < 0:
             return batch.slice(0, 0)
@@ -244,10 +248,11 @@ class OwnerPredicate:
         column = batch.column(index)
         codes = np.asarray(column.indices.fill_null(0))
         used = np.unique(codes)
+        # Decided once per distinct path, then spread over the rows by code.
         passes = np.zeros(len(column.dictionary), dtype=np.bool_)
         for code, path in zip(used.tolist(), column.dictionary.take(pa.array(used)).to_pylist(), strict=True):
             owners = rules.owners(path) if rules is not None else ()
-            passes[code] = all(owned_by(owners, p.args["owner"]) is not p.negated for p in wanted)
+            passes[code] = all(owned_by(owners, p.args["owner"]) is not p.negated for p in predicates)
         return batch.filter(pa.array(passes[codes]))
 
     def alert(self, searched: int) -> Alert | None:
@@ -291,11 +296,11 @@ class OwnerSelector:
 
     ownership: OwnerPredicate
     request: SearchRequest
-    _given: set[tuple[str, str, str]] = field(default_factory=set)
+    _yielded: set[tuple[str, str, str]] = field(default_factory=set)
     _seen: set[tuple[str, str, str]] = field(default_factory=set)
 
     def of(self, batch: Any, target: Target) -> Any | None:
-        """Rows for the owners that were not given yet, of the files in `batch`, all of `target`; None for none."""
+        """Rows for owners not yielded yet, of the files in `batch`, all of `target`; None for none."""
         rows = MatchRows(batch)
         owners_file = self.ownership.file_of(target) if rows.first("type") in _FILES else None
         if owners_file is None:
@@ -306,11 +311,11 @@ class OwnerSelector:
             if path is None or (key, revision, path) in self._seen:
                 continue
             self._seen.add((key, revision, path))
-            named = owners_file.rules.named(path)
+            named = owners_file.rules.owners_of(path)
             self.ownership.unowned[target.repository.facts.name] += not named
             for owner in named:
-                if (key, revision, owner.name) not in self._given:
-                    self._given.add((key, revision, owner.name))
+                if (key, revision, owner.name) not in self._yielded:
+                    self._yielded.add((key, revision, owner.name))
                     fresh[owner] = None
         return (
             self._batch(batch, owners_file, sorted(fresh, key=lambda owner: (owner.line, owner.start)))
@@ -318,17 +323,17 @@ class OwnerSelector:
             else None
         )
 
-    def _batch(self, batch: Any, held: FileOwners, owners: Sequence[Owner]) -> Any:
+    def _batch(self, batch: Any, rules: FileOwners, owners: Sequence[Owner]) -> Any:
         by_line = [(line, list(own)) for line, own in groupby(owners, key=lambda owner: owner.line)]
-        raw = held.content.split(b"\n")
+        raw = rules.content.split(b"\n")
         lines = [raw[line] for line, _ in by_line]
         offsets = _offsets(raw)
         bytes_of = [_byte_spans(text, own) for text, (_, own) in zip(lines, by_line, strict=True)]
         size = len(by_line)
         columns: dict[str, tuple[list[Any], str]] = {
             "type": (["content"] * size, "dict8"),
-            "path": ([held.path] * size, "dict32"),
-            "language": ([language_of(held.path) or None] * size, "dict32"),
+            "path": ([rules.path] * size, "dict32"),
+            "language": ([language_of(rules.path) or None] * size, "dict32"),
             "line_number": ([line + 1 for line, _ in by_line], "int32"),
             "line": ([text.decode(errors="replace") for text in lines], "string"),
             "start": ([[owner.start for owner in own] for _, own in by_line], "list"),
@@ -342,28 +347,31 @@ class OwnerSelector:
         }
         if self.request.chunk_matches:
             columns |= self._chunks(raw, offsets, [line for line, _ in by_line])
-        made = {name: pa.array(values, type=arrow_type(kind)) for name, (values, kind) in columns.items()}
+        arrays = {name: pa.array(values, type=arrow_type(kind)) for name, (values, kind) in columns.items()}
         for name in ("repository", "repository_id", "revision", "commit"):
             index = batch.schema.get_field_index(name)
             if index >= 0:
-                made[name] = batch.column(index).take(pa.array([0] * size, pa.int32()))
-        return pa.record_batch(made)
+                arrays[name] = batch.column(index).take(pa.array([0] * size, pa.int32()))
+        return pa.record_batch(arrays)
 
     def _chunks(self, raw: Sequence[bytes], offsets: Sequence[int], lines: Sequence[int]) -> dict[str, Any]:
         """The chunk columns: lines with those around them, what touches in one."""
-        around, most = self.request.context_lines, self.request.max_line_len
+        context_lines, max_line_bytes = self.request.context_lines, self.request.max_line_len
         last = len(raw) - (2 if raw[-1:] == [b""] and len(raw) > 1 else 1)
         bounds: list[tuple[int, int]] = []
         number = []
         for line in lines:
-            start, end = max(line - around, 0), min(line + around, last)
+            start, end = max(line - context_lines, 0), min(line + context_lines, last)
             if bounds and start <= bounds[-1][1] + 1:
                 bounds[-1] = (bounds[-1][0], end)
             else:
                 bounds.append((start, end))
             number.append(len(bounds) - 1)
-        cut = [most > 0 and any(len(text) > most for text in raw[start : end + 1]) for start, end in bounds]
-        shown = [truncate_line(text, most) for text in raw] if most > 0 else raw
+        cut = [
+            max_line_bytes > 0 and any(len(text) > max_line_bytes for text in raw[start : end + 1])
+            for start, end in bounds
+        ]
+        shown = [truncate_line(text, max_line_bytes) for text in raw] if max_line_bytes > 0 else raw
         texts = [b"\n".join(shown[start : end + 1]).decode(errors="replace") for start, end in bounds]
         return {
             "chunk": ([texts[at] for at in number], "dict32"),
@@ -375,10 +383,10 @@ class OwnerSelector:
 
 def _offsets(raw: Sequence[bytes]) -> list[int]:
     """Where each line begins in the file."""
-    found = [0]
+    offsets = [0]
     for text in raw:
-        found.append(found[-1] + len(text) + 1)
-    return found
+        offsets.append(offsets[-1] + len(text) + 1)
+    return offsets
 
 
 def _byte_spans(line: bytes, owners: Sequence[Owner]) -> list[tuple[int, int]]:
@@ -386,8 +394,8 @@ def _byte_spans(line: bytes, owners: Sequence[Owner]) -> list[tuple[int, int]]:
     spans, at = [], 0
     for owner in owners:
         name = owner.name.encode()
-        found = line.find(name, at)
-        start, size = (found, len(name)) if found >= 0 else (owner.start, owner.end - owner.start)
+        name_start = line.find(name, at)
+        start, size = (name_start, len(name)) if name_start >= 0 else (owner.start, owner.end - owner.start)
         spans.append((start, start + size))
         at = start + size
     return spans

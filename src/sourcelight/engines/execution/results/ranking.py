@@ -1,4 +1,4 @@
-"""Which files come first: those whose matches are whole words, names of files or definitions, and have the phrase.
+"""Ranking of files: matches that are whole words, file names or definitions come first, and exact phrases.
 
 Files are held back until the search has ended or `CANDIDATES` matches were found; these are given best first, and what
 is found later as it is found. After `WINDOW_S` seconds those that are here are given, where all of them will be: a
@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array
 from sourcelight.core.batches.rows import MatchRows, match_count
 from sourcelight.core.batches.schema import matches_schema
 from sourcelight.engines.search.definition_lookup import DefinitionPositions
@@ -61,7 +61,6 @@ _WORD = np.zeros(257, dtype=np.bool_)
 _WORD[np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", np.uint8)] = True
 _WORD[0x80:256] = True
 
-Scores = NDArray[np.float64]
 DefinitionsOf = Callable[[str, str, Sequence[str]], DefinitionPositions | None]
 _FAR = 1 << 32
 
@@ -90,8 +89,8 @@ class FileRanker:
     limit: int
     definitions: DefinitionsOf | None = None
 
-    def ranked(self, batches: Iterable[Any], *, window_s: float = WINDOW_S) -> Iterator[Any]:
-        """Give `batches` with their files in order of rank, as far as the window reaches; the rest unchanged."""
+    def rank(self, batches: Iterable[Any], *, window_s: float = WINDOW_S) -> Iterator[Any]:
+        """Yield `batches` with files ranked within the window; the rest is unchanged."""
         held_batches: list[Any] = []
         remaining, match_total = self.limit, 0
         deadline = time.monotonic() + window_s
@@ -117,13 +116,13 @@ class FileRanker:
                 or (remaining >= CANDIDATES and time.monotonic() >= deadline)
             ):
                 break
-        yield from self._sorted(held_batches)
+        yield from self._sort(held_batches)
         if rest is not None:
             yield rest
         yield from source
 
-    def scored(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Give `batches` unchanged, but for a column `SCORE` with the score of each row's file."""
+    def add_scores(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Yield `batches` with a column `SCORE` added: the score of each row's file."""
         for batch in batches:
             if MatchRows(batch).first("type") not in _RANKED or not batch.num_rows:
                 yield batch
@@ -131,9 +130,9 @@ class FileRanker:
             files = self._files(batch)
             yield batch.append_column(SCORE, pa.array(np.repeat(files.score, files.stop - files.start)))
 
-    def _sorted(self, batches: list[Any]) -> Iterator[Any]:
+    def _sort(self, batches: list[Any]) -> Iterable[Any]:
         if not batches:
-            return
+            return ()
         files = [self._files(batch) for batch in batches]
         batch_of = np.concatenate([np.full(len(f.score), n, dtype=np.int64) for n, f in enumerate(files)])
         start = np.concatenate([f.start for f in files])
@@ -143,7 +142,7 @@ class FileRanker:
         order = np.argsort(-score, kind="stable")
         paths = [path for f in files for path in f.paths]
         order = _with_novelty(order, score, paths)
-        yield from _taken(batches, batch_of[order], start[order], stop[order])
+        return _take(batches, batch_of[order], start[order], stop[order])
 
     def _files(self, batch: Any) -> _Files:
         rows = MatchRows(batch)
@@ -166,7 +165,7 @@ class FileRanker:
         score = score + STARS * np.log10(1 + max(stars, 0)) / 6 + ORDER * np.array([_standing(path) for path in paths])
         return _Files(start, stop, score, paths)
 
-    def _definition_scores(self, rows: MatchRows, start: NDArray[np.int64], paths: list[str]) -> Scores:
+    def _definition_scores(self, rows: MatchRows, start: Int64Array, paths: list[str]) -> Float64Array:
         """The score of each file from matches in names of definitions."""
         score = np.zeros(len(start), dtype=np.float64)
         if self.definitions is None or "line_offset" not in rows:
@@ -192,7 +191,7 @@ class FileRanker:
         )
         return score
 
-    def _has_phrase(self, rows: MatchRows, start: NDArray[np.int64], paths: list[str]) -> NDArray[np.bool_]:
+    def _has_phrase(self, rows: MatchRows, start: Int64Array, paths: list[str]) -> BoolArray:
         has_phrase = np.zeros(len(start), dtype=np.bool_)
         for phrase in self.phrases:
             ignore = not self.case_sensitive
@@ -207,13 +206,13 @@ class FileRanker:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    start: NDArray[np.int64]
-    stop: NDArray[np.int64]
-    score: Scores
+    start: Int64Array
+    stop: Int64Array
+    score: Float64Array
     paths: list[str]
 
 
-def _line_scores(rows: MatchRows) -> Scores:
+def _line_scores(rows: MatchRows) -> Float64Array:
     """The score of each row from the bytes before and after its matches."""
     lines = rows.column("line")
     counts, starts = rows.lists("byte_start" if "byte_start" in rows else "start")
@@ -229,7 +228,7 @@ def _line_scores(rows: MatchRows) -> Scores:
     line_start, line_end = offsets[row], offsets[row + 1]
     begin, end = line_start + starts, line_start + ends
 
-    def word(at: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def word(at: Int64Array) -> BoolArray:
         inside = (at >= line_start) & (at < line_end)
         return np.asarray(inside & _WORD[text[np.clip(at, 0, len(text) - 1)]])
 
@@ -240,7 +239,7 @@ def _line_scores(rows: MatchRows) -> Scores:
     return score
 
 
-def _name_scores(rows: MatchRows, start: NDArray[np.int64], paths: list[str]) -> Scores:
+def _name_scores(rows: MatchRows, start: Int64Array, paths: list[str]) -> Float64Array:
     """The score of each file from matches in its path."""
     score = np.zeros(len(start), dtype=np.float64)
     counts, begins = rows.lists("name_start")
@@ -266,7 +265,7 @@ def _name_scores(rows: MatchRows, start: NDArray[np.int64], paths: list[str]) ->
     return score
 
 
-def _symbol_scores(rows: MatchRows) -> Scores:
+def _symbol_scores(rows: MatchRows) -> Float64Array:
     """The score of each definition from where its name matches, and from its kind."""
     counts, begins = rows.lists("start")
     _, ends = rows.lists("end")
@@ -293,8 +292,8 @@ def _standing(path: str) -> float:
     return standing + 0.1 / (1 + len(path) - path.rfind("/") - 1)
 
 
-def _with_novelty(order: NDArray[np.int64], score: Scores, paths: Sequence[str]) -> NDArray[np.int64]:
-    """Move a file of a new kind to the third place when it scores about as well as the one that stands there."""
+def _with_novelty(order: Int64Array, score: Float64Array, paths: Sequence[str]) -> Int64Array:
+    """Move a file of a new kind to third place when it scores about as well as the file there."""
     if len(order) < 4:
         return order
 
@@ -315,8 +314,8 @@ def _with_novelty(order: NDArray[np.int64], score: Scores, paths: Sequence[str])
     return order
 
 
-def _first_files(batch: Any, wanted: int, room: int | None, before: int) -> tuple[Any, Any]:
-    """The files of a batch until there are `wanted` matches, none that would exceed `room`; and the others, if any.
+def _first_files(batch: Any, file_count: int, remaining: int | None, before: int) -> tuple[Any, Any]:
+    """The files of a batch until there are `file_count` matches, none beyond `remaining`; and the others, if any.
 
     The first file of all comes whatever its size; `before` are the matches of files before these.
     """
@@ -326,29 +325,18 @@ def _first_files(batch: Any, wanted: int, room: int | None, before: int) -> tupl
         return batch, None
     starts = np.array([start for start, _ in bounds], dtype=np.int64)
     total = np.cumsum(np.add.reduceat(rows.numbers("match_count").astype(np.int64), starts))
-    files = min(int(total.searchsorted(wanted)) + 1, len(bounds))
-    if room is not None:
-        files = min(files, max(int(total.searchsorted(room, side="right")), 0 if before else 1))
+    files = min(int(total.searchsorted(file_count)) + 1, len(bounds))
+    if remaining is not None:
+        files = min(files, max(int(total.searchsorted(remaining, side="right")), 0 if before else 1))
     if files == len(bounds):
         return batch, None
     at = int(starts[files])
     return batch.slice(0, at), batch.slice(at)
 
 
-def _taken(
-    batches: list[Any], batch_of: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[np.int64]
-) -> Iterator[Any]:
-    """Give the files, each the rows ``start:stop`` of its batch, in the order of the arguments."""
-    names = {name for batch in batches for name in batch.schema.names}
-    schema = pa.schema([f for f in matches_schema() if f.name in names])
-    columns = []
-    for f in schema:
-        parts = []
-        for batch in batches:
-            index = batch.schema.get_field_index(f.name)
-            parts.append(batch.column(index).cast(f.type) if index >= 0 else pa.nulls(batch.num_rows, f.type))
-        columns.append(pa.chunked_array(parts, type=f.type))
-    table = pa.Table.from_arrays(columns, schema=schema).unify_dictionaries().combine_chunks()
+def _take(batches: list[Any], batch_of: Int64Array, start: Int64Array, stop: Int64Array) -> Iterator[Any]:
+    """Return the files, each the rows ``start:stop`` of its batch, in the order of the arguments."""
+    table = _join(batches)
     base = np.concatenate(([0], np.cumsum([batch.num_rows for batch in batches])))
     lengths = stop - start
     first = base[batch_of] + start
@@ -358,6 +346,32 @@ def _taken(
     while at < len(lengths):
         done = int(ends[at - 1]) if at else 0
         last = max(int(np.searchsorted(ends, done + _MAX_OF_ONE_BATCH, side="right")), at + 1)
-        taken = table.take(pa.array(rows[done : int(ends[last - 1])])).combine_chunks()
-        yield from taken.to_batches()
+        piece = table.take(pa.array(rows[done : int(ends[last - 1])]))
+        if isinstance(piece, pa.RecordBatch):
+            yield piece
+        else:
+            yield from piece.combine_chunks().to_batches()
         at = last
+
+
+def _join(batches: list[Any]) -> Any:
+    """All rows in one batch or table, with the columns in the order of the schema."""
+    names = {name for batch in batches for name in batch.schema.names}
+    schema = pa.schema([column for column in matches_schema() if column.name in names])
+    if len(batches) == 1:
+        # The usual case of a small search: nothing to join, and one set of dictionaries.
+        arrays = [_cast(batches[0].column(column.name), column.type) for column in schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    columns = []
+    for column in schema:
+        parts = []
+        for batch in batches:
+            index = batch.schema.get_field_index(column.name)
+            array = batch.column(index) if index >= 0 else pa.nulls(batch.num_rows, column.type)
+            parts.append(_cast(array, column.type))
+        columns.append(pa.chunked_array(parts, type=column.type))
+    return pa.Table.from_arrays(columns, schema=schema).unify_dictionaries().combine_chunks()
+
+
+def _cast(array: Any, dtype: Any) -> Any:
+    return array if array.type == dtype else array.cast(dtype)

@@ -1,4 +1,4 @@
-"""``select:``: results turned into the repositories, files, directories, lines or symbols that they stand in.
+"""``select:``: converts results to their repositories, files, directories, lines or symbols.
 
 Works on record batches as they come. What it must remember, so that nothing comes twice, is the repositories given so
 far, the directories of each and (where several kinds of results are asked for) the files: batches of repositories come
@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sourcelight.core.batches import arrow_type, matches_schema
-from sourcelight.core.batches.rows import MatchRows
+from sourcelight.core.batches.rows import MatchRows, boundaries
+from sourcelight.engines.search import Target
 
 _WHERE = ("repository", "repository_id", "revision", "commit")
 _KINDS = {"file": ("content", "path", "symbol"), "content": ("content",), "symbol": ("symbol",)}
@@ -27,7 +28,7 @@ Place = tuple[str, str]
 
 
 class Selector:
-    """Turns batches of one alternative's results into what its ``select:`` asks for.
+    """Converts batches of one alternative's results to the kind of its ``select:``.
 
     Parameters
     ----------
@@ -39,9 +40,9 @@ class Selector:
         Whether each file comes in one batch only, so that files need not be remembered.
     """
 
-    def __init__(self, path: tuple[str, ...], given: Collection[Place] = (), *, once: bool = True) -> None:
+    def __init__(self, path: tuple[str, ...], yielded: Collection[Place] = (), *, once: bool = True) -> None:
         self.path = path
-        self._given = set(given)
+        self._yielded = set(yielded)
         self._once = once
         self._seen: dict[Place, set[str]] = {}
 
@@ -56,15 +57,15 @@ class Selector:
         return not self.path or self.path[0] == "content"
 
     def apply(self, batch: Any) -> Any | None:
-        """Give what is new in `batch`, all of whose rows are of one repository and revision; None for nothing."""
+        """Return the new values in `batch`, whose rows share repository and revision; None for nothing."""
         if not self.path or not batch.num_rows:
             return batch if batch.num_rows else None
         head, rest = self.path[0], self.path[1:]
         if head == "repo":
             return self._repository(batch)
         kinds = batch.column(batch.schema.get_field_index("type"))
-        wanted = pc.is_in(kinds.cast(pa.string()), value_set=pa.array(_KINDS.get(head, ()), pa.string()))
-        batch = batch.filter(wanted)
+        mask = pc.is_in(kinds.cast(pa.string()), value_set=pa.array(_KINDS.get(head, ()), pa.string()))
+        batch = batch.filter(mask)
         if not batch.num_rows:
             return None
         if head == "content":
@@ -75,9 +76,9 @@ class Selector:
 
     def _repository(self, batch: Any) -> Any | None:
         place = _place(batch)
-        if place in self._given:
+        if place in self._yielded:
             return None
-        self._given.add(place)
+        self._yielded.add(place)
         return _rows(batch, np.zeros(1, dtype=np.int64), "repo", None)
 
     def _files(self, batch: Any) -> Any | None:
@@ -113,20 +114,22 @@ def _place(batch: Any) -> Place:
 def _rows(batch: Any, at: Any, kind: str, paths: Any | None) -> Any:
     """Rows of `kind` for the rows `at` of `batch`; directories are paths without spans and language."""
     columns: dict[str, Any] = {}
-    taken = batch.take(pa.array(at))
+    selected_rows = batch.take(pa.array(at))
     names = [name for name in _WHERE if kind != "repo" or name != "commit"]
     names += ["language"] if kind == "path" else []
     columns["type"] = pa.array(["path" if kind == "directory" else kind] * len(at), type=arrow_type("dict8"))
     for name in names:
-        index = taken.schema.get_field_index(name)
+        index = selected_rows.schema.get_field_index(name)
         if index >= 0:
-            columns[name] = taken.column(index)
+            columns[name] = selected_rows.column(index)
     if paths is not None:
         columns["path"] = paths if pa.types.is_dictionary(paths.type) else paths.cast(pa.string()).dictionary_encode()
     columns["match_count"] = pa.array(np.ones(len(at), dtype=np.int32))
-    spans = kind == "path" and taken.schema.get_field_index("name_start") >= 0
+    spans = kind == "path" and selected_rows.schema.get_field_index("name_start") >= 0
     for name in ("name_start", "name_end"):
-        columns[name] = taken.column(taken.schema.get_field_index(name)) if spans else _empty_lists(len(at))
+        columns[name] = (
+            selected_rows.column(selected_rows.schema.get_field_index(name)) if spans else _empty_lists(len(at))
+        )
     return pa.record_batch(columns)
 
 
@@ -273,3 +276,35 @@ def _batch(rows: list[_Row]) -> Any:
     keys = list(rows[0])
     schema = pa.schema([matches_schema().field(name) for name in keys])
     return pa.RecordBatch.from_pylist(rows, schema=schema)
+
+
+def by_place(batch: Any) -> Sequence[Any]:
+    """Cut a batch into the rows of each repository and revision."""
+    schema = batch.schema
+    if not batch.num_rows or (
+        len(batch.column(schema.get_field_index("repository")).dictionary) == 1
+        and len(batch.column(schema.get_field_index("revision")).dictionary) == 1
+    ):
+        return (batch,)
+    rows = MatchRows(batch)
+    bounds = boundaries(len(rows), [rows.codes("repository"), rows.codes("revision")])
+    return [batch.slice(start, end - start) for start, end in bounds]
+
+
+def repository_batch(hits: Sequence[tuple[Target, tuple[tuple[int, int], ...]]]) -> Any:
+    """Rows of type ``repo``, with the spans of the match in each name."""
+    facts = [target.repository.facts for target, _ in hits]
+
+    def column(values: list[Any], kind: str) -> Any:
+        return pa.array(values, type=arrow_type(kind))
+
+    columns = {
+        "type": column(["repo"] * len(hits), "dict8"),
+        "repository": column([f.name for f in facts], "dict32"),
+        "repository_id": column([f.id for f in facts], "int64"),
+        "revision": column([target.revision for target, _ in hits], "dict32"),
+        "match_count": column([1] * len(hits), "int32"),
+        "name_start": column([[a for a, _ in spans] for _, spans in hits], "list"),
+        "name_end": column([[b for _, b in spans] for _, spans in hits], "list"),
+    }
+    return pa.record_batch(columns)

@@ -1,4 +1,4 @@
-"""Counts kept while results pass: matches, repositories, and the suggested filters with their counts.
+"""Running counts of results: matches, repositories, and the suggested filters with their counts.
 
 Commits that a search has found, counted by author and by age: the filters that it suggests for them.
 """
@@ -34,7 +34,7 @@ _AGES = (
 
 
 class CommitCounts:
-    """Counts commits, each once, while their rows pass; those of one commit must stand together.
+    """Counts each commit once while its rows pass; rows of one commit must be adjacent.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ _SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
 
 
 class Tally:
-    """What a search has found so far. `add` costs a few vector operations a batch, whatever its size."""
+    """The counts of a search so far. `add` costs a few vector operations a batch, whatever its size."""
 
     def __init__(self) -> None:
         self.matches = 0
@@ -132,14 +132,14 @@ class Tally:
         names = batch.schema.names
         counts = np.asarray(batch.column(names.index("match_count")).to_numpy(zero_copy_only=False), dtype=np.int64)
         self.matches += int(counts.sum())
-        kinds = _weighed(batch.column(names.index("type")), counts)
+        kinds = _weigh(batch.column(names.index("type")), counts)
         self._by_type.update(kinds)
-        by_repository = _weighed(batch.column(names.index("repository")), counts, keep_zero=True)
+        by_repository = _weigh(batch.column(names.index("repository")), counts, keep_zero=True)
         self.repositories.update(by_repository)
         if "repo" not in kinds:
             self._by_place.update(_places(batch, by_repository, counts))
         if "language" in names:
-            self._by_language.update(_weighed(batch.column(names.index("language")), counts))
+            self._by_language.update(_weigh(batch.column(names.index("language")), counts))
 
         if "path" in names:
             self._paths.append(_by_path(batch.column(names.index("path")), counts))
@@ -147,33 +147,33 @@ class Tally:
             self._commits = self._commits or CommitCounts()
             self._commits.add(batch)
         if "symbol_kind" in names:
-            self._by_kind.update(_weighed(batch.column(names.index("symbol_kind")), counts))
+            self._by_kind.update(_weigh(batch.column(names.index("symbol_kind")), counts))
 
-    def add_found(self, found: RawMatches) -> None:
-        """Count the matches of what is no record batch yet."""
-        counts = found.file_matches
+    def add_raw(self, raw: RawMatches) -> None:
+        """Count raw matches, which have no record batch yet."""
+        counts = raw.file_matches
         total = int(counts.sum())
         self.matches += total
-        in_content = int(counts[found.in_content].sum())
+        in_content = int(counts[raw.in_content].sum())
         for kind, number in (("content", in_content), ("path", total - in_content)):
             if number:
                 self._by_type[kind] += number
-        size = len(found.places)
-        sums = np.bincount(found.place, weights=counts, minlength=size).tolist()
-        for index in np.flatnonzero(np.bincount(found.place, minlength=size)).tolist():
-            name, _, revision, _ = found.places[index]
+        size = len(raw.places)
+        sums = np.bincount(raw.place, weights=counts, minlength=size).tolist()
+        for index in np.flatnonzero(np.bincount(raw.place, minlength=size)).tolist():
+            name, _, revision, _ = raw.places[index]
             self.repositories.add(name)
             self._by_place[name, "" if revision == "WORKTREE" else revision] += int(sums[index])
-        languages = np.bincount(found.language, weights=counts, minlength=len(found.languages))
+        languages = np.bincount(raw.language, weights=counts, minlength=len(raw.languages))
         for index in np.flatnonzero(languages).tolist():
-            self._by_language[found.languages[index]] += int(languages[index])
-        self._raw_paths.append((found.paths, counts))
+            self._by_language[raw.languages[index]] += int(languages[index])
+        self._raw_paths.append((raw.paths, counts))
 
     def filters(self, *, exhaustive: bool, forks: int, archived: int) -> tuple[SuggestedFilter, ...]:
         """Suggested filters, in the order of the wire: utility and type first, then by count, then by value."""
         if self._paths:
             paths, sums = zip(*self._paths, strict=True)
-            self._by_exclude.update(_excluded(pa.concat_arrays(paths), np.concatenate(sums)))
+            self._by_exclude.update(_excludes(pa.concat_arrays(paths), np.concatenate(sums)))
             self._paths.clear()
         for raw, counts in self._raw_paths:
             self._by_exclude.update(_excluded_raw(raw, counts))
@@ -216,9 +216,9 @@ class Tally:
 
 
 def _places(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tuple[str, str], int]:
-    """Sums by repository and the revision asked for; empty for the default one and for work trees."""
+    """Sums by repository and requested revision; empty for the default one and for work trees."""
     index = batch.schema.get_field_index("revision")
-    by_revision = _weighed(batch.column(index), counts, keep_zero=True) if index >= 0 else {"": 0}
+    by_revision = _weigh(batch.column(index), counts, keep_zero=True) if index >= 0 else {"": 0}
     if by_revision.keys() <= {"", "WORKTREE"}:
         return {(name, ""): n for name, n in by_repository.items()}
     name, revision = (batch.column(batch.schema.get_field_index(column)) for column in ("repository", "revision"))
@@ -244,7 +244,7 @@ def _by_path(column: Any, counts: Any) -> tuple[Any, Any]:
     return column.dictionary.take(pa.array(used)).cast(pa.string()), sums[used]
 
 
-def _excluded(paths: Any, sums: Any) -> dict[str, int]:
+def _excludes(paths: Any, sums: Any) -> dict[str, int]:
     """Sums over the paths that each of the usual excludes would leave out."""
     is_excluded = np.asarray(
         pc.match_substring_regex(paths, _ANY_EXCLUDE).to_numpy(zero_copy_only=False), dtype=np.bool_
@@ -265,7 +265,7 @@ def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
     joined = b"\n".join(paths)
     if joined.count(b"\n") >= len(paths):  # one stands in a path, and is no end there
         texts = pa.array([str(path, "utf-8", "replace") for path in paths], pa.string())
-        return _excluded(texts, counts)
+        return _excludes(texts, counts)
     sums_by_regexp = {}
     sizes = np.fromiter(map(len, paths), np.int64, len(paths)) + 1
     starts = np.cumsum(sizes) - sizes
@@ -294,7 +294,7 @@ def _by_count(item: SuggestedFilter) -> tuple[int, str]:
     return -item.count, item.value
 
 
-def _weighed(column: Any, counts: Any, *, keep_zero: bool = False) -> dict[str, int]:
+def _weigh(column: Any, counts: Any, *, keep_zero: bool = False) -> dict[str, int]:
     """Sum of `counts` by the value of a dictionary column; values that do not occur are left out."""
     codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     values = column.dictionary.to_pylist()

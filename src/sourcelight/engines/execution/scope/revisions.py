@@ -14,7 +14,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, RepositoryError
 from sourcelight.core.query import Alternative, Filter, Predicate, parse
 from sourcelight.core.query.dates import parse_date
-from sourcelight.core.query.fields import current_time
+from sourcelight.core.query.fields import FIELDS, FilterScope, current_time
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, is_revision, matching_refs, newest_before, resolve
 
@@ -26,7 +26,7 @@ Place = tuple[str, str]
 
 @dataclass(slots=True)
 class RevisionRequest:
-    """What a list of revisions came to in one repository: `places` in the order asked, and what was not there."""
+    """The result of a list of revisions in one repository: `places` in the requested order, and missing ones."""
 
     places: list[Place] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -34,12 +34,12 @@ class RevisionRequest:
 
 
 def lists_of(alternative: Alternative, filters: Iterable[Filter]) -> list[tuple[str, ...]]:
-    """Give the lists of revisions that `filters`, which name a repository, ask for; one without any asks for none."""
-    lists = [searched(alternative.revisions(item)) for item in filters if not item.negated]
+    """Return the lists of revisions that `filters`, which name a repository, ask for; one without any asks for none."""
+    lists = [searched_revisions(alternative.revisions(item)) for item in filters if not item.negated]
     return list(dict.fromkeys(revisions for revisions in lists if revisions))
 
 
-def searched(revisions: Iterable[str]) -> tuple[str, ...]:
+def searched_revisions(revisions: Iterable[str]) -> tuple[str, ...]:
     """The revisions whose files are searched: ``^name`` only narrows a search of commits."""
     return tuple(revision for revision in revisions if revision and not revision.startswith("^"))
 
@@ -87,7 +87,7 @@ def targets_of(
         What to search, in the order of the first list, each as it was asked for; and what could not be found. Both
         are empty when the lists have nothing in common.
     """
-    requests = [_resolved(repository, revisions) for revisions in lists]
+    requests = [_resolve(repository, revisions) for revisions in lists]
     if at_time is not None:
         requests.append(_at(repository, at_time, cancellation))
     first = requests[0] if requests else RevisionRequest()
@@ -100,15 +100,15 @@ def targets_of(
 
 
 def fault_of(revision: str) -> str:
-    """Say why `revision` can't be one in any repository; empty when it may be one."""
+    """Explain why `revision` can't exist in any repository; empty when it may exist."""
     if revision.startswith(_EXCLUDED):
         return "" if revision.startswith(f"{_EXCLUDED}refs/") else "a glob of refs to leave out begins with `*!refs/`"
     if revision.startswith("*"):
-        return "" if revision != "*" else "a glob of refs has a pattern behind its `*`"
+        return "" if revision != "*" else "a glob of refs needs a pattern after its `*`"
     return "" if is_revision(revision) else "it is not a branch, tag or commit, with `~n` or `^n` behind it"
 
 
-def _resolved(repository: Repository, revisions: Sequence[str]) -> RevisionRequest:
+def _resolve(repository: Repository, revisions: Sequence[str]) -> RevisionRequest:
     request = RevisionRequest()
     globs = [revision for revision in revisions if revision.startswith("*")]
     for revision in revisions:
@@ -126,7 +126,7 @@ def _resolved(repository: Repository, revisions: Sequence[str]) -> RevisionReque
 
 
 def _glob(repository: Repository, globs: Sequence[str], request: RevisionRequest) -> None:
-    tests = [(not glob.startswith(_EXCLUDED), _compiled(glob)) for glob in globs if not fault_of(glob)]
+    tests = [(not glob.startswith(_EXCLUDED), _compile(glob)) for glob in globs if not fault_of(glob)]
 
     def is_wanted(name: str) -> bool:
         chosen = False
@@ -149,7 +149,7 @@ def _glob(repository: Repository, globs: Sequence[str], request: RevisionRequest
         request.places.append((short if is_unambiguous else name, commit))
 
 
-def _compiled(glob: str) -> re.Pattern[str]:
+def _compile(glob: str) -> re.Pattern[str]:
     """A glob of refs as git reads it: ``*`` crosses slashes, and a plain name stands for all below it too."""
     text = glob.removeprefix(_EXCLUDED) if glob.startswith(_EXCLUDED) else glob[1:]
     if not text.startswith("refs/"):
@@ -163,7 +163,7 @@ def _compiled(glob: str) -> re.Pattern[str]:
 
 
 def _at(repository: Repository, predicate: Predicate, cancellation: Cancellation) -> RevisionRequest:
-    """The newest commit before a moment, shown as its hash: so that what is shown names it again."""
+    """The newest commit before a time, shown as its hash, which names it again."""
     before_s = parse_date(predicate.args["time"], current_time()).timestamp()
     start = predicate.args["rev"]
     try:
@@ -175,7 +175,11 @@ def _at(repository: Repository, predicate: Predicate, cancellation: Cancellation
     return RevisionRequest([(commit, commit)])
 
 
-_FIELDS = frozenset({"repo", "rev", "file", "lang", "case", "fork", "archived", "visibility", "patterntype"})
+_SCOPES = frozenset({FilterScope.REPOSITORY, FilterScope.FILE, FilterScope.TEXT})
+_FIELDS = tuple(
+    item.name for item in FIELDS.values() if item.is_offered and item.scope in _SCOPES and item.name != "context"
+)
+"""What the query of a context may hold; its patterns, ``content:`` among them, are refused as such."""
 _PREDICATES = frozenset({"has.meta", "has.topic", "has.description"})
 _EVERYTHING = frozenset({"", "global"})
 
@@ -197,12 +201,12 @@ class ScopedAlternative:
 
 
 def context_missing(name: str, query: str) -> QueryError:
-    """The fault of a context that is not there, or none of whose repositories exists for whoever asks."""
+    """The error of a context that doesn't exist, or contains no repository that is visible to the viewer."""
     hint = "contexts are named in repos.toml; context:global means every repository"
     return QueryError(f'search context "{name}" not found', query=query, hint=hint)
 
 
-def scoped(
+def resolve_context(
     alternative: Alternative, contexts: Mapping[str, Mapping[str, object]], query: str
 ) -> tuple[ScopedAlternative, ...]:
     """Resolve the ``context:`` of an alternative; more than one result where the context's own query has an ``or``.
@@ -254,7 +258,8 @@ def _check(alternative: Alternative, name: str, query: str) -> None:
         elif any(revision.startswith("*") for revision in item.revs or ()):
             refused_item = "a glob of refs"
     if refused_item:
-        hint = "its query may hold repo:, rev:, file:, lang:, case:, fork:, archived: and visibility:"
+        *names, last = (f"{name}:" for name in _FIELDS if name not in {"content", "patterntype"})
+        hint = f"its query may hold {', '.join(names)} and {last}"
         raise QueryError(
             f'the query of search context "{name}" has {refused_item}, which it may not', query=query, hint=hint
         )

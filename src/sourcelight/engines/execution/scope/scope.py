@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from sourcelight.core.batches.overview import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, RepositoryError, SourcelightError
 from sourcelight.core.query import Alternative, Filter
@@ -20,7 +21,7 @@ from sourcelight.engines.execution.scope.selection import (
     predicates_of,
     select_repositories,
 )
-from sourcelight.engines.search import IndexProgress, Target
+from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Scope:
 class ScopeResolver:
     """Resolves the alternatives of one query, in three steps, since the second can take long.
 
-    `scopes` reads repositories and refs; `index` makes the revisions searchable that never were; `narrowed` asks what
+    `scopes` reads repositories and refs; `index` makes the revisions searchable that never were; `narrow` asks what
     predicates want to know of files. What could not be searched, and why, is kept on the way.
 
     Parameters
@@ -97,21 +98,24 @@ class ScopeResolver:
         visible = self.engine.catalog.visible(self.viewer)
         return [self._scope(item, visible) for item in scoped]
 
-    def selected(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
+    def select(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
         """Resolve filters and contexts alone: for a planner whose workers read refs and files."""
         visible = self.engine.catalog.visible(self.viewer)
-        chosen = [(item.alternative, self._chosen(item, visible)) for item in scoped]
-        return [Scope(one, found, tuple(map(self.engine.target_of, found.repositories))) for one, found in chosen]
+        chosen = [(item.alternative, self._choose(item, visible)) for item in scoped]
+        return [
+            Scope(one, selection_of_item, tuple(map(self.engine.target_of, selection_of_item.repositories)))
+            for one, selection_of_item in chosen
+        ]
 
-    def unindexed(self, scopes: Sequence[Scope]) -> list[Target]:
+    def unindexed_targets(self, scopes: Sequence[Scope]) -> list[Target]:
         """The targets that `index` must bring in, each commit once; ``index:only`` keeps its alternative out."""
-        found: dict[tuple[str, str], Target] = {}
+        targets: dict[tuple[str, str], Target] = {}
         for scope in scopes:
             if scope.alternative.yes_no_only("index") == "only" or not _needs_index(scope.alternative):
                 continue
             for target in self._new(scope.targets):
-                found.setdefault((target.repository.key, target.commit), target)
-        return list(found.values())
+                targets.setdefault((target.repository.key, target.commit), target)
+        return list(targets.values())
 
     def index(
         self,
@@ -120,7 +124,7 @@ class ScopeResolver:
         progress: Callable[[IndexProgress], None] | None = None,
         cancellation: Cancellation | None = None,
     ) -> None:
-        """Make `targets` searchable; what fails is said in `unsearchable`."""
+        """Index `targets`; failures go into `unsearchable`."""
         if not targets:
             return
         report = self.engine.store.update(targets, progress=progress, cancellation=cancellation or self.cancellation)
@@ -132,22 +136,22 @@ class ScopeResolver:
                 else:
                     self.unsearchable[_label(target)] = report.failures.get(name, "it could not be indexed")
 
-    def narrowed(self, scopes: Sequence[Scope]) -> list[Scope]:
+    def narrow(self, scopes: Sequence[Scope]) -> list[Scope]:
         """Leave out what could not be indexed, and what does not satisfy the predicates on files."""
-        return [replace(scope, targets=tuple(self._narrowed(scope))) for scope in scopes]
+        return [replace(scope, targets=tuple(self._narrow(scope))) for scope in scopes]
 
-    def resolved(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
+    def resolve(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
         """All three steps, for a caller that shows no progress."""
         scopes = self.scopes(scoped)
-        self.index(self.unindexed(scopes))
-        return self.narrowed(scopes)
+        self.index(self.unindexed_targets(scopes))
+        return self.narrow(scopes)
 
     def at_head(self, repositories: Iterable[Repository]) -> list[Repository]:
         """Those of `repositories` that are searched at their default revision."""
         keys = {place[0] for place in self._defaults}
         return [repository for repository in repositories if repository.key in keys]
 
-    def _chosen(self, item: ScopedAlternative, visible: Sequence[Repository]) -> RepositorySelection:
+    def _choose(self, item: ScopedAlternative, visible: Sequence[Repository]) -> RepositorySelection:
         """The repositories of an alternative: by context, filters, and facts that predicates ask for."""
         predicates = predicates_of(item.alternative)
         self.absent.update(selection.absent_facts(predicates, visible))
@@ -162,7 +166,7 @@ class ScopeResolver:
         return select_repositories(item.alternative, visible, selection.facts_test(predicates))
 
     def _require_visible(self, item: ScopedAlternative, visible: Sequence[Repository]) -> None:
-        """Raise, as for a context that is not there, where nothing of it exists for the viewer: its name may tell."""
+        """Raise the error of an unknown context where the viewer can see none of it: its name may be secret."""
         if item.listed is not None:
             if any(repository.name in item.listed for repository in visible):
                 return
@@ -175,7 +179,7 @@ class ScopeResolver:
     def _scope(self, item: ScopedAlternative, visible: Sequence[Repository]) -> Scope:
         alternative = item.alternative
         predicates = predicates_of(alternative)
-        chosen = self._chosen(item, visible)
+        chosen = self._choose(item, visible)
         if item.listed is None and not predicates and not _names_places(alternative):
             defaults = tuple(map(self.engine.target_of, chosen.repositories))
             self._defaults.update(map(place_of, defaults))
@@ -184,18 +188,18 @@ class ScopeResolver:
         without: dict[str, tuple[str, ...]] = {}
         for repository in chosen.repositories:
             filters = list(filters_matching(alternative, repository))
-            asked = revisions.lists_of(alternative, filters)
+            lists = revisions.lists_of(alternative, filters)
             without[repository.key] = self._without(repository, alternative, filters)
-            listed = revisions.searched((item.listed or {}).get(repository.name, ()))
-            own = self._targets(repository, [*asked, *([listed] if listed else [])], alternative)
+            listed = revisions.searched_revisions((item.listed or {}).get(repository.name, ()))
+            own = self._targets(repository, [*lists, *([listed] if listed else [])], alternative)
             targets += (target for target in own if self._recent(target, alternative))
         return Scope(alternative, chosen, tuple(targets), without)
 
     def _without(self, repository: Repository, alternative: Alternative, filters: Iterable[Filter]) -> tuple[str, ...]:
-        found, missing = revisions.taken_out(repository, alternative, filters)
+        excluded_commits, missing = revisions.taken_out(repository, alternative, filters)
         for revision in missing:
-            self.unsearchable[f"{repository.name}@^{revision}"] = "there is no such revision"
-        return found
+            self.unsearchable[f"{repository.name}@^{revision}"] = "no such revision"
+        return excluded_commits
 
     def _targets(
         self, repository: Repository, lists: Sequence[Sequence[str]], alternative: Alternative
@@ -208,16 +212,16 @@ class ScopeResolver:
             self._defaults.add(place_of(target))
             return (target,)
         try:
-            targets, asked = revisions.targets_of(repository, lists, at_time, self.cancellation)
+            targets, requests = revisions.targets_of(repository, lists, at_time, self.cancellation)
         except Cancelled:
             self.undecided.add(repository.name)
             return ()
-        for revision in asked.invalid:
+        for revision in requests.invalid:
             self.invalid[revision] = revisions.fault_of(revision)
-        for revision in asked.missing:
-            self.unsearchable[f"{repository.name}@{revision}"] = "there is no such revision"
-        if not targets and not asked.missing and not asked.invalid:
-            self.unsearchable[repository.name] = "the lists of revisions asked for have none in common"
+        for revision in requests.missing:
+            self.unsearchable[f"{repository.name}@{revision}"] = "no such revision"
+        if not targets and not requests.missing and not requests.invalid:
+            self.unsearchable[repository.name] = "the requested lists of revisions have none in common"
         return targets
 
     def _recent(self, target: Target, alternative: Alternative) -> bool:
@@ -245,7 +249,7 @@ class ScopeResolver:
         except (SourcelightError, OSError):
             return False
 
-    def _narrowed(self, scope: Scope) -> Iterator[Target]:
+    def _narrow(self, scope: Scope) -> Iterator[Target]:
         needed = _needs_index(scope.alternative)
         left_out = {place_of(target) for target in self._new(scope.targets)} if needed else set()
         about_files = [item for item in predicates_of(scope.alternative) if item.name != "has.commit.after"]
@@ -255,14 +259,14 @@ class ScopeResolver:
             name = target.repository.name
             if place_of(target) in left_out:
                 if scope.alternative.yes_no_only("index") == "only":
-                    self.unsearchable[_label(target)] = "it is not indexed, and index:only asks for what is"
+                    self.unsearchable[_label(target)] = "it is not indexed, and index:only excludes it"
                 continue
-            passed = not asks or self._files.passes(target, about_files, case_sensitive=sensitive)
-            if passed:
+            passes = not asks or self._files.passes(target, about_files, case_sensitive=sensitive)
+            if passes:
                 yield target
-            elif passed is None and place_of(target) in self._files.failed:
+            elif passes is None and place_of(target) in self._files.failed:
                 self.unsearchable[_label(target)] = self._files.failed[place_of(target)]
-            elif passed is None:
+            elif passes is None:
                 self.undecided.add(name)
 
 

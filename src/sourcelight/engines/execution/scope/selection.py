@@ -26,6 +26,11 @@ Place = tuple[str, str, str]
 """What tells targets apart: the repository's key, the revision as it was asked for, the commit."""
 
 _OF_FILES = frozenset({"has.path", "has.content", "has.file"})
+_AS_PREDICATES = {
+    "repohasfile": ("has.path", "path"),
+    "repohascommitafter": ("has.commit.after", "time"),
+}
+"""Filters that ask what a predicate asks, with its name and the argument that has their value."""
 
 
 def predicates_of(alternative: Alternative) -> tuple[Predicate, ...]:
@@ -33,19 +38,15 @@ def predicates_of(alternative: Alternative) -> tuple[Predicate, ...]:
 
     Of several ``has.commit.after`` the last one counts (query-language reference, predicates).
     """
-    found = list(alternative.predicates("repo"))
-    found += [
-        Predicate("repo", "has.path", {"path": item.value}, negated=item.negated)
-        for item in alternative.all("repohasfile")
-        if item.value
-    ]
-    found += [
-        Predicate("repo", "has.commit.after", {"time": item.value})
-        for item in alternative.all("repohascommitafter")
-        if item.value
-    ]
-    dated = [item for item in found if item.name == "has.commit.after"]
-    return tuple(item for item in found if item not in dated[:-1])
+    predicates = list(alternative.predicates("repo"))
+    for item in alternative.filters:
+        if isinstance(item, Filter) and item.value and item.name in _AS_PREDICATES:
+            name, argument = _AS_PREDICATES[item.name]
+            predicates.append(Predicate("repo", name, {argument: item.value}, negated=item.negated))
+    if len(predicates) < 2:
+        return tuple(predicates)
+    dated = [item for item in predicates if item.name == "has.commit.after"]
+    return tuple(item for item in predicates if item not in dated[:-1])
 
 
 def check_dates(alternative: Alternative, query: str) -> None:
@@ -66,8 +67,8 @@ def facts_test(predicates: Iterable[Predicate]) -> Callable[[RepositoryInfo], bo
 
 def absent_facts(predicates: Iterable[Predicate], visible: Sequence[Repository]) -> tuple[str, ...]:
     """Name the facts that `predicates` ask for and no repository has: topics, metadata or description."""
-    asked = dict.fromkeys(_OF_FACTS[item.name] for item in predicates if item.name in _OF_FACTS)
-    return tuple(name for name in asked if not any(getattr(r.facts, name) for r in visible))
+    columns = dict.fromkeys(_OF_FACTS[item.name] for item in predicates if item.name in _OF_FACTS)
+    return tuple(name for name in columns if not any(getattr(r.facts, name) for r in visible))
 
 
 def _fact(predicate: Predicate) -> Callable[[RepositoryInfo], bool]:
@@ -77,16 +78,16 @@ def _fact(predicate: Predicate) -> Callable[[RepositoryInfo], bool]:
     if predicate.name == "has.description":
         pattern = compile_pattern(f"(?s:{args['regexp']})", kind="regexp", case_sensitive=False, whole_text=True)
         return lambda facts: bool(pattern.find(facts.description.encode()))
-    is_key = _named(args["key"], is_regexp=bool(args.get("keyRegexp")))
+    is_key = _name_test(args["key"], is_regexp=bool(args.get("keyRegexp")))
     if args["mode"] == "key":
         return lambda facts: any(is_key(key) for key in facts.metadata)
     if args["mode"] == "tag":
         return lambda facts: any(is_key(key) and value is None for key, value in facts.metadata.items())
-    is_value = _named(args["value"], is_regexp=bool(args.get("valueRegexp")))
+    is_value = _name_test(args["value"], is_regexp=bool(args.get("valueRegexp")))
     return lambda facts: any(is_key(k) and v is not None and is_value(v) for k, v in facts.metadata.items())
 
 
-def _named(text: str, *, is_regexp: bool) -> Callable[[str], bool]:
+def _name_test(text: str, *, is_regexp: bool) -> Callable[[str], bool]:
     if not is_regexp:
         return lambda value: value == text
     pattern = compile_pattern(text, kind="regexp", case_sensitive=True, whole_text=True)
@@ -94,13 +95,13 @@ def _named(text: str, *, is_regexp: bool) -> Callable[[str], bool]:
 
 
 def place_of(target: Target) -> Place:
-    """What tells a target apart from others."""
+    """The key of a target."""
     return target.repository.key, target.revision, target.commit
 
 
 @dataclass(slots=True)
 class FilePredicates:
-    """Answers predicates on the history and the files of repositories; each question is asked once.
+    """Evaluates predicates on the history and the files of repositories, each question once.
 
     Parameters
     ----------
@@ -124,32 +125,32 @@ class FilePredicates:
     _known: dict[tuple[Place, TextQuery], tuple[bool, int]] = field(default_factory=dict)
 
     def passes(self, target: Target, predicates: Iterable[Predicate], *, case_sensitive: bool) -> bool | None:
-        """Tell whether a target satisfies all predicates on history and files; None when it can't be told.
+        """Return whether a target satisfies all predicates on history and files; None when unknown.
 
         What is not found may stand in a file that a partial clone lacks: then the answer is noted in `missing`, unless
         another predicate leaves the target out for certain.
         """
-        passed, missing = True, 0
+        passes_all, missing = True, 0
         for predicate in predicates:
             if predicate.name == "has.commit.after":
                 after_s = parse_date(predicate.args["time"], current_time()).timestamp()
-                held = has_commit_after(target.repository, target.commit, after_s, self.cancellation)
+                holds = has_commit_after(target.repository, target.commit, after_s, self.cancellation)
                 lacking = 0
             elif predicate.name in _OF_FILES:
-                found = self._holds(target, _question(predicate, case_sensitive=case_sensitive))
-                if found is None:
+                file_result = self._holds(target, _question(predicate, case_sensitive=case_sensitive))
+                if file_result is None:
                     return None
-                held, lacking = found
+                holds, lacking = file_result
             else:
                 continue
-            if held is predicate.negated and not lacking:
+            if holds is predicate.negated and not lacking:
                 return False
-            passed = passed and held is not predicate.negated
+            passes_all = passes_all and holds is not predicate.negated
             missing = max(missing, lacking)
         if missing:
             name = target.repository.name
             self.missing[name] = max(self.missing.get(name, 0), missing)
-        return passed
+        return passes_all
 
     def _holds(self, target: Target, question: TextQuery) -> tuple[bool, int] | None:
         """Whether any file is as a question asks, and if not how many could not be looked into; None: stopped."""
@@ -172,7 +173,7 @@ class FilePredicates:
 
 
 def reads_files(predicates: Iterable[Predicate]) -> bool:
-    """Tell whether any predicate is about files or history, so that a revision must be at hand."""
+    """Return whether any predicate is about files or history, so that a revision must be at hand."""
     return any(item.name in _OF_FILES or item.name == "has.commit.after" for item in predicates)
 
 
@@ -184,8 +185,8 @@ def _question(predicate: Predicate, *, case_sensitive: bool) -> TextQuery:
         files = (FileFilter(test),)
     if not content:
         return TextQuery(None, files)
-    found = compile_pattern(content, kind="regexp", case_sensitive=case_sensitive)
-    return TextQuery(FileTerm(found, content=True, path=False), files)
+    compiled = compile_pattern(content, kind="regexp", case_sensitive=case_sensitive)
+    return TextQuery(FileTerm(compiled, content=True, path=False), files)
 
 
 # `repo:^github\.com/a/b$` names one repository: no operator of a regular expression between the anchors.
@@ -217,7 +218,7 @@ def select_repositories(
     exactly one repository (query-language reference, repositories and revisions). Names match without regard to case.
     """
     repo_filters = alternative.all("repo")
-    wanted = [_name_pattern(f) for f in repo_filters if not f.negated and f.value]
+    patterns = [_name_pattern(f) for f in repo_filters if not f.negated and f.value]
     unwanted = [_name_pattern(f) for f in repo_filters if f.negated and f.value]
     positive = [f for f in repo_filters if not f.negated]
     names_one = len(positive) == 1 and bool(_EXACT.fullmatch(positive[0].value))
@@ -233,7 +234,7 @@ def select_repositories(
     for repository in visible:
         facts = repository.facts
         name = facts.name.encode()
-        if not all(_holds(p, name) for p in wanted) or any(_holds(p, name) for p in unwanted):
+        if not all(_holds(p, name) for p in patterns) or any(_holds(p, name) for p in unwanted):
             continue
         if (visibility == "private" and not facts.private) or (visibility == "public" and facts.private):
             continue
@@ -267,7 +268,7 @@ def _name_pattern(item: Filter) -> CompiledPattern:
 
 
 def _holds(pattern: CompiledPattern, name: bytes) -> bool:
-    """Whether a pattern is found in a name, be it only as an empty match, as of ``repo:^``."""
+    """Whether a pattern matches a name, even as an empty match such as ``repo:^``."""
     if pattern.find(name):
         return True
     if not pattern.matches_empty:

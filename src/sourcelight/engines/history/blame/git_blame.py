@@ -144,7 +144,7 @@ def _parse_incremental(lines: Iterable[bytes], count: int, progress: Callable[[i
 
 
 def _add_subjects(git_dir: str, commits: list[BlameCommit], cancellation: Cancellation | None) -> None:
-    """Give commits their subjects: what git calls a summary in a blame is the first line of the message alone."""
+    """Add the subjects of commits: git's summary in a blame is the first line of the message only."""
     arguments = ["log", "--no-walk=unsorted", "--stdin", "-z", "--encoding=UTF-8", "--no-show-signature", "--no-notes"]
     oids = "".join(f"{commit.oid}\n" for commit in commits)
     if not oids:

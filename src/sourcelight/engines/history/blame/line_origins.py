@@ -16,8 +16,7 @@ from sourcelight.engines.history.blame.lineage import EDITED, MIXED, MOVED, NEW,
 from sourcelight.engines.history.history import History
 from sourcelight.repos import ObjectReader
 
-Lines: TypeAlias = NDArray[np.int32]
-ResolvedLines: TypeAlias = tuple[Lines | None, bool]
+ResolvedLines: TypeAlias = tuple[NDArray[np.int32] | None, bool]
 
 _CHECK_EVERY = 100
 MAX_FILE_BYTES = 16 << 20
@@ -80,6 +79,7 @@ class LineResolver:
         reusable: dict[int, OwnedFile] = {}
         while stack:
             state = stack.pop()
+            # Content and last step together determine the lines (see `Lineage.step`), so an earlier result stays valid.
             file = self._previous.get((self._lineage.blob[state], self._lineage.step(state)))
             if file is not None:
                 reusable[state] = file
@@ -112,6 +112,7 @@ class LineResolver:
 
     def _compare(self, states: Sequence[int], cancellation: Cancellation | None) -> Mapping[Pair, Hunks]:
         """Compare contents of states with those of their sources by git, where stored hunks are not enough."""
+        # Contents made of several sources have no stored hunks; edited ones have hunks with one line of context.
         kinds = {MIXED, EDITED} if self._exact else {MIXED}
         pairs = [pair for state in states if self._lineage.kind[state] in kinds for pair in self._pairs(state)]
         repository = self._reader.repository
@@ -162,11 +163,12 @@ class LineResolver:
             (blocks.old[blocks_of_change] - 1, blocks.removed[blocks_of_change], blocks.added[blocks_of_change]), axis=1
         )
 
-    def _apply_edit(self, lines: Lines, hunks: Int64Array, state: int) -> Lines:
+    def _apply_edit(self, lines: NDArray[np.int32], hunks: Int64Array, state: int) -> NDArray[np.int32]:
         if not len(hunks):
             return lines
         new_lines = np.full(int(hunks[:, 2].sum()), self._lineage.commit[state], np.int32)
-        runs: list[Lines] = []
+        runs: list[NDArray[np.int32]] = []
+        # Hunks are sorted by old line and don't overlap, so one pass over the old lines is enough.
         position = used_new = 0
         for old, removed, added in hunks.tolist():
             # Unchanged lines are slices of the old array; one concatenation at the end copies each line once.
@@ -177,9 +179,9 @@ class LineResolver:
         return np.concatenate(runs)
 
     def _merge_sources(self, state: int, sources: list[ResolvedLines], *, proven: bool) -> ResolvedLines:
-        """Give each line to the first source whose diff keeps it, else to the commit."""
+        """Assign each line to the first source whose diff keeps it, else to the commit."""
         lineage = self._lineage
-        lines: Lines | None = None
+        lines: NDArray[np.int32] | None = None
         pending = np.zeros(0, np.bool_)
         seen: set[Pair] = set()
         for pair, (source_lines, _) in zip(self._pairs(state), sources, strict=True):
@@ -195,9 +197,9 @@ class LineResolver:
             if lines is None:
                 lines = np.full(len(old_positions), lineage.commit[state], np.int32)
                 pending = np.ones(len(old_positions), np.bool_)
-            taken = np.flatnonzero(pending & (old_positions >= 0))
-            lines[taken] = source_lines[old_positions[taken]]
-            pending[taken] = False
+            inherited = np.flatnonzero(pending & (old_positions >= 0))
+            lines[inherited] = source_lines[old_positions[inherited]]
+            pending[inherited] = False
             # Parents are asked in order, as blame does: later ones get only the lines that are left.
             if not pending.any():
                 break
@@ -211,6 +213,7 @@ class LineResolver:
 
 def is_binary_text(data: bytes) -> bool:
     """Return whether git treats a content as binary: a NUL in its first 8000 bytes."""
+    # FIRST_FEW_BYTES in git's xdiff-interface.c; another limit would call files binary that git blames.
     return b"\0" in data[:8000]
 
 
@@ -224,6 +227,8 @@ def kept_lines(hunks: Hunks, old_count: int) -> Int64Array:
     runs: list[Int64Array] = []
     position = 0
     for old, removed, _, added in hunks.tolist():
+        # The unchanged lines before a hunk keep their index; the hunk's added lines have none. Removed lines are
+        # skipped.
         runs += [np.arange(position, old), np.full(added, -1)]
         position = old + removed
     runs.append(np.arange(position, old_count))

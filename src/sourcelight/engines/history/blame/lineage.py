@@ -60,6 +60,7 @@ def merge_changes(
             path = next(fields)
             limit.add(1, len(path))
             # Links and submodules have no lines that belong to a commit of this repository.
+            # 100644 and 100755 are files; 120000 is a link and 160000 a submodule (git's manual, gitformat-index).
             is_file = mode[:3] == b"100"
             changes.append(MergeChange(path, bytes.fromhex(blob.decode()) if is_file else None))
     if merge:
@@ -67,6 +68,8 @@ def merge_changes(
 
 
 def _fields(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    # A chunk of git's output ends anywhere, so the last field waits for the next chunk. Whole fields only leave here: a
+    # path split in two would become two records.
     remaining = b""
     for chunk in chunks:
         *complete, remaining = (remaining + chunk).split(b"\0")
@@ -279,6 +282,7 @@ class _Tracing:
             for parent in known_parents[1:]:
                 _release_state(states, parent, pending_children)
             states[number] = state
+        # Commits are in topological order and all are ancestors of the requested one, so it is the last.
         self._lineage.final_states = states[commit_numbers[-1]]
         return self._lineage
 
@@ -309,6 +313,7 @@ class _Tracing:
         add = lineage.add
         unsure, origins = self._unsure, lineage.origins
         for change, path, old_path, status, file_type, additions, binary in columns:
+            # A rename removes its old path; a copy (C) leaves it in place.
             if status in "DR":
                 removed_paths.append(old_path)
             if status == "D" or file_type != _FILE:
@@ -319,6 +324,7 @@ class _Tracing:
             # Blame may follow another file than the stored rename, unless git was asked or there is only one candidate.
             is_proven = proven and (change not in unsure or change in origins)
             followed_path = origins.get(change)
+            # A binary content has no lines; a missing one has an unknown number of them.
             if binary or additions == UNKNOWN:
                 new_states[path] = add(UNKNOWN_LINES, blob, number)
             elif followed_path is not None and (status != "R" or followed_path != old_path):
@@ -369,12 +375,12 @@ class _Tracing:
             elif len(blobs) == len(candidates):
                 new_states[path] = lineage.add(MIXED, change.blob, number, crc32(change.path), tuple(blobs))
             else:
-                new_states[path] = self._moved(change, [state, *other_states], number, parents)
+                new_states[path] = self._add_moved(change, [state, *other_states], number, parents)
         for change in changes:
             state.pop(lineage.numbers[change.path], None)
         state.update(new_states)
 
-    def _moved(self, change: MergeChange, states: Sequence[State], number: int, parents: list[int]) -> int:
+    def _add_moved(self, change: MergeChange, states: Sequence[State], number: int, parents: list[int]) -> int:
         """Add a file that some parent lacks under its name; git's pairing of renames gives its name there.
 
         Never proven.
@@ -417,6 +423,7 @@ def _take_state(states: dict[int, State], known_parents: list[int], pending_chil
         return {}
     first_parent = known_parents[0]
     pending_children[first_parent] -= 1
+    # The last child takes the dictionary itself: a linear history then never copies the state of all files.
     if pending_children[first_parent] <= 0:
         return states.pop(first_parent, {})
     return dict(states.get(first_parent, {}))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray
+from sourcelight.core.arrays import AnyArray, BoolArray
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
@@ -20,7 +20,7 @@ from sourcelight.engines.history.blame.line_origins import MAX_FILE_BYTES, LineR
 from sourcelight.engines.history.blame.lineage import MIXED, Lineage, OwnedFile, Ownership, trace
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.store.folder import OWNERSHIP
-from sourcelight.engines.storage.sections import Array, SectionFile, write_sections
+from sourcelight.engines.storage.sections import SectionFile, write_sections
 from sourcelight.repos import ObjectReader, Repository
 
 FORMAT = 3
@@ -58,6 +58,7 @@ def _read(history: History, path: Path, commit: str) -> Ownership | None:
         # one.
         if file.facts["format"] != FORMAT or segments != _segments(history)[: len(segments)]:
             return None
+        # The paths end with NUL each, as git forbids NUL in names; the split leaves one empty text at the end.
         paths = bytes(file.bytes_of("paths")).split(b"\0")[:-1]
         blobs, starts = bytes(file.bytes_of("blobs")), file.array("starts").tolist()
         lines, exact = file.array("lines"), file.array("exact").tolist()
@@ -87,9 +88,10 @@ def save_ownership(history: History, ownership: Ownership) -> None:
     files = ownership.files.values()
     metadata = {"format": FORMAT, "segments": _segments(history), "left_out": ownership.left_out,
              "thorough": ownership.thorough}  # fmt: skip
-    arrays: dict[str, Array] = {
+    arrays: dict[str, AnyArray] = {
         "paths": np.frombuffer(b"".join(name + b"\0" for name in ownership.files), np.uint8),
         "blobs": np.frombuffer(b"".join(file.blob for file in files), np.uint8),
+        # One more start than files: the lines of file i end where those of file i + 1 start.
         "starts": np.cumsum([0, *(len(file.lines) for file in files)], dtype=np.int64),
         "lines": np.concatenate([np.zeros(0, np.int32), *(file.lines for file in files)]).astype(np.int32),
         "exact": np.array([file.exact for file in files], np.uint8),
@@ -170,6 +172,8 @@ def line_ownership(
     cached = _cache.get(key)
     ownership = cached if cached is not None else load_ownership(history, commit)
     if ownership is None or (exact and not ownership.thorough):
+        # A shallow clone may be deepened, which moves its edge: lines of an earlier replay would keep old, wrong
+        # owners.
         previous = None if history.shallow else ownership or newest_ownership(history)
         known_origins = previous.origins if previous is not None else None
         lineage = trace(history, repository, commit, cancellation, progress, origins=known_origins)
@@ -218,6 +222,7 @@ def _resolve_files(
             continue
         data = reader.read(blob, MAX_FILE_BYTES)
         if data is not None and not is_binary_text(data):
+            # No lineage led to this content, so all lines count for the requested commit, unproven.
             count = line_count(data)
             files[path] = OwnedFile(blob, np.full(count, commit_number, np.int32), exact=count == 0)
     return Ownership(commit, files, len(tree) - len(files))

@@ -41,8 +41,11 @@ def find_unsure(history: History, commit_mask: BoolArray) -> frozenset[int]:
     letters = {letter: changes.status == ord(letter) for letter in "ADR"}
     count = {letter: np.bincount(changes.commit[mask], minlength=len(commit_mask)) for letter, mask in letters.items()}
     new_counts, removed_counts = count["A"] + count["R"], count["D"] + count["R"]
+    # git skips the comparison of contents when (new files x removed files) exceeds the square of diff.renameLimit.
     is_compared = new_counts * removed_counts <= _RENAME_LIMIT**2
     commit_of_change = changes.commit
+    # An added file is unsure when blame could still pair it: another file of the commit was renamed (and may have used
+    # up its source), or git compared nothing.
     added = (
         letters["A"]
         & (removed_counts[commit_of_change] > 0)
@@ -68,7 +71,7 @@ def ask_origins(
     known_origins: Mapping[int, int | None],
     cancellation: Cancellation | None = None,
 ) -> dict[int, int | None]:
-    """Ask git about each of the `unsure` changes, as blame does: with that one new file and all that went.
+    """Ask git about each of the `unsure` changes, as blame does: with that one new file and all deleted ones.
 
     Gives for each the number of the path that blame follows, None for no file. Those in `known_origins` are not asked
     again. Commits with very many of both are left out, and so are all when objects are missing.
@@ -111,6 +114,7 @@ def ask_origins(
     request_index = -1
     for line in _LINE.finditer(output):
         if line[1] is not None:
+            # `--format` prints one line of two trees per request, in order, then the pairs that git found.
             request_index += 1
             origins[requests[request_index][0]] = None
         else:

@@ -123,7 +123,7 @@ def list_changes(
                 raise TooManyChanges(FREE_FILES) from error
             raise
         notice = (
-            "contents of some files are missing from this clone: files that were renamed and changed are given as "
+            "contents of some files are missing from this clone: files that were renamed and changed are shown as "
             "deleted and added"
         )
     return parse_raw(raw), notice
@@ -228,14 +228,14 @@ class FileDiff:
     patch: bytes | None
 
 
-def make_patch(handle: pygit2.Repository, change: FileChange) -> FileDiff:
-    """Compare the contents of one changed file."""
+def make_patch(handle: pygit2.Repository, change: FileChange, context_lines: int = 3) -> FileDiff:
+    """Compare the contents of one changed file; hunks have `context_lines` lines around each change."""
     if change.status != "type changed":
-        return _diff_of(handle, change)
+        return _diff_of(handle, change, context_lines)
     # git shows a file that becomes a link, or the other way round, as one that went and one that came.
     deletion = replace(change, status="deleted", mode=NO_MODE, object_id="0" * 40)
     addition = replace(change, status="added", old_mode=NO_MODE, old_object_id="0" * 40)
-    return join_diffs(change, [_diff_of(handle, deletion), _diff_of(handle, addition)])
+    return join_diffs(change, [_diff_of(handle, deletion, context_lines), _diff_of(handle, addition, context_lines)])
 
 
 def join_diffs(change: FileChange, parts: list[FileDiff]) -> FileDiff:
@@ -253,7 +253,7 @@ def join_diffs(change: FileChange, parts: list[FileDiff]) -> FileDiff:
     )
 
 
-def _diff_of(handle: pygit2.Repository, change: FileChange) -> FileDiff:
+def _diff_of(handle: pygit2.Repository, change: FileChange, context_lines: int) -> FileDiff:
     import pygit2
 
     header_bytes = patch_header(change)
@@ -264,7 +264,8 @@ def _diff_of(handle: pygit2.Repository, change: FileChange) -> FileDiff:
             return FileDiff(change, 0, 0, binary=True, patch=header_bytes + binary_line(change))
         old, new = (_blob_or_text(handle, change, old=old) for old in (True, False))
         # git uses the indent heuristic by default; libgit2 needs the flag to place hunks alike.
-        patch = pygit2.Patch.create_from(old, new, flag=pygit2.enums.DiffOption.INDENT_HEURISTIC)
+        flag = pygit2.enums.DiffOption.INDENT_HEURISTIC
+        patch = pygit2.Patch.create_from(old, new, flag=flag, context_lines=context_lines)
     except (KeyError, ValueError, pygit2.GitError):
         return FileDiff(change, None, None, binary=False, patch=None)
     if patch.delta.is_binary:
@@ -415,5 +416,6 @@ def _parse_patch(change: FileChange, part: bytes) -> FileDiff:
         return FileDiff(change, 0, 0, binary=False, patch=part)
     if body[0].startswith(b"B"):
         return FileDiff(change, 0, 0, binary=True, patch=part)
+    # Counting starts at the first hunk: the head of a patch has lines with +++ and ---.
     additions, deletions = part.count(b"\n+", body.start()), part.count(b"\n-", body.start())
     return FileDiff(change, additions, deletions, binary=False, patch=part)

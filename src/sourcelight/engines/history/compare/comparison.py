@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError, RepositoryNotFound, RevisionNotFound, ToolError
 from sourcelight.engines.history.compare.changes import (
@@ -101,6 +101,7 @@ class Comparison:
         for change in changes:
             if cancellation is not None:
                 cancellation.check()
+            # A page may be requested twice by two viewers; the patches of immutable trees are shared.
             diff = self._entry.diffs.get(change.ordinal)
             if diff is None:
                 handle = handle or _open_repository(self.repository)
@@ -121,6 +122,7 @@ class Comparison:
         for diff in self._readable_diffs(self.changes[:readable], cancellation):
             yield diff
             done += 1
+            # The file that exceeds the budget is still yielded, so a comparison of one huge file shows it.
             remaining_bytes -= len(diff.patch or b"")
             if remaining_bytes < 0:
                 break
@@ -156,6 +158,8 @@ class Comparison:
             for number, change in enumerate(self.changes):
                 for name in (change.old_object_id, change.object_id):
                     if name.strip("0"):
+                        # git treats contents above this size as binary and doesn't diff them, so they cost no more than
+                        # that.
                         remaining_bytes -= min(reader.size(bytes.fromhex(name)) or 0, MAX_BLOB_BYTES)
                 if remaining_bytes < 0:
                     return number
@@ -187,33 +191,24 @@ class _ComparisonCache:
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._lock = Lock()
-        self._entries: OrderedDict[tuple[str, str], _CacheEntry] = OrderedDict()
+        self._entries: LruCache[tuple[str, str], _CacheEntry] = LruCache(max_bytes, weigh=lambda entry: entry.size)
 
     def get(self, trees: tuple[str, str]) -> _CacheEntry | None:
-        with self._lock:
-            entry = self._entries.get(trees)
-            if entry is not None:
-                self._entries.move_to_end(trees)
-            return entry
+        return self._entries.get(trees)
 
     def put(self, entry: _CacheEntry) -> None:
-        with self._lock:
-            self._entries[entry.trees] = entry
-            self._shrink()
+        self._entries.put(entry.trees, entry)
 
     def admit(self, entry: _CacheEntry, size: int) -> bool:
         """Return whether a patch of `size` bytes is cached with its comparison; evict others to make room."""
+        # One at a time: an entry grows after it was put in, and putting it in again weighs it anew.
         with self._lock:
             # Half of the cache at most for one comparison, and nothing for an entry that was evicted meanwhile.
             if self._entries.get(entry.trees) is not entry or entry.size + size > self._max_bytes // 2:
                 return False
             entry.size += size
-            self._shrink()
+            self._entries.put(entry.trees, entry)
             return True
-
-    def _shrink(self) -> None:
-        while len(self._entries) > 1 and sum(entry.size for entry in self._entries.values()) > self._max_bytes:
-            self._entries.popitem(last=False)
 
 
 @dataclass(slots=True)
@@ -317,7 +312,7 @@ def _relation(handle: pygit2.Repository, base: str, head: str, history: History 
     try:
         common: Any = handle.merge_base(pygit2.Oid(hex=base), pygit2.Oid(hex=head))
     except (KeyError, ValueError, pygit2.GitError, RepositoryError):
-        return "unknown", "how base and head are related can't be told: commits are missing from this clone"
+        return "unknown", "the relation of base and head is unknown: commits are missing from this clone"
     relation = "diverged" if common is not None else "unrelated"
     relation = {base: "ahead", head: "behind"}.get(str(common), relation)
     return relation, _RELATION_NOTICES[relation]
@@ -360,9 +355,10 @@ def read_cursor(cursor: str, base: str, head: str) -> int:
     except (binascii.Error, ValueError):
         raw = b""
     body, check = raw[:-_CHECK_BYTES], raw[-_CHECK_BYTES:]
+    # Two commits of 20 bytes and a 4-byte number.
     if len(body) != 44 or check != _check(body):
         raise ToolError(
-            "after is no cursor of compare_revisions; give the endCursor of the page before, or leave it out",
+            "after is not a cursor of compare_revisions; pass the endCursor of the previous page, or omit it",
             tool=_CALL,
             argument="after",
         )
@@ -377,5 +373,7 @@ def read_cursor(cursor: str, base: str, head: str) -> int:
     return int.from_bytes(body[40:44], "big")
 
 
+# A checksum against truncated and mistyped cursors. It is no signature: a forged cursor only names another file of the
+# same comparison.
 def _check(body: bytes) -> bytes:
     return hashlib.sha256(body).digest()[:_CHECK_BYTES]

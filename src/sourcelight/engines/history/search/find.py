@@ -13,6 +13,7 @@ from sourcelight.core.boolean import And, Not
 from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history.history import History
+from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search import lines
 from sourcelight.engines.history.search.lines import (
     BOTH,
@@ -43,7 +44,7 @@ _MAX_SORTED_FRACTION = 64
 
 def find_commits(
     history: History, query: CommitQuery, stopped: Stopped = never, *, layout: Layout | None = None
-) -> Int64Array:
+) -> CommitNumbers:
     """Return the numbers of the matching commits, newest first; `layout` as for `filter_changes`.
 
     Raises KeyError for a revision that is not here, and `Halted` once `stopped` says so.
@@ -54,25 +55,28 @@ def find_commits(
     if query.files.paths or query.changed:
         changes = filter_changes(history, query.files, stopped, layout=layout)
         for any_pattern in query.changed:
+            # One mask over changes per group of patterns: alternatives are joined with OR here, groups with AND on
+            # commits.
             has_match = np.zeros(len(history.changes), np.bool_)
             for pattern in any_pattern.patterns:
                 has_match |= changes_with(history, pattern, stopped)
             if changes is not None:
                 has_match &= changes
             mask = mask & (_commits_of(history, has_match) != any_pattern.negated)
+        # With changed lines, `has_match &= changes` has applied the file filter already.
         if not query.changed and changes is not None:
             mask = mask & _commits_of(history, changes)
-    return newest_first(history, np.flatnonzero(mask))
+    return newest_first(history, CommitNumbers(np.flatnonzero(mask)))
 
 
-def newest_first(history: History, commits: Int64Array) -> Int64Array:
+def newest_first(history: History, commits: CommitNumbers) -> CommitNumbers:
     """Sort commits by committer time, the latest first; of those of one second, children come before parents."""
     if len(commits) * _MAX_SORTED_FRACTION < len(history.commits):
         # The last key of lexsort is the main one. Parents have lower numbers, so within a second children come first.
-        return commits[np.lexsort((-commits, -history.commits.commit_time[commits]))]
+        return CommitNumbers(commits[np.lexsort((-commits, -history.commits.commit_time[commits]))])
     mask = np.zeros(len(history.commits), np.bool_)
     mask[commits] = True
-    return history.newest_first[mask[history.newest_first]]
+    return CommitNumbers(history.newest_first[mask[history.newest_first]])
 
 
 def filter_commits(history: History, commit_filter: CommitFilter, stopped: Stopped = never) -> BoolArray:
@@ -80,6 +84,7 @@ def filter_commits(history: History, commit_filter: CommitFilter, stopped: Stopp
     commits = history.commits
     mask: BoolArray = np.ones(len(commits), np.bool_)
     if commit_filter.revisions:
+        # The masks are cached by the history, so they are combined into new arrays and never written to.
         reachable = [history.reachable(oid) for oid in commit_filter.revisions]
         mask = reachable[0] if len(reachable) == 1 else np.logical_or.reduce(reachable)
     for oid in commit_filter.excluded:
@@ -216,27 +221,27 @@ class DiffMatches:
         Makes `changes`, `rows` and `row_changes`.
     """
 
-    commits: Int64Array
+    commits: CommitNumbers
     patterns: tuple[CompiledPattern, ...]
-    find_rows: Callable[[], tuple[Int64Array, Int64Array, Int64Array]] = field(repr=False)
+    find_rows: Callable[[], tuple[ChangeNumbers, RowNumbers, ChangeNumbers]] = field(repr=False)
 
     @property
-    def changes(self) -> Int64Array:
+    def changes(self) -> ChangeNumbers:
         """Changes that qualify, in the order of their commits."""
         return self._found_rows[0]
 
     @property
-    def rows(self) -> Int64Array:
+    def rows(self) -> RowNumbers:
         """Rows to show, in the order of their commits, changes and places."""
         return self._found_rows[1]
 
     @property
-    def row_changes(self) -> Int64Array:
+    def row_changes(self) -> ChangeNumbers:
         """The change of each row."""
         return self._found_rows[2]
 
     @cached_property
-    def _found_rows(self) -> tuple[Int64Array, Int64Array, Int64Array]:
+    def _found_rows(self) -> tuple[ChangeNumbers, RowNumbers, ChangeNumbers]:
         return self.find_rows()
 
 
@@ -259,14 +264,14 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
         passing &= files
     mask = np.zeros(len(history.commits), np.bool_)
     mask[history.changes.commit[passing]] = True
-    ordered = newest_first(history, np.flatnonzero(mask))
+    ordered = newest_first(history, CommitNumbers(np.flatnonzero(mask)))
 
     # Ordering rows is deferred: a search for commits alone never needs them.
-    def places() -> tuple[Int64Array, Int64Array, Int64Array]:
-        changes = np.flatnonzero(passing)
+    def places() -> tuple[ChangeNumbers, RowNumbers, ChangeNumbers]:
+        changes = ChangeNumbers(np.flatnonzero(passing))
         if not patterns:  # no line makes the tree hold, so that every line of such a change counts
             rows = _rows_on_sides(
-                history, _rows_of_changes(history, changes if query.with_rows else changes[:0]), query
+                history, _rows_of_changes(history, changes if query.with_rows else ChangeNumbers(changes[:0])), query
             )
         else:
             rows = rows_of(selections, query.sides)
@@ -276,30 +281,32 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
 
 
 def _order_rows(
-    history: History, commits: Int64Array, passing: BoolArray, rows: Int64Array
-) -> tuple[Int64Array, Int64Array, Int64Array]:
+    history: History, commits: CommitNumbers, passing: BoolArray, rows: RowNumbers
+) -> tuple[ChangeNumbers, RowNumbers, ChangeNumbers]:
     """Return passing changes, their distinct rows and the change of each row, in the order of `commits`."""
     rank = np.zeros(len(history.commits), np.int64)
+    # Position of each commit in the requested order; commits outside it are never looked up, as `passing` excludes
+    # them.
     rank[commits] = np.arange(len(commits))
     changes = np.flatnonzero(passing)
     by_change = np.argsort(rank[history.changes.commit[changes]], kind="stable")
     change_of_row = changes_of(history, rows)
     is_passing = passing[change_of_row]
-    rows, change_of_row = rows[is_passing], change_of_row[is_passing]
-    keys = rank[history.changes.commit[change_of_row]] << _ROW_BITS | rows
+    # Rank and row share one integer, so a single sort orders by commit and then by row, and equal neighbors are
+    # repeats.
+    keys = rank[history.changes.commit[change_of_row[is_passing]]] << _ROW_BITS | rows[is_passing]
     keys.sort()
-    rows = drop_repeats(keys) & ((1 << _ROW_BITS) - 1)
-    return changes[by_change], rows, changes_of(history, rows).astype(np.int64)
+    ordered_rows = RowNumbers(drop_repeats(keys) & ((1 << _ROW_BITS) - 1))
+    return ChangeNumbers(changes[by_change]), ordered_rows, changes_of(history, ordered_rows)
 
 
-def _rows_on_sides(history: History, rows: Int64Array, query: DiffQuery) -> Int64Array:
+def _rows_on_sides(history: History, rows: RowNumbers, query: DiffQuery) -> RowNumbers:
     if len(query.sides) == len(BOTH):
         return rows
-    selected: Int64Array = rows[removed_rows(history, rows) == ("removed" in query.sides)]
-    return selected
+    return RowNumbers(rows[removed_rows(history, rows) == ("removed" in query.sides)])
 
 
-def removed_rows(history: History, rows: Int64Array) -> BoolArray:
+def removed_rows(history: History, rows: RowNumbers) -> BoolArray:
     """Return a mask of the rows whose line was removed."""
     if len(history.segments) == 1:
         return history.segments[0]["rows"][rows] > LINE
@@ -311,11 +318,10 @@ def removed_rows(history: History, rows: Int64Array) -> BoolArray:
     return mask
 
 
-def _rows_of_changes(history: History, changes: Int64Array) -> Int64Array:
+def _rows_of_changes(history: History, changes: ChangeNumbers) -> RowNumbers:
     starts, ends = history.changes.row_starts[changes], history.changes.row_starts[changes + 1]
     counts = ends - starts
-    rows: Int64Array = np.arange(int(counts.sum())) + np.repeat(starts - np.cumsum(counts) + counts, counts)
-    return rows
+    return RowNumbers(np.arange(int(counts.sum())) + np.repeat(starts - np.cumsum(counts) + counts, counts))
 
 
 def _diff_tree(
@@ -332,6 +338,7 @@ def _diff_tree(
         return ~_diff_tree(history, tree.arg, query, [], stopped)
     masks = [_diff_tree(history, arg, query, selections, stopped) for arg in tree.args]
     is_and = isinstance(tree, And)
+    # The neutral element of the operator: all True for AND, all False for OR.
     holds: BoolArray = np.full(len(history.changes), is_and)
     for mask in masks:
         holds = holds & mask if is_and else holds | mask

@@ -17,6 +17,7 @@ from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history.history import History
+from sourcelight.engines.history.model import ChangeNumbers, RowNumbers
 from sourcelight.engines.history.search.query import Side
 from sourcelight.engines.history.segment import LINE, Segment
 
@@ -136,12 +137,12 @@ class LineSelection:
         )
         return positions
 
-    def rows(self, sides: Sequence[Side] = BOTH) -> Int64Array:
+    def rows(self, sides: Sequence[Side] = BOTH) -> RowNumbers:
         """Rows (of the history) that have one of the lines, in no order."""
         rows = self.segment["postings"][self._postings].astype(np.int64)
         if len(sides) < len(BOTH):
             rows = rows[(self.segment["rows"][rows] > LINE) == ("removed" in sides)]
-        return rows + self.history.bases.rows[self.segment_index]
+        return RowNumbers(rows + self.history.bases.rows[self.segment_index])
 
     def signed_changes(self) -> tuple[NDArray[np.integer], BoolArray, Int64Array]:
         """Return for each row with one of the lines its change, whether it was removed, and its line's count."""
@@ -168,6 +169,7 @@ def lines_with(
     history: History, pattern: CompiledPattern, stopped: Stopped = never, *, with_counts: bool = False
 ) -> list[LineSelection]:
     """Return the matching lines of each segment; `with_counts` counts the matches in each."""
+    # Each distinct line is stored once per segment, so the pattern sees a text once however many commits changed it.
     selections = []
     for number, segment in enumerate(history.segments):
         raw = segment.bytes_of("lines")
@@ -180,22 +182,22 @@ def lines_with(
     return selections
 
 
-def rows_with(history: History, pattern: CompiledPattern, stopped: Stopped = never) -> Int64Array:
+def rows_with(history: History, pattern: CompiledPattern, stopped: Stopped = never) -> RowNumbers:
     """Return the rows (of the history) whose text matches, in no order."""
     return rows_of(lines_with(history, pattern, stopped))
 
 
-def rows_of(selections: Sequence[LineSelection], sides: Sequence[Side] = BOTH) -> Int64Array:
+def rows_of(selections: Sequence[LineSelection], sides: Sequence[Side] = BOTH) -> RowNumbers:
     """Rows (of the history) that have one of the lines, in no order."""
     row_lists = [selection.rows(sides) for selection in selections]
-    return row_lists[0] if len(row_lists) == 1 else np.concatenate([np.zeros(0, np.int64), *row_lists])
+    return row_lists[0] if len(row_lists) == 1 else RowNumbers(np.concatenate([np.zeros(0, np.int64), *row_lists]))
 
 
-def changes_of(history: History, rows: Int64Array) -> Int64Array:
+def changes_of(history: History, rows: RowNumbers) -> ChangeNumbers:
     """Return the change of each row."""
     if len(rows) * _RARE_FRACTION < history.bases.rows[-1]:
-        return np.searchsorted(history.changes.row_starts, rows, side="right") - 1
-    return history.change_of_row[rows].astype(np.int64)
+        return ChangeNumbers(np.searchsorted(history.changes.row_starts, rows, side="right") - 1)
+    return ChangeNumbers(history.change_of_row[rows].astype(np.int64))
 
 
 def changes_with(history: History, pattern: CompiledPattern, stopped: Stopped = never) -> BoolArray:

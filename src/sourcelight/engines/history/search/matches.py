@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from sourcelight.core.boolean import Not
 from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history.history import History
+from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import DiffMatches, removed_rows
 from sourcelight.engines.history.search.lines import drop_repeats
+from sourcelight.engines.history.search.previews import DiffPreviews
 from sourcelight.engines.history.search.query import PatternTerm, Tree
 
 FIRST_BATCH_ROWS = 50
@@ -33,7 +35,7 @@ _Row = tuple[int, int, str, list[int], list[int]]
 
 
 def commit_matches(
-    history: History, repository_info: RepositoryInfo, commits: Int64Array, tree: Tree | None
+    history: History, repository_info: RepositoryInfo, commits: CommitNumbers, tree: Tree | None
 ) -> Iterator[Any]:
     """Yield batches of rows of type ``commit``, in the given order.
 
@@ -43,7 +45,8 @@ def commit_matches(
     size = FIRST_BATCH_ROWS
     start = 0
     while start < len(commits):
-        batch_commits = commits[start : start + size]
+        batch_commits = CommitNumbers(commits[start : start + size])
+        # The first batch is small, so that rows appear soon; later ones double, so that their number stays small.
         start, size = start + size, min(2 * size, MAX_BATCH_ROWS)
         messages = tables.message_texts(history, batch_commits)
         rows = [row for index, text in enumerate(messages.to_pylist()) for row in _message_rows(index, text, patterns)]
@@ -70,6 +73,7 @@ def _message_rows(commit_index: int, message: str, patterns: Sequence[CompiledPa
         if span_start < end:
             continue
         end = span_end
+        # Spans are byte offsets, columns count code points: each start is decoded from the beginning of its line.
         number, first = raw.count(b"\n", 0, span_start), raw.rfind(b"\n", 0, span_start) + 1
         for text in raw[span_start:span_end].split(b"\n"):
             if text:
@@ -87,11 +91,16 @@ def _message_rows(commit_index: int, message: str, patterns: Sequence[CompiledPa
 
 
 def diff_matches(
-    history: History, repository_info: RepositoryInfo, matches: DiffMatches, stopped: Stopped = never
+    history: History,
+    repository_info: RepositoryInfo,
+    matches: DiffMatches,
+    stopped: Stopped = never,
+    previews: DiffPreviews | None = None,
 ) -> Iterator[Any]:
     """Yield batches of rows of type ``diff``, newest commit first.
 
-    A row is a changed line with matches; a commit without any has one row, without path and line.
+    A row is a changed line with matches; a commit without any has one row, without path and line. `previews` adds the
+    columns ``preview`` and ``preview_line``.
     """
     rows, changes = (
         (matches.rows, matches.row_changes) if matches.patterns else (matches.rows[:0], matches.row_changes[:0])
@@ -99,6 +108,7 @@ def diff_matches(
     rank = np.zeros(len(history.commits), np.int64)
     rank[matches.commits] = np.arange(len(matches.commits))
     counts = np.bincount(rank[history.changes.commit[changes]], minlength=len(matches.commits))
+    # Rows are sorted by commit, so those of commits i to j are one slice: row_ends[i] to row_ends[j].
     row_ends = np.concatenate(([0], np.cumsum(counts)))
     # A commit without matching lines still takes one row of a batch.
     weights = np.concatenate(([0], np.cumsum(np.maximum(counts, 1))))
@@ -109,11 +119,13 @@ def diff_matches(
         yield _diff_batch(
             history,
             repository_info,
-            matches.commits[start:end],
-            rows[row_range],
-            changes[row_range],
+            CommitNumbers(matches.commits[start:end]),
+            RowNumbers(rows[row_range]),
+            ChangeNumbers(changes[row_range]),
             matches.patterns,
             stopped,
+            previews,
+            lambda: matches.changes,
         )
         start, size = end, min(2 * size, MAX_BATCH_ROWS)
 
@@ -121,19 +133,22 @@ def diff_matches(
 def _diff_batch(
     history: History,
     repository_info: RepositoryInfo,
-    commits: Int64Array,
-    rows: Int64Array,
-    changes: Int64Array,
+    commits: CommitNumbers,
+    rows: RowNumbers,
+    changes: ChangeNumbers,
     patterns: Sequence[CompiledPattern],
     stopped: Stopped,
+    previews: DiffPreviews | None,
+    every: Callable[[], Int64Array],
 ) -> Any:
     lines, of_row = tables.distinct_lines(history, rows)
     starts, ends = tables.line_spans(lines, patterns, stopped)
     counts = np.diff(tables.int32_of(starts.offsets))[tables.int32_of(of_row)]
+    # A row may be selected without a span, as for an empty match: it has nothing to show and is dropped.
     with_match = np.flatnonzero(counts)
     rows, changes, counts, of_row = (
-        rows[with_match],
-        changes[with_match],
+        RowNumbers(rows[with_match]),
+        ChangeNumbers(changes[with_match]),
         counts[with_match],
         of_row.take(pa.array(with_match)),
     )
@@ -148,22 +163,39 @@ def _diff_batch(
     removed = removed_rows(history, rows)
     sides = pa.array(np.where(removed, "removed", "added").tolist() + [None] * len(without_match), pa.string())
     take = pa.array(order)
+    # One dictionary entry a commit: rows of the same commit share the message.
     messages = tables.message_texts(history, commits)
     columns = _columns(
         history, repository_info, "diff", commits, messages, np.concatenate((commit_of_row, without_match))[order]
     )
-    numbers = tables.line_numbers(history, rows, removed).astype(np.int32)
+    numbers = tables.line_numbers(history, rows, removed)
+    # Rows of commits without a match point to null, so one `take` fills all columns in the final order.
     row_or_null = pa.concat_arrays([pa.array(np.arange(len(rows), dtype=np.int32)), no_rows]).take(take)
     empty = pa.array([[]] * len(without_match), arrow_type("list"))
     columns |= {
         "path": tables.paths(history, history.changes.path[changes]).take(row_or_null),
-        "line_number": pa.array(numbers).take(row_or_null),
+        "line_number": pa.array(numbers.astype(np.int32)).take(row_or_null),
         "line": tables.as_text(tables.without_newlines(lines)).take(of_row).take(row_or_null),
         "start": pa.concat_arrays([starts.take(of_row), empty]).take(take),
         "end": pa.concat_arrays([ends.take(of_row), empty]).take(take),
         "match_count": pa.array(np.concatenate((counts, np.ones(len(without_match))))[order].astype(np.int32)),
         "side": sides.take(take).dictionary_encode().cast(arrow_type("dict8")),
     }
+    if previews is not None:
+        by_commit = np.argsort(commit_of_row, kind="stable")
+        preview_columns = previews.columns(
+            history,
+            commits,
+            every,
+            (commit_of_row[by_commit], changes[by_commit], removed[by_commit], numbers[by_commit]),
+            stopped,
+        )
+        commit_of_all = np.concatenate((commit_of_row, without_match))[order]
+        in_order = np.empty(len(by_commit), np.int32)
+        in_order[by_commit] = np.arange(len(by_commit), dtype=np.int32)
+        row_lines = preview_columns["preview_line"].take(pa.array(in_order))
+        columns["preview"] = preview_columns["preview"].dictionary_encode().take(pa.array(commit_of_all))
+        columns["preview_line"] = row_lines.take(row_or_null)
     return pa.record_batch(columns)
 
 
@@ -180,7 +212,7 @@ def _columns(
     history: History,
     repository_info: RepositoryInfo,
     kind: str,
-    commits: Int64Array,
+    commits: CommitNumbers,
     messages: Any,
     commit_of_row: Int64Array,
 ) -> dict[str, Any]:
@@ -189,6 +221,7 @@ def _columns(
     oids = tables.hex_texts(commit_columns.oid[commits])
     names = tables.author_names(history, commit_columns.author[commits]).cast(pa.string()).to_pylist()
     repository = repository_info.name
+    # The label shows OWNER/NAME; the host stays in the link.
     short_name = _HOST.sub("", repository, count=1) if repository.count("/") > 1 else repository
     urls = [f"/{repository}/-/commit/{oid}" for oid in oids.to_pylist()]
     subjects = tables.subject_texts(history, commits).to_pylist()
@@ -208,7 +241,7 @@ def _columns(
     return {
         "type": pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int8)), pa.array([kind])),
         "repository": tables.constant(repository, count),
-        "repository_id": pa.array(np.full(count, repository_info.id, np.int32)),
+        "repository_id": pa.array(np.full(count, repository_info.id, np.int64)),
         "revision": tables.constant("", count),
         "commit": dictionary(oids),
         "author": dictionary(pa.array(names, pa.string())),

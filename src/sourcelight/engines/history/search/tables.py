@@ -15,6 +15,7 @@ from sourcelight.core.batches import arrow_type
 from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.engines.history.history import History
+from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.people import co_authors
 from sourcelight.engines.history.search.find import DiffMatches, removed_rows
 from sourcelight.engines.history.search.lines import matching_texts
@@ -33,16 +34,16 @@ Batch = Any
 Column = Any
 
 
-def commit_batches(history: History, commits: Int64Array, rows: int = BATCH_ROWS) -> Iterator[Batch]:
+def commit_batches(history: History, commits: CommitNumbers, rows: int = BATCH_ROWS) -> Iterator[Batch]:
     """Batches of commits in the given order.
 
     Columns are those of the table ``commits``, but for ``co_authors``, ``bot`` and ``url``.
     """
     for start in range(0, max(1, len(commits)), rows):
-        yield commit_batch(history, commits[start : start + rows])
+        yield commit_batch(history, CommitNumbers(commits[start : start + rows]))
 
 
-def commit_batch(history: History, commits: Int64Array) -> Batch:
+def commit_batch(history: History, commits: CommitNumbers) -> Batch:
     """One batch of commits; see `commit_batches`."""
     columns = history.commits
     return pa.record_batch(
@@ -72,8 +73,8 @@ def line_batches(
     for start in range(0, max(1, len(matches.rows)), rows):
         yield line_batch(
             history,
-            matches.rows[start : start + rows],
-            matches.row_changes[start : start + rows],
+            RowNumbers(matches.rows[start : start + rows]),
+            ChangeNumbers(matches.row_changes[start : start + rows]),
             matches.patterns,
             stopped,
         )
@@ -81,13 +82,14 @@ def line_batches(
 
 def line_batch(
     history: History,
-    rows: Int64Array,
-    changes: Int64Array,
+    rows: RowNumbers,
+    changes: ChangeNumbers,
     patterns: Sequence[CompiledPattern] = (),
     stopped: Stopped = never,
 ) -> Batch:
     """Return one batch of changed lines; see `line_batches`."""
     commits = history.changes.commit[changes].astype(np.int64)
+    # Texts of a commit are read once and spread over its rows by dictionary codes.
     distinct, commit_of_row = np.unique(commits, return_inverse=True)
     columns = history.commits
     removed = removed_rows(history, rows)
@@ -97,7 +99,9 @@ def line_batch(
         {
             "repository": constant(history.repository, len(rows)),
             "commit": _dictionary_column(commit_of_row, hex_texts(columns.oid[distinct])),
-            "subject": subject_texts(history, distinct).dictionary_encode().take(pa.array(commit_of_row)),
+            "subject": subject_texts(history, CommitNumbers(distinct))
+            .dictionary_encode()
+            .take(pa.array(commit_of_row)),
             **_person_columns(history, "author", columns.author[commits]),
             "author_date": times(columns.author_time[commits]),
             "commit_date": times(columns.commit_time[commits]),
@@ -159,22 +163,24 @@ def _person_columns(history: History, role: str, people: NDArray[np.int32]) -> d
     person = history.identities.person[people]
     identities = history.identities
     return {
-        role: _shared(history, "names", identities.person_names, person),
-        f"{role}_email": _shared(history, "emails", identities.person_emails, person),
+        role: _shared_column(history, "names", identities.person_names, person),
+        f"{role}_email": _shared_column(history, "emails", identities.person_emails, person),
     }
 
 
 def author_names(history: History, people: NDArray[np.int32]) -> Column:
     """Names as mailmap has them."""
-    return _shared(history, "names", history.identities.person_names, history.identities.person[people])
+    return _shared_column(history, "names", history.identities.person_names, history.identities.person[people])
 
 
 def paths(history: History, numbers: NDArray[np.int32]) -> Column:
     """Paths as text."""
-    return _shared(history, "path texts", lambda: [path.decode("utf-8", "replace") for path in history.paths], numbers)
+    return _shared_column(
+        history, "path texts", lambda: [path.decode("utf-8", "replace") for path in history.paths], numbers
+    )
 
 
-def _shared(
+def _shared_column(
     history: History, name: str, texts: Sequence[str] | Callable[[], Sequence[str]], codes: NDArray[np.int32]
 ) -> Column:
     """A dictionary column with the values that occur, taken from a table that is made once for each history.
@@ -187,11 +193,11 @@ def _shared(
         return encoded.dictionary, int32_of(encoded.indices)
 
     values, numbers = history.remember(f"table of {name}", make)
-    used, renumbered_codes = renumbered(numbers[codes], len(values))
+    used, renumbered_codes = renumber(numbers[codes], len(values))
     return _dictionary_column(renumbered_codes, values.take(pa.array(used)))
 
 
-def renumbered(codes: AnyArray, code_count: int) -> tuple[Int64Array, Int64Array]:
+def renumber(codes: AnyArray, code_count: int) -> tuple[Int64Array, Int64Array]:
     """The distinct ones of `codes`, ascending, and for each code its place among them; all are below `code_count`."""
     if code_count > _MAX_TABLE_FACTOR * len(codes) + _MIN_TABLE_CODES:
         return np.unique(codes, return_inverse=True)
@@ -202,17 +208,17 @@ def renumbered(codes: AnyArray, code_count: int) -> tuple[Int64Array, Int64Array
     return used, index_of_code[codes]
 
 
-def message_texts(history: History, commits: Int64Array) -> Column:
+def message_texts(history: History, commits: CommitNumbers) -> Column:
     """Whole messages."""
     return _text_column(history, "message", commits)
 
 
-def subject_texts(history: History, commits: Int64Array) -> Column:
+def subject_texts(history: History, commits: CommitNumbers) -> Column:
     """Subjects as git has them (``%s``): first paragraphs on one line."""
     return _text_column(history, "subject", commits)
 
 
-def _text_column(history: History, name: str, commits: Int64Array) -> Column:
+def _text_column(history: History, name: str, commits: CommitNumbers) -> Column:
     of_segment = np.searchsorted(history.bases.commits, commits, side="right") - 1
     local = commits - np.array(history.bases.commits)[of_segment]
     return _take_items(history, f"{name}s", f"{name}_starts", of_segment, 2 * local, _texts).cast(pa.string())
@@ -224,6 +230,8 @@ def _texts(offsets: Int64Array, raw: memoryview) -> Column:
     Segments hold valid UTF-8; a file that was altered since still gives text, so that those of all segments fit.
     """
     bounds_offsets = np.empty(2 * len(offsets) - 1, np.int64)
+    # Offsets alternate between the start of a text and the position of its newline, so even items are texts and odd
+    # ones newlines, over the same bytes.
     bounds_offsets[::2] = offsets
     bounds_offsets[1::2] = offsets[1:] - 1
     buffers = [None, pa.py_buffer(bounds_offsets), pa.py_buffer(raw)]
@@ -231,15 +239,17 @@ def _texts(offsets: Int64Array, raw: memoryview) -> Column:
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:
+        # Invalid UTF-8 somewhere: every text is decoded on its own, with U+FFFD, which costs a copy.
         raw_texts = pa.Array.from_buffers(pa.large_binary(), len(bounds_offsets) - 1, buffers)
         return pa.array([item.decode("utf-8", "replace") for item in raw_texts.to_pylist()], pa.large_string())
     return texts
 
 
-def distinct_lines(history: History, rows: Int64Array) -> tuple[Column, Column]:
+def distinct_lines(history: History, rows: RowNumbers) -> tuple[Column, Column]:
     """Distinct texts of rows as bytes with their newlines, and for each row which one it has."""
     of_segment = np.searchsorted(history.bases.rows, rows, side="right") - 1
     local = rows - np.array(history.bases.rows)[of_segment]
+    # Segment and line number in one integer, because each segment numbers its lines from 0.
     keys = of_segment << _SEGMENT_BITS
     for segment_index, segment in enumerate(history.segments):
         in_segment = slice(None) if len(history.segments) == 1 else of_segment == segment_index
@@ -281,6 +291,7 @@ def _take_items(
     if len(columns) == 1:
         return columns[0]
     positions = np.empty(len(local), np.int64)
+    # The inverse permutation: segments were read one after the other, and this restores the requested order.
     positions[np.concatenate(order)] = np.arange(len(local))
     return pa.concat_arrays(columns).take(pa.array(positions))
 
@@ -309,6 +320,7 @@ def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stop
         row, span_starts, span_ends = spans_by_pattern[0]
     else:
         row, span_starts, span_ends = (np.concatenate(column) for column in zip(*spans_by_pattern, strict=True))
+        # By row, then start, then the longest first: `_drop_overlaps` keeps the first of those that overlap.
         order = np.lexsort((-span_ends, span_starts, row))
         row, span_starts, span_ends = _drop_overlaps(row[order], span_starts[order], span_ends[order])
     counts = np.bincount(row, minlength=len(lines))
@@ -337,6 +349,7 @@ def _drop_overlaps(row: Int64Array, starts: Int64Array, ends: Int64Array) -> tup
 def _code_points(raw: memoryview, starts: Int64Array, row: Int64Array, offsets: Int64Array) -> Int64Array:
     """Offsets into the texts of rows, from bytes to code points."""
     data = np.frombuffer(raw, np.uint8)
+    # ASCII: bytes and code points are the same.
     if not len(data) or int(data.max()) < _ASCII_END:
         return offsets
     try:
@@ -345,6 +358,8 @@ def _code_points(raw: memoryview, starts: Int64Array, row: Int64Array, offsets: 
         pairs = zip(starts[row].tolist(), offsets.tolist(), strict=True)
         counts = [len(bytes(raw[start : start + offset]).decode("utf-8", "replace")) for start, offset in pairs]
         return np.array(counts, np.int64)
+    # UTF-8 continuation bytes are 10xxxxxx. A code point offset is the byte offset less the continuation bytes before
+    # it, counted by binary search in one pass for all offsets.
     continuation_bytes = np.flatnonzero((data & 0xC0) == 0x80)
     first = starts[row]
     points: Int64Array = offsets - (
@@ -359,8 +374,10 @@ def _list_column(counts: Int64Array, values: Int64Array) -> Column:
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values.astype(np.int32)))
 
 
-def _parent_lists(history: History, commits: Int64Array) -> Column:
+def _parent_lists(history: History, commits: CommitNumbers) -> Column:
     columns = history.commits
+    # Positions of all parents without a loop: a running number, moved by the difference between the start in the column
+    # and the start in the result.
     starts, counts = columns.parent_starts[commits], columns.parent_starts[commits + 1] - columns.parent_starts[commits]
     positions = np.arange(int(counts.sum())) + np.repeat(starts - np.cumsum(counts) + counts, counts)
     parents = columns.parents[positions]
@@ -373,12 +390,14 @@ def _parent_lists(history: History, commits: Int64Array) -> Column:
     return pa.ListArray.from_arrays(pa.array(offsets), hex_texts(columns.oid[parents]))
 
 
-def _line_sums(history: History, name: str, commits: Int64Array) -> Column:
+def _line_sums(history: History, name: str, commits: CommitNumbers) -> Column:
     """Sums over the changes of each commit; null where one is unknown."""
 
     def make() -> tuple[Int64Array, Int64Array]:
         values = getattr(history.changes, name).astype(np.int64)
         zero = np.zeros(1, np.int64)
+        # Prefix sums: the sum over a commit's changes is one subtraction. `UNKNOWN` is negative, so the second sum
+        # tells where one is missing and the value must be null.
         return np.concatenate((zero, np.cumsum(values))), np.concatenate((zero, np.cumsum(values < 0)))
 
     sums, unknown = history.remember(f"sums of {name}", make)
@@ -386,22 +405,23 @@ def _line_sums(history: History, name: str, commits: Int64Array) -> Column:
     return pa.array(sums[end] - sums[first], mask=(unknown[end] > unknown[first]) | history.commits.unread[commits])
 
 
-def co_author_texts(history: History, commits: Int64Array) -> Column:
+def co_author_texts(history: History, commits: CommitNumbers) -> Column:
     """Lists of the ``Co-authored-by`` trailers of commits, as ``Name <address>``."""
 
     def make() -> tuple[Int64Array, Column]:
         counts = np.zeros(len(history.commits), np.int64)
         texts: list[str] = []
         for commit in commits_with_co_authors(history):
-            found = co_authors(history.message(commit))
-            counts[commit] = len(found)
-            texts += [f"{name} <{email}>" for name, email in found]
+            pairs = co_authors(history.message(commit))
+            counts[commit] = len(pairs)
+            texts += [f"{name} <{email}>" for name, email in pairs]
         return np.concatenate(([0], np.cumsum(counts))), pa.array(texts, pa.string())
 
     starts, texts = history.remember("co-author texts", make)
     first, counts = starts[commits], starts[commits + 1] - starts[commits]
     offsets = np.zeros(len(commits) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
+    # The same running number as in `_parent_lists`: texts of each commit are one run of the cached array.
     positions = np.arange(int(offsets[-1])) + np.repeat(first - offsets[:-1], counts)
     return pa.ListArray.from_arrays(pa.array(offsets), texts.take(pa.array(positions)))
 
@@ -418,7 +438,7 @@ def commits_with_co_authors(history: History) -> list[int]:
     ]
 
 
-def line_numbers(history: History, rows: Int64Array, removed: BoolArray) -> Int64Array:
+def line_numbers(history: History, rows: RowNumbers, removed: BoolArray) -> Int64Array:
     """1-based numbers of lines: of the new file, of removed lines in the old one."""
     blocks = history.blocks
     block = np.searchsorted(blocks.row, rows, side="right") - 1

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
+from sourcelight.core.arrays import AnyArray
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.engines.history.git import git_chunks
 from sourcelight.engines.history.history import History, Identities
 from sourcelight.engines.history.segment import Segment
 from sourcelight.engines.history.store.folder import HistoryManifest
-from sourcelight.engines.storage.sections import Array, SectionFile
+from sourcelight.engines.storage.sections import SectionFile
 from sourcelight.repos.objects import store_size
 from sourcelight.repos.objects.commits import as_text, parse_instant, split_identity
 
@@ -23,12 +24,15 @@ def open_history(
     folder: Path, manifest: HistoryManifest, shallow: str = "", reusable: Sequence[Segment] = ()
 ) -> History:
     """Open the files of a manifest; use segments in `reusable` again. Raises `IndexDamaged`, FileNotFoundError."""
+    # Segments never change, so those of the previous snapshot are opened again by name: their mapped pages and caches
+    # stay.
     open_segments = {segment.file.path.name: segment for segment in reusable}
     segments = tuple(open_segments.get(entry.name) or Segment(folder / entry.name) for entry in manifest.segments)
     people, numbers = merge_people(segments)
     mapped = people_texts(people)
     if manifest.people:
         raw = SectionFile(folder / manifest.people, "history").bytes_of("people")
+        # The file has one mapped person a line, in the order of `people`, as it was written for exactly these segments.
         mapped = bytes(raw).split(b"\n")[:-1]
     return History(
         repository=manifest.repository,
@@ -41,7 +45,7 @@ def open_history(
     )
 
 
-def merge_people(segments: Sequence[Segment]) -> tuple[list[tuple[bytes, bytes]], list[Array]]:
+def merge_people(segments: Sequence[Segment]) -> tuple[list[tuple[bytes, bytes]], list[AnyArray]]:
     """Return the distinct identities of all segments, and for each segment the numbers of its own."""
     person_numbers: dict[tuple[bytes, bytes], int] = {}
     numbers = [
@@ -59,6 +63,8 @@ def people_texts(people: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
 def _identities(people: Sequence[tuple[bytes, bytes]], mapped: Sequence[bytes]) -> Identities:
     split = [_split(text) for text in mapped]
     numbers: dict[tuple[str, str], int] = {}
+    # Equal mapped pairs get one number, in the order of first use. That is the person; names and addresses stay
+    # identities.
     person = np.array([numbers.setdefault(pair, len(numbers)) for pair in split], np.int32)
     return Identities(
         names=[as_text(name) for name, _ in people],
@@ -93,7 +99,7 @@ class NewCommits:
 
     oids: list[bytes] = field(default_factory=list)
     merges: set[int] = field(default_factory=set)
-    arrays: dict[str, Array] = field(default_factory=dict)
+    arrays: dict[str, AnyArray] = field(default_factory=dict)
 
 
 def read_commits(
@@ -159,6 +165,8 @@ def _split_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
     pending: list[bytes] = []
     size = 0
     for chunk in chunks:
+        # Messages can't hold NUL (git refuses it), so NUL separates records. A record may span many chunks; its parts
+        # are joined once.
         first, *further = chunk.split(b"\0")
         pending.append(first)
         size += len(first)
@@ -230,11 +238,11 @@ def _parse_records(records: Iterable[bytes], position: Callable[[str], int | Non
     return new_commits
 
 
-def _bytes(raw: bytes) -> Array:
+def _bytes(raw: bytes) -> AnyArray:
     return np.frombuffer(raw, np.uint8)
 
 
-def _text_sections(name: str, items: Sequence[bytes]) -> dict[str, Array]:
+def _text_sections(name: str, items: Sequence[bytes]) -> dict[str, AnyArray]:
     """Return the sections of texts, each with a newline behind it, and of their starts."""
     starts = np.concatenate(([0], np.cumsum([len(item) + 1 for item in items]))).astype(np.uint64)
     return {f"{name}s": _bytes(b"".join(item + b"\n" for item in items)), f"{name}_starts": starts}

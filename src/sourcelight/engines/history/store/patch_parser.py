@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import BoolArray, Int64Array, UInt8Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
 from sourcelight.core.batches.diff_text import unquote_name
-from sourcelight.engines.storage.sections import Array
 
 COMMIT_MARK = b"\x01"
 MAX_PYTHON_TEXTS = 20_000
@@ -71,7 +70,7 @@ def read_lines(raw: bytes) -> DistinctLines:
     return DistinctLines(raw, data, starts, ends, data[starts])
 
 
-def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool = False) -> dict[str, Array]:
+def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool = False) -> dict[str, AnyArray]:
     """Read a stream of whole commits.
 
     Parameters
@@ -145,7 +144,7 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
     return part | _distinct_sections(lines, rows, removed)
 
 
-def byte_section(name: str, items: Sequence[bytes]) -> dict[str, Array]:
+def byte_section(name: str, items: Sequence[bytes]) -> dict[str, AnyArray]:
     """Return a section of byte strings and the section of their starts."""
     starts = np.zeros(len(items) + 1, np.uint32)
     np.cumsum([len(item) for item in items], out=starts[1:])
@@ -161,7 +160,7 @@ def _check_aligned(lines: DistinctLines, commits: _Ints, of_commit: _Ints, weigh
         raise MisalignedPatch([lines.text(int(commits[commit_index]))[1:] for commit_index in misaligned])
 
 
-def _rows_and_blocks(lines: DistinctLines, hunks: _Ints, patches: _Ints) -> tuple[_Ints, dict[str, Array]]:
+def _rows_and_blocks(lines: DistinctLines, hunks: _Ints, patches: _Ints) -> tuple[_Ints, dict[str, AnyArray]]:
     """Return the numbers of the changed lines, and the blocks that they form."""
     plus, minus = lines.first == ord("+"), lines.first == ord("-")
     patch_of_hunk = np.searchsorted(patches, hunks)
@@ -230,7 +229,7 @@ def _read_decimals(data: UInt8Array, offsets: _Ints) -> tuple[_Ints, _Ints]:
     return value, offsets
 
 
-def _distinct_sections(lines: DistinctLines, rows: _Ints, removed: BoolArray) -> dict[str, Array]:
+def _distinct_sections(lines: DistinctLines, rows: _Ints, removed: BoolArray) -> dict[str, AnyArray]:
     """Return the distinct texts of the changed lines, and the number of the text of each line."""
     lengths = (lines.ends + 1) - lines.starts
     changed = np.zeros(len(lines.first), np.bool_)
@@ -323,7 +322,7 @@ def _scores(lines: DistinctLines, records: _Ints, status: UInt8Array) -> UInt8Ar
     return score
 
 
-def _paths(lines: DistinctLines, records: _Ints, status: UInt8Array) -> tuple[list[bytes], Array, Array]:
+def _paths(lines: DistinctLines, records: _Ints, status: UInt8Array) -> tuple[list[bytes], AnyArray, AnyArray]:
     path_numbers: dict[bytes, int] = {}
     new: list[int] = []
     old: list[int] = []

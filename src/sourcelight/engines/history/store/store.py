@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
+from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, IndexDamaged, SearchIndexError, SourcelightError
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import HEAD_ONLY, HistoryProgress, HistoryReport
 from sourcelight.engines.history.store.commit_log import open_history
-from sourcelight.engines.history.store.folder import LOCK, HistoryFolder
+from sourcelight.engines.history.store.folder import HistoryFolder
 from sourcelight.engines.history.store.update import HistoryUpdate
 from sourcelight.engines.storage import worker_pool
-from sourcelight.engines.storage.folder import reason_of
+from sourcelight.engines.storage.folder import LOCK, MANIFEST, Stamp, reason_of
 from sourcelight.repos import Repository, resolve
 from sourcelight.repos.private_files import repair_private_folder
 
 _MAX_OPEN = 64
+"""Open histories; a history that is no longer here stays mapped while somebody reads it."""
+
 _MAX_ATTEMPTS = 5
-_Stamp = tuple[int, int, int]
 
 
 class LocalHistoryStore:
@@ -42,9 +41,8 @@ class LocalHistoryStore:
         self.folder = Path(folder)
         repair_private_folder(self.folder, LOCK)
         self._workers = max(1, min(workers or worker_pool.usable_cores(), worker_pool.usable_cores()))
-        self._open: OrderedDict[str, tuple[_Stamp, History]] = OrderedDict()
+        self._open: LruCache[str, tuple[Stamp, History]] = LruCache(_MAX_OPEN)
         self._damaged: set[str] = set()
-        self._guard = threading.Lock()
 
     def update(
         self,
@@ -70,17 +68,19 @@ class LocalHistoryStore:
                     progress(HistoryProgress(done, len(repositories), commits, total, name))
 
             if repository.kind != "git":
-                failures[name] = "it is a folder without git, and has no history"
+                failures[name] = "it is a directory without git, and has no history"
                 continue
             folder = self._folder(repository)
             update = HistoryUpdate(repository, folder, refs, self._workers, cancellation, tell)
             try:
+                # The lock is held for one repository at a time, so other processes can work on the rest.
                 with folder.lock(cancellation.check):
                     self._forget_damage(repository.key, folder)
                     (built if update.run() else current).append(name)
             except Cancelled:
                 cancelled = True
                 break
+            # One broken repository must not stop the update of all others.
             except (SourcelightError, OSError, MemoryError) as error:
                 failures[name] = reason_of(error)
                 continue
@@ -91,10 +91,9 @@ class LocalHistoryStore:
 
     def forget(self, keys: Collection[str]) -> None:
         """Drop everything cached about these repositories, whose folders were deleted or replaced."""
-        with self._guard:
-            for key in keys:
-                self._open.pop(key, None)
-                self._damaged.discard(key)
+        for key in keys:
+            self._open.pop(key)
+            self._damaged.discard(key)
 
     def is_current(self, repository: Repository, revision: str = "") -> bool:
         """Return whether the history of `revision` (empty: the current HEAD) is complete; cheap."""
@@ -119,15 +118,11 @@ class LocalHistoryStore:
             stamp = folder.stamp()
             if stamp is None:
                 raise SearchIndexError(str(folder.path), "its history is not built yet")
-            with self._guard:
-                cached = self._open.get(repository.key)
+            cached = self._open.get(repository.key)
             if cached is not None and not cached[1].is_unchanged():
                 cached = None  # a file was changed or deleted since: it is opened, and checked, again
-            with self._guard:
-                if cached is not None and cached[0] == stamp:
-                    self._open[repository.key] = cached
-                    self._open.move_to_end(repository.key)
-                    return cached[1]
+            if cached is not None and cached[0] == stamp:
+                return cached[1]
             try:
                 manifest = folder.manifest()
                 if manifest is None:
@@ -143,10 +138,7 @@ class LocalHistoryStore:
             except IndexDamaged:
                 self._damaged.add(repository.key)
                 raise
-            with self._guard:
-                self._open[repository.key] = (stamp, history)
-                while len(self._open) > _MAX_OPEN:
-                    self._open.popitem(last=False)
+            self._open.put(repository.key, (stamp, history))
             return history
         raise SearchIndexError(str(folder.path), "its history is being replaced")
 
@@ -160,10 +152,10 @@ class LocalHistoryStore:
         with contextlib.suppress(FileNotFoundError):
             for path in self.folder.iterdir():
                 if path.is_dir() and path.name not in keep:
-                    freed += HistoryFolder(path).disk_bytes()
-                    with self._guard:
-                        self._open.pop(path.name, None)
-                    shutil.rmtree(path, ignore_errors=True)
+                    folder = HistoryFolder(path)
+                    freed += folder.disk_bytes()
+                    self._open.pop(path.name)
+                    folder.remove()
         return freed
 
     def _folder(self, repository: Repository) -> HistoryFolder:
@@ -178,4 +170,4 @@ class LocalHistoryStore:
         if key in self._damaged:
             self._damaged.discard(key)
             with contextlib.suppress(OSError):
-                (folder.path / "manifest.json").unlink(missing_ok=True)
+                (folder.path / MANIFEST).unlink(missing_ok=True)

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray
+from sourcelight.core.arrays import AnyArray, BoolArray
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import IndexDamaged, RepositoryError, SearchIndexError
+from sourcelight.core.errors import Cancelled, IndexDamaged, RepositoryError, SearchIndexError
 from sourcelight.engines.history.git import SETTINGS
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.segment import Segment
@@ -34,8 +34,10 @@ from sourcelight.engines.history.store.commit_log import (
 from sourcelight.engines.history.store.compaction import merge_parts, oid_order_section
 from sourcelight.engines.history.store.folder import HistoryFolder, HistoryManifest, SegmentEntry
 from sourcelight.engines.history.store.worker import MODULE, PATCHES, ExtractionRequest, extract_to_files
-from sourcelight.engines.storage import worker_pool
-from sourcelight.engines.storage.sections import Array, SectionFile, write_sections
+from sourcelight.engines.storage.folder import temporary_path
+from sourcelight.engines.storage.index_update import BuildCallbacks, Event, LocalBuild, run_jobs
+from sourcelight.engines.storage.sections import SectionFile, write_sections
+from sourcelight.engines.storage.worker_pool import WorkerJob
 from sourcelight.repos import Repository, matching_refs, resolve
 from sourcelight.repos.git_command import git_version
 from sourcelight.repos.handles import mailmap_blob
@@ -148,7 +150,7 @@ class HistoryUpdate:
             return manifest
         allowance = allowance_of(self.repository.git_dir)
         # In the history's own folder: the next builder deletes what a killed one leaves there.
-        scratch = self.folder.path / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
+        scratch = temporary_path(self.folder.path)
         make_private_folder(scratch)
         try:
             # The allowance is for the whole history. Earlier bytes of patches are not stored, so files and lines stand
@@ -186,18 +188,20 @@ class HistoryUpdate:
         done = len(new_commits.merges)
         self.on_progress(done, len(new_commits.oids))
 
-        def keep(order: ExtractionRequest, files: list[str], failed: list[int]) -> None:
+        def on_event(job: _ExtractionJob, event: Event) -> None:
             nonlocal done
-            files_by_first[order.first] = files
-            unread.extend(failed)
-            done += len(order.oids)
+            if event["event"] == "failed":
+                # Nothing of a history that lacks commits is stored; the exception ends the workers too.
+                raise SearchIndexError(str(self.folder.path), event["reason"])
+            files_by_first[job.request.first] = event["files"]
+            unread.extend(event["unread"])
+            done += len(job.request.oids)
             self.on_progress(done, len(new_commits.oids))
 
-        if len(single_numbers) <= MAX_LOCAL_COMMITS:
-            for order in requests:
-                keep(order, *extract_to_files(order, self.cancellation))
-        else:
-            self._by_workers(requests, keep)
+        is_small = len(single_numbers) <= MAX_LOCAL_COMMITS
+        jobs = [_ExtractionJob(request, is_small, self.cancellation) for request in requests]
+        if not run_jobs(MODULE, jobs, self.workers, on_event, self.cancellation, done="read"):
+            raise Cancelled("stopped on request")
         # Workers finish in any order. Paying in the order of commits makes the result the same in every run.
         parts = []
         for part in (
@@ -209,31 +213,14 @@ class HistoryUpdate:
                 unread += np.unique(part.array("commit")).tolist()
         return parts, sorted(set(unread))
 
-    def _by_workers(
-        self, requests: Sequence[ExtractionRequest], keep: Callable[[ExtractionRequest, list[str], list[int]], None]
-    ) -> None:
-        """Run the requests in worker processes; raises `SearchIndexError` when one fails, and `Cancelled`."""
-        by_key = {str(request.first): request for request in requests}
-
-        def told(key: str, event: Mapping[str, Any]) -> None:
-            if event["event"] == "failed":
-                raise SearchIndexError(by_key[key].folder, event["reason"])
-            keep(by_key[key], event["files"], event["unread"])
-
-        def stopped() -> bool:
-            self.cancellation.check()
-            return False
-
-        jobs = [worker_pool.WorkerJob(key, request.line(), _identity(request)) for key, request in by_key.items()]
-        worker_pool.run(MODULE, jobs, self.workers, told, stopped, done="read")
-
-    def _write(self, arrays: Mapping[str, Array]) -> SegmentEntry:
+    def _write(self, arrays: Mapping[str, AnyArray]) -> SegmentEntry:
         counts = {
             "commits": len(arrays["author"]),
             "changes": len(arrays["status"]),
             "rows": len(arrays["rows"]),
             "blocks": len(arrays["block_row"]),
         }
+        # A random name, because two updates after a crash may write different contents for the same commits.
         name = f"segment-{os.urandom(12).hex()}"
         write_sections(self.folder.path, "history", counts, arrays, name=name)
         size = (self.folder.path / name).stat().st_size
@@ -279,7 +266,26 @@ class HistoryUpdate:
         return replace(manifest, people=name, mailmap=mailmap)
 
 
-def segment_arrays(new_commits: NewCommits, parts: Sequence[SectionFile], unread: Sequence[int]) -> dict[str, Array]:
+@dataclass(frozen=True, slots=True)
+class _ExtractionJob:
+    """The changes of some commits, written to files of the scratch folder."""
+
+    request: ExtractionRequest
+    is_small: bool
+    cancellation: Cancellation
+
+    def local_build(self) -> LocalBuild | None:
+        return self._extract if self.is_small else None
+
+    def _extract(self, _callbacks: BuildCallbacks) -> dict[str, Any]:
+        files, unread = extract_to_files(self.request, self.cancellation)
+        return {"files": files, "unread": unread}
+
+    def worker_job(self, key: str) -> WorkerJob:
+        return WorkerJob(key, self.request.line(), _identity(self.request))
+
+
+def segment_arrays(new_commits: NewCommits, parts: Sequence[SectionFile], unread: Sequence[int]) -> dict[str, AnyArray]:
     """Return the arrays of a segment from its commits and the parts that hold their changes."""
     is_unread = np.zeros(len(new_commits.oids), np.uint8)
     is_unread[list(unread)] = 1

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from sourcelight.core.arrays import AnyArray
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.git import MAX_BLOB_BYTES, PATCH_DATA_BYTES, git_chunks
@@ -32,7 +33,7 @@ from sourcelight.engines.history.store.allowance import (
 )
 from sourcelight.engines.history.store.patch_parser import COMMIT_MARK, MisalignedPatch, parse_patches
 from sourcelight.engines.storage.folder import reason_of
-from sourcelight.engines.storage.sections import Array, write_sections
+from sourcelight.engines.storage.sections import write_sections
 from sourcelight.repos.repository import common_dir
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ NAMES = (*_COMMON, "--no-renames")
 def extract(
     git_dir: str,
     ordinals: Mapping[bytes, int],
-    keep: Callable[[Mapping[str, Array], Cost], None],
+    keep: Callable[[Mapping[str, AnyArray], Cost], None],
     account: AllowanceUse,
     effort: Effort,
     cancellation: Cancellation | None = None,
@@ -112,7 +113,7 @@ class _Extraction:
         self,
         git_dir: str,
         ordinals: Mapping[bytes, int],
-        keep: Callable[[Mapping[str, Array], Cost], None],
+        keep: Callable[[Mapping[str, AnyArray], Cost], None],
         account: AllowanceUse,
         effort: Effort,
         cancellation: Cancellation | None,
@@ -161,7 +162,7 @@ class _Extraction:
         self._unread.update(self._ordinals[commit] for commit in commits)
 
     def _store(self, batch: bytes) -> None:
-        """Keep the part of a batch of whole commits that is within the allowance."""
+        """Store the part of a batch of whole commits that is within the allowance."""
         for raw, cost in split_large(batch):
             if self._account.spend(cost):
                 self._parse(raw, cost)
@@ -248,7 +249,7 @@ class _Extraction:
         return not cost.is_large or self._account.admits(cost)
 
     def _names(self, commit: bytes) -> None:
-        """Keep the files that a commit changed, as far as its trees can be read and they are within the allowance."""
+        """Record the files that a commit changed, as far as its trees are readable and within the allowance."""
         blocks: list[bytes] = []
         cost = Cost()
         chunks = self._chunks(NAMES, [commit])
@@ -256,6 +257,8 @@ class _Extraction:
             for chunk in chunks:
                 blocks.append(chunk)
                 cost += Cost(chunk.count(_FILE), 0, len(chunk))
+                # Checked while git still writes: a commit may list millions of files, and the whole list must never be
+                # in memory.
                 if cost.bytes > MAX_COMMIT_BYTES or not self._account.admits(cost):
                     chunks.close()
                     return
@@ -300,7 +303,7 @@ class _LargeContents:
         self._objects = str(Path(common_dir(git_dir)) / "objects")
         self._odb: pygit2.Odb | None = None
 
-    def commits(self, part: Mapping[str, Array]) -> list[int]:
+    def commits(self, part: Mapping[str, AnyArray]) -> list[int]:
         """Return the commits of a part that change such a content."""
         # git doesn't fail for contents above core.bigFileThreshold, it treats them as binary. Their lines are missing
         # all the same, so their commits count as unread.
@@ -330,7 +333,7 @@ def _last_commit(raw: bytes) -> bytes:
     return raw[offset + 1 : offset + 41]
 
 
-def _unknown(part: Mapping[str, Array]) -> Array:
+def _unknown(part: Mapping[str, AnyArray]) -> AnyArray:
     return np.full(len(part["additions"]), UNKNOWN, np.int32)
 
 
@@ -371,7 +374,7 @@ def extract_to_files(
     """Read the commits; return the files of their parts in order, and the commits that could not be read."""
     files: list[str] = []
 
-    def keep(part: Mapping[str, Array], cost: Cost) -> None:
+    def keep(part: Mapping[str, AnyArray], cost: Cost) -> None:
         name = f"part-{request.first:09d}-{len(files):04d}"
         # Not durable: the parts are scratch files, and the segment made of them is synced.
         write_sections(Path(request.folder), "history", asdict(cost), part, name=name, durable=False)
@@ -391,6 +394,7 @@ def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         except Exception as error:  # noqa: BLE001 - whoever gave the order reports the reason
             answer = {"event": "failed", "reason": reason_of(error)}
         answers.write(json.dumps(answer).encode() + b"\n")
+        # The parent waits for this line; without the flush it stays in the pipe's buffer until the process ends.
         answers.flush()
 
 

@@ -71,6 +71,7 @@ class CRules:
         leaf, parent = path[-1], path[-2]
         kind = parent.type
         if kind in _SPECIFIERS:
+            # `struct s x;` uses a tag, `struct s { … }` declares it.
             if not is_field(parent, "name", leaf) or parent.child_by_field_name("body") is None:
                 return None
             return self._make_declaration(path, _SPECIFIERS[kind], parent, len(path) - 2, visible=leaf.start_byte)
@@ -118,6 +119,8 @@ class CRules:
                 value = node.child_by_field_name("value")
             elif kind.endswith("declarator"):
                 inner = node.child_by_field_name("declarator") or next(iter(node.named_children), None)
+                # In `int (*f)(void)` the name is nested in declarators; the climb must come from the declared name and
+                # not from a parameter.
                 if inner is None or inner.start_byte != child.start_byte or inner.end_byte != child.end_byte:
                     return None
                 is_function = is_function or (
@@ -130,6 +133,7 @@ class CRules:
         node = path[index]
         if node.type not in _DECLARATIONS or not is_field(node, "declarator", child):
             return None
+        # `A::b = 1` assigns a static member, which its class has declared.
         if owner_name and not is_function:
             return None
         return self._of_declaration(path, index, value, function=is_function, owner_name=owner_name)

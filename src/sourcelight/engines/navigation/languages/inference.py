@@ -61,7 +61,7 @@ class NameResolver:
         """Return the parsed file; None for a file of another language, or one that can't be parsed."""
         if document.language not in self.rules.names:
             return None
-        return self.session.parsed(document, DeclarationModel)
+        return self.session.parsed_file(document, DeclarationModel)
 
     def refs_at(
         self, document: Document, offset: int, path: list[Node] | None = None
@@ -69,6 +69,7 @@ class NameResolver:
         """Return the declarations of the identifier at a byte offset, best first; `path` saves walking down to it."""
         model = self.model(document)
         key = document.key, offset
+        # `_busy` ends circles such as a variable whose value is computed from itself.
         if model is None or self._steps > _MAX_STEPS or key in self._busy:
             return []
         self._steps += 1
@@ -122,6 +123,7 @@ class NameResolver:
             default=3,
         )
         local_refs = [DeclarationRef(document, declaration, "scope", "in scope") for declaration in inner]
+        # A prototype at the top of a file leads to its definition elsewhere; anything else that fits is the answer.
         if rank == 0 and (inner[0].scope.parent is not None or not inner[0].is_prototype):
             return local_refs
         if self.rules.members_in_scope:
@@ -161,6 +163,8 @@ class NameResolver:
         """Return the members of a class by name; if it has none, those of its supertypes."""
         pending = [body]
         seen: set[tuple[tuple[str, str, bytes], int]] = set()
+        # Breadth first, as a member of a nearer class hides one of a farther; bounded, because hierarchies may be
+        # circular.
         while pending and len(seen) < _MAX_BASES:
             current = pending.pop(0)
             key = current.document.key, current.node.start_byte
@@ -183,6 +187,7 @@ class NameResolver:
         for declaration in model.declarations(name) if model is not None else ():
             if declaration.kind == "constructor":
                 continue
+            # Members know their class by its position; -2 marks a member outside its class, which knows it by name.
             if declaration.owner == body.node.start_byte or (
                 declaration.owner == -2 and declaration.owner_name == body.name
             ):
@@ -192,6 +197,7 @@ class NameResolver:
             return
         class_name = body.name.decode(errors="replace")
         for candidate in definitions_named(body.document.project, name, self.session.workspace):
+            # Without the namespace and type arguments, as the class is named in its own file.
             container = candidate.container.rpartition("::")[2].partition("<")[0]
             if container == class_name and not (candidate.document == body.document and candidate.start in seen):
                 declaration_there = self.declaration(candidate.document, name, candidate.start)

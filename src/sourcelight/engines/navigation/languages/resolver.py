@@ -65,7 +65,7 @@ class Resolver:
         usage = self.language.usage(Cursor(parsed, node))
         return Occurrence(node.start_byte, node.end_byte, usage.role, usage.is_binding, usage.is_called)
 
-    def renamed(self, parsed: ParsedFile, names: Collection[bytes]) -> Sequence[Occurrence]:
+    def renames_of(self, parsed: ParsedFile, names: Collection[bytes]) -> Sequence[Occurrence]:
         """Return the new names that imports and exports give to one of `names`, or to a file of such a name."""
         renames = self.language.renames
         if renames is None:

@@ -120,6 +120,7 @@ class RustRules:
     def _pattern_declaration(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
         """Return the declaration of a pattern variable: a lower-case name in a pattern."""
         leaf = path[-1]
+        # The grammar can't tell a variable from a constant in a pattern; by convention constants are upper case.
         if leaf.type not in {"identifier", "shorthand_field_identifier"} or text_of(leaf)[:1].isupper():
             return None
         if path[-2].type == "token_tree":
@@ -148,6 +149,7 @@ class RustRules:
         value = node.child_by_field_name("value")
         visible, kind = leaf.start_byte, "variable"
         scope = nearest(path, _SCOPES, index + 1) or path[0]
+        # `let x = x + 1;`: the new name is visible after its own statement.
         if node.type == "let_declaration":
             visible = node.end_byte
             scope = nearest(path, _SCOPES, index) or path[0]
@@ -232,6 +234,7 @@ class RustRules:
                     return TypeStep("same", function, inner_step)
             if function is not None and function.type == "scoped_identifier":
                 base = function.child_by_field_name("path")
+                # Smart pointers: members are looked up through `Deref`, so the type of the content counts.
                 if text_of(base) in {b"Box", b"Rc", b"Arc", b"RefCell", b"Mutex"} and kind == "call_expression":
                     arguments = node.child_by_field_name("arguments")
                     return TypeStep(
@@ -296,6 +299,7 @@ class RustRules:
             else []
         )
         type_name = text_of(node.child_by_field_name("type")).rpartition(b"::")[2]
+        # `?` and `unwrap` give the success of a result; its error type has no members of interest here.
         return inner[:1] if type_name.endswith(b"Result") else inner
 
     def supertypes(self, node: Node) -> list[Node]:
@@ -364,6 +368,7 @@ class RustRules:
                 refs = self._follow_path(names, document, tuple(path), 0, depth + 1)
                 if refs:
                     return refs
+        # After the named imports: those hide what a glob import brings (Rust reference, glob imports).
         for star in stars:
             refs = self._follow_path(names, document, (*star.split(b"::"), name), 0, depth + 1)
             if refs:

@@ -81,7 +81,7 @@ def _varint(data: bytes, offset: int, end: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, offset
         shift += 7
-    raise ScipError(f"it is cut off or no index: a number at byte {offset:,} does not end")
+    raise ScipError(f"it is truncated or not an index: a number at byte {offset:,} does not end")
 
 
 def _fields(data: bytes, offset: int, end: int) -> Iterator[tuple[int, int | None, int, int]]:
@@ -97,14 +97,14 @@ def _fields(data: bytes, offset: int, end: int) -> Iterator[tuple[int, int | Non
             length, offset = _varint(data, offset, end)
             if length > end - offset:
                 raise ScipError(
-                    f"it is cut off: byte {offset:,} announces {length:,} bytes, and {end - offset:,} are left"
+                    f"it is truncated: byte {offset:,} announces {length:,} bytes, and {end - offset:,} are left"
                 )
             yield number, None, offset, offset + length
             offset += length
         elif kind in {1, 5}:
             size = 8 if kind == 1 else 4
             if size > end - offset:
-                raise ScipError(f"it is cut off at byte {offset:,}")
+                raise ScipError(f"it is truncated at byte {offset:,}")
             yield number, 0, offset, offset + size
             offset += size
         else:

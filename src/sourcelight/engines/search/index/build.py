@@ -17,7 +17,14 @@ import numpy as np
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.core.query.languages import LANGUAGES, language_of, languages_of_path
-from sourcelight.engines.search.index.folder import EMPTY, PROTECTED, IndexFolder, IndexManifest, ShardEntry, ViewEntry
+from sourcelight.engines.search.index.folder import (
+    EMPTY,
+    PROTECTED,
+    IndexManifest,
+    ShardEntry,
+    TextIndexFolder,
+    ViewEntry,
+)
 from sourcelight.engines.search.index.postings import KeyExtractor
 from sourcelight.engines.search.index.shard import (
     BLOB_ID_BYTES,
@@ -121,7 +128,9 @@ class BuildResult:
     files: int
 
 
-def build(folder: IndexFolder, source: BlobSource, options: BuildOptions, tree: FileTree | None = None) -> BuildResult:
+def build(
+    folder: TextIndexFolder, source: BlobSource, options: BuildOptions, tree: FileTree | None = None
+) -> BuildResult:
     """Index `options.commit`, whose files are `tree` (None: read them). The caller holds the folder's lock.
 
     Raises `IndexWriteFailed`, or what `options.check_cancelled` raises; the previous index then stays in place.
@@ -136,7 +145,7 @@ def build(folder: IndexFolder, source: BlobSource, options: BuildOptions, tree: 
         folder.discard_unneeded()
 
 
-def _build(folder: IndexFolder, source: BlobSource, options: BuildOptions, tree: FileTree | None) -> BuildResult:
+def _build(folder: TextIndexFolder, source: BlobSource, options: BuildOptions, tree: FileTree | None) -> BuildResult:
     previous = _previous_manifest(folder, options)
     folder.discard_unneeded()
     tree = tree or source.tree(options.commit)
@@ -182,7 +191,7 @@ def recent_views(folder: Path, views: list[ViewEntry], *, in_use_s: float = 0.0)
     return [view for view in views if view.name not in old]
 
 
-def _previous_manifest(folder: IndexFolder, options: BuildOptions) -> IndexManifest:
+def _previous_manifest(folder: TextIndexFolder, options: BuildOptions) -> IndexManifest:
     try:
         previous = folder.manifest()
     except IndexDamaged:

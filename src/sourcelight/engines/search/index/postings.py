@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import BoolArray, Int64Array, UInt8Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
 from sourcelight.core.patterns import FOLD_HAZARDS, lower_ascii
-from sourcelight.engines.storage.sections import Array, SectionFile
+from sourcelight.engines.storage.sections import SectionFile
 
 WINDOW_BITS = 20
 """Bits of a window key; a small shard drops some of them, see `window_bits`."""
@@ -35,8 +35,6 @@ _NON_WORD = 4
 # The first two 32-bit primes of xxHash. Keys on disk depend on them, as on the mapping and the classes below: a change
 # of any needs another format.
 _HASH_FACTORS = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
-
-Keys = NDArray[np.uint32]
 
 
 def _mapping() -> bytes:
@@ -88,7 +86,7 @@ class KeyExtractor:
                 keys[1].append(self._distinct(windows, self._last_window))
         return keys
 
-    def _distinct(self, keys: Keys, last: NDArray[np.uint16]) -> NDArray[np.intp]:
+    def _distinct(self, keys: NDArray[np.uint32], last: NDArray[np.uint16]) -> NDArray[np.intp]:
         codes = keys.astype(np.intp)
         positions = self._positions[: len(codes)]
         # Each code keeps the position of its last writer, and only that position reads itself back: distinct codes
@@ -99,7 +97,7 @@ class KeyExtractor:
         return distinct
 
 
-def _extract_keys(mapped: bytes) -> tuple[Keys, Keys]:
+def _extract_keys(mapped: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return all trigrams and all windows of mapped text, in order."""
     text = np.frombuffer(mapped, np.uint8)
     if len(text) < _KEY_BYTES:
@@ -116,7 +114,7 @@ def _extract_keys(mapped: bytes) -> tuple[Keys, Keys]:
     return trigrams.compress(is_complete), _extract_windows(mapped, trigrams, is_complete)
 
 
-def _extract_windows(mapped: bytes, trigrams: Keys, is_complete: BoolArray) -> Keys:
+def _extract_windows(mapped: bytes, trigrams: NDArray[np.uint32], is_complete: BoolArray) -> NDArray[np.uint32]:
     if len(mapped) < 2 * _KEY_BYTES:
         return np.zeros(0, dtype=np.uint32)
     classes = np.frombuffer(mapped.translate(_CLASSES), np.uint8)
@@ -144,7 +142,7 @@ def _extract_windows(mapped: bytes, trigrams: Keys, is_complete: BoolArray) -> K
 
 
 @functools.lru_cache(maxsize=4096)
-def literal_keys(text: bytes) -> tuple[Keys, Keys]:
+def literal_keys(text: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return the keys of every text with this literal, case ignored: sorted trigrams and sorted windows.
 
     Trigrams and windows that would contain a newline are left out: keys never cross a line.
@@ -160,13 +158,12 @@ _MAX_MATRIX_BYTES = 32 * 1024 * 1024
 _MIN_WINDOW_BITS = 8
 _INITIAL_PAIRS = 1 << 14
 
-Units = NDArray[np.intp]
 Pairs = Int64Array
 
 _MIN_NARROWED_UNITS = 4
 """Units below which scanning them takes no longer than looking them up in another list."""
 
-_NO_UNITS: Units = np.zeros(0, dtype=np.intp)
+_NO_UNITS: Int64Array = np.zeros(0, dtype=np.intp)
 
 
 class PairList:
@@ -183,10 +180,13 @@ class PairList:
         for keys_of_block in keys:
             end = self._length + len(keys_of_block)
             if end > len(self._pairs):
+                # Doubling keeps the cost of copies linear in the number of keys.
                 grown = np.empty(max(end, 2 * len(self._pairs)), dtype=np.int64)
                 grown[: self._length] = self._pairs[: self._length]
                 self._pairs = grown
             added = self._pairs[self._length : end]
+            # A pair is (key << 16 | unit): sorting the pairs sorts by key and, within a key, by unit. A shard has fewer
+            # than 65,536 units.
             np.left_shift(keys_of_block, 16, out=added)
             added |= unit
             self._length = end
@@ -217,7 +217,7 @@ def window_bits(text_bytes: int) -> int:
     return max(_MIN_WINDOW_BITS, min(WINDOW_BITS, (text_bytes // 128).bit_length()))
 
 
-def trigram_sections(pairs: Pairs, units: int) -> dict[str, Array]:
+def trigram_sections(pairs: Pairs, units: int) -> dict[str, AnyArray]:
     """Make the sections of trigram lists from sorted pairs."""
     codes = (pairs >> 16).astype(np.uint32)
     # The cast drops the key: the low 16 bits are the unit.
@@ -252,7 +252,7 @@ def _bitmaps(lists: NDArray[np.uint16], counts: NDArray[np.intp], units: int) ->
     return packed.ravel()
 
 
-def window_sections(pairs: Pairs, bits: int) -> dict[str, Array]:
+def window_sections(pairs: Pairs, bits: int) -> dict[str, AnyArray]:
     """Make the sections of window lists from sorted pairs with keys of `bits` bits."""
     # A table with an entry for every possible key: a look-up is two reads, where trigrams need a binary search.
     starts = np.zeros((1 << bits) + 1, dtype=np.uint32)
@@ -288,25 +288,28 @@ class Postings:
         for window in windows:
             key = window >> shift
             start, end = starts[key], starts[key + 1]
+            # An empty list proves that no unit holds the window, so no unit can match.
             if start == end:
                 return None
             bounds.append((start, end))
         return bounds
 
-    def units_with(self, trigrams: Keys) -> Units | None:
+    def units_with(self, trigrams: NDArray[np.uint32]) -> Int64Array | None:
         """Return the units that hold all trigrams, ascending; None without a trigram."""
         if not len(trigrams):
             return None
         lists, bitmap, is_possible = self._lists_of(trigrams)
         if not is_possible:
             return _NO_UNITS
+        # Shortest first: its length bounds the work of every following intersection.
         lists.sort(key=len)
         if not lists:
+            # All lists were dense and stored as bitmaps; the bit order is that of `packbits` at build time.
             return np.flatnonzero(np.unpackbits(bitmap, count=self._units, bitorder="little"))
         units = lists[0].astype(np.intp)
         return self._filter(units, lists[1:], bitmap)
 
-    def filter(self, units: Units, trigrams: Keys) -> Units:
+    def filter(self, units: Int64Array, trigrams: NDArray[np.uint32]) -> Int64Array:
         """Return those of `units`, ascending, that hold all trigrams."""
         lists, bitmap, is_possible = self._lists_of(trigrams)
         if not is_possible:
@@ -314,14 +317,14 @@ class Postings:
         lists.sort(key=len)
         return self._filter(units, lists, bitmap)
 
-    def _filter(self, units: Units, lists: list[Any], bitmap: Any) -> Units:
+    def _filter(self, units: Int64Array, lists: list[Any], bitmap: Any) -> Int64Array:
         units = intersect_lists(units, lists, self._units)
         if bitmap is not None and len(units):
             # Little bit order: unit n is bit n & 7 of byte n >> 3.
             units = units[(bitmap[units >> 3] >> (units & 7).astype(np.uint8)) & 1 == 1]
         return units
 
-    def _lists_of(self, trigrams: Keys) -> tuple[list[Any], Any, bool]:
+    def _lists_of(self, trigrams: NDArray[np.uint32]) -> tuple[list[Any], Any, bool]:
         lists: list[Any] = []
         rows: list[int] = []
         keys, dense, starts = self._key_view, self._dense_view, self._start_view
@@ -342,7 +345,7 @@ class Postings:
         return lists, bitmap, True
 
 
-def intersect_lists(candidates: Units, lists: list[Any], units: int) -> Units:
+def intersect_lists(candidates: Int64Array, lists: list[Any], units: int) -> Int64Array:
     """Return those of `candidates`, ascending, that are in all lists, or a superset where the scan is cheaper.
 
     A list up to 64 times longer is probed through a mask over all units, a longer one by binary search.

@@ -19,18 +19,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import AnyArray, Int64Array
 from sourcelight.engines.search.index.postings import (
     WINDOW_BITS,
     KeyExtractor,
-    Keys,
     PairList,
     Postings,
     trigram_sections,
     window_bits,
     window_sections,
 )
-from sourcelight.engines.storage.sections import TAIL, Array, SectionFile, write_sections
+from sourcelight.engines.storage.sections import TAIL, SectionFile, write_sections
 
 # Smaller units leave less text to scan per candidate, and make the posting lists longer.
 UNIT_BYTES = 16 * 1024
@@ -109,12 +108,14 @@ class ShardBuilder:
             start = end
         self._blocks.append(text)
         self._size += len(text)
+        # Every document ends with a newline here, so no line, and no match of `$`, runs over into the next document.
+        # `_sizes` keeps the true size.
         if text and not text.endswith(b"\n"):
             self._blocks.append(b"\n")
             self._size += 1
         return len(self._blobs) - 1
 
-    def layout(self) -> dict[str, Array]:
+    def layout(self) -> dict[str, AnyArray]:
         """Return the sections of text and offsets, without posting lists; nothing can be added afterwards."""
         content = np.frombuffer(b"".join(self._blocks), np.uint8)
         self._blocks.clear()
@@ -172,7 +173,7 @@ class Shard:
         return self.file.bytes_of("content")
 
     @functools.cached_property
-    def newlines(self) -> Array:
+    def newlines(self) -> AnyArray:
         """Offset of each newline of the content."""
         return self.file.array("newlines")
 
@@ -200,11 +201,6 @@ class Shard:
         return np.repeat(np.arange(self.documents), self.doc_unit[1:] - self.doc_unit[:-1])
 
     @functools.cached_property
-    def has_long_lines(self) -> bool:
-        """Whether a line is so long that a regular expression may take seconds to match it."""
-        return bool(self.units) and int(np.diff(self.unit_start).max()) > LONG_UNIT_BYTES
-
-    @functools.cached_property
     def arrow_content(self) -> Any:
         """The content as an Arrow buffer, not copied."""
         import pyarrow as pa
@@ -225,10 +221,6 @@ class Shard:
         """Return the line of each offset; a newline belongs to the line that it ends."""
         # uint32 like the table, which `searchsorted` would else copy to a common type.
         return np.searchsorted(self.newlines, offsets.astype(np.uint32)).astype(np.int64) - 1
-
-    def docs_of(self, offsets: Int64Array) -> Int64Array:
-        """Return the document of each offset."""
-        return np.searchsorted(self.doc_start, offsets.astype(np.uint32), side="right").astype(np.int64) - 1
 
 
 MAX_LOOSE_BYTES = 16 * 1024 * 1024
@@ -251,7 +243,7 @@ class _NoPostings(Postings):
     def __init__(self) -> None:
         pass
 
-    def units_with(self, trigrams: Keys) -> None:  # noqa: ARG002 - the signature of the base
+    def units_with(self, trigrams: NDArray[np.uint32]) -> None:  # noqa: ARG002 - the signature of the base
         return None
 
 
@@ -299,7 +291,7 @@ class LooseShard(Shard):
         return True
 
     def check_size(self) -> None:
-        """Do nothing: there is no file."""
+        """Do nothing: this shard has no file."""
 
     def blob_ids(self) -> list[bytes]:
         """Return the blob id of each document."""

@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import AnyArray, Int64Array
 from sourcelight.engines.search.index.shard import BLOB_ID_BYTES
-from sourcelight.engines.storage.sections import Array, SectionFile, write_sections
+from sourcelight.engines.storage.sections import SectionFile, write_sections
 
 REASONS = ("", "binary", "too-large", "missing")
 """Why a file is matched by name only; the first is for files with content. Stored as numbers: append only."""
 
 MISSING = REASONS.index("missing")
 NO_SHARD = (1 << 16) - 1
-
-IntpArray = NDArray[np.intp]
 
 
 @dataclass(slots=True)
@@ -36,11 +34,11 @@ class ViewContent:
     paths: Sequence[bytes]
     blob_ids: bytes
     shards: Sequence[str]
-    shard: Array
-    document: Array
-    reason: Array
-    size: Array
-    language: Array
+    shard: AnyArray
+    document: AnyArray
+    reason: AnyArray
+    size: AnyArray
+    language: AnyArray
     languages: Sequence[tuple[str, Sequence[str]]]
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -60,10 +58,11 @@ def write_view(folder: Path, content: ViewContent) -> str:
         "shards": list(content.shards),
         "text_bytes": text_bytes,
     }
-    sections: dict[str, Array] = {
+    sections: dict[str, AnyArray] = {
         "paths": np.frombuffer(text, np.uint8),
         "path_start": starts,
         "blobs": np.frombuffer(content.blob_ids, np.uint8),
+        # Types are part of the format on disk: a change needs a new FORMAT, or older indexes are misread.
         "shard": content.shard.astype(np.uint16),
         "document": content.document.astype(np.uint32),
         "reason": content.reason.astype(np.uint8),
@@ -81,9 +80,9 @@ class DocumentPlacement:
     file order is document order, so nothing needs sorting.
     """
 
-    files: IntpArray
-    documents: IntpArray
-    first_file: IntpArray
+    files: Int64Array
+    documents: Int64Array
+    first_file: Int64Array
     is_one_to_one: bool
 
 

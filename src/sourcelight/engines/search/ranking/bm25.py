@@ -96,14 +96,14 @@ class WordScores:
         return np.cumsum(self.chunks > 0.0, dtype=np.int32)
 
     @cached_property
-    def held(self) -> Int64Array:
+    def chunk_numbers(self) -> Int64Array:
         """The chunks with a score, ascending."""
         return (self.chunks > 0.0).nonzero()[0]
 
     @cached_property
     def file(self) -> Int64Array:
         """The file of each chunk with a score."""
-        return self.space.file_of.take(self.held)
+        return self.space.file_of.take(self.chunk_numbers)
 
     def held_of(self, files: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Return the chunks with a score of some files, ascending like these, and the file of each."""
@@ -163,6 +163,7 @@ def count_chunks_with(
         if paths is not None:
             path_chunks = chunks_of(collection, paths[0])
             positions = numbers.searchsorted(path_chunks)
+            # A chunk with the term in text and path counts once: BM25's document frequency is the number of chunks.
             in_both = np.count_nonzero(numbers.take(positions, mode="clip") == path_chunks) if len(numbers) else 0
             chunk_counts[term] += len(path_chunks) - int(in_both)
     return chunk_counts

@@ -31,7 +31,7 @@ class ScratchBuffer:
         self._used = 0
 
     def clear(self, entries: int, max_entries: int) -> None:
-        """Make room for `entries` of all terms, and `max_entries` of one term; earlier content is lost."""
+        """Reserve space for `entries` of all terms and `max_entries` of one term; earlier content is lost."""
         self.scores.fill(0.0)
         self._used = 0
         if entries > len(self._numbers):

@@ -88,7 +88,7 @@ class ChunkBlock:
         """Whether the chunks are those of the table, with the same numbers."""
         return self.place is None and not len(self.copied)
 
-    def placed(self, entries: Entries) -> Entries:
+    def place_entries(self, entries: Entries) -> Entries:
         """Turn entries of the table into entries of this piece, ascending."""
         rows, counts, defined = entries
         copies_of_rows = self._held_again(rows) if len(self.copied) else _EMPTY_PAIR
@@ -96,6 +96,7 @@ class ChunkBlock:
             placed_entries = rows, counts, defined
         else:
             chunk_numbers = self.place.take(rows)
+            # -1 marks chunks of the table whose file is not in this view or is masked out.
             present = (chunk_numbers >= 0).nonzero()[0]
             placed_entries = chunk_numbers.take(present), counts.take(present), defined.take(present)
         if not len(copies_of_rows[0]):
@@ -108,7 +109,8 @@ class ChunkBlock:
         )
 
     def _held_again(self, rows: AnyArray) -> tuple[Int64Array, Int64Array]:
-        """Give the further numbers of some chunks of the table, ascending, and where each stands among them."""
+        """Return the further numbers of some chunks of the table, ascending, and the index of each among them."""
+        # Few copies: look each of them up in the rows. Many: mark the rows that have any first.
         if len(self.copied) * 16 <= len(rows):
             positions = rows.searchsorted(self.copied)
             matching = (rows.take(positions, mode="clip") == self.copied).nonzero()[0]
@@ -140,6 +142,7 @@ def _make_block(target: int, opened: OpenedTerms, shard: int, mask: BoolArray | 
     files, documents, counts = files[has_chunks], documents[has_chunks], counts[has_chunks]
     if not len(files):
         return None
+    # Files with the same content share a document. Its chunks are read once; the other files follow behind as copies.
     is_repeated = np.append(False, documents[1:] == documents[:-1])
     order = np.concatenate([(~is_repeated).nonzero()[0], is_repeated.nonzero()[0]])
     files, documents, counts = files[order], documents[order], counts[order]
@@ -162,6 +165,7 @@ def _make_block(target: int, opened: OpenedTerms, shard: int, mask: BoolArray | 
         twice[copied] = True
     length = table.length if source is None else table.length[source]
     total = int(length.sum(dtype=np.int64))
+    # `reduceat` sums between neighboring starts; no file is empty here, as an empty range would give the next element.
     lengths = np.add.reduceat(length, first[:-1], dtype=np.float64)
     return ChunkBlock(
         target, table, files, documents, first, source, length, total, lengths, place, copied, copies, twice
@@ -229,15 +233,15 @@ class ChunkCollection:
         return replace(self, mean_length=mean, over=(chunks, files), _norms={})
 
     def piece_of_chunk(self, chunk: int) -> int:
-        """Give the piece in which a chunk is."""
+        """Return the piece in which a chunk is."""
         return bisect_right(self.chunk_base, chunk) - 1
 
     def piece_of_file(self, file: int) -> int:
-        """Give the piece in which a file is."""
+        """Return the piece in which a file is."""
         return bisect_right(self.file_base, file) - 1
 
     def norms(self, b: float) -> tuple[Float64Array, Float64Array]:
-        """Give by what the counts of each chunk and of each file are divided: 1 - b + b · length / mean."""
+        """Return the divisor of the counts of each chunk and each file: 1 - b + b · length / mean."""
         norms = self._norms.get(b)
         if norms is None:
             chunks_of_all, files_of_all = self.of_all
@@ -245,12 +249,13 @@ class ChunkCollection:
             chunk_norms = [(1.0 - b) + (b / self.mean_length) * piece.length for piece in self.pieces]
             file_norms = [1.0 - b + b * piece.file_length / mean_file for piece in self.pieces]
             norms = _concatenate(chunk_norms), _concatenate(file_norms)
+            # One `b` at a time: searches use one setting, and each entry has a number per chunk.
             self._norms.clear()
             self._norms[b] = norms
         return norms
 
     def entries(self, term: str) -> tuple[Int64Array, Float64Array, UInt8Array] | None:
-        """Give the chunks whose text has a term, ascending, how often, and the weight of definitions (in halves)."""
+        """Return the chunks whose text has a term (ascending), the counts, and weights of definitions (in halves)."""
         entry = self.find(term)
         if not entry.size:
             return None
@@ -266,7 +271,7 @@ class ChunkCollection:
             start, end = bounds(encoded)
             if start < end:
                 table_entries = entries(start, end)
-                entries_by_block.append((table_entries if piece is None else piece.placed(table_entries), base))
+                entries_by_block.append((table_entries if piece is None else piece.place_entries(table_entries), base))
         return CollectionScores(entries_by_block, sum(len(table_entries[0]) for table_entries, _ in entries_by_block))
 
     @cached_property
@@ -283,7 +288,7 @@ class ChunkCollection:
         ]
 
     def in_paths(self, term: str) -> tuple[Int64Array, Float64Array] | None:
-        """Give the files, ascending, in whose path a term counts, and how much; None when there are none."""
+        """Return the files, ascending, in whose path a term counts, and how much; None when there are none."""
         numbers, counts = [], []
         for words, number_of in zip(self.words, self._file_numbers, strict=True):
             files_with_term = words.terms.get(term)
@@ -294,6 +299,7 @@ class ChunkCollection:
             return None
         files, weights = _concatenate(numbers), _concatenate(counts)
         order = files.argsort()
+        # -1: a file that this collection leaves out. Sorted, these come first.
         if len(order) and files[order[0]] < 0:
             order = order[np.count_nonzero(files < 0) :]
         return (files.take(order).astype(np.int64), weights.take(order).astype(np.float64)) if len(order) else None
@@ -330,7 +336,7 @@ def _concatenate(arrays: Sequence[AnyArray]) -> AnyArray:
 
 
 def make_collection(opened: Sequence[OpenedTerms], masks: Sequence[BoolArray | None]) -> ChunkCollection:
-    """Put together the chunks of targets; `masks` say which files of each count, None for all."""
+    """Combine the chunks of targets; `masks` say which files of each count, None for all."""
     if not opened or any(mask is not None for mask in masks):
         return _build_collection(opened, masks)
     sources = [(terms.snapshot, *terms.terms) for terms in opened]
@@ -382,7 +388,7 @@ def _build_collection(opened: Sequence[OpenedTerms], masks: Sequence[BoolArray |
 
 
 def _cached_block(target: int, opened: OpenedTerms, shard: int) -> ChunkBlock | None:
-    """Make a piece, or give the one made before for the same table."""
+    """Make a block, or return the cached one for the same table."""
     table = opened.terms[shard]
     block: ChunkBlock | None = opened.snapshot.remember(
         ("ranking piece", shard, id(table), target), lambda: _make_block(target, opened, shard, None)

@@ -23,7 +23,7 @@ class ListWeights:
     best: float = 1.0
     second: float = 0.3
     third: float = 0.2
-    whole: float = 0.5
+    full_name: float = 0.5
     exact: float = 0.3
     mentioned: float = 0.5
     test: float = 0.6
@@ -35,7 +35,7 @@ class ListWeights:
     changelog: float = 0.15
 
     def of_kinds(self, question: RankQuery) -> Float64Array:
-        """Give the factor of each of `paths.KINDS`."""
+        """Return the factor of each of `paths.KINDS`."""
         test = self.test_asked if question.asks_tests else self.test
         docs = self.docs_asked if question.asks_docs else self.docs
         factors = {"code": 1.0, "test": test, "docs": docs, "config": self.config, "vendored": self.vendored}
@@ -88,7 +88,7 @@ class FileLists:
     lists: dict[str, Float64Array] = field(default_factory=dict)
 
     def kind(self, files: Int64Array) -> Float64Array:
-        """Give the factor of some files."""
+        """Return the factor of some files."""
         return self.factors.take(self.space.kinds.take(files))
 
     def add(self, name: str, scores: Float64Array) -> None:
@@ -97,14 +97,14 @@ class FileLists:
         self.named = np.union1d(self.named, scores.nonzero()[0])
 
     def total(self) -> Float64Array:
-        """Give the score of each of `files`."""
+        """Return the score of each of `files`."""
         total = np.zeros(len(self.files))
         for scores in self.lists.values():
             total += scores.take(self.files)
         return total * self.kind(self.files)
 
     def tops(self, scores: Float64Array) -> Float64Array:
-        """Give what the best chunk of each of `files` has beside others, from the `scores` of these; 0 without one."""
+        """Return the bonus of the best chunk of each of `files` beside others, from their `scores`; 0 without one."""
         chunk_scores = (CHUNK / (self.top or 1.0)) * self.best * self.kind(self.files)
         chunk_scores += FILE * scores
         chunk_scores *= self.best > 0.0
@@ -142,6 +142,7 @@ def file_lists(
         if count <= MAX_DEFINING_FILES:
             scored_files |= defining.keys()
             for file, fraction in sorted(defining.items()):
+                # A name that many files define says little about each of them.
                 exact[file] += weights.exact * fraction / count
     for file in _mentioned_files(collection, question):
         scored_files.add(file)
@@ -191,7 +192,7 @@ def _with_chunks(words: WordScores, min_score: float, other_files: Int64Array) -
 def _by_words(
     words: WordScores, further_lists: FileLists, weights: ListWeights, exchange: StatsExchange
 ) -> tuple[Float64Array, float]:
-    """Give what files have for their words, and the best chunk of a file times the factor of its kind."""
+    """Return the term scores of files, and the best chunk of a file times the factor of its kind."""
     files, best = further_lists.files, further_lists.best
     scores = best * (weights.best / (further_lists.top or 1.0))
     values = further_lists.kind(files) * best
@@ -200,14 +201,14 @@ def _by_words(
     near_files = files.take(near_best)
     lists = (*words.next_best(near_files), words.whole(near_files))
     greatest = exchange.most([float(list_scores.max(initial=0.0)) for list_scores in lists])
-    factors = weights.second, weights.third, weights.whole
+    factors = weights.second, weights.third, weights.full_name
     for weight, list_scores, of_all in zip(factors, lists, greatest, strict=True):
         scores[near_best] += list_scores * (weight / (of_all or 1.0))
     return scores, best_value
 
 
 def _has_best_chunks(lists: FileLists, limit: int, max_other: float, by_words: float) -> bool:
-    """Tell whether the `limit` best chunks are all in the files found.
+    """Return whether the `limit` best chunks are all in the files found.
 
     `max_other`: no other file's best chunk has as much, as a share of the best of all and with its kind's factor.
     `by_words`: what a file has for a best chunk as good as the best of all and no further ones.
@@ -223,7 +224,7 @@ def _has_best_chunks(lists: FileLists, limit: int, max_other: float, by_words: f
 
 
 def defining_files(collection: ChunkCollection, name: str) -> dict[int, float]:
-    """Give files in which a definition bears a name: not all of more than `MAX_DEFINING_FILES`.
+    """Return files in which a definition bears a name: not all of more than `MAX_DEFINING_FILES`.
 
     1 for each where one has a body of lines, else `BODILESS_SHARE`.
     """
@@ -258,11 +259,11 @@ def with_symbols(collection: ChunkCollection) -> Iterator[tuple[int, ChunkBlock,
 
 
 def _mentioned_files(collection: ChunkCollection, question: RankQuery) -> Iterator[int]:
-    """Give the files whose path, or whose name without its extension, the question has."""
+    """Return the files whose path, or whose name without its extension, the question has."""
     paths = [file.strip("/") for file in question.files]
     for target, opened in enumerate(collection.opened if paths or question.names else ()):
         words, view = collection.words[target], opened.snapshot.view
-        files = [file for path in paths for file in words.named(path.rpartition("/")[2])
+        files = [file for path in paths for file in words.files_named(path.rpartition("/")[2])
                  if f"/{view.path(file)}".endswith(f"/{path}")]  # fmt: skip
         files += [file for stem in question.names for file in words.with_stem(stem)
                   if view.path(file).rpartition("/")[2].startswith(f"{stem}.")]  # fmt: skip
@@ -272,7 +273,7 @@ def _mentioned_files(collection: ChunkCollection, question: RankQuery) -> Iterat
 
 
 def scores_by_target(collection: ChunkCollection, scores: Float64Array) -> Sequence[Float64Array]:
-    """Give scores as one array for each target, with an entry for each file of its view."""
+    """Return scores as one array for each target, with an entry for each file of its view."""
     scores_by_file = [np.zeros(opened.snapshot.view.files) for opened in collection.opened]
     for number, block in enumerate(collection.pieces):
         scores_by_file[block.target][block.files] = scores[

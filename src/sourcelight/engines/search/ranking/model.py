@@ -123,11 +123,11 @@ class StatsExchange(Protocol):
     """How rankings of parts of the files get the numbers of all: each of them calls the same methods in turn."""
 
     def add(self, numbers: Sequence[int]) -> list[int]:
-        """Give the sums of what all have."""
+        """Return the sums over all parts."""
         ...
 
     def most(self, numbers: Sequence[float]) -> list[float]:
-        """Give the greatest of what all have."""
+        """Return the maximum over all parts."""
         ...
 
 
@@ -165,7 +165,7 @@ class Scorer(Protocol):
     weight: float
 
     def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
-        """Give a score for each file of each target, the best being 1; None when there is nothing to say."""
+        """Return a score for each file of each target, the best being 1; None without a score."""
         ...
 
 
@@ -207,7 +207,7 @@ def coverage(question: RankQuery, idf: Mapping[str, float], chunks: int, held_te
 def join_rankings(
     question: RankQuery, parts: Sequence[Ranking], files: int | None, per_file: int | None
 ) -> tuple[Ranking, list[tuple[int, int]]]:
-    """Put rankings of parts together, whose numbers were exchanged.
+    """Merge rankings of parts that exchanged their statistics.
 
     Parameters
     ----------

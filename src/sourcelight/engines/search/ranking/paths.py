@@ -51,7 +51,7 @@ _CONFIG_NAME = re.compile(
 
 
 def kind_of(path: str) -> str:
-    """Say what sort of file a path names: one of `KINDS`."""
+    """Return the kind of file that a path names: one of `KINDS`."""
     folder, _, name = path.rpartition("/")
     return KINDS[_kind(_folder_kinds(folder), name)]
 
@@ -88,22 +88,22 @@ class PathWords:
         For each file, a place in `KINDS`.
     terms
         For each term, the files in whose path it is, ascending, and what it counts in each.
-    whole, stems
+    name_hashes, stems
         Of each file's name, and of what stands before the first dot of it, a number that equal texts share.
     """
 
     kind: UInt8Array
     terms: Mapping[str, tuple[NDArray[np.int32], NDArray[np.float32]]]
-    whole: Int64Array
+    name_hashes: Int64Array
     stems: Int64Array
 
-    def named(self, name: str) -> Sequence[int]:
-        """Give the files that may bear a name: all that do, and seldom another."""
-        files: list[int] = (self.whole == hash(name)).nonzero()[0].tolist()
+    def files_named(self, name: str) -> Sequence[int]:
+        """Return the files that may bear a name: all that do, and seldom another."""
+        files: list[int] = (self.name_hashes == hash(name)).nonzero()[0].tolist()
         return files
 
     def with_stem(self, stem: str) -> Sequence[int]:
-        """Give the files whose name up to its first dot may be `stem`: all where it is, and seldom another."""
+        """Return the files whose name up to its first dot may be `stem`: all where it is, and seldom another."""
         files: list[int] = (self.stems == hash(stem)).nonzero()[0].tolist()
         return files
 
@@ -148,7 +148,7 @@ def _read_paths(snapshot: OpenedCommit) -> PathWords:
 def _weigh_files(
     named_files: Sequence[int], files_below: Sequence[NDArray[np.int32]]
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Give the files with a term in their name or in a folder above, and what it counts in each."""
+    """Return the files with a term in their name or in a folder above, and what it counts in each."""
     names = np.array(named_files, dtype=np.int32)
     if not len(files_below):
         return names, np.full(len(names), BASENAME, dtype=np.float32)

@@ -84,7 +84,7 @@ class _QuestionReader:
         self.shown.setdefault(term, shown)
 
     def name(self, text: str) -> None:
-        """Take a name of code, dotted or not."""
+        """Add a name of code, dotted or not."""
         for simple in _SEPARATOR.split(text):
             if not simple.strip("_"):
                 continue
@@ -97,14 +97,14 @@ class _QuestionReader:
                 self.note(joined_form(parts), simple)
 
     def file(self, text: str) -> None:
-        """Take the name or path of a file."""
+        """Add the name or path of a file."""
         self.files[text] = None
         for part in parts_of(text.rpartition("/")[2]):
             if len(part) > 1 and part not in FUNCTION_WORDS and part not in _EXTENSIONS:
                 self.note(stem(part), text)
 
     def prose(self, text: str) -> None:
-        """Take plain words: their stems, and pairs and triples of neighbours joined."""
+        """Add plain words: their stems, and joined pairs and triples of neighbors."""
         for sentence in _SENTENCE.split(text):
             run: list[str] = []
             for match in _WORD.finditer(sentence):
@@ -153,7 +153,7 @@ def analyze(text: str) -> RankQuery:
 
 
 def _read_marked(text: str, reader: _QuestionReader) -> str:
-    """Take code spans and quoted texts; give the text without the spans' marks."""
+    """Extract code spans and quoted texts; return the text without the spans' marks."""
 
     def span(match: re.Match[str]) -> str:
         inner = match[1].strip()
@@ -165,12 +165,12 @@ def _read_marked(text: str, reader: _QuestionReader) -> str:
             reader.phrases[inner] = None
         return f" {inner} "
 
-    def quoted(match: re.Match[str]) -> str:
+    def add_phrase(match: re.Match[str]) -> str:
         inner = next(group for group in match.groups() if group is not None).strip()
         reader.phrases[inner] = None
         return f" {inner} "
 
-    return _QUOTED.sub(quoted, _CODE_SPAN.sub(span, text))
+    return _QUOTED.sub(add_phrase, _CODE_SPAN.sub(span, text))
 
 
 def _is_file(text: str) -> bool:
@@ -178,7 +178,7 @@ def _is_file(text: str) -> bool:
 
 
 def _read_files_and_names(text: str, reader: _QuestionReader) -> str:
-    """Take what looks like files and names of code; give the rest."""
+    """Extract names of files and of code; return the remaining text."""
 
     def path(match: re.Match[str]) -> str:
         candidate = match[0].rstrip(".")

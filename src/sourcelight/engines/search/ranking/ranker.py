@@ -75,9 +75,9 @@ class Ranker:
         if not collection.chunks:
             return Ranking(question, unknown=_unknown_terms(question, {}))
         with collection.rooms.one() as buffer:
-            return self._ranked(collection, question, limits, cancellation, buffer)
+            return self._rank(collection, question, limits, cancellation, buffer)
 
-    def _ranked(
+    def _rank(
         self,
         collection: ChunkCollection,
         question: RankQuery,
@@ -128,7 +128,7 @@ class Ranker:
         best_chunks = order.first(COVERING_CHUNKS)
         part_stats = PartStats(
             tuple(order.score_of(file) for file in best_files),
-            order.unscaled(),
+            order.unscaled_scores(),
             tuple(order.covering(chunk, value) for chunk, value in best_chunks),
         )
         return Ranking(
@@ -214,24 +214,24 @@ class _Order:
         self._seen: list[tuple[int, float]] | None = None
         self._unscaled: tuple[float, ...] = ()
         if limit is None:
-            self._held, self._files = words.held, words.file
+            self._chunk_numbers, self._files = words.chunk_numbers, words.file
         else:
             tops = lists.tops(self.scores)
             min_top = float(np.partition(tops, len(tops) - limit)[-limit]) if 0 < limit < len(tops) else 0.0
             candidates = (tops >= ROUNDING_FACTOR * min_top).nonzero()[0]
-            self._held, self._files = words.held_of(lists.files.take(candidates))
-        self._scores = words.chunks.take(self._held)
+            self._chunk_numbers, self._files = words.held_of(lists.files.take(candidates))
+        self._scores = words.chunks.take(self._chunk_numbers)
         self._scores *= CHUNK / (lists.top or 1.0)
         self._scores *= lists.kind(self._files)
         self._scores += (FILE * self.scores).take(self._places(self._files))
 
     def _places(self, files: Int64Array) -> Int64Array:
-        """Give where files stand among those of the lists."""
+        """Return the indexes of files in the lists."""
         listed = self.lists.files
         return files if len(listed) == self.space.files else listed.searchsorted(files)
 
     def score_of(self, file: int) -> float:
-        """Give the score of a file that the lists have."""
+        """Return the score of a file that the lists have."""
         return float(self.scores[self._places(np.array([file]))[0]])
 
     @property
@@ -241,13 +241,13 @@ class _Order:
         return int(np.count_nonzero(self.words.reached)) + int(np.count_nonzero(~self.words.reached.take(others)))
 
     def _place(self, chunk: int) -> tuple[int, int, int]:
-        """Give the piece of a chunk, its number there, and the number of its file."""
+        """Return the block of a chunk, its number there, and the number of its file."""
         number = self.space.piece_of_chunk(chunk)
         within = chunk - self.space.chunk_base[number]
         return number, within, int(self.space.file_of[chunk])
 
     def _name(self, file: int) -> tuple[str, str, str]:
-        """Give what equal files are ordered by."""
+        """Return the key that orders files of equal score."""
         piece, position = self._file(file)
         target = self.space.opened[piece.target].target
         return target.repository.name, target.revision, self._path(piece, position)
@@ -260,13 +260,13 @@ class _Order:
         return self.space.opened[piece.target].snapshot.view.path(int(piece.files[at]))
 
     def best(self, limits: RankLimits) -> tuple[list[tuple[int, float]], list[int]]:
-        """Give the best chunks with their scores, and their files in the order of the files' own scores."""
-        chunk_count = len(self._held)
+        """Return the best chunks with their scores, and their files in the order of the files' own scores."""
+        chunk_count = len(self._chunk_numbers)
         wanted_count = chunk_count if limits.chunks is None else min(limits.chunks, chunk_count)
         if limits.files is not None or limits.per_file is not None:
-            selected = self._chosen(self._settled(self._of_best_files(limits)), limits, wanted_count)
+            selected = self._choose(self._settle(self._of_best_files(limits)), limits, wanted_count)
         else:
-            selected = self._sorted(wanted_count)[:wanted_count]
+            selected = self._sort(wanted_count)[:wanted_count]
         (best_score,) = self._exchange.most([float(self._scores.max(initial=0.0))])
         best_score = best_score or 1.0
         files = dict.fromkeys(self._place(chunk)[2] for chunk, _ in selected)
@@ -274,23 +274,23 @@ class _Order:
         self._unscaled = tuple(value for _, value in selected)
         return [(chunk, value / best_score) for chunk, value in selected], ordered
 
-    def unscaled(self) -> tuple[float, ...]:
-        """Give the scores of the chunks that `best` gave, before they were scaled."""
+    def unscaled_scores(self) -> tuple[float, ...]:
+        """Return the scores of the chunks that `best` gave, before they were scaled."""
         return self._unscaled
 
     def covering(self, chunk: int, value: float) -> tuple[float, tuple[str, str, str, int], frozenset[str]]:
-        """Give a chunk's negated score, its place, and the terms of the question that it holds."""
+        """Return a chunk's negated score, its position, and the terms of the question that it contains."""
         file = self._place(chunk)[2]
         return -value, (*self._name(file), chunk), terms_held_by(self.space, self.words, [(chunk, value)])
 
     def first(self, count: int) -> list[tuple[int, float]]:
-        """Give the best chunks whatever their files are, with their scores before these are scaled."""
-        if self._seen is None or len(self._seen) < min(count, len(self._held)):
-            return self._sorted(count)[:count]
+        """Return the best chunks whatever their files, with their scores before scaling."""
+        if self._seen is None or len(self._seen) < min(count, len(self._chunk_numbers)):
+            return self._sort(count)[:count]
         return self._seen[:count]
 
     def best_files(self, limit: int) -> list[int]:
-        """Give the best files by their own scores; of equal ones by repository and path."""
+        """Return the best files by their own scores; of equal ones by repository and path."""
         scored = (self.scores > 0.0).nonzero()[0]
         scores = self.scores.take(scored)
         if limit < len(scored):
@@ -299,18 +299,18 @@ class _Order:
         pairs = zip(self.lists.files.take(scored).tolist(), scores.tolist(), strict=True)
         return [file for file, _ in sorted(pairs, key=lambda pair: (-pair[1], self._name(pair[0])))[:limit]]
 
-    def _sorted(self, count: int) -> list[tuple[int, float]]:
-        """Give the `count` best chunks and those as good as the last, in order."""
+    def _sort(self, count: int) -> list[tuple[int, float]]:
+        """Return the `count` best chunks and those as good as the last one, in order."""
         scores = self._scores
         positions: Int64Array = np.arange(len(scores))
         if count < len(scores):
             min_score = np.partition(scores, len(scores) - count)[len(scores) - count] if count else np.inf
             positions = (scores >= min_score).nonzero()[0]
-        self._seen = self._settled(positions)
+        self._seen = self._settle(positions)
         return self._seen
 
     def _of_best_files(self, limits: RankLimits) -> Int64Array:
-        """Give the places of the chunks that `limits` may let through, those as good as the last one included."""
+        """Return the indexes of chunks within `limits`, those as good as the last one included."""
         scores, file = self._scores, self._files
         positions: Int64Array = np.arange(len(scores))
         if limits.files is not None and len(positions):
@@ -329,18 +329,18 @@ class _Order:
             positions = positions[scores[positions] >= last.repeat(sizes)]
         return positions
 
-    def _settled(self, positions: Int64Array) -> list[tuple[int, float]]:
-        """Give the chunks at some places best first, equal ones in the order of repository, path and line."""
+    def _settle(self, positions: Int64Array) -> list[tuple[int, float]]:
+        """Return chunks best first, equal ones in the order of repository, path and line."""
         positions = positions[np.argsort(-self._scores[positions], kind="stable")]
         values = self._scores[positions]
-        pairs = list(zip(self._held[positions].tolist(), values.tolist(), strict=True))
+        pairs = list(zip(self._chunk_numbers[positions].tolist(), values.tolist(), strict=True))
         ties = (values[1:] == values[:-1]).nonzero()[0]
         for run in np.split(ties, (np.diff(ties) > 1).nonzero()[0] + 1) if len(ties) else ():
             start, end = int(run[0]), int(run[-1]) + 2
             pairs[start:end] = sorted(pairs[start:end], key=lambda pair: (self._name(self._place(pair[0])[2]), pair[0]))
         return pairs
 
-    def _chosen(self, pairs: list[tuple[int, float]], limits: RankLimits, limit: int) -> list[tuple[int, float]]:
+    def _choose(self, pairs: list[tuple[int, float]], limits: RankLimits, limit: int) -> list[tuple[int, float]]:
         selected: list[tuple[int, float]] = []
         chunks_per_file: dict[int, int] = {}
         for chunk, value in pairs:
@@ -415,19 +415,19 @@ def _coverage(
 
 
 def terms_held_by(collection: ChunkCollection, words: WordScores, best: Sequence[tuple[int, float]]) -> frozenset[str]:
-    """Give the terms that some chunks hold, in their text or path."""
+    """Return the terms that some chunks hold, in their text or path."""
     tops = np.array(sorted(chunk for chunk, _ in best), dtype=np.int64)
     files = collection.file_of[tops]
     holding = words.postings.items()
     return frozenset(term for term, at in holding if _contains_any(tops, at.numbers) or _contains_any(files, at.files))
 
 
-def _contains_any(wanted: Int64Array, numbers: Int64Array) -> bool:
-    """Tell whether one of a few is among ascending numbers."""
+def _contains_any(targets: Int64Array, numbers: Int64Array) -> bool:
+    """Return whether one of a few is among ascending numbers."""
     if not len(numbers):
         return False
-    positions = np.minimum(numbers.searchsorted(wanted), len(numbers) - 1)
-    return bool((numbers[positions] == wanted).any())
+    positions = np.minimum(numbers.searchsorted(targets), len(numbers) - 1)
+    return bool((numbers[positions] == targets).any())
 
 
 def _unknown_terms(question: RankQuery, known: Mapping[str, float]) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ class TermTableBuilder:
         self._packed: list[Int64Array] = []
         self._lengths: list[Int64Array] = []
         self._flushed_chunks = 0
-        self._taken: dict[int, tuple[TermTable, Int64Array]] = {}
+        self._tables: dict[int, tuple[TermTable, Int64Array]] = {}
 
     def add(
         self, key: bytes, language: int, text: bytes, definitions: FileDefinitions | None, *, prose: bool = False
@@ -87,6 +87,7 @@ class TermTableBuilder:
             for start, end in tokenizer.cut_chunks(lines, begins, prose=prose and not spans):
                 self._chunk(text[starts[start] : min(starts[end], len(text))], start + 1, end, spans)
         self._doc_chunk.append(len(self._begin))
+        # Collected tokens are Python integers of about 100 bytes an entry; packed rows have 32.
         if len(self._seen[1]) >= _FLUSH_ENTRIES:
             self._flush()
 
@@ -96,7 +97,9 @@ class TermTableBuilder:
         self._keys.append(key)
         self._languages.append(language)
         start, end = (int(offset) for offset in table.doc_chunk[document : document + 2])
-        new_chunks = self._taken.setdefault(id(table), (table, np.full(table.chunks, -1, dtype=np.int64)))[1]
+        new_chunks = self._tables.setdefault(id(table), (table, np.full(table.chunks, -1, dtype=np.int64)))[1]
+        # Old chunk number to new one; the entries of all documents of a table are translated at once in
+        # `_entries_taken`.
         new_chunks[start:end] = np.arange(len(self._begin), len(self._begin) + end - start)
         self._begin += table.begin_line[start:end].tolist()
         self._end += table.end_line[start:end].tolist()
@@ -107,9 +110,10 @@ class TermTableBuilder:
     def _entries_taken(self) -> None:
         """Add the entries of the chunks copied from other tables."""
         ids = self._terms
-        for table, new_chunks in self._taken.values():
+        for table, new_chunks in self._tables.values():
             term, entries = table.all_entries()
             chunk = new_chunks[entries[:, 0]]
+            # -1: chunks of documents that were not taken over.
             is_taken = chunk >= 0
             term, chunk, entries = term[is_taken], chunk[is_taken], entries[is_taken]
             used, term_index = np.unique(term, return_inverse=True)
@@ -121,16 +125,17 @@ class TermTableBuilder:
         self._begin.append(begin)
         self._end.append(end)
         counts: dict[bytes, int] = {}
+        # Counted per distinct token: splitting a token into terms costs far more than counting it.
         for token in tokenizer.TOKEN.findall(text):
             counts[token] = counts.get(token, 0) + 1
-        held, names, times, weights = self._seen
+        chunk_numbers, names, times, weights = self._seen
         known = self._names
         for token, count in counts.items():
             number = known.get(token)
             if number is None:
                 number = self._learn(token)
             if number >= 0:
-                held.append(chunk)
+                chunk_numbers.append(chunk)
                 names.append(number)
                 times.append(count)
                 weights.append(0)
@@ -141,9 +146,10 @@ class TermTableBuilder:
             if number is None:
                 number = self._learn(token)
             if number >= 0:
-                held.append(chunk)
+                chunk_numbers.append(chunk)
                 names.append(number)
                 times.append(0)
+                # The chunk with the head of a definition counts more than those that only continue it.
                 weights.append(OWN_WEIGHT if begin <= first else ENCLOSING_WEIGHT)
 
     def _learn(self, token: bytes) -> int:
@@ -161,7 +167,7 @@ class TermTableBuilder:
         """Convert the collected tokens to packed rows: term, chunk, times and weight."""
         if len(self._begin) == self._flushed_chunks:
             return
-        held, names, times, weights = (np.array(column, dtype=np.int64) for column in self._seen)
+        chunk_numbers, names, times, weights = (np.array(column, dtype=np.int64) for column in self._seen)
         self._seen = ([], [], [], [])
         counts = np.array([len(terms) for terms in self._name_terms], dtype=np.int64)
         flat = np.array([term for terms in self._name_terms for term in terms], dtype=np.int64)
@@ -171,11 +177,13 @@ class TermTableBuilder:
         total = int(size.sum())
         rows = np.repeat(np.arange(len(names)), size)
         place = np.arange(total) + np.repeat(first[names] - (np.cumsum(size) - size), size)
-        term, chunk = flat[place] if total else place, held[rows]
+        term, chunk = flat[place] if total else place, chunk_numbers[rows]
         plain = self._plain()[term] if total else term.astype(bool)
-        made = len(self._begin) - self._flushed_chunks
+        new_chunk_count = len(self._begin) - self._flushed_chunks
         lengths = np.bincount(
-            chunk[plain] - self._flushed_chunks, weights=times[rows][plain].astype(np.float64), minlength=made
+            chunk[plain] - self._flushed_chunks,
+            weights=times[rows][plain].astype(np.float64),
+            minlength=new_chunk_count,
         )
         self._lengths.append(lengths.astype(np.int64))
         self._flushed_chunks = len(self._begin)
@@ -201,10 +209,12 @@ class TermTableBuilder:
         self._flush()
         self._entries_taken()
         entries = np.concatenate(self._packed) if self._packed else np.zeros((0, 4), dtype=np.int64)
+        # Sorted terms are found by binary search in the mapped file, without reading all of them.
         ordered = sorted(self._terms)
         renumbered = np.zeros(len(ordered), dtype=np.int64)
         renumbered[[self._terms[term] for term in ordered]] = np.arange(len(ordered))
         term = renumbered[entries[:, 0]]
+        # Term and chunk as one integer: one sort gives posting lists with ascending chunks.
         order = np.argsort(term * max(len(self._begin), 1) + entries[:, 1])
         term, entries = term[order], entries[order]
         encoded = [text.encode() for text in ordered]
@@ -213,6 +223,7 @@ class TermTableBuilder:
             "term_start": _offsets([len(text) + 1 for text in encoded]),
             "term_first": _offsets(np.bincount(term, minlength=len(ordered))),
             "chunk": entries[:, 1].astype(np.uint32),
+            # BM25 saturates long before this maximum, so a byte is enough.
             "times": np.minimum(entries[:, 2], _MAX_COUNT).astype(np.uint8),
             "weight": np.minimum(entries[:, 3], _MAX_COUNT).astype(np.uint8),
             "doc_chunk": np.array(self._doc_chunk, dtype=np.uint32),

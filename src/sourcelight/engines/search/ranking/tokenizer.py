@@ -136,6 +136,7 @@ def cut_chunks(lines: Sequence[bytes], begins: Sequence[int], *, prose: bool = F
     for start in starts:
         if start - boundaries[-1] >= MIN_CHUNK_LINES and start < count:
             boundaries.append(start)
+    # A tiny last chunk joins the one before: it would rank by its few words alone.
     if len(boundaries) > 1 and count - boundaries[-1] < MIN_CHUNK_LINES // 2:
         boundaries.pop()
     boundaries.append(count)

@@ -19,6 +19,7 @@ from sourcelight.core.patterns import RequiredText, RequiredTree
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.postings import intersect_lists, literal_keys
 from sourcelight.engines.search.index.shard import UNIT_BYTES, LooseShard
+from sourcelight.engines.search.model import DocumentNumbers, UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.paths import unique_sorted
 
@@ -28,7 +29,7 @@ _MAX_UNPROBED_BYTES = 12 * UNIT_BYTES
 _NO_UNITS: Int64Array = np.zeros(0, dtype=np.int64)
 
 
-def candidate_units(corpus: Corpus, pattern: CompiledPattern, selection: FileSelection) -> Int64Array | None:
+def candidate_units(corpus: Corpus, pattern: CompiledPattern, selection: FileSelection) -> UnitNumbers | None:
     """Return the units of selected files that may hold a match, ascending; None for all units of the corpus.
 
     Units of other files may be among them. For a pattern that can cross lines, all units of a candidate document are
@@ -40,20 +41,21 @@ def candidate_units(corpus: Corpus, pattern: CompiledPattern, selection: FileSel
             return None
         is_candidate = np.zeros(corpus.documents, dtype=np.bool_)
         is_candidate[documents] = True
-        return np.flatnonzero(is_candidate[corpus.unit_doc])
+        return UnitNumbers(np.flatnonzero(is_candidate[corpus.unit_doc]))
     return _required_units(corpus, pattern.required, selection)
 
 
-def _required_units(corpus: Corpus, tree: RequiredTree, selection: FileSelection) -> Int64Array | None:
-    return fold(
+def _required_units(corpus: Corpus, tree: RequiredTree, selection: FileSelection) -> UnitNumbers | None:
+    units: Int64Array | None = fold(
         tree,
         lambda leaf: _literal_units(corpus, leaf.text, selection),
         all_of=_intersection,
         any_of=lambda operands: _union(operands, corpus.units),
     )
+    return None if units is None else UnitNumbers(units)
 
 
-def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Int64Array | None:
+def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> UnitNumbers | None:
     """Return the units that hold all keys of a literal; None for a literal too short to have keys."""
     trigrams, windows = literal_keys(text)
     if not len(trigrams):
@@ -79,18 +81,18 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Int
     if window_lists:
         units = _units_with_windows(corpus, window_lists, len(keys))
         if not selection.covers_all:
-            units = units[selection.in_documents[corpus.unit_doc[units]]]
+            units = UnitNumbers(units[selection.in_documents[corpus.unit_doc[units]]])
         unit_lists.append(_filter_by_trigrams(corpus, units, trigrams))
         # Units from windows are in shard order; only those of loose shards have to be sorted in.
         has_loose = len(unit_lists) > 2
-        return np.sort(np.concatenate(unit_lists)) if has_loose else unit_lists[-1]
+        return UnitNumbers(np.sort(np.concatenate(unit_lists)) if has_loose else unit_lists[-1])
     # Shards were visited in order, so the units ascend.
-    return np.concatenate(unit_lists)
+    return UnitNumbers(np.concatenate(unit_lists))
 
 
 def _units_with_windows(
     corpus: Corpus, shards: Sequence[tuple[int, list[tuple[int, int]]]], window_count: int
-) -> Int64Array:
+) -> UnitNumbers:
     """Return the units that hold all windows; `shards` are those that have a posting list for each window."""
     order = sorted(
         range(window_count), key=lambda window: sum(lists[window][1] - lists[window][0] for _, lists in shards)
@@ -101,11 +103,11 @@ def _units_with_windows(
     for window in order[1:]:
         if len(candidates) <= len(shards):
             break
-        candidates = intersect_lists(candidates, [_posting_list(corpus, shards, window)], corpus.units)
+        candidates = UnitNumbers(intersect_lists(candidates, [_posting_list(corpus, shards, window)], corpus.units))
     return candidates
 
 
-def _posting_list(corpus: Corpus, shards: Sequence[tuple[int, list[tuple[int, int]]]], window: int) -> Int64Array:
+def _posting_list(corpus: Corpus, shards: Sequence[tuple[int, list[tuple[int, int]]]], window: int) -> UnitNumbers:
     """Return the units that hold a window, of all these shards."""
     lists, sizes = [], []
     for shard_index, bounds in shards:
@@ -116,10 +118,10 @@ def _posting_list(corpus: Corpus, shards: Sequence[tuple[int, list[tuple[int, in
     # another in shard order, so the result ascends.
     units = np.concatenate(lists).astype(np.int64)
     units += np.repeat(corpus.unit_base[[shard_index for shard_index, _ in shards]], sizes)
-    return units
+    return UnitNumbers(units)
 
 
-def _filter_by_trigrams(corpus: Corpus, units: Int64Array, trigrams: NDArray[np.uint32]) -> Int64Array:
+def _filter_by_trigrams(corpus: Corpus, units: UnitNumbers, trigrams: NDArray[np.uint32]) -> UnitNumbers:
     """Keep the units that hold all trigrams; shards with few candidate bytes are left as they are."""
     if not len(units):
         return units
@@ -137,17 +139,20 @@ def _filter_by_trigrams(corpus: Corpus, units: Int64Array, trigrams: NDArray[np.
             base = corpus.unit_base[shard_index]
             shard_units = shard.postings.filter(shard_units - base, trigrams) + base
         filtered.append(shard_units)
-    return np.concatenate(filtered)
+    return UnitNumbers(np.concatenate(filtered))
 
 
-def _required_documents(corpus: Corpus, tree: RequiredTree, selection: FileSelection) -> Int64Array | None:
+def _required_documents(corpus: Corpus, tree: RequiredTree, selection: FileSelection) -> DocumentNumbers | None:
     def documents_with(leaf: RequiredText) -> Int64Array | None:
         # A unit holds whole lines, so a text that crosses lines is required line by line, anywhere in the document.
         lines = [line for line in leaf.text.split(b"\n") if line]
         units_by_line = [_required_units(corpus, RequiredText(line), selection) for line in lines]
         return _intersection([unique_sorted(corpus.unit_doc[units]) for units in units_by_line if units is not None])
 
-    return fold(tree, documents_with, all_of=_intersection, any_of=lambda operands: _union(operands, corpus.documents))
+    documents: Int64Array | None = fold(
+        tree, documents_with, all_of=_intersection, any_of=lambda operands: _union(operands, corpus.documents)
+    )
+    return None if documents is None else DocumentNumbers(documents)
 
 
 def _intersection(operands: Iterable[Int64Array | None]) -> Int64Array | None:
@@ -159,6 +164,7 @@ def _intersection(operands: Iterable[Int64Array | None]) -> Int64Array | None:
     for array in arrays[1:]:
         if not len(common):
             break
+        # Posting lists have no repeats; without this flag numpy sorts both again to remove them.
         common = np.intersect1d(common, array, assume_unique=True)
     return common
 

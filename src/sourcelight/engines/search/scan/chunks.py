@@ -121,6 +121,7 @@ def _truncate(
         texts.append(b"\n".join(truncate_line(line, max_line_len) for line in lines).decode(errors="replace"))
     if not is_truncated.any():
         return strings, is_truncated
+    # Only chunks with a line that is too long are replaced; this path is rare, so it may make Python objects.
     originals = strings.to_pylist()
     return pa.array(
         [original if truncated is None else truncated for original, truncated in zip(originals, texts, strict=True)],

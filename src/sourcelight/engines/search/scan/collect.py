@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.batches.raw_matches import RawMatches
-from sourcelight.engines.search.model import SearchOptions
+from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, SearchOptions
 from sourcelight.engines.search.scan.chunks import Chunks, chunk_columns, chunks_of
 from sourcelight.engines.search.scan.columns import (
     BatchSource,
@@ -48,11 +48,11 @@ class _GroupedMatches:
     file *i* has the rows ``first_row[i]:first_row[i] + row_counts[i]`` of `lines`. Files of one document share rows.
     """
 
-    files: Int64Array
+    files: FileNumbers
     content_index: Int64Array
     lines: MatchedLines | None
-    row_document: Int64Array
-    documents: Int64Array
+    row_document: DocumentNumbers
+    documents: DocumentNumbers
     first_row: Int64Array
     row_counts: Int64Array
     text_bytes: int
@@ -183,7 +183,7 @@ class MatchCollector:
 
     def _group(self, matches: FileMatches) -> _GroupedMatches:
         if not self._options.lines:
-            return _path_matches(np.sort(np.concatenate((matches.content_files, matches.path_files))))
+            return _path_matches(FileNumbers(np.sort(np.concatenate((matches.content_files, matches.path_files)))))
         if not len(matches.content_files):
             return _path_matches(matches.path_files)
         corpus = self._source.corpus
@@ -196,10 +196,11 @@ class MatchCollector:
         files = matches.content_files
         content = np.arange(len(files))
         if len(matches.path_files):
-            files = np.concatenate((files, matches.path_files))
+            all_files = np.concatenate((files, matches.path_files))
             content = np.concatenate((content, np.full(len(matches.path_files), -1)))
-            order = np.argsort(files, kind="stable")
-            files, content = files[order], content[order]
+            order = np.argsort(all_files, kind="stable")
+            # Files with content and files matched by path alone arrive separately and are shown in one order.
+            files, content = FileNumbers(all_files[order]), content[order]
         text_bytes = int((rows.line_end - rows.line_start).sum())
         return _GroupedMatches(files, content, rows, row_document, documents, first_row, row_counts, text_bytes)
 
@@ -262,7 +263,7 @@ class MatchCollector:
 
 def _select_rows(
     group: _GroupedMatches, selected: Int64Array | None
-) -> tuple[Int64Array, BoolArray, Int64Array, Int64Array, Int64Array | None]:
+) -> tuple[FileNumbers, BoolArray, Int64Array, Int64Array, Int64Array | None]:
     """Select files of a group; None: all of them as they are.
 
     Returns the files, which of them have lines, the row count of each, the content files, and the order of their rows
@@ -271,7 +272,7 @@ def _select_rows(
     files, content = (
         (group.files, group.content_index)
         if selected is None
-        else (group.files[selected], group.content_index[selected])
+        else (FileNumbers(group.files[selected]), group.content_index[selected])
     )
     in_content = content >= 0
     if group.lines is None:
@@ -300,7 +301,7 @@ def _join_ready(ready: list[tuple[_GroupedMatches, Int64Array]]) -> tuple[_Group
     index_by_id = {id(group): index for index, group in enumerate(groups)}
     first_file = _offsets([len(group.files) for group in groups])
     selected = np.concatenate([selected + first_file[index_by_id[id(group)]] for group, selected in ready])
-    files = np.concatenate([group.files for group in groups])
+    files = FileNumbers(np.concatenate([group.files for group in groups]))
     if all(group.lines is None for group in groups):
         return _path_matches(files), selected
     # Content files and rows of a group are numbered behind those of the groups before it; -1 stays -1.
@@ -315,8 +316,8 @@ def _join_ready(ready: list[tuple[_GroupedMatches, Int64Array]]) -> tuple[_Group
         files,
         np.concatenate(content_index),
         concatenate_lines([group.lines for group in groups if group.lines is not None]),
-        np.concatenate([group.row_document for group in groups]),
-        np.concatenate([group.documents for group in groups]),
+        DocumentNumbers(np.concatenate([group.row_document for group in groups])),
+        DocumentNumbers(np.concatenate([group.documents for group in groups])),
         np.concatenate(first_row),
         np.concatenate([group.row_counts for group in groups]),
         sum(group.text_bytes for group in groups),
@@ -331,7 +332,7 @@ def _offsets(sizes: list[int]) -> list[int]:
 class _BatchRows:
     """The rows of a batch; `row_count` is 0 where all of them are path matches."""
 
-    def __init__(self, files: Int64Array, row_counts: Int64Array, has_lines: BoolArray) -> None:
+    def __init__(self, files: FileNumbers, row_counts: Int64Array, has_lines: BoolArray) -> None:
         self.files = files
         self.row_counts = row_counts
         self.has_lines = has_lines
@@ -398,8 +399,9 @@ def _line_columns(batch_rows: _BatchRows, valid: BoolArray | None) -> dict[str, 
     return columns | (chunk_columns(batch_rows.chunks, valid) if batch_rows.chunks is not None else {})
 
 
-def _path_matches(files: Int64Array) -> _GroupedMatches:
-    return _GroupedMatches(files, np.full(len(files), -1), None, _EMPTY, _EMPTY, _EMPTY, _EMPTY, 0)
+def _path_matches(files: FileNumbers) -> _GroupedMatches:
+    no_documents = DocumentNumbers(_EMPTY)
+    return _GroupedMatches(files, np.full(len(files), -1), None, no_documents, no_documents, _EMPTY, _EMPTY, 0)
 
 
 def _row_types(row_type: NDArray[np.int8] | None) -> tuple[Sequence[str], NDArray[np.int8] | None]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.batches import raw_matches
 from sourcelight.core.batches.raw_matches import RawMatches
-from sourcelight.engines.search.model import Target
+from sourcelight.engines.search.model import FileNumbers, Target
 from sourcelight.engines.search.scan.corpus import LONG_LINE_BYTES, Corpus
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, runs
 from sourcelight.engines.search.scan.spans import MatchedLines, non_overlapping
@@ -104,7 +104,7 @@ class FileRows:
     """Files of one source, and the row count of each."""
 
     source: BatchSource
-    files: Int64Array
+    files: FileNumbers
     row_counts: Int64Array
 
 
@@ -131,7 +131,7 @@ def file_columns(place: FileRows, row_types: Sequence[str], row_type: NDArray[np
         own = [numbers.setdefault(value[position], len(numbers)) for value in values]
         code_of_row = member_of_row if len(numbers) == len(own) else np.array(own, dtype=np.int32)[member_of_row]
         columns[name] = pa.DictionaryArray.from_arrays(arrow_array(code_of_row), arrow_strings(list(numbers)))
-    ids = np.array([target.repository.facts.id for target, _ in used_targets], dtype=np.int32)
+    ids = np.array([target.repository.facts.id for target, _ in used_targets], dtype=np.int64)
     columns["repository_id"] = arrow_array(ids[member_of_row])
     paths = text_column(_path_bytes(corpus, place.files)).strings
     path_of_row = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
@@ -161,6 +161,7 @@ def path_span_columns(rows: FileRows) -> dict[str, Any]:
             if rows.source.corpus.paths.is_non_ascii[rows.files].any():
                 start, end = path_spans_in_code_points(rows, spans)
             first_span, span_counts = np.repeat(first_span, rows.row_counts), np.repeat(span_counts, rows.row_counts)
+            # One index array for all spans: file after file, each repeated for every row of the file.
             order = runs(first_span, span_counts)
             np.cumsum(span_counts, out=offsets[1:])
             starts, ends = start[order], end[order]
@@ -177,7 +178,7 @@ def path_spans_in_code_points(
     """Convert spans in paths from bytes to code points, for the paths of these rows."""
     # Spans are those of the whole corpus, but only the paths of these rows are decoded.
     file, start, end = spans
-    files = np.unique(rows.files)
+    files = FileNumbers(np.unique(rows.files))
     selected = np.flatnonzero(np.isin(file, files))
     texts = text_column(_path_bytes(rows.source.corpus, files))
     row = files.searchsorted(file[selected])
@@ -197,7 +198,7 @@ def _distinct_codes(codes: AnyArray, size: int) -> tuple[Int64Array, AnyArray]:
     return used, index_of_code[codes]
 
 
-def _languages(corpus: Corpus, files: Int64Array, lengths: Int64Array) -> Any:
+def _languages(corpus: Corpus, files: FileNumbers, lengths: Int64Array) -> Any:
     import pyarrow as pa
 
     used, language_of_file = _distinct_codes(corpus.language[files], len(corpus.languages))
@@ -209,7 +210,7 @@ def _languages(corpus: Corpus, files: Int64Array, lengths: Int64Array) -> Any:
     return pa.DictionaryArray.from_arrays(arrow_array(codes, valid=is_known), arrow_strings(list(names)))
 
 
-def _path_bytes(corpus: Corpus, files: Int64Array) -> Any:
+def _path_bytes(corpus: Corpus, files: FileNumbers) -> Any:
     """Return the paths of files as an Arrow binary array."""
     import pyarrow as pa
 

@@ -23,7 +23,7 @@ from sourcelight.core.patterns.ranges import RANGE_COST_BYTES, BufferList
 from sourcelight.engines.search.index.shard import LONG_UNIT_BYTES as LONG_LINE
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, CommitView, DocumentPlacement
-from sourcelight.engines.search.model import FileFilter, LanguageFilter
+from sourcelight.engines.search.model import DocumentNumbers, FileFilter, FileNumbers, LanguageFilter, UnitNumbers
 from sourcelight.engines.search.scan.paths import PathSpans, PathTable, unique_sorted
 
 _MISSING_CODE = REASONS.index("missing")
@@ -91,20 +91,14 @@ class OpenedCommit(Memo):
 
 def languages_matching(languages: list[tuple[str, list[str]]], language_filter: LanguageFilter) -> BoolArray:
     """Return which of the languages, each with all its names, have the name of a filter."""
-    wanted = language_filter.name.casefold()
-    return np.array([wanted in [name.casefold() for name in names] for _, names in languages] or [False])
+    language_name = language_filter.name.casefold()
+    return np.array([language_name in [name.casefold() for name in names] for _, names in languages] or [False])
 
 
 def apply_filter(mask: BoolArray | None, passing: BoolArray, *, negated: bool) -> BoolArray:
     """Narrow a mask (None: everything) to the files that pass a filter."""
     passing = ~passing if negated else passing
     return passing if mask is None else mask & passing
-
-
-def count_by_reason(reasons: AnyArray) -> dict[str, int]:
-    """Count files that are matched by name only, by reason."""
-    counts = np.bincount(reasons, minlength=len(REASONS)).tolist()
-    return {name: count for name, count in zip(REASONS[1:], counts[1:], strict=True) if count}
 
 
 _NO_FILE = np.iinfo(np.int64).max
@@ -151,11 +145,11 @@ class FileSelection:
     """
 
     mask: BoolArray | None
-    files: Int64Array
-    documents: Int64Array
+    files: FileNumbers
+    documents: DocumentNumbers
     first_position: Int64Array
     in_documents: BoolArray
-    name_only: Int64Array
+    name_only: FileNumbers
 
     @functools.cached_property
     def covers_all(self) -> bool:
@@ -304,7 +298,7 @@ class Corpus(Memo):
         for shard in self.shards:
             shard.check_size()
 
-    def check_content(self, units: Int64Array) -> None:
+    def check_content(self, units: UnitNumbers) -> None:
         """Check the shards that hold these units, ascending, against their checksums; raises `IndexDamaged`.
 
         Beyond 256 MB nothing is checked here, and each shard is when it is first read: the first rows come sooner.
@@ -317,9 +311,9 @@ class Corpus(Memo):
 
     # Offsets, lines and documents.
 
-    def documents_of(self, offsets: Int64Array) -> Int64Array:
+    def documents_of(self, offsets: Int64Array) -> DocumentNumbers:
         """Return the document of each offset."""
-        return self.doc_start.searchsorted(offsets, side="right") - 1
+        return DocumentNumbers(self.doc_start.searchsorted(offsets, side="right") - 1)
 
     def lines_of(self, offsets: Int64Array) -> Int64Array:
         """Return the line of each offset, ascending; a newline belongs to the line that it ends."""
@@ -377,7 +371,7 @@ class Corpus(Memo):
                 )
         return copies[0] if len(copies) == 1 else b"".join(copies)
 
-    def member_of(self, files: Int64Array) -> NDArray[np.intp]:
+    def member_of(self, files: FileNumbers) -> NDArray[np.intp]:
         """Return the member of each file."""
         if len(self.members) == 1:
             return np.zeros(len(files), dtype=np.intp)
@@ -389,9 +383,9 @@ class Corpus(Memo):
         return [name for name, _ in self.languages]
 
     @functools.cached_property
-    def long_units(self) -> Int64Array:
+    def long_units(self) -> UnitNumbers:
         """Units with a line so long that a regular expression may take seconds to match it."""
-        return np.flatnonzero(self.unit_end - self.unit_start > LONG_LINE)
+        return UnitNumbers(np.flatnonzero(self.unit_end - self.unit_start > LONG_LINE))
 
     # Paths and filters.
 
@@ -452,7 +446,14 @@ class Corpus(Memo):
         # Positions are in document order, so counts per document add up to the first position of each.
         first = np.zeros(self.documents + 1, dtype=np.int64)
         np.cumsum(np.bincount(documents, minlength=self.documents), out=first[1:])
-        return FileSelection(mask, files, documents, first, first[1:] > first[:-1], nameless)
+        return FileSelection(
+            mask,
+            FileNumbers(files),
+            DocumentNumbers(documents),
+            first,
+            first[1:] > first[:-1],
+            FileNumbers(nameless),
+        )
 
     def skipped_counts(self, selection: FileSelection) -> list[dict[str, int]]:
         """Count, for each member, the selected files that are matched by name only, by reason."""
@@ -477,7 +478,7 @@ class Corpus(Memo):
         return names_by_member
 
     def _count_skipped(self, mask: BoolArray | None) -> list[dict[str, int]]:
-        files = np.flatnonzero(self.reason if mask is None else (self.reason > 0) & mask)
+        files = FileNumbers(np.flatnonzero(self.reason if mask is None else (self.reason > 0) & mask))
         kinds = len(REASONS)
         # One code for member and reason: a single bincount replaces one per member.
         codes = self.member_of(files) * kinds + self.reason[files]

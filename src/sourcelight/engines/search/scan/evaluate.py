@@ -16,7 +16,7 @@ from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.shard import UNIT_BYTES
-from sourcelight.engines.search.model import PreparedQuery
+from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, PreparedQuery, UnitNumbers
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.paths import PathSpans, unique_sorted
@@ -44,6 +44,7 @@ _MAX_CACHED_UNITS, _MAX_CACHED_SPANS = 4096, 20_000
 """Candidates and spans that are cached per pattern (0.5 MB at most): a repeated search then reads no text."""
 
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
+_NO_UNITS, _NO_DOCUMENTS, _NO_FILES = UnitNumbers(_EMPTY), DocumentNumbers(_EMPTY), FileNumbers(_EMPTY)
 
 
 @dataclass(slots=True)
@@ -81,9 +82,9 @@ class FileMatches:
     """
 
     spans: Spans
-    content_files: Int64Array
-    documents: Int64Array
-    path_files: Int64Array
+    content_files: FileNumbers
+    documents: DocumentNumbers
+    path_files: FileNumbers
     finished_up_to: int
 
 
@@ -93,7 +94,7 @@ class DocumentRange:
 
     start: int
     end: int
-    units: list[Int64Array]
+    units: list[UnitNumbers]
 
 
 @dataclass(slots=True)
@@ -104,13 +105,13 @@ class _KnownSpans:
     is set when one search has read all candidates and found few enough matches.
     """
 
-    units: Int64Array | None = None
+    units: UnitNumbers | None = None
     spans: Spans | None = None
 
     def store(self, corpus: Corpus, spans: Spans) -> None:
         """Store all spans of the pattern, and narrow its candidates to the units that have one."""
         # Units ascend by byte, so a span lies in the last unit that starts at or before it.
-        self.units = unique_sorted(corpus.unit_start.searchsorted(spans.start, side="right") - 1)
+        self.units = UnitNumbers(unique_sorted(corpus.unit_start.searchsorted(spans.start, side="right") - 1))
         self.spans = spans
 
     def in_batch(self, corpus: Corpus, batch: DocumentRange) -> Spans | None:
@@ -153,6 +154,7 @@ class CorpusSearch:
         self.corpus = corpus
         self.prepared = prepared
         self.stopped = stopped
+        # Before any read: a mapped file that became shorter raises SIGBUS, which ends the process.
         corpus.check_sizes()
         self.selection = corpus.selection(prepared.query.files, prepared.query.languages)
         self.path_spans: list[PathSpans | None] = [
@@ -168,21 +170,21 @@ class CorpusSearch:
         """Yield matching files: files without content first, then the others in document order."""
         name_only = self.name_only_matches()
         if len(name_only):
-            yield FileMatches(NO_SPANS, _EMPTY, _EMPTY, name_only, 0)
+            yield FileMatches(NO_SPANS, _NO_FILES, _NO_DOCUMENTS, name_only, 0)
         for batch in self.batches(sizer):
             matches = self.evaluate(batch)
             if len(matches.content_files) or len(matches.path_files):
                 yield matches
 
-    def name_only_matches(self) -> Int64Array:
+    def name_only_matches(self) -> FileNumbers:
         """Return the matching files among those without content, which match by path or by a NOT."""
         files = self.selection.name_only
         if not len(files) or not self.prepared.may_match(self.has_path_matches.__getitem__):
-            return _EMPTY
+            return _NO_FILES
         values = [self.matches_by_path(term_index, files) for term_index in range(len(self.prepared.terms))]
-        return files[self.prepared.matching_files(values, len(files))]
+        return FileNumbers(files[self.prepared.matching_files(values, len(files))])
 
-    def matches_by_path(self, term_index: int, files: Int64Array) -> BoolArray:
+    def matches_by_path(self, term_index: int, files: FileNumbers) -> BoolArray:
         """Return which of the files a term matches by path."""
         spans = self.path_spans[term_index]
         return np.zeros(len(files), dtype=np.bool_) if spans is None or not spans.has_matches else spans.is_match[files]
@@ -206,7 +208,8 @@ class CorpusSearch:
             ]
             units = self._drop_impossible(units)
         elif not self.selection.covers_all:
-            units = [term_units[self.selection.in_documents[corpus.unit_doc[term_units]]] for term_units in units]
+            in_documents = self.selection.in_documents
+            units = [UnitNumbers(term_units[in_documents[corpus.unit_doc[term_units]]]) for term_units in units]
         all_units, documents, cumulative_bytes, total_bytes = self._all_units(units)
         corpus.check_content(all_units)
         highest_file = self._highest_file
@@ -238,10 +241,7 @@ class CorpusSearch:
             yield DocumentRange(
                 first_document,
                 end_document,
-                [
-                    _units_of_documents(corpus.unit_doc[term_units], term_units, first_document, end_document)
-                    for term_units in units
-                ],
+                [_units_of_documents(corpus, term_units, first_document, end_document) for term_units in units],
             )
             # A last batch of few units says nothing about the cost of a full one.
             if end_document < corpus.documents or next_position - position > sizer.units // 2:
@@ -257,14 +257,15 @@ class CorpusSearch:
             if highest_file is not None and self.selection.lowest_file_from(first_document) > highest_file:
                 return
 
-    def _all_units(self, units: list[Int64Array]) -> tuple[Int64Array, Int64Array, Int64Array, int]:
+    def _all_units(self, units: list[UnitNumbers]) -> tuple[UnitNumbers, DocumentNumbers, Int64Array, int]:
         """Return the union of the units of all terms, their documents, their cumulative bytes, and the sum of these."""
         corpus = self.corpus
         all_units = units[0] if len(units) == 1 else _union(units, corpus.units)
+        # The scan cuts its work by bytes, not by units: units of minified files are much larger than 16 KiB.
         cumulative_bytes = np.cumsum(corpus.unit_end[all_units] - corpus.unit_start[all_units])
         return (
             all_units,
-            corpus.unit_doc[all_units],
+            DocumentNumbers(corpus.unit_doc[all_units]),
             cumulative_bytes,
             int(cumulative_bytes[-1]) if len(cumulative_bytes) else 0,
         )
@@ -273,13 +274,17 @@ class CorpusSearch:
         """Read no more content of files above `file`; `batches` leaves them out from its next batch on."""
         self._highest_file = file
 
-    def _units_up_to(self, units: list[Int64Array], highest_file: int, first_document: int) -> list[Int64Array]:
+    def _units_up_to(self, units: list[UnitNumbers], highest_file: int, first_document: int) -> list[UnitNumbers]:
         """Return the units from a document on that hold content of a file up to `highest_file`."""
         if self._recorder is not None and self._recorder.cache.spans is None:
             self._recorder = None  # it would record skipped documents as documents without a match
         lowest_file, unit_doc = self.selection.lowest_file_of_document, self.corpus.unit_doc
         return [
-            term_units[(unit_doc[term_units] >= first_document) & (lowest_file[unit_doc[term_units]] <= highest_file)]
+            UnitNumbers(
+                term_units[
+                    (unit_doc[term_units] >= first_document) & (lowest_file[unit_doc[term_units]] <= highest_file)
+                ]
+            )
             for term_units in units
         ]
 
@@ -292,11 +297,11 @@ class CorpusSearch:
         spans = self.path_spans[0]
         return spans is not None and len(spans.file) > _MAX_BATCH_DOCUMENTS
 
-    def candidates(self) -> list[Int64Array] | None:
+    def candidates(self) -> list[UnitNumbers] | None:
         """Return the candidate units of each term; None when the tree can't hold for any file."""
-        units_by_term: dict[int, Int64Array] = {}
+        units_by_term: dict[int, UnitNumbers] = {}
 
-        def units(term_index: int) -> Int64Array:
+        def units(term_index: int) -> UnitNumbers:
             if term_index not in units_by_term:
                 check_stopped(self.stopped)
                 units_by_term[term_index] = self.candidates_of(term_index)
@@ -307,11 +312,11 @@ class CorpusSearch:
             return None
         return [units(term_index) for term_index in range(len(self.prepared.terms))]
 
-    def candidates_of(self, term_index: int, selection: FileSelection | None = None) -> Int64Array:
+    def candidates_of(self, term_index: int, selection: FileSelection | None = None) -> UnitNumbers:
         """Return the candidate units of one term in the selected files; None: the files that pass the filters."""
         term = self.prepared.terms[term_index]
         if not term.content:
-            return _EMPTY
+            return _NO_UNITS
         if selection is not None:
             # The key of the cache names the filters of the query, so it can't serve another selection.
             return self._find_candidates(term.pattern, selection)
@@ -326,20 +331,20 @@ class CorpusSearch:
             cached.units = units if len(units) <= _MAX_CACHED_UNITS else None
         return units
 
-    def _find_candidates(self, pattern: CompiledPattern, selection: FileSelection) -> Int64Array:
+    def _find_candidates(self, pattern: CompiledPattern, selection: FileSelection) -> UnitNumbers:
         candidates = candidate_units(self.corpus, pattern, selection)
-        return np.arange(self.corpus.units) if candidates is None else candidates
+        return UnitNumbers(np.arange(self.corpus.units)) if candidates is None else candidates
 
-    def units_to_read(self, units: list[Int64Array]) -> Int64Array:
+    def units_to_read(self, units: list[UnitNumbers]) -> UnitNumbers:
         """Return the units, of those of all terms, that a search would read."""
         if not units or not len(self.selection.files):
-            return _EMPTY
+            return _NO_UNITS
         self._path_masks = [
             self.matches_by_path(term_index, self.selection.files) for term_index in range(len(self.prepared.terms))
         ]
         return _union(self._drop_impossible(units), self.corpus.units)
 
-    def _drop_impossible(self, units: list[Int64Array]) -> list[Int64Array]:
+    def _drop_impossible(self, units: list[UnitNumbers]) -> list[UnitNumbers]:
         """Leave out units of documents that no file can match, whatever the scan finds in them.
 
         The bounds of a term over files: it surely holds where the path matches (`_path_masks`), and possibly also where
@@ -359,7 +364,7 @@ class CorpusSearch:
         is_possible[
             selection.documents[self.prepared.possible_files(self._path_masks, upper, len(selection.files))]
         ] = True
-        return [term_units[is_possible[corpus.unit_doc[term_units]]] for term_units in units]
+        return [UnitNumbers(term_units[is_possible[corpus.unit_doc[term_units]]]) for term_units in units]
 
     def evaluate(self, batch: DocumentRange) -> FileMatches:
         """Evaluate the files of a batch."""
@@ -370,25 +375,27 @@ class CorpusSearch:
         selection, finished_up_to = self.selection, self.selection.lowest_file_from(batch.end)
         spans = self._spans_in(batch)
         if not len(spans) and not self.has_path_matches[0]:
-            return FileMatches(NO_SPANS, _EMPTY, _EMPTY, _EMPTY, finished_up_to)
+            return FileMatches(NO_SPANS, _NO_FILES, _NO_DOCUMENTS, _NO_FILES, finished_up_to)
         # One document may be the content of several files: each becomes a match of its own.
-        matching_documents = unique_sorted(self.corpus.documents_of(spans.start))
+        matching_documents = DocumentNumbers(unique_sorted(self.corpus.documents_of(spans.start)))
         first_positions = selection.first_position[matching_documents]
         positions = runs(first_positions, selection.first_position[matching_documents + 1] - first_positions)
-        files, documents = selection.files[positions], selection.documents[positions]
-        path_files = _EMPTY
+        files, documents = FileNumbers(selection.files[positions]), DocumentNumbers(selection.documents[positions])
+        path_files = _NO_FILES
         if self.has_path_matches[0]:
             # A file that matches by content and by path is a content match, so it is left out here.
             path_positions = self._path_positions_in(batch)
             if len(positions):
                 path_positions = path_positions[~np.isin(path_positions, positions, assume_unique=True)]
-            path_files = selection.files[path_positions]
+            path_files = FileNumbers(selection.files[path_positions])
         if 0 not in self.prepared.visible:
-            return self._visible_matches(NO_SPANS, np.concatenate((files, path_files)), _EMPTY, finished_up_to)
+            files = FileNumbers(np.concatenate((files, path_files)))
+            return self._visible_matches(NO_SPANS, files, _NO_DOCUMENTS, finished_up_to)
         # Documents are numbered in the order in which blobs were written; rows are shown in file order.
         if not selection.is_ordered:
             order = np.argsort(files, kind="stable")
-            files, documents, path_files = files[order], documents[order], np.sort(path_files)
+            files, documents = FileNumbers(files[order]), DocumentNumbers(documents[order])
+            path_files = FileNumbers(np.sort(path_files))
         return FileMatches(spans, files, documents, path_files, finished_up_to)
 
     def _spans_in(self, batch: DocumentRange) -> Spans:
@@ -401,12 +408,12 @@ class CorpusSearch:
                 recorder.add(corpus, batch, spans)
         return spans
 
-    def counts(self, sizer: BatchSizer) -> Iterator[tuple[Int64Array, Int64Array, Int64Array]]:
+    def counts(self, sizer: BatchSizer) -> Iterator[tuple[FileNumbers, Int64Array, FileNumbers]]:
         """Yield files that match by content, how many matches each has, and files that match by path."""
         if self._counts_plain_text:
             name_only = self.name_only_matches()
             if len(name_only):
-                yield _EMPTY, _EMPTY, name_only
+                yield _NO_FILES, _EMPTY, name_only
             for batch in self.batches(sizer):
                 yield self._count(batch)
             return
@@ -425,7 +432,7 @@ class CorpusSearch:
         # Each occurrence of such a text is a match, and none lies in two units.
         return pattern.exact and not pattern.multi_line
 
-    def _count(self, batch: DocumentRange) -> tuple[Int64Array, Int64Array, Int64Array]:
+    def _count(self, batch: DocumentRange) -> tuple[FileNumbers, Int64Array, FileNumbers]:
         """Count a literal in a batch; a count needs no offsets, so a common literal takes a fraction of the time."""
         selection, units = self.selection, batch.units[0]
         matching_documents = counts = _EMPTY
@@ -439,7 +446,7 @@ class CorpusSearch:
         positions = runs(first_positions, lengths)
         path_positions = self._path_positions_in(batch) if self.has_path_matches[0] else _EMPTY
         path_files = selection.files[path_positions[~np.isin(path_positions, positions, assume_unique=True)]]
-        return selection.files[positions], np.repeat(counts, lengths), path_files
+        return FileNumbers(selection.files[positions]), np.repeat(counts, lengths), FileNumbers(path_files)
 
     def _counts_in(self, batch: DocumentRange) -> Int64Array:
         """Count the matches of a literal in each document of a batch.
@@ -479,12 +486,15 @@ class CorpusSearch:
         corpus, prepared, selection = self.corpus, self.prepared, self.selection
         first_document, end_document = batch.start, batch.end
         start, end = int(selection.first_position[first_document]), int(selection.first_position[end_document])
-        files, documents = selection.files[start:end], selection.documents[start:end]
+        files = FileNumbers(selection.files[start:end])
+        documents = DocumentNumbers(selection.documents[start:end])
         # A path match holds whatever the content is.
         lower = [path_mask[start:end] for path_mask in self._path_masks]
         upper = [
             path_mask
-            | _document_mask(corpus.unit_doc[term_units], first_document, end_document)[documents - first_document]
+            | _document_mask(DocumentNumbers(corpus.unit_doc[term_units]), first_document, end_document)[
+                documents - first_document
+            ]
             if len(term_units)
             else path_mask
             for path_mask, term_units in zip(lower, batch.units, strict=True)
@@ -497,8 +507,8 @@ class CorpusSearch:
             # Worked out again for each term, with the bounds that the scans before it have tightened.
             is_possible = np.zeros(end_document - first_document, dtype=np.bool_)
             is_possible[documents[prepared.possible_files(lower, upper, len(files))] - first_document] = True
-            term_units = term_units[is_possible[corpus.unit_doc[term_units] - first_document]]
-            spans = find_spans(corpus, prepared.terms[term_index].pattern, term_units, self.stopped)
+            possible_units = UnitNumbers(term_units[is_possible[corpus.unit_doc[term_units] - first_document]])
+            spans = find_spans(corpus, prepared.terms[term_index].pattern, possible_units, self.stopped)
             matches = lower[term_index]
             if len(spans):
                 has_span = _document_mask(corpus.documents_of(spans.start), first_document, end_document)
@@ -509,34 +519,39 @@ class CorpusSearch:
         matching = prepared.matching_files(lower, len(files))
         finished_up_to = selection.lowest_file_from(end_document)
         return self._visible_matches(
-            merge_spans(list(visible_spans.values())), files[matching], documents[matching], finished_up_to
+            merge_spans(list(visible_spans.values())),
+            FileNumbers(files[matching]),
+            DocumentNumbers(documents[matching]),
+            finished_up_to,
         )
 
     def _visible_matches(
-        self, spans: Spans, files: Int64Array, documents: Int64Array, finished_up_to: int
+        self, spans: Spans, files: FileNumbers, documents: DocumentNumbers, finished_up_to: int
     ) -> FileMatches:
         """Keep the spans of matching files; matching files without a visible span match by path.
 
         A tree may fail for a document in which one of its terms was found: those spans are dropped here.
         """
         if not len(spans) or not len(files):
-            return FileMatches(NO_SPANS, _EMPTY, _EMPTY, np.sort(files), finished_up_to)
+            return FileMatches(NO_SPANS, _NO_FILES, _NO_DOCUMENTS, FileNumbers(np.sort(files)), finished_up_to)
         span_documents = self.corpus.documents_of(spans.start)
         # `documents` ascends, so its ends bound the masks below.
         first_document, end_document = int(documents[0]), int(documents[-1]) + 1
         in_range = (span_documents >= first_document) & (span_documents < end_document)
         if not in_range.all():
-            spans, span_documents = spans.filter(in_range), span_documents[in_range]
+            spans, span_documents = spans.filter(in_range), DocumentNumbers(span_documents[in_range])
         # Masks over the documents of the batch take the place of `np.isin`, which would sort.
         has_spans = _document_mask(span_documents, first_document, end_document)[documents - first_document]
-        content_files, content_documents, path_files = files[has_spans], documents[has_spans], files[~has_spans]
+        content_files, path_files = FileNumbers(files[has_spans]), FileNumbers(files[~has_spans])
+        content_documents = DocumentNumbers(documents[has_spans])
         spans = spans.filter(
             _document_mask(content_documents, first_document, end_document)[span_documents - first_document]
         )
         if not self.selection.is_ordered:
             order = np.argsort(content_files, kind="stable")
-            content_files, content_documents = content_files[order], content_documents[order]
-            path_files = np.sort(path_files)
+            content_files = FileNumbers(content_files[order])
+            content_documents = DocumentNumbers(content_documents[order])
+            path_files = FileNumbers(np.sort(path_files))
         return FileMatches(spans, content_files, content_documents, path_files, finished_up_to)
 
 
@@ -550,20 +565,20 @@ def runs(starts: Int64Array, lengths: Int64Array) -> Int64Array:
     return numbers
 
 
-def _units_of_documents(documents: Int64Array, units: Int64Array, first_document: int, end_document: int) -> Int64Array:
-    start, end = documents.searchsorted((first_document, end_document)).tolist()
-    return units[start:end]
+def _units_of_documents(corpus: Corpus, units: UnitNumbers, first_document: int, end_document: int) -> UnitNumbers:
+    start, end = corpus.unit_doc[units].searchsorted((first_document, end_document)).tolist()
+    return UnitNumbers(units[start:end])
 
 
-def _document_mask(documents: Int64Array, first_document: int, end_document: int) -> BoolArray:
+def _document_mask(documents: DocumentNumbers, first_document: int, end_document: int) -> BoolArray:
     mask = np.zeros(end_document - first_document, dtype=np.bool_)
     mask[documents - first_document] = True
     return mask
 
 
-def _union(unit_lists: Sequence[Int64Array], size: int) -> Int64Array:
+def _union(unit_lists: Sequence[UnitNumbers], size: int) -> UnitNumbers:
     # A mask gives the union in ascending order without a sort.
     is_member = np.zeros(size, dtype=np.bool_)
     for units in unit_lists:
         is_member[units] = True
-    return np.flatnonzero(is_member)
+    return UnitNumbers(np.flatnonzero(is_member))

@@ -13,6 +13,7 @@ import numpy as np
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.engines.search.model import DocumentNumbers, UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.paths import unique_sorted
 
@@ -44,7 +45,7 @@ _NO_OFFSETS = np.zeros(0, dtype=np.int64)
 NO_SPANS = Spans(_NO_OFFSETS, _NO_OFFSETS)
 
 
-def unit_ranges(corpus: Corpus, units: Int64Array) -> Int64Array:
+def unit_ranges(corpus: Corpus, units: UnitNumbers) -> Int64Array:
     """Return the byte ranges of units as rows of (start, end); units that touch are one range."""
     # A range costs a scan call about 0.1 us, so neighbors are joined; gaps are never scanned with them.
     starts, ends = corpus.unit_start[units], corpus.unit_end[units]
@@ -56,7 +57,7 @@ def unit_ranges(corpus: Corpus, units: Int64Array) -> Int64Array:
     return np.stack((starts, ends), axis=1)
 
 
-def find_spans(corpus: Corpus, pattern: CompiledPattern, units: Int64Array, stopped: Stopped) -> Spans:
+def find_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, stopped: Stopped) -> Spans:
     """Find the exact spans of a pattern in units; a pattern that can cross lines is matched in their whole documents.
 
     Raises `ScanStopped` when `stopped` returns True.
@@ -64,7 +65,7 @@ def find_spans(corpus: Corpus, pattern: CompiledPattern, units: Int64Array, stop
     if not len(units):
         return NO_SPANS
     if pattern.multi_line:
-        return _find_in_documents(corpus, pattern, unique_sorted(corpus.unit_doc[units]), stopped)
+        return _find_in_documents(corpus, pattern, DocumentNumbers(unique_sorted(corpus.unit_doc[units])), stopped)
     ranges = unit_ranges(corpus, units)
     # A literal's spans follow from its starts. Everything else takes two steps: a scan of blocks of lines says which
     # lines match, then RE2 finds the spans in copies of those lines. Most lines are read only in the first step.
@@ -87,7 +88,7 @@ def find_spans(corpus: Corpus, pattern: CompiledPattern, units: Int64Array, stop
     return Spans(base + start, base + end, lines[row])
 
 
-def _find_in_documents(corpus: Corpus, pattern: CompiledPattern, documents: Int64Array, stopped: Stopped) -> Spans:
+def _find_in_documents(corpus: Corpus, pattern: CompiledPattern, documents: DocumentNumbers, stopped: Stopped) -> Spans:
     tables: list[Int64Array] = []
     starts = corpus.doc_start[documents]
     ranges = np.stack((starts, starts + corpus.doc_size[documents]), axis=1)
@@ -237,6 +238,7 @@ def concatenate_lines(batches: list[MatchedLines]) -> MatchedLines:
     """Concatenate matched lines of batches that follow one another."""
     if len(batches) == 1:
         return batches[0]
+    # `first_span` has one entry more than lines, and starts at 0 in each batch; counts can be joined, offsets can't.
     span_counts = np.concatenate([np.diff(lines.first_span) for lines in batches])
     return MatchedLines(
         np.concatenate([lines.line for lines in batches]),

@@ -8,17 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.tools.analyses import COMMITS_BEHIND, CommitsBehindArguments
+from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search.find import filter_commits, newest_first
 from sourcelight.engines.history.search.query import CommitFilter
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history.commits import commits_answer, newest_commits
-from sourcelight.engines.tools.history.contributions import changes_of_row, chosen
+from sourcelight.engines.tools.history.contributions import changes_of_row, commit_mask
 from sourcelight.engines.tools.history.histories import any_of, dates_of, open_histories, revisions_of
 from sourcelight.engines.tools.history.hotspots import hot_commits, paired_commits
 
@@ -33,14 +34,15 @@ def _gather(arguments: CommitsBehindArguments, context: ToolContext) -> PartialR
     matches = []
     for opened in histories.opened:
         context.cancellation.check()
-        mask: NDArray[np.bool_] = np.zeros(len(opened.history.commits), np.bool_)
+        mask: BoolArray = np.zeros(len(opened.history.commits), np.bool_)
         mask[_ROWS[arguments.of](opened, arguments, (after, before), context)] = True
         try:
             mask &= filter_commits(opened.history, commit_filter, lambda: context.cancellation.cancelled)
         except ScanStopped:
             context.cancellation.check()
             raise
-        matches.append((opened, newest_first(opened.history, np.flatnonzero(mask & chosen(opened, after, before)))))
+        commits = CommitNumbers(np.flatnonzero(mask & commit_mask(opened, after, before)))
+        matches.append((opened, newest_first(opened.history, commits)))
     return histories.part(newest_commits(matches, None), echoed)
 
 

@@ -1,4 +1,4 @@
-"""`blame`, `ownership`, `bus_factor` and `survival`: whose lines today's text is made of."""
+"""`blame`, `ownership`, `bus_factor` and `survival`: the origin of current lines."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import GitFailed, PathNotFound, ToolError
 from sourcelight.core.tools.blame import (
@@ -29,7 +30,7 @@ from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import kind_notices, kinds_of, selected_kinds
 from sourcelight.engines.tools.history.histories import OpenedHistories, OpenedHistory, open_histories
 from sourcelight.engines.tools.history.people import PersonNumbers, text_of
-from sourcelight.engines.tools.history.tables import Numbers, bounds, directories, group, total
+from sourcelight.engines.tools.history.tables import bounds, directories, group, total
 from sourcelight.repos import ObjectReader, find_entry, resolve
 
 MAX_BLAME_BYTES = 16 << 20
@@ -47,11 +48,11 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
     commit = resolve(repository, revision)
     path = clean_path(arguments.path)
     if repository.kind != "git":
-        raise ToolError(f"blame: {repository.name} is a folder without git and has no history", tool="blame")
+        raise ToolError(f"blame: {repository.name} is a directory without git and has no history", tool="blame")
     with ObjectReader(repository) as reader:
         entry = find_entry(reader, commit, path, revision)
         if entry.kind in {"directory", "submodule"}:
-            raise ToolError(f"blame: {path or '/'} is no file but a {entry.kind}", tool="blame", argument="path")
+            raise ToolError(f"blame: {path or '/'} is not a file but a {entry.kind}", tool="blame", argument="path")
         size = reader.size(entry.object_id)
         data = reader.read(entry.object_id, MAX_BLAME_BYTES)
         raw = _raw_path(reader, commit, entry.path)
@@ -64,6 +65,7 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
     count = data.count(b"\n")
     if count > MAX_BLAME_LINES:
         raise ToolError(_too_large(path, f"{count:,} lines", f"{MAX_BLAME_LINES:,}"), tool="blame", argument="path")
+    # As git counts: a last line without a newline is a line, and a final newline doesn't start another.
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
@@ -85,12 +87,12 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
             "path": entry.path,
             "line_number": list(range(1, len(lines) + 1)),
             "line": [line.decode("utf-8", "replace") for line in lines],
-            "commit": tables.coded([each.oid for each in commits], codes),
-            "author": tables.coded([name for name, _ in people], codes),
-            "author_email": tables.coded([email for _, email in people], codes),
+            "commit": tables.dictionary_column([each.oid for each in commits], codes),
+            "author": tables.dictionary_column([name for name, _ in people], codes),
+            "author_email": tables.dictionary_column([email for _, email in people], codes),
             "author_date": tables.times([each.author_time for each in commits]).take(pa.array(codes)),
             "commit_date": tables.times([each.commit_time for each in commits]).take(pa.array(codes)),
-            "subject": tables.coded([each.summary for each in commits], codes),
+            "subject": tables.dictionary_column([each.summary for each in commits], codes),
             "original_path": [each.decode("utf-8", "replace") for each in blame.path],
             "original_line_number": blame.line_number,
             "boundary": pa.array(np.array([each.boundary for each in commits] or [False], np.bool_)[codes]),
@@ -135,7 +137,7 @@ class _Selected:
     exact: bool = False
 
 
-def _selected(arguments: OwnershipArguments | BusFactorArguments) -> _Selected:
+def _selection(arguments: OwnershipArguments | BusFactorArguments) -> _Selected:
     return _Selected(
         clean_path(arguments.path or ""), selected_kinds(arguments.file_kinds), exact=bool(arguments.exact)
     )
@@ -149,11 +151,11 @@ class _OwnedLines:
     """
 
     names: list[str]
-    history: Numbers
-    file: Numbers
-    person: Numbers
-    time: Numbers
-    lines: Numbers
+    history: Int64Array
+    file: Int64Array
+    person: Int64Array
+    time: Int64Array
+    lines: Int64Array
     exact: Any
     left_out: int
     inexact: int
@@ -176,6 +178,7 @@ def _owned_lines(
         persons = people.of_identities(opened)
         authors, times = opened.history.commits.author, opened.history.commits.commit_time
         for name, file in files.items():
+            # A file of 100,000 lines has a few hundred commits: everything after this works on those pairs.
             commits, counts = np.unique(file.lines, return_counts=True)
             size = len(commits)
             inexact += not file.exact
@@ -217,7 +220,7 @@ def _files(
 
     history, commit = opened.history, opened.commits[0]
 
-    def replayed(*, exact: bool | None) -> Ownership:
+    def replay(*, exact: bool | None) -> Ownership:
         return line_ownership(
             history,
             opened.repository,
@@ -227,11 +230,11 @@ def _files(
             cancellation=context.cancellation,
         )
 
-    owned = replayed(exact=None)
+    owned = replay(exact=None)
     inside = inside_of(owned)
     # Of few files git blame is asked at once: comparing what all files were made of takes longer.
     if exact and sum(not file.exact for file in inside.values()) > _FEW_FILES:
-        owned = replayed(exact=True)
+        owned = replay(exact=True)
         inside = inside_of(owned)
     if exact:
         unproven = [raw for raw, file in inside.items() if not file.exact]
@@ -239,15 +242,15 @@ def _files(
             tell("blaming", done, len(unproven))
             file = inside[raw]
             try:
-                found = blame_file(opened.repository, commit, raw, len(file.lines), cancellation=context.cancellation)
+                origins = blame_file(opened.repository, commit, raw, len(file.lines), cancellation=context.cancellation)
             except GitFailed:
                 if not opened.repository.incomplete:
                     raise
                 continue  # a clone that lacks what blame needs: the row stays inexact, and the answer says so
-            numbers = [history.position(each.oid) for each in found.commits]
+            numbers = [history.position(each.oid) for each in origins.commits]
             if None in numbers:
                 raise ToolError(f"{call}: git blame names commits that the history of {opened.name} lacks", tool=call)
-            inside[raw] = OwnedFile(file.blob, np.array(numbers, np.int32)[found.commit], exact=True)
+            inside[raw] = OwnedFile(file.blob, np.array(numbers, np.int32)[origins.commit], exact=True)
     named = {raw.decode("utf-8", "replace"): file for raw, file in inside.items()}
     return named, owned.left_out if not path else 0
 
@@ -264,9 +267,9 @@ def _below(raw: bytes, path: str) -> bool:
 def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResult:
     """Lines of today's text by author, for each file, folder, or in all."""
     call = "ownership"
-    histories = _opened(call, arguments.repo, arguments.revision, context)
+    histories = _open(call, arguments.repo, arguments.revision, context)
     people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
-    owned = _owned_lines(call, _selected(arguments), context, histories, people)
+    owned = _owned_lines(call, _selection(arguments), context, histories, people)
     by = arguments.by or "total"
     depth = arguments.depth or 1
     top = clean_path(arguments.path or "")
@@ -279,10 +282,10 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
     oldest, newest = bounds(codes, owned.time, count)
     proven = total(codes, ~owned.exact, count) == 0
     table = {
-        "repository": tables.coded([opened.name for opened in histories.opened] or [""], history),
-        "path": tables.coded(shown or [""], path),
-        "author": tables.coded(people.names or [""], person),
-        "author_email": tables.coded(people.emails or [""], person),
+        "repository": tables.dictionary_column([opened.name for opened in histories.opened] or [""], history),
+        "path": tables.dictionary_column(shown or [""], path),
+        "author": tables.dictionary_column(people.names or [""], person),
+        "author_email": tables.dictionary_column(people.emails or [""], person),
         "lines": pa.array(lines),
         "share": pa.array(lines / np.maximum(sums[of_path], 1) if count else np.zeros(0)),
         "oldest_date": tables.times(oldest),
@@ -292,14 +295,17 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
     }
     order = np.lexsort((_ranks(people)[person], -lines, path, history))
     facts = _facts(histories, people) | {"inexact_files": owned.inexact, "left_out_files": owned.left_out}
-    made = tables.table("ownership", table, count).take(pa.array(order))
+    shown_table = tables.table("ownership", table, count).take(pa.array(order))
     notices = (
-        *histories.notices, *kind_notices(arguments.file_kinds), *people.join_notices(person.tolist()), *_said(owned),
-    )  # fmt: skip
-    return ToolResult("ownership", made, facts, histories.complete, notices)
+        *histories.notices,
+        *kind_notices(arguments.file_kinds),
+        *people.join_notices(person.tolist()),
+        *_notices(owned),
+    )
+    return ToolResult("ownership", shown_table, facts, histories.complete, notices)
 
 
-def _ranks(people: PersonNumbers) -> Numbers:
+def _ranks(people: PersonNumbers) -> Int64Array:
     """The place of each person by name and address: their numbers depend on the order in which commits were read."""
     people_pairs = people.shown
     ranks = np.zeros(max(1, len(people_pairs)), np.int64)
@@ -308,7 +314,7 @@ def _ranks(people: PersonNumbers) -> Numbers:
     return ranks
 
 
-def _places(owned: _OwnedLines, by: str, depth: int, top: str) -> tuple[list[str], Numbers]:
+def _places(owned: _OwnedLines, by: str, depth: int, top: str) -> tuple[list[str], Int64Array]:
     """What each file is counted under."""
     if by == "file":
         shown = owned.names
@@ -324,19 +330,19 @@ def _places(owned: _OwnedLines, by: str, depth: int, top: str) -> tuple[list[str
 def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResult:
     """For each folder the fewest authors who own more than half of its lines."""
     call = "bus_factor"
-    histories = _opened(call, arguments.repo, arguments.revision, context)
+    histories = _open(call, arguments.repo, arguments.revision, context)
     people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
-    owned = _owned_lines(call, _selected(arguments), context, histories, people)
+    owned = _owned_lines(call, _selection(arguments), context, histories, people)
     depth = arguments.depth or 1
     below, at_depth = _places(owned, "directory", depth, "/")
     top = clean_path(arguments.path or "")
     bots = people.bots[owned.person] if len(owned.person) else np.zeros(0, np.bool_)
-    kept = np.flatnonzero(~bots)
+    human_rows = np.flatnonzero(~bots)
     rows: list[dict[str, Any]] = []
     shown, ranks = people.shown, _ranks(people)
     for number, opened in enumerate(histories.opened):
-        of_history = kept[owned.history[kept] == number]
-        folders: dict[str, Numbers] = {f"{top}/" if top else "/": of_history}
+        of_history = human_rows[owned.history[human_rows] == number]
+        folders: dict[str, Int64Array] = {f"{top}/" if top else "/": of_history}
         places = at_depth[owned.file[of_history]]
         for at in np.unique(places).tolist():
             folders.setdefault(below[at], of_history[places == at])
@@ -370,21 +376,21 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
         )
     )
     bot_lines = int(owned.lines[bots].sum()) if len(bots) else 0
-    said = (f"{bot_lines:,} lines of bots are left out; {BOT_RULE}.",) if bot_lines else ()
+    bot_notices = (f"{bot_lines:,} lines of bots are left out; {BOT_RULE}.",) if bot_lines else ()
     facts = _facts(histories, people)
     facts["drill_down"]["columns"].pop("authors")
     table = tables.table(
         "bus_factor", {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}, len(rows)
     )
-    joined = people.join_notices(owned.person[kept].tolist())
-    notices = (*histories.notices, *kind_notices(arguments.file_kinds), *joined, *said, *_said(owned))
+    joined = people.join_notices(owned.person[human_rows].tolist())
+    notices = (*histories.notices, *kind_notices(arguments.file_kinds), *joined, *bot_notices, *_notices(owned))
     return ToolResult("bus_factor", table, facts, histories.complete, notices)
 
 
 def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
     """Lines of today's text, and lines ever added, by year of birth."""
     call = "survival"
-    histories = _opened(call, arguments.repo, arguments.revision, context)
+    histories = _open(call, arguments.repo, arguments.revision, context)
     people = PersonNumbers(call)
     top = clean_path(arguments.path or "")
     owned = _owned_lines(call, _Selected(top, exact=bool(arguments.exact)), context, histories, people)
@@ -394,15 +400,15 @@ def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
         years = _years(owned.time[own_rows])
         history = opened.history
         inside = np.array([_below(raw, top) for raw in history.paths] or [False], np.bool_)
-        kept = opened.mask[history.changes.commit] & inside[history.changes.path]
-        born = _years(history.commits.commit_time[history.changes.commit[kept]])
-        added = np.maximum(history.changes.additions[kept], 0)
+        mask = opened.mask[history.changes.commit] & inside[history.changes.path]
+        born = _years(history.commits.commit_time[history.changes.commit[mask]])
+        added = np.maximum(history.changes.additions[mask], 0)
         alive = owned.lines[own_rows]
-        whole = max(1, int(alive.sum()))
+        total = max(1, int(alive.sum()))
         for year in np.union1d(years, born).tolist():
             living = int(alive[years == year].sum())
             proven = bool(owned.exact[own_rows][years == year].all())
-            rows.append((opened.name, year, int(added[born == year].sum()), living, living / whole, proven))
+            rows.append((opened.name, year, int(added[born == year].sum()), living, living / total, proven))
     names = ("repository", "year", "added", "surviving_lines", "share", "exact")
     table = tables.table("survival", {name: [row[at] for row in rows] for at, name in enumerate(names)}, len(rows))
     facts = _facts(histories, people)
@@ -411,15 +417,15 @@ def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
         "arguments": {"path": top} if top else {},
         "columns": {"repo": "repository"},
     }
-    notices = (*histories.notices, "Lines that merges alone brought count as alive, not as added.", *_said(owned))
+    notices = (*histories.notices, "Lines that merges alone brought count as alive, not as added.", *_notices(owned))
     return ToolResult("survival", table, facts, histories.complete, notices)
 
 
-def _years(seconds: Any) -> Numbers:
+def _years(seconds: Any) -> Int64Array:
     return np.asarray(seconds, np.int64).astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + _YEAR_S
 
 
-def _opened(call: str, repo: str, revision: str | None, context: ToolContext) -> OpenedHistories:
+def _open(call: str, repo: str, revision: str | None, context: ToolContext) -> OpenedHistories:
     return open_histories(call, context, [repo], [revision] if revision else ())
 
 
@@ -435,7 +441,7 @@ def _facts(histories: OpenedHistories, people: PersonNumbers) -> dict[str, Any]:
     return facts | ({"aliases": aliases} if aliases else {})
 
 
-def _said(owned: _OwnedLines) -> list[str]:
+def _notices(owned: _OwnedLines) -> list[str]:
     notices = []
     if owned.left_out:
         notices.append(f"{_files_are(owned.left_out)} left out: binary, or the content is missing.")

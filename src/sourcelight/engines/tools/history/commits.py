@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.errors import ToolError
@@ -20,6 +19,7 @@ from sourcelight.core.tools.commits import (
     CommitSearchArguments,
     GetContributorReposArguments,
 )
+from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search import tables as change_tables
 from sourcelight.engines.history.search.find import filter_people, find_commits
 from sourcelight.engines.history.search.query import CommitFilter, CommitQuery
@@ -65,7 +65,7 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
         changed=any_of(CALL, "contentTerms", arguments.content_terms, regexp=regexp, one_line=True),
     )
     histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
-    matches: list[tuple[OpenedHistory, Int64Array]] = []
+    matches: list[tuple[OpenedHistory, CommitNumbers]] = []
     for opened in histories.opened:
         try:
             layout = opened.layout(context) if query.files.paths else None
@@ -73,17 +73,21 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
         except ScanStopped:
             context.cancellation.check()
             raise
-        matches.append((opened, numbers[opened.mask[numbers]]))
+        matches.append((opened, CommitNumbers(numbers[opened.mask[numbers]])))
     return histories.part(newest_commits(matches, limit_of(arguments.limit, context, DEFAULT_COUNT)), echoed)
 
 
-def newest_commits(found: Sequence[tuple[OpenedHistory, Int64Array]], limit: int | None) -> dict[str, _CommitMatches]:
+def newest_commits(
+    matches: Sequence[tuple[OpenedHistory, CommitNumbers]], limit: int | None
+) -> dict[str, _CommitMatches]:
     """Return the newest commits of all repositories, at most `limit`; numbers stand newest first."""
-    stamps = [opened.history.commits.commit_time[numbers[:limit]] for opened, numbers in found]
+    stamps = [opened.history.commits.commit_time[numbers[:limit]] for opened, numbers in matches]
     counts = newest(stamps, limit)
     return {
-        opened.name: _CommitMatches(commit_rows(opened, numbers[:count]), len(numbers), list(opened.commits))
-        for (opened, numbers), count in zip(found, counts, strict=True)
+        opened.name: _CommitMatches(
+            commit_rows(opened, CommitNumbers(numbers[:count])), len(numbers), list(opened.commits)
+        )
+        for (opened, numbers), count in zip(matches, counts, strict=True)
     }
 
 
@@ -97,13 +101,15 @@ def commits_answer(part: PartialResult, limit: int | None) -> ToolResult:
     total = sum(match.total for match in matches)
     stamps = [match.rows.column("commit_date").cast(pa.int64()).to_numpy() for match in matches]
     counts = newest(stamps, limit)
-    table = columns.joined("commits", [_first(match.rows, n) for match, n in zip(matches, counts, strict=True)])
+    table = columns.join("commits", [_first(match.rows, n) for match, n in zip(matches, counts, strict=True)])
     if len(matches) > 1:
         order = np.argsort(-table.column("commit_date").cast(pa.int64()).to_numpy(), kind="stable")
         table = table.take(pa.array(order))
     notices, cut = part.notices, table.num_rows < total
     if cut:
-        notices.append(f"Only the newest {table.num_rows:,} of {total:,} commits are shown; raise count or narrow.")
+        notices.append(
+            f"Only the newest {table.num_rows:,} of {total:,} commits are shown; ask for more or narrow the search."
+        )
     facts = {
         "repositories": part.names,
         "total": total,
@@ -118,7 +124,7 @@ def _first(rows: Any, count: int) -> Any:
 
 
 def limit_of(limit: int | None, context: ToolContext, default: int) -> int | None:
-    """Return how many to give: what the caller asked for, the default over MCP, else None, all."""
+    """Return the limit of rows: the caller's, the default over MCP, else None, all."""
     return default if limit is None and context.served else limit
 
 
@@ -133,7 +139,7 @@ def newest(stamps: Sequence[Any], limit: int | None) -> list[int]:
     return kept_counts
 
 
-def commit_rows(opened: OpenedHistory, numbers: Int64Array) -> Any:
+def commit_rows(opened: OpenedHistory, numbers: CommitNumbers) -> Any:
     """Rows of the table ``commits`` for commits of one repository."""
     history = opened.history
     batch = change_tables.commit_batch(history, numbers)
@@ -172,10 +178,10 @@ def _render_commits(answer: ToolResult, context: ToolContext) -> Rendered:
                 "deletions": row["deletions"],
                 "coAuthors": row["co_authors"],
                 "bot": row["bot"],
-                "url": context.base_url + row["url"],
+                "url": context.link(row["url"]),
             }
         )
-        text.append(heading(row) + (f"\n{_shortened(body)}\n" if body else ""))
+        text.append(heading(row) + (f"\n{_shorten(body)}\n" if body else ""))
     payload = {"commits": objects, "totalCount": answer.attributes["total"], **echo(answer), **tail(answer)}
     return payload, with_notices("\n".join(text) or NOTHING, answer)
 
@@ -213,7 +219,7 @@ def _body(message: str) -> str:
     return message.split("\n\n", 1)[1].strip("\n") if "\n\n" in message else ""
 
 
-def _shortened(body: str) -> str:
+def _shorten(body: str) -> str:
     return body if len(body) <= _BODY_CHARACTERS else body[:_BODY_CHARACTERS] + "…"
 
 
@@ -257,7 +263,7 @@ def _combine_repositories(
     contributions = contributions if limit is None else contributions[:limit]
     notices = part.notices
     if len(contributions) < total:
-        notices.append(f"Only {len(contributions):,} of {total:,} repositories are shown; raise limit.")
+        notices.append(f"Only {len(contributions):,} of {total:,} repositories are shown; ask for more.")
     table = tables.table(
         "contributor_repositories",
         {

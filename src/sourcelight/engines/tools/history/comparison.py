@@ -54,10 +54,10 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
         first = DEFAULT_FIRST
     total = len(comparison.changes)
     if first is None and not start:
-        diffs = _told(comparison.all_diffs(context.cancellation), total, context)
+        diffs = _with_progress(comparison.all_diffs(context.cancellation), total, context)
     else:
         chosen = comparison.changes[start:] if first is None else comparison.changes[start : start + first]
-        diffs = _told(comparison.diffs(chosen, context.cancellation), len(chosen), context)
+        diffs = _with_progress(comparison.diffs(chosen, context.cancellation), len(chosen), context)
     if context.served:
         diffs, cut = _fitting(diffs)
     else:
@@ -70,8 +70,8 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
         notices.append(f"{left_out:,} files are too large together, and have no patch; ask for them by pages.")
     if missing:
         notices.append(f"The contents of {missing:,} files are missing from this clone; they have no patch.")
-    whole = end >= total
-    if not whole:
+    is_complete = end >= total
+    if not is_complete:
         notices.append(f"Files {start + 1:,} to {end:,} of {total:,} are shown; pass endCursor as after for the next.")
     facts: dict[str, Any] = {
         "repository": repository.name,
@@ -81,11 +81,11 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
         "head_revision": arguments.head,
         "relation": comparison.relation,
         "total_files": total,
-        "end_cursor": None if whole else write_cursor(base, head, end),
+        "end_cursor": None if is_complete else write_cursor(base, head, end),
     }
     if left_out:
         facts["total_additions"] = facts["total_deletions"] = None
-    elif whole and not start:
+    elif is_complete and not start:
         facts["total_additions"] = sum(diff.additions or 0 for diff in diffs)
         facts["total_deletions"] = sum(diff.deletions or 0 for diff in diffs)
     elif context.served:
@@ -93,7 +93,7 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
         facts["total_additions"], facts["total_deletions"] = totals or (None, None)
         if totals is None:
             notices.append("The changed files are too large together for their lines to be counted.")
-    complete = whole and not missing and not left_out and not any(cut)
+    complete = is_complete and not missing and not left_out and not any(cut)
     return ToolResult("file_diffs", diff_table(comparison, diffs, cut), facts, complete, tuple(notices))
 
 
@@ -105,7 +105,7 @@ def _kept_history(repository: Repository, context: ToolContext) -> History | Non
         return None
 
 
-def _told(diffs: Iterable[FileDiff], total: int, context: ToolContext) -> list[FileDiff]:
+def _with_progress(diffs: Iterable[FileDiff], total: int, context: ToolContext) -> list[FileDiff]:
     reported = []
     for diff in diffs:
         reported.append(diff)
@@ -188,7 +188,7 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
         name = row["path"] if row["path"] == row["old_path"] else f"{row['old_path']} → {row['path']}"
         text.append(f"{name} ({row['status']}, +{row['additions']} -{row['deletions']})")
         if row["patch"]:
-            cut = "(the patch is longer and was cut)\n" if row["truncated"] else ""
+            cut = "(the patch is truncated)\n" if row["truncated"] else ""
             text.append(f"```diff\n{row['patch'].rstrip(chr(10))}\n```\n{cut}")
     totals = {
         "files": facts["total_files"],
@@ -226,10 +226,10 @@ def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> 
     (row,) = commit_rows(opened, _one(number)).to_pylist()
     base = row["parents"][0] if row["parents"] else EMPTY
     comparison = compare(opened.repository, base, oid, context.cancellation, history=history)
-    made = (
+    page_diffs = (
         _of_page(comparison, history, number, context) if context.served else comparison.all_diffs(context.cancellation)
     )
-    diffs = _told(made, len(comparison.changes), context)
+    diffs = _with_progress(page_diffs, len(comparison.changes), context)
     notices = list(histories.notices)
     long = sum(diff.patch is None for diff in diffs) if context.served else comparison.left_out
     if long:
@@ -251,15 +251,15 @@ def _of_page(comparison: Comparison, history: History, number: int, context: Too
         paths[changes.path[at]]: (int(changes.additions[at]), int(changes.deletions[at]), bool(changes.binary[at]))
         for at in np.flatnonzero(changes.commit == number).tolist()
     }
-    room = _MAX_PAGE_BYTES
+    remaining_bytes = _MAX_PAGE_BYTES
     with ObjectReader(comparison.repository) as reader:
         for change in comparison.changes:
             contents = [name for name in (change.object_id, change.old_object_id) if name.strip("0")]
             size = sum(reader.size(bytes.fromhex(name)) or 0 for name in contents)
             unchanged = change.object_id == change.old_object_id  # its patch is a header alone
-            if unchanged or (room > 0 and size <= _MAX_SOURCE_BYTES):
+            if unchanged or (remaining_bytes > 0 and size <= _MAX_SOURCE_BYTES):
                 (diff,) = comparison.diffs([change], context.cancellation)
-                room -= len(diff.patch or b"")
+                remaining_bytes -= len(diff.patch or b"")
                 yield diff
                 continue
             additions, deletions, binary = counts.get(change.path, (UNKNOWN, UNKNOWN, False))
@@ -275,21 +275,21 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
     """Name for each file the newest commit that changed it; files that no commit changed are left out."""
     revision = arguments.revision
     histories = open_histories("last_changes", context, [arguments.repo], [revision] if revision else ())
-    asked = list(dict.fromkeys(clean_path(path) for path in arguments.paths))
+    paths = list(dict.fromkeys(clean_path(path) for path in arguments.paths))
     parts = []
-    found: set[str] = set()
+    found_paths: set[str] = set()
     for opened in histories.opened:
         history = opened.history
         changes = history.changes
         last = np.full(len(history.paths) + 1, -1, np.int64)
-        kept = np.flatnonzero(opened.mask[changes.commit])
-        times = history.commits.commit_time[changes.commit[kept]]
-        kept = kept[np.argsort(times, kind="stable")]  # of one second, children come behind their parents
-        last[changes.path[kept]] = changes.commit[kept]
-        counts = np.bincount(changes.path[kept], minlength=len(last))
-        numbers = _numbers(history.paths.numbers, asked)
+        change_rows = np.flatnonzero(opened.mask[changes.commit])
+        times = history.commits.commit_time[changes.commit[change_rows]]
+        change_rows = change_rows[np.argsort(times, kind="stable")]  # of one second, children come behind their parents
+        last[changes.path[change_rows]] = changes.commit[change_rows]
+        counts = np.bincount(changes.path[change_rows], minlength=len(last))
+        numbers = _numbers(history.paths.numbers, paths)
         rows = [(path, number) for path, number in numbers.items() if last[number] >= 0]
-        found |= {path for path, _ in rows}
+        found_paths |= {path for path, _ in rows}
         commits = last[[number for _, number in rows]] if rows else np.zeros(0, np.int64)
         author, email, _ = tables.people(history, history.commits.author[commits])
         table = {
@@ -305,16 +305,16 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
         }
         parts.append(tables.table("last_changes", table, len(rows)))
     notices = list(histories.notices)
-    if len(found) < len(asked):
-        notices.append(f"No commit changed {len(asked) - len(found):,} of the files.")
+    if len(found_paths) < len(paths):
+        notices.append(f"No commit changed {len(paths) - len(found_paths):,} of the files.")
     drill = {"call": "commit_search", "arguments": {}, "columns": {"repos": "repository", "files": "path"}}
     facts = {"drill_down": drill}
-    return ToolResult("last_changes", tables.joined("last_changes", parts), facts, histories.complete, tuple(notices))
+    return ToolResult("last_changes", tables.join("last_changes", parts), facts, histories.complete, tuple(notices))
 
 
-def _numbers(known: Mapping[bytes, int], asked: list[str]) -> dict[str, int]:
+def _numbers(known: Mapping[bytes, int], paths: list[str]) -> dict[str, int]:
     """Numbers of paths given as text; names that are not UTF-8 are known by their text with U+FFFD."""
-    numbers = {path: known.get(path.encode("utf-8", "surrogateescape")) for path in asked}
+    numbers = {path: known.get(path.encode("utf-8", "surrogateescape")) for path in paths}
     if any(number is None and "\ufffd" in path for path, number in numbers.items()):
         shown = {raw.decode("utf-8", "replace"): number for raw, number in known.items()}
         numbers = {path: shown.get(path) if number is None else number for path, number in numbers.items()}

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.ordering import group_order
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.analyses import (
@@ -31,7 +31,6 @@ from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_noti
 from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, gather_dated
 from sourcelight.engines.tools.history.people import PersonNumbers, PersonSet
 from sourcelight.engines.tools.history.tables import (
-    Numbers,
     bounds,
     count_distinct,
     directories,
@@ -42,7 +41,7 @@ from sourcelight.engines.tools.history.tables import (
 )
 
 
-def chosen(opened: OpenedHistory, after: int | None, before: int | None) -> NDArray[np.bool_]:
+def commit_mask(opened: OpenedHistory, after: int | None, before: int | None) -> BoolArray:
     """Which commits count."""
     mask = opened.mask
     times = opened.history.commits.commit_time
@@ -53,48 +52,50 @@ def chosen(opened: OpenedHistory, after: int | None, before: int | None) -> NDAr
 
 @dataclass(frozen=True, slots=True)
 class GroupSums:
-    """What one repository has, summed for each person, period and place; `met` says who the persons are.
+    """What one repository has, summed for each person, period and place; `persons` says who the persons are.
 
     `keys` are the person, the start of the period (0 without one) and the number of the place (0 without one) of each
     row; `values` have a number for each row by name. `places` are the names of places. `unknown` changes have no known
     lines; `touched` are the distinct paths, those before a rename included.
     """
 
-    met: PersonSet
-    keys: tuple[Numbers, Numbers, Numbers]
-    values: dict[str, Numbers]
+    persons: PersonSet
+    keys: tuple[Int64Array, Int64Array, Int64Array]
+    values: dict[str, Int64Array]
     places: list[str] = field(default_factory=list)
     unknown: int = 0
     touched: int = 0
 
 
-def group_rows(person: Numbers, time: Numbers, period: str | None, place: Numbers | None = None) -> tuple[Numbers, Any]:
+def group_rows(
+    person: Int64Array, time: Int64Array, period: str | None, place: Int64Array | None = None
+) -> tuple[Int64Array, Any]:
     """Group rows by person, period and place; gives the group of each row, and the keys of each group."""
     nothing = np.zeros(len(person), np.int64)
     starts = periods(time, period)[0] if period else nothing
-    codes, found = group([person, starts, nothing if place is None else place])
-    return codes, tuple(found)
+    codes, groups = group([person, starts, nothing if place is None else place])
+    return codes, tuple(groups)
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedGroups:
     """The sums of several repositories, with one number for each person and each place of all of them."""
 
-    person: Numbers
-    start: Numbers
-    place: Numbers
-    repository: Numbers
-    values: dict[str, Numbers]
+    person: Int64Array
+    start: Int64Array
+    place: Int64Array
+    repository: Int64Array
+    values: dict[str, Int64Array]
     places: list[str]
 
 
 def join_groups(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
-    """Put the sums of all repositories one behind the other."""
+    """Concatenate the sums of all repositories."""
     places: dict[str, int] = {}
-    keys: list[list[Numbers]] = []
-    values: dict[str, list[Numbers]] = {}
+    keys: list[list[Int64Array]] = []
+    values: dict[str, list[Int64Array]] = {}
     for number, sums in enumerate(part.results.values()):
-        of_person = people.take(sums.met)
+        of_person = people.take(sums.persons)
         of_place = np.array([places.setdefault(name, len(places)) for name in sums.places] or [0], np.int64)
         person, start, place = sums.keys
         owner = np.full(len(person), number)
@@ -110,18 +111,18 @@ def join_groups(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
 
 
 def key_columns(
-    by: Sequence[str], period: str | None, found: list[Numbers], repositories: Sequence[str], people: PersonNumbers
+    by: Sequence[str], period: str | None, groups: list[Int64Array], repositories: Sequence[str], people: PersonNumbers
 ) -> dict[str, Any]:
     """Columns of what is grouped by; keys stand as person, period, repository."""
     table: dict[str, Any] = {
-        "author": tables.coded(people.names or [""], found[0]),
-        "author_email": tables.coded(people.emails or [""], found[0]),
+        "author": tables.dictionary_column(people.names or [""], groups[0]),
+        "author_email": tables.dictionary_column(people.emails or [""], groups[0]),
     }
     if period:
-        starts, ends = periods(found[1], period)
+        starts, ends = periods(groups[1], period)
         table |= {"period": tables.times(starts), "period_end": tables.times(ends)}
     if "repository" in by:
-        table["repository"] = tables.coded(list(repositories) or [""], found[1 + bool(period)])
+        table["repository"] = tables.dictionary_column(list(repositories) or [""], groups[1 + bool(period)])
     return table
 
 
@@ -133,7 +134,7 @@ def facts_of(
     period: str | None,
     drill: dict[str, str],
 ) -> dict[str, Any]:
-    """What was asked, and how a row leads to its commits."""
+    """The request, and how a row leads to its commits."""
     fixed: dict[str, Any] = {"repos": part.names, **part.dates}
     if revisions:
         fixed["revisions"] = list(revisions)
@@ -168,7 +169,7 @@ def _sums(opened: OpenedHistory, arguments: ChurnArguments, dates: Dates, contex
     history = opened.history
     commits, changes = history.commits, history.changes
     layout = opened.layout(context)
-    changes_kept = np.flatnonzero(chosen(opened, *dates)[changes.commit])
+    changes_kept = np.flatnonzero(commit_mask(opened, *dates)[changes.commit])
     changes_kept = changes_kept[are_of_kinds(opened, layout, layout.path[changes_kept], arguments.file_kinds, context)]
     of = changes.commit[changes_kept].astype(np.int64)
     persons = people.of_identities(opened)[commits.author[of]]
@@ -187,12 +188,12 @@ def _sums(opened: OpenedHistory, arguments: ChurnArguments, dates: Dates, contex
         "changes": total(codes, np.ones(len(codes)), count),
         "commits": count_distinct(codes, of, count),
     }
-    return GroupSums(people.met, keys, values, places, int((changes.additions[changes_kept] < 0).sum()), touched)
+    return GroupSums(people.person_set, keys, values, places, int((changes.additions[changes_kept] < 0).sum()), touched)
 
 
 def _places(
     opened: OpenedHistory, paths: Any, by: Sequence[str], depth: int | None, context: ToolContext
-) -> tuple[Numbers, list[str]]:
+) -> tuple[Int64Array, list[str]]:
     """Numbers of the kinds and folders (or files) of some paths, and the names that they are of, kind first."""
     layout = opened.layout(context)
     used, which = np.unique(paths, return_inverse=True)
@@ -214,22 +215,22 @@ def _places(
 
 def changes_of_row(
     opened: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
-) -> Numbers:
+) -> Int64Array:
     """Numbers of the commits whose changes count for a row of `path` or `directory`, and `fileKind`, where given."""
     layout = opened.layout(context)
-    kept = np.flatnonzero(chosen(opened, *dates)[opened.history.changes.commit])
-    kept = kept[are_of_kinds(opened, layout, layout.path[kept], arguments.file_kinds, context)]
+    change_rows = np.flatnonzero(commit_mask(opened, *dates)[opened.history.changes.commit])
+    change_rows = change_rows[are_of_kinds(opened, layout, layout.path[change_rows], arguments.file_kinds, context)]
     values = {"directory": arguments.directory, "path": arguments.path, "file_kind": arguments.file_kind}
     by = [name for name, value in values.items() if value is not None]
     if by:
-        place, places = _places(opened, layout.path[kept], by, arguments.depth, context)
+        place, places = _places(opened, layout.path[change_rows], by, arguments.depth, context)
         shown = (arguments.directory or "") if arguments.path is None else arguments.path
-        wanted = f"{arguments.file_kind or ''}{_BREAK}{shown}"
-        kept = kept[place == (places.index(wanted) if wanted in places else -1)]
-    return np.unique(opened.history.changes.commit[kept])
+        key = f"{arguments.file_kind or ''}{_BREAK}{shown}"
+        change_rows = change_rows[place == (places.index(key) if key in places else -1)]
+    return np.unique(opened.history.changes.commit[change_rows])
 
 
-def _of_commits(opened: OpenedHistory, of: Numbers, place: Any, places: list[str]) -> tuple[Numbers, list[str]]:
+def _of_commits(opened: OpenedHistory, of: Int64Array, place: Any, places: list[str]) -> tuple[Int64Array, list[str]]:
     """Numbers of commits with their places, and their texts: the commit, and the place behind it."""
     numbers = np.zeros(len(of), np.int64) if place is None else place
     codes, (commits, which) = group([of, numbers])
@@ -248,47 +249,51 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     keys += [rows.repository] if "repository" in by else []
     placed = bool({*_PLACES, "commit"} & set(by))
     keys += [rows.place] if placed else []
-    codes, found = group(keys)
-    count = len(found[0])
+    codes, groups = group(keys)
+    count = len(groups[0])
     summed = {name: total(codes, rows.values[name], count) for name in rows.values} or dict.fromkeys(
         ("additions", "deletions", "changes", "commits"), np.zeros(0, np.int64)
     )
-    table: dict[str, Any] = key_columns(by, period, found, part.names, people)
+    table: dict[str, Any] = key_columns(by, period, groups, part.names, people)
     if placed:
-        table |= _place_columns(by, rows.places, found[-1])
+        table |= _place_columns(by, rows.places, groups[-1])
     if "author" not in by:
         table.pop("author"), table.pop("author_email")
     # A commit has one author and one date, and belongs to one repository: so its counts add up.
     table |= {name: pa.array(values) for name, values in summed.items()}
     table["authors"] = pa.array(count_distinct(codes, rows.person, count))
-    starts = found[1] if period else np.zeros(count, np.int64)
+    starts = groups[1] if period else np.zeros(count, np.int64)
     order = group_order((starts, -(summed["additions"] + summed["deletions"])), table)
     notices = [*part.notices, "Merges are left out: they have no changed lines of their own."]
     notices += kind_notices(arguments.file_kinds)
     notices += [f"{unknown:,} changes are counted without lines, as contents are missing."] if unknown else []
-    notices += people.join_notices(found[0].tolist()) if "author" in by else []
+    notices += people.join_notices(groups[0].tolist()) if "author" in by else []
     drill = {"authors": "author"} if "author" in by else {}
     drill |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
     facts = facts_of(arguments.revisions, part, people, by, period, drill)
     facts["changed_paths"] = {name: sums.touched for name, sums in part.results.items()}
     # Services tell commits and not their files: what needs no files is asked of them as a search.
     if _PLACES & set(by) or arguments.file_kinds:
-        given = arguments.to_wire()
-        fixed = {name: given[name] for name in ("depth", "fileKinds") if given.get(name)}
+        wire_arguments = arguments.to_wire()
+        fixed = {name: wire_arguments[name] for name in ("depth", "fileKinds") if wire_arguments.get(name)}
         facts["drill_down"]["call"] = "commits_behind"
         facts["drill_down"]["arguments"] |= {"of": CALL, **fixed}
     if "commit" in by:
         del facts["drill_down"]  # the row names its commit
-    made = tables.table("churn", table, count).take(pa.array(order))
-    return ToolResult("churn", made, facts, part.complete and not unknown, tuple(notices))
+    shown_table = tables.table("churn", table, count).take(pa.array(order))
+    return ToolResult("churn", shown_table, facts, part.complete and not unknown, tuple(notices))
 
 
-def _place_columns(by: list[str], places: list[str], which: Numbers) -> dict[str, Any]:
+def _place_columns(by: list[str], places: list[str], which: Int64Array) -> dict[str, Any]:
     """The columns of commit, kind of file, and directory or path, of rows that have the places of these numbers."""
     names = ["file_kind", "path" if "path" in by else "directory"]
     names = ["commit", *names] if "commit" in by else names
     texts = [place.split(_BREAK, len(names) - 1) for place in places] or [[""] * len(names)]
-    return {name: tables.coded([text[at] for text in texts], which) for at, name in enumerate(names) if name in by}
+    return {
+        name: tables.dictionary_column([text[at] for text in texts], which)
+        for at, name in enumerate(names)
+        if name in by
+    }
 
 
 CONTRIBUTORS_CALL = "contributors"
@@ -314,33 +319,33 @@ def _contributor_sums(
     period = period_of(CONTRIBUTORS_CALL, arguments.by or ())
     history, layout = opened.history, opened.layout(context)
     commits = history.commits
-    counted = chosen(opened, *dates)
-    kept = np.flatnonzero(counted)
+    counted = commit_mask(opened, *dates)
+    change_rows = np.flatnonzero(counted)
     co_commits, co_people = people.co_authors(opened, context.cancellation)
     helped = counted[co_commits]
     co_commits, co_people = co_commits[helped], co_people[helped]
-    person = np.concatenate((people.of_identities(opened)[commits.author[kept]], co_people))
-    time = np.concatenate((commits.commit_time[kept], commits.commit_time[co_commits]))
+    person = np.concatenate((people.of_identities(opened)[commits.author[change_rows]], co_people))
+    time = np.concatenate((commits.commit_time[change_rows], commits.commit_time[co_commits]))
     codes, keys = group_rows(person, time, period)
-    count, own = len(keys[0]), codes[: len(kept)]
+    count, own = len(keys[0]), codes[: len(change_rows)]
     place = np.full(len(commits), -1, np.int64)
-    place[kept] = own
+    place[change_rows] = own
     of = place[history.changes.commit]
     changed = np.flatnonzero(of >= 0)
     changed = changed[are_of_kinds(opened, layout, layout.path[changed], arguments.file_kinds, context)]
     of = of[changed]
     first, last = bounds(codes, time, count)
     values = {
-        "commits": total(own, np.ones(len(kept)), count),
-        "merges": total(own, commits.is_merge[kept], count),
-        "co_authored": total(codes[len(kept) :], np.ones(len(co_people)), count),
+        "commits": total(own, np.ones(len(change_rows)), count),
+        "merges": total(own, commits.is_merge[change_rows], count),
+        "co_authored": total(codes[len(change_rows) :], np.ones(len(co_people)), count),
         "additions": total(of, np.maximum(history.changes.additions[changed], 0), count),
         "deletions": total(of, np.maximum(history.changes.deletions[changed], 0), count),
         "files": count_distinct(of, layout.path[changed], count),
         "first": first,
         "last": last,
     }
-    return GroupSums(people.met, keys, values)
+    return GroupSums(people.person_set, keys, values)
 
 
 def _combine_contributors(arguments: ContributorsArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
@@ -354,27 +359,27 @@ def _combine_contributors(arguments: ContributorsArguments, context: ToolContext
     keys = [rows.person]
     keys += [rows.start] if period else []
     keys += [rows.repository] if "repository" in by else []
-    codes, found = group(keys)
-    count = len(found[0])
+    codes, groups = group(keys)
+    count = len(groups[0])
     # A file belongs to one repository, and whoever changed it there is one person: so its counts add up.
     sums = {name: total(codes, rows.values[name], count) for name in _SUMMED}
     first, _ = bounds(codes, rows.values["first"], count)
     _, last = bounds(codes, rows.values["last"], count)
     table = {
-        **key_columns(by, period, found, part.names, people),
+        **key_columns(by, period, groups, part.names, people),
         **{name: pa.array(values) for name, values in sums.items()},
         "first_date": tables.times(first),
         "last_date": tables.times(last),
-        "bot": pa.array(people.bots[found[0]]),
+        "bot": pa.array(people.bots[groups[0]]),
     }
-    starts = found[1] if period else np.zeros(count, np.int64)
-    order = group_order((starts, people.bots[found[0]], -sums["commits"]), table)
-    notices = [*part.notices, _MERGES, *people.join_notices(found[0].tolist())]
+    starts = groups[1] if period else np.zeros(count, np.int64)
+    order = group_order((starts, people.bots[groups[0]], -sums["commits"]), table)
+    notices = [*part.notices, _MERGES, *people.join_notices(groups[0].tolist())]
     notices += [f"{notice} Commits are all." for notice in kind_notices(arguments.file_kinds)]
-    notices += people.bot_notices(found[0], sums["commits"])
+    notices += people.bot_notices(groups[0], sums["commits"])
     facts = facts_of(arguments.revisions, part, people, by, period, {"authors": "author"})
-    made = tables.table("contributors", table, count).take(order)
-    return ToolResult("contributors", made, facts, part.complete, tuple(notices))
+    shown_table = tables.table("contributors", table, count).take(order)
+    return ToolResult("contributors", shown_table, facts, part.complete, tuple(notices))
 
 
 HANDLERS: tuple[Handler[Any], ...] = (

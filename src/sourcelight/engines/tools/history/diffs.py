@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,18 +14,19 @@ import pyarrow as pa
 import pyarrow.compute
 
 from sourcelight.core.arrays import Int64Array
+from sourcelight.core.batches.diff_preview import Hunk, read_hunks
 from sourcelight.core.batches.ordering import group_order
-from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.tools.analyses import PICKAXE, PickaxeArguments
 from sourcelight.core.tools.commits import DIFF_SEARCH, DiffSearchArguments
-from sourcelight.engines.history import History
-from sourcelight.engines.history.compare import FileChange
 from sourcelight.engines.history.compare.changes import make_patch
+from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search import tables as change_tables
 from sourcelight.engines.history.search.find import DiffMatches, filter_changes, find_diffs
 from sourcelight.engines.history.search.lines import changes_of, rows_with
+from sourcelight.engines.history.search.previews import file_change
 from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter, DiffQuery, PatternTerm, Side
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import NOTHING, Handler, PartialResult, Rendered, Split, tail, with_notices
@@ -35,7 +35,7 @@ from sourcelight.engines.tools.history import tables as columns
 from sourcelight.engines.tools.history.commits import echo, heading, limit_of, newest, stamp
 from sourcelight.engines.tools.history.contributions import (
     GroupSums,
-    chosen,
+    commit_mask,
     facts_of,
     group_rows,
     join_groups,
@@ -60,8 +60,6 @@ CALL = "diff_search"
 DEFAULT_COUNT = 20
 _ROWS_AT_ONCE = 500_000
 _MOST_FILES, _MOST_HUNKS, _MOST_LINES = 5, 3, 40
-_STATUS = {"A": "added", "C": "copied", "D": "deleted", "M": "modified", "R": "renamed", "T": "type changed"}
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,29 +90,29 @@ def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> Parti
         "count" if arguments.changes == "count" else "lines",
     )
     histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
-    matches: list[tuple[OpenedHistory, DiffMatches, Int64Array]] = []
+    matches: list[tuple[OpenedHistory, DiffMatches, CommitNumbers]] = []
     for opened in histories.opened:
         try:
             hits = find_diffs(opened.history, query, lambda: context.cancellation.cancelled)
         except ScanStopped:
             context.cancellation.check()
             raise
-        matches.append((opened, hits, hits.commits[opened.mask[hits.commits]]))
+        matches.append((opened, hits, CommitNumbers(hits.commits[opened.mask[hits.commits]])))
     limit = limit_of(arguments.limit, context, DEFAULT_COUNT)
     counts = newest([opened.history.commits.commit_time[commits[:limit]] for opened, _, commits in matches], limit)
     of_each: dict[str, _DiffMatches] = {}
     for (opened, hits, all_commits), count in zip(matches, counts, strict=True):
-        commits = all_commits[:count]
-        kept = np.zeros(len(opened.history.commits), np.bool_)
-        kept[commits] = True
-        is_kept = kept[opened.history.changes.commit[hits.row_changes]]
-        rows, changes = hits.rows[is_kept], hits.row_changes[is_kept]
+        commits = CommitNumbers(all_commits[:count])
+        is_shown = np.zeros(len(opened.history.commits), np.bool_)
+        is_shown[commits] = True
+        is_kept = is_shown[opened.history.changes.commit[hits.row_changes]]
+        rows, changes = RowNumbers(hits.rows[is_kept]), ChangeNumbers(hits.row_changes[is_kept])
         batches = []
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             batch = slice(start, start + _ROWS_AT_ONCE)
-            batches.append(diff_rows(opened, rows[batch], changes[batch], hits.patterns))
+            batches.append(diff_rows(opened, RowNumbers(rows[batch]), ChangeNumbers(changes[batch]), hits.patterns))
         of_each[opened.name] = _DiffMatches(
-            columns.joined("diff_lines", batches),
+            columns.join("diff_lines", batches),
             [] if limit is None else columns.oids(opened.history, commits),
             opened.history.commits.commit_time[commits],
             len(all_commits),
@@ -127,10 +125,12 @@ def _combine_diffs(arguments: DiffSearchArguments, context: ToolContext, part: P
     matches: list[_DiffMatches] = list(part.results.values())
     counts = newest([match.stamps for match in matches], limit_of(arguments.limit, context, DEFAULT_COUNT))
     newest_matches = [_first(match, count) for match, count in zip(matches, counts, strict=True)]
-    table = columns.joined("diff_lines", [match.rows for match in newest_matches])
-    notices, given, total = part.notices, sum(counts), sum(match.total for match in matches)
-    if given < total:
-        notices.append(f"Only the newest {given:,} of {total:,} commits are shown; raise count or narrow the search.")
+    table = columns.join("diff_lines", [match.rows for match in newest_matches])
+    notices, shown_count, total = part.notices, sum(counts), sum(match.total for match in matches)
+    if shown_count < total:
+        notices.append(
+            f"Only the newest {shown_count:,} of {total:,} commits are shown; ask for more or narrow the search."
+        )
     facts: dict[str, Any] = {
         "pattern": arguments.pattern,
         "repositories": part.names,
@@ -139,22 +139,22 @@ def _combine_diffs(arguments: DiffSearchArguments, context: ToolContext, part: P
     }
     if context.served:
         facts["results"] = [result for match in newest_matches for result in match.results]
-    return ToolResult("diff_lines", table, facts, part.complete and given == total, tuple(notices))
+    return ToolResult("diff_lines", table, facts, part.complete and shown_count == total, tuple(notices))
 
 
 def _first(match: _DiffMatches, count: int) -> _DiffMatches:
-    """What was found in the first `count` commits."""
+    """The matches of the first `count` commits."""
     if count == len(match.stamps):
         return match
     commits = set(match.commits[:count])
     of_rows = match.rows.column("commit").cast(pa.string())
-    kept = pa.compute.is_in(of_rows, value_set=pa.array(sorted(commits), pa.string()))
+    mask = pa.compute.is_in(of_rows, value_set=pa.array(sorted(commits), pa.string()))
     results = [result for result in match.results if result["oid"] in commits]
-    return replace(match, rows=columns.compact(match.rows.filter(kept)), results=results)
+    return replace(match, rows=columns.compact(match.rows.filter(mask)), results=results)
 
 
 def diff_rows(
-    opened: OpenedHistory, rows: Int64Array, changes: Int64Array, patterns: tuple[CompiledPattern, ...]
+    opened: OpenedHistory, rows: RowNumbers, changes: ChangeNumbers, patterns: tuple[CompiledPattern, ...]
 ) -> Any:
     """Rows of the table ``diff_lines`` for rows of one history, `changes` being the change of each."""
     batch = change_tables.line_batch(opened.history, rows, changes, patterns)
@@ -180,14 +180,14 @@ def _results(
         files = []
         for change in own[:_MOST_FILES]:
             diff = make_patch(handle, file_change(history, change))
-            hunks = _hunks((diff.patch or b"").decode("utf-8", "replace"))
-            kept = [h for h in hunks if _holds(h, pattern, tuple(signs[side] for side in sides))]
+            hunks = map(_payload, read_hunks((diff.patch or b"").decode("utf-8", "replace")))
+            matching_hunks = [h for h in hunks if _holds(h, pattern, tuple(signs[side] for side in sides))]
             files.append(
                 {
                     "oldPath": history.paths.text(int(history.changes.old_path[change])),
                     "newPath": history.paths.text(int(history.changes.path[change])),
-                    "hunks": [_cut(hunk) for hunk in kept[:_MOST_HUNKS]],
-                    "hunksLeftOut": max(0, len(kept) - _MOST_HUNKS),
+                    "hunks": [_truncate(hunk) for hunk in matching_hunks[:_MOST_HUNKS]],
+                    "hunksLeftOut": max(0, len(matching_hunks) - _MOST_HUNKS),
                 }
             )
         yield {
@@ -203,53 +203,22 @@ def _results(
         }
 
 
-def file_change(history: History, change: int) -> FileChange:
-    """A stored change as the comparison knows changes."""
-    changes = history.changes
-    status = chr(int(changes.status[change]))
-    return FileChange(
-        ordinal=0,
-        status=_STATUS.get(status, "modified"),
-        score=int(changes.score[change]) if status in "RC" else None,
-        path=history.paths[int(changes.path[change])],
-        old_path=history.paths[int(changes.old_path[change])],
-        mode=f"{int(changes.new_mode[change]):06o}",
-        old_mode=f"{int(changes.old_mode[change]):06o}",
-        object_id=changes.new_blob[change].tobytes().hex(),
-        old_object_id=changes.old_blob[change].tobytes().hex(),
-    )
-
-
-def _hunks(patch: str) -> Iterator[dict[str, Any]]:
-    hunk: dict[str, Any] | None = None
-    old = new = 0
-    for line in patch.split("\n"):
-        head = _HUNK.match(line)
-        if head is not None:
-            old, new = int(head[2] or 1), int(head[4] or 1)
-            if hunk is not None:
-                yield hunk
-            hunk = {
-                "oldStart": int(head[1]),
-                "oldLines": int(head[2] or 1),
-                "newStart": int(head[3]),
-                "newLines": int(head[4] or 1),
-                "section": head[5],
-                "lines": [],
-            }
-        elif hunk is not None and (line[:1] == "\\" or (old + new and line[:1] in {"+", "-", " "})):
-            # What stands behind the lines that a hunk counts is the head of a further part, as of a changed type.
-            old, new = old - (line[:1] in {"-", " "}), new - (line[:1] in {"+", " "})
-            hunk["lines"].append(line)
-    if hunk is not None:
-        yield hunk
+def _payload(hunk: Hunk) -> dict[str, Any]:
+    return {
+        "oldStart": hunk.old_start,
+        "oldLines": hunk.old_lines,
+        "newStart": hunk.new_start,
+        "newLines": hunk.new_lines,
+        "section": hunk.section,
+        "lines": list(hunk.lines),
+    }
 
 
 def _holds(hunk: dict[str, Any], pattern: CompiledPattern, signs: tuple[str, ...]) -> bool:
     return any(line.startswith(signs) and pattern.find(line[1:].encode()) for line in hunk["lines"])
 
 
-def _cut(hunk: dict[str, Any]) -> dict[str, Any]:
+def _truncate(hunk: dict[str, Any]) -> dict[str, Any]:
     if len(hunk["lines"]) <= _MOST_LINES:
         return hunk
     return {**hunk, "lines": hunk["lines"][:_MOST_LINES], "truncated": True}
@@ -259,7 +228,7 @@ def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
     """Commits with their hunks as objects, and as fenced diffs."""
     results, text = [], []
     for result in answer.attributes.get("results", []):
-        url = f"{context.base_url}/{result['repo']}/-/commit/{result['oid']}"
+        url = context.link(f"{repository_url('', result['repo'])}/-/commit/{result['oid']}")
         results.append({**result, "url": url})
         row = {
             "author": result["authorName"],
@@ -274,7 +243,7 @@ def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
             for hunk in file["hunks"]:
                 where = f"@@ -{hunk['oldStart']},{hunk['oldLines']} +{hunk['newStart']},{hunk['newLines']} @@"
                 lines += [f"{where} {hunk['section']}".rstrip(), *hunk["lines"]]
-                lines += ["(the hunk goes on)"] if hunk.get("truncated") else []
+                lines += ["(the hunk continues)"] if hunk.get("truncated") else []
             lines.append("```")
             lines += [f"({file['hunksLeftOut']} further hunks match)"] if file["hunksLeftOut"] else []
         lines += [f"({result['filesLeftOut']} further files match)"] if result["filesLeftOut"] else []
@@ -299,11 +268,11 @@ def _gather_pickaxe(arguments: PickaxeArguments, context: ToolContext) -> Partia
     period = period_of(PICKAXE_CALL, _by(arguments))
     regexp = bool(arguments.use_regex)
     pattern = pattern_of(PICKAXE_CALL, "pattern", arguments.pattern, regexp=regexp, one_line=True)
-    wanted = files_of(PICKAXE_CALL, arguments.files, regexp=regexp)
+    file_filter = files_of(PICKAXE_CALL, arguments.files, regexp=regexp)
 
     def find(opened: OpenedHistory, dates: Dates) -> GroupSums:
         people = PersonNumbers(PICKAXE_CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
-        return _sums(opened, people, _Asked(pattern, wanted, period, dates), context)
+        return _sums(opened, people, _Asked(pattern, file_filter, period, dates), context)
 
     return gather_dated(PICKAXE_CALL, arguments, context, find)
 
@@ -316,28 +285,28 @@ class _Asked:
     dates: Dates
 
 
-def _sums(opened: OpenedHistory, people: PersonNumbers, asked: _Asked, context: ToolContext) -> GroupSums:
+def _sums(opened: OpenedHistory, people: PersonNumbers, request: _Asked, context: ToolContext) -> GroupSums:
     """Lines that match in one repository, by author and period."""
     history = opened.history
     try:
-        rows = rows_with(history, asked.pattern, stopped=lambda: context.cancellation.cancelled)
+        rows = rows_with(history, request.pattern, stopped=lambda: context.cancellation.cancelled)
     except ScanStopped:
         context.cancellation.check()
         raise
     changes = changes_of(history, rows)
     commit = history.changes.commit[changes].astype(np.int64)
-    kept = chosen(opened, *asked.dates)[commit]
-    passing = filter_changes(history, asked.files)
+    mask = commit_mask(opened, *request.dates)[commit]
+    passing = filter_changes(history, request.files)
     if passing is not None:
-        kept = kept & passing[changes]
-    rows, commit = rows[kept], commit[kept]
-    _, gone = line_numbers(history, rows)
+        mask = mask & passing[changes]
+    rows, commit = RowNumbers(rows[mask]), commit[mask]
+    _, is_removed = line_numbers(history, rows)
     persons = people.of_identities(opened)[history.commits.author[commit]]
     time = history.commits.commit_time[commit]
-    codes, keys = group_rows(persons, time, asked.period)
+    codes, keys = group_rows(persons, time, request.period)
     count = len(keys[0])
     first, last = bounds(codes, time, count)
-    removed = total(codes, gone, count)
+    removed = total(codes, is_removed, count)
     values = {
         "added": total(codes, np.ones(len(codes)), count) - removed,
         "removed": removed,
@@ -345,7 +314,7 @@ def _sums(opened: OpenedHistory, people: PersonNumbers, asked: _Asked, context: 
         "first": first,
         "last": last,
     }
-    return GroupSums(people.met, keys, values)
+    return GroupSums(people.person_set, keys, values)
 
 
 def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
@@ -356,15 +325,15 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
     keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
     keys += [rows.start] if period else []
     keys += [rows.repository] if "repository" in by else []
-    codes, found = group(keys)
-    count = len(found[0])
+    codes, groups = group(keys)
+    count = len(groups[0])
     nothing = np.zeros(0, np.int64)
     # A commit has one author and one date, and belongs to one repository: so its counts add up.
     added, removed, commits = (total(codes, rows.values.get(name, nothing), count) for name in _VALUES)
     first, _ = bounds(codes, rows.values.get("first", nothing), count)
     _, last = bounds(codes, rows.values.get("last", nothing), count)
-    starts = found[1] if period else np.zeros(count, np.int64)
-    table = key_columns(by, period, found, part.names, people)
+    starts = groups[1] if period else np.zeros(count, np.int64)
+    table = key_columns(by, period, groups, part.names, people)
     if "author" not in by:
         table.pop("author"), table.pop("author_email")
     order = group_order((starts, -(added + removed)), table)
@@ -386,9 +355,9 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
     facts["drill_down"]["arguments"] |= fixed | ({"files": list(arguments.files)} if arguments.files else {})
     facts["pattern"] = arguments.pattern
     notices = [*part.notices, "Merges and binary files are left out: they have no changed lines of their own."]
-    notices += people.join_notices(found[0].tolist()) if "author" in by else []
-    made = tables.table("pickaxe", table, count).take(pa.array(order))
-    return ToolResult("pickaxe", made, facts, part.complete, tuple(notices))
+    notices += people.join_notices(groups[0].tolist()) if "author" in by else []
+    shown_table = tables.table("pickaxe", table, count).take(pa.array(order))
+    return ToolResult("pickaxe", shown_table, facts, part.complete, tuple(notices))
 
 
 HANDLERS: tuple[Handler[Any], ...] = (

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query.attributes import Attributes
 from sourcelight.core.query.file_kinds import ATTRIBUTES, FILE_KINDS, SOURCE, kind_of_content, kind_of_path
 from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.history.histories import OpenedHistory
-from sourcelight.engines.tools.history.tables import Numbers
 from sourcelight.repos import ObjectReader
 
 MAX_ATTRIBUTE_BYTES = 1 << 20
@@ -82,15 +81,15 @@ def selected_kinds(kinds: Sequence[str] | None) -> frozenset[str] | None:
 
 
 def are_of_kinds(
-    opened: OpenedHistory, layout: Layout, paths: Numbers, file_kinds: Sequence[str] | None, context: ToolContext
-) -> NDArray[np.bool_]:
-    """Tell for numbers of paths in `layout` whether they are of the kinds that a call is about."""
+    opened: OpenedHistory, layout: Layout, paths: Int64Array, file_kinds: Sequence[str] | None, context: ToolContext
+) -> BoolArray:
+    """Return, for numbers of paths in `layout`, whether they are of the requested kinds."""
     kinds = selected_kinds(file_kinds)
     if kinds is None:
         return np.ones(len(paths), np.bool_)
     used, which = np.unique(paths, return_inverse=True)
     path_kinds = kinds_of(opened, (layout.names[at] for at in used.tolist()), context)
-    mask: NDArray[np.bool_] = np.array([kind in kinds for kind in path_kinds] or [False], np.bool_)[which]
+    mask: BoolArray = np.array([kind in kinds for kind in path_kinds] or [False], np.bool_)[which]
     return mask
 
 

@@ -49,8 +49,8 @@ def pattern_of(
         raise ToolError(f"{call}: {argument}: {error}", tool=call, argument=argument) from error
     if one_line and not fits_a_line(pattern):
         raise ToolError(
-            f"{call}: {argument} {text!r} can't match without a newline, and lines are looked at one by one; "
-            "ask for one of the lines",
+            f"{call}: {argument} {text!r} can't match without a newline, but lines are searched one by one; "
+            "search for one of the lines",
             tool=call,
             argument=argument,
         )
@@ -202,8 +202,8 @@ def gather_each(
 
 def revisions_of(revisions: Sequence[str] | None) -> tuple[list[str], list[str]]:
     """Part the argument `revisions` into what counts and what, with ``^`` before it, does not count."""
-    given = revisions or ()
-    return [name for name in given if name[:1] != "^"], [name[1:] for name in given if name[:1] == "^"]
+    names = revisions or ()
+    return [name for name in names if name[:1] != "^"], [name[1:] for name in names if name[:1] == "^"]
 
 
 def open_histories(
@@ -244,10 +244,10 @@ def open_histories(
     is_single = len(repositories) == 1 and not context.parted
     for repository in repositories:
         if repository.kind != "git":
-            partial.omit("kind", repository.name, f"{repository.name} is a folder without git and has no history.")
+            partial.omit("kind", repository.name, f"{repository.name} is a directory without git and has no history.")
             continue
         commits, denied = (
-            _resolved(repository, named, partial.missing_revisions, is_single=is_single)
+            _resolve(repository, named, partial.missing_revisions, is_single=is_single)
             for named in (revisions or ("",), without)
         )
         if commits:
@@ -276,7 +276,7 @@ class _OpenRequest:
     without: tuple[str, ...]
 
 
-def _resolved(
+def _resolve(
     repository: Repository, revisions: Sequence[str], missing: dict[str, int], *, is_single: bool
 ) -> tuple[str, ...]:
     """The commits of revisions; those that the repository has not got are counted, or raise where there is no other."""

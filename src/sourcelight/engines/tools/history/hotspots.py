@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.ordering import columns_of, group_order
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools import analyses as tools
@@ -24,11 +25,11 @@ from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.contributions import chosen
+from sourcelight.engines.tools.history.contributions import commit_mask
 from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices
 from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, files_of, gather_dated
 from sourcelight.engines.tools.history.people import PersonNumbers
-from sourcelight.engines.tools.history.tables import Numbers, bounds, count_distinct, total
+from sourcelight.engines.tools.history.tables import bounds, count_distinct, total
 from sourcelight.repos import CommitTree, ObjectReader
 
 HOTSPOTS, COUPLING = "hotspots", "coupling"
@@ -38,10 +39,10 @@ _NEVER = -(1 << 62)
 
 
 def _gather_hotspots(arguments: HotspotsArguments, context: ToolContext) -> PartialResult:
-    wanted = files_of(HOTSPOTS, arguments.files, regexp=False)
+    file_filter = files_of(HOTSPOTS, arguments.files, regexp=False)
 
     def find(opened: OpenedHistory, dates: Dates) -> _Hotspots:
-        return _hot_files(opened, wanted, dates, arguments, context)
+        return _hot_files(opened, file_filter, dates, arguments, context)
 
     return gather_dated(HOTSPOTS, arguments, context, find)
 
@@ -56,15 +57,19 @@ class _Hotspots:
 
 
 def _hot_files(
-    opened: OpenedHistory, wanted: ChangedFileFilter, dates: Dates, arguments: HotspotsArguments, context: ToolContext
+    opened: OpenedHistory,
+    file_filter: ChangedFileFilter,
+    dates: Dates,
+    arguments: HotspotsArguments,
+    context: ToolContext,
 ) -> _Hotspots:
     limit: int | None = arguments.limit
     history = opened.history
     changes = history.changes
-    kept, of, tree = _counted(opened, wanted, dates, arguments.file_kinds, context)
+    change_rows, of, tree = _countable_changes(opened, file_filter, dates, arguments.file_kinds, context)
     used, codes = np.unique(of, return_inverse=True)
     count = len(used)
-    commit = changes.commit[kept].astype(np.int64)
+    commit = changes.commit[change_rows].astype(np.int64)
     commits = count_distinct(codes, commit, count)
     persons = PersonNumbers(HOTSPOTS, join_addresses=arguments.join_addresses).of_identities(opened)
     people = persons[history.commits.author[commit]]
@@ -78,8 +83,8 @@ def _hot_files(
             "path": [tree.paths[at].decode("utf-8", "replace") for at in used.tolist()],
             "commits": pa.array(commits),
             "authors": pa.array(count_distinct(codes, people, count)),
-            "additions": pa.array(total(codes, np.maximum(changes.additions[kept], 0), count)),
-            "deletions": pa.array(total(codes, np.maximum(changes.deletions[kept], 0), count)),
+            "additions": pa.array(total(codes, np.maximum(changes.additions[change_rows], 0), count)),
+            "deletions": pa.array(total(codes, np.maximum(changes.deletions[change_rows], 0), count)),
             "lines": pa.array(lines, mask=lines < 0),
             "score": pa.array(np.zeros(count)),
             "first_date": tables.times(first),
@@ -93,53 +98,55 @@ def _hot_files(
     return _Hotspots(scores, rows, count)
 
 
-def _counted(
+def _countable_changes(
     opened: OpenedHistory,
-    wanted: ChangedFileFilter,
+    file_filter: ChangedFileFilter,
     dates: Dates,
     file_kinds: Sequence[str] | None,
     context: ToolContext,
-) -> tuple[Numbers, Numbers, CommitTree]:
+) -> tuple[Int64Array, Int64Array, CommitTree]:
     """The changes that count, the place of the file of each among today's, and today's files."""
-    mask = chosen(opened, *dates)[opened.history.changes.commit]
+    mask = commit_mask(opened, *dates)[opened.history.changes.commit]
     layout = opened.layout(context)
     newest, tree, places = _today(opened, layout)
-    passing = filter_changes(opened.history, wanted, layout=layout)
-    kept = np.flatnonzero(mask if passing is None else mask & passing)
-    kept = kept[are_of_kinds(opened, layout, newest[layout.path[kept]], file_kinds, context)]
-    of = places[newest[layout.path[kept]]]
-    return kept[of >= 0], of[of >= 0], tree
+    passing = filter_changes(opened.history, file_filter, layout=layout)
+    change_rows = np.flatnonzero(mask if passing is None else mask & passing)
+    change_rows = change_rows[are_of_kinds(opened, layout, newest[layout.path[change_rows]], file_kinds, context)]
+    of = places[newest[layout.path[change_rows]]]
+    return change_rows[of >= 0], of[of >= 0], tree
 
 
 def hot_commits(
     opened: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
-) -> Numbers:
+) -> Int64Array:
     """Numbers of the commits that the row of today's file `path` counts."""
-    wanted = files_of(HOTSPOTS, arguments.files, regexp=False)
-    kept, of, tree = _counted(opened, wanted, dates, arguments.file_kinds, context)
-    return np.unique(opened.history.changes.commit[kept[np.isin(of, _named(tree, arguments.path))]])
+    file_filter = files_of(HOTSPOTS, arguments.files, regexp=False)
+    change_rows, of, tree = _countable_changes(opened, file_filter, dates, arguments.file_kinds, context)
+    return np.unique(opened.history.changes.commit[change_rows[np.isin(of, _files_named(tree, arguments.path))]])
 
 
 def paired_commits(
     opened: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
-) -> Numbers:
+) -> Int64Array:
     """Numbers of the commits that the row of today's files `path` and `otherPath` counts as changing both."""
-    kept, of, tree = _counted(opened, ChangedFileFilter(), dates, arguments.file_kinds, context)
-    commit = opened.history.changes.commit[kept]
-    one, other = (np.unique(commit[np.isin(of, _named(tree, path))]) for path in (arguments.path, arguments.other_path))
+    change_rows, of, tree = _countable_changes(opened, ChangedFileFilter(), dates, arguments.file_kinds, context)
+    commit = opened.history.changes.commit[change_rows]
+    one, other = (
+        np.unique(commit[np.isin(of, _files_named(tree, path))]) for path in (arguments.path, arguments.other_path)
+    )
     both = np.intersect1d(one, other)
     sizes = np.diff(opened.history.commits.change_starts)[both]
     return both[sizes <= (arguments.max_files or _LARGE)].astype(np.int64)
 
 
-def _named(tree: CommitTree, path: str | None) -> list[int]:
+def _files_named(tree: CommitTree, path: str | None) -> list[int]:
     """Places of the files that are shown under a name."""
     return [at for at, own in enumerate(tree.paths) if own.decode("utf-8", "replace") == path]
 
 
 def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     partials: list[_Hotspots] = list(part.results.values())
-    table = tables.joined("hotspots", [each.rows for each in partials])
+    table = tables.join("hotspots", [each.rows for each in partials])
     scores = np.concatenate([np.zeros(0), *(each.scores for each in partials)])
     most = float(scores.max()) if len(scores) and scores.max() > 0 else 1.0
     place = table.schema.get_field_index("score")
@@ -170,30 +177,38 @@ def _pairs(
     history, layout = opened.history, opened.layout(context)
     newest, tree, places = _today(opened, layout)
     starts = history.commits.change_starts
-    together: Counter[tuple[int, int]] = Counter()
-    alone: Counter[int] = Counter()
+    shared_counts: Counter[tuple[int, int]] = Counter()
+    single_counts: Counter[int] = Counter()
     latest: dict[tuple[int, int], int] = {}
     times = history.commits.commit_time
     skipped = 0
-    numbers = np.flatnonzero(chosen(opened, *dates) & (np.diff(starts) > 0))
+    numbers = np.flatnonzero(commit_mask(opened, *dates) & (np.diff(starts) > 0))
     counted = are_of_kinds(opened, layout, newest[layout.path], arguments.file_kinds, context)
     files = np.where(counted, places[newest[layout.path]], -1).tolist()
     sizes, low = np.diff(starts)[numbers].tolist(), starts[numbers].tolist()
     for number, size, begin in zip(numbers.tolist(), sizes, low, strict=True):
         of = sorted({file for file in files[begin : begin + size] if file >= 0})
-        alone.update(of)
+        single_counts.update(of)
         if size > most:
             skipped += 1
             continue
         for pair in combinations(of, 2):
-            together[pair] += 1
+            shared_counts[pair] += 1
             latest[pair] = max(latest.get(pair, _NEVER), int(times[number]))
     rows: list[tuple[Any, ...]] = []
-    for (first, other), count in together.items():
-        share = 2 * count / (alone[first] + alone[other])
+    for (first, other), count in shared_counts.items():
+        share = 2 * count / (single_counts[first] + single_counts[other])
         if count >= least and share >= degree:
             pair_names = [tree.paths[at].decode("utf-8", "replace") for at in (first, other)]
-            row = (opened.name, *pair_names, count, alone[first], alone[other], share, latest[first, other])
+            row = (
+                opened.name,
+                *pair_names,
+                count,
+                single_counts[first],
+                single_counts[other],
+                share,
+                latest[first, other],
+            )
             rows.append(row)
     return rows, skipped
 
@@ -224,8 +239,8 @@ def _thresholds(arguments: CouplingArguments) -> tuple[int, float]:
 
 
 def _drill(call: str, arguments: Arguments, part: PartialResult) -> dict[str, Any]:
-    given = arguments.to_wire()
-    fixed = {name: given[name] for name in _NARROWING if given.get(name)}
+    wire_arguments = arguments.to_wire()
+    fixed = {name: wire_arguments[name] for name in _NARROWING if wire_arguments.get(name)}
     columns_by_argument = {"repos": "repository", "path": "path"}
     columns_by_argument |= {"otherPath": "other_path"} if call == COUPLING else {}
     return {
@@ -235,7 +250,7 @@ def _drill(call: str, arguments: Arguments, part: PartialResult) -> dict[str, An
     }
 
 
-def _today(opened: OpenedHistory, layout: Layout) -> tuple[Numbers, CommitTree, Numbers]:
+def _today(opened: OpenedHistory, layout: Layout) -> tuple[Int64Array, CommitTree, Int64Array]:
     """The newest name of each path (by number), today's files, and the place of each path among these or -1."""
     history = opened.history
     newest = np.arange(len(layout.names) or 1)
@@ -252,27 +267,27 @@ def _today(opened: OpenedHistory, layout: Layout) -> tuple[Numbers, CommitTree, 
         if places[old] < 0:  # a name that is in use stays its own
             following.setdefault(old, new)
     for old in following:
-        name, met = old, {old}
-        while name in following and following[name] not in met:
+        name, visited = old, {old}
+        while name in following and following[name] not in visited:
             name = following[name]
-            met.add(name)
+            visited.add(name)
         newest[old] = name
     return newest, tree, places
 
 
-def _lines(opened: OpenedHistory, tree: CommitTree, files: Numbers, context: ToolContext) -> Numbers:
+def _lines(opened: OpenedHistory, tree: CommitTree, files: Int64Array, context: ToolContext) -> Int64Array:
     """Lines of some files of a tree; -1 for binary and missing ones."""
-    found = np.full(len(files), -1, np.int64)
+    line_counts = np.full(len(files), -1, np.int64)
     with ObjectReader(opened.repository) as reader:
         for at, file in enumerate(files.tolist()):
             context.cancellation.check()
             data = reader.read(tree.blob_ids[file * 20 : file * 20 + 20])
             if data is not None and not is_binary_text(data):
-                found[at] = line_count(data)
-    return found
+                line_counts[at] = line_count(data)
+    return line_counts
 
 
-def _times(history: History, codes: Numbers, commits: Numbers, count: int) -> tuple[Numbers, Numbers]:
+def _times(history: History, codes: Int64Array, commits: Int64Array, count: int) -> tuple[Int64Array, Int64Array]:
     return bounds(codes, history.commits.commit_time[commits], count)
 
 

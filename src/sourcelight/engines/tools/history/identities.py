@@ -34,7 +34,7 @@ class _Use:
     repositories: dict[str, None] = field(default_factory=dict)
 
     def add(self, repository: str, count: int, first: int, last: int) -> int:
-        """Take commits into account; gives how many there are."""
+        """Add commits; return their number."""
         if count:
             self.first, self.last = min(self.first, first), max(self.last, last)
             self.repositories[repository] = None
@@ -72,8 +72,8 @@ def _uses(opened: OpenedHistory, people: PersonNumbers, context: ToolContext) ->
             if len(chosen):
                 roles.append((role, key, len(chosen), int(chosen.min()), int(chosen.max())))
     helped, persons = people.co_authors(opened, context.cancellation)
-    kept = opened.mask[helped]
-    helped, persons = helped[kept], persons[kept]
+    mask = opened.mask[helped]
+    helped, persons = helped[mask], persons[mask]
     names, emails = people.names, people.emails
     co_authors = []
     for person in np.unique(persons).tolist():
@@ -127,7 +127,7 @@ def _combine_identities(arguments: IdentitiesArguments, context: ToolContext, pa
 class _Usages:
     """Commits of one repository by person, with their first and last second."""
 
-    met: PersonSet
+    persons: PersonSet
     rows: list[tuple[int, int, int, int]]
 
 
@@ -141,7 +141,7 @@ def _gather_suggestions(arguments: IdentitySuggestionsArguments, context: ToolCo
         for person in np.unique(owners).tolist():
             chosen = times[owners == person]
             rows.append((person, len(chosen), int(chosen.min()), int(chosen.max())))
-        return _Usages(people.met, rows)
+        return _Usages(people.person_set, rows)
 
     return gather_each(open_histories(SUGGESTIONS, context, arguments.repos or ()), context, find)
 
@@ -153,7 +153,7 @@ def _combine_suggestions(
     people = PersonNumbers(SUGGESTIONS, arguments.mailmap, join_addresses=arguments.join_addresses)
     counts: dict[int, tuple[int, int, int]] = {}
     for usages in part.results.values():
-        numbers = people.take(usages.met)
+        numbers = people.take(usages.persons)
         for person, *row in sorted((int(numbers[person]), *row) for person, *row in usages.rows):
             count, first, last = counts.get(person, (0, 1 << 62, 0))
             counts[person] = count + row[0], min(first, row[1]), max(last, row[2])

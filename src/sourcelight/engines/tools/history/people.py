@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
 from sourcelight.engines.history.people import BOT_RULE, Mailmap, check_mailmap, co_authors, is_bot, parse_mailmap
 from sourcelight.engines.history.search.tables import commits_with_co_authors
 from sourcelight.engines.tools.history.histories import OpenedHistory
-from sourcelight.engines.tools.history.tables import Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class PersonNumbers:
         self._members: list[dict[Pair, int]] = []
         self._pairs: dict[Pair, int] = {}
         self._commits: list[int] = []
-        self._of: dict[int, Numbers] = {}
+        self._of: dict[int, Int64Array] = {}
         self._shown: list[Pair] | None = None
         self._bots = np.zeros(0, np.bool_)
 
@@ -88,7 +87,7 @@ class PersonNumbers:
         return [email for _, email in self.shown]
 
     @property
-    def bots(self) -> NDArray[np.bool_]:
+    def bots(self) -> BoolArray:
         """Whether each person is a bot, by the name and address that are shown."""
         if len(self._bots) != max(1, len(self.shown)):
             self._bots = np.array([is_bot(*pair) for pair in self.shown] or [False], np.bool_)
@@ -97,15 +96,15 @@ class PersonNumbers:
     @property
     def aliases(self) -> dict[str, list[str]]:
         """For persons with several identities: the name and address that is shown, and those of all, each as text."""
-        found: dict[str, list[str]] = {}
+        names: dict[str, list[str]] = {}
         identities: list[list[Pair]] = [[] for _ in self._members]
         for pair in self._pairs:
             identities[self._number_of(pair)].append(pair)
         for pair, members in zip(self.shown, identities, strict=True):
             if set(members) - {pair}:
                 shown = text_of(pair)
-                found[shown] = list(dict.fromkeys([shown, *map(text_of, sorted(members))]))
-        return found
+                names[shown] = list(dict.fromkeys([shown, *map(text_of, sorted(members))]))
+        return names
 
     def _number_of(self, pair: Pair) -> int:
         proper = self._accepted.map(*pair) if self._accepted else pair
@@ -128,7 +127,7 @@ class PersonNumbers:
         return person
 
     @property
-    def met(self) -> PersonSet:
+    def person_set(self) -> PersonSet:
         """Who was met, for `take` of others."""
         first: dict[int, int] = {}
         for place, pair in enumerate(self._pairs):
@@ -136,12 +135,12 @@ class PersonNumbers:
         pairs = list(zip(self._pairs, self._commits, strict=True))
         return PersonSet(pairs, [first[person] for person in range(len(self._members))])
 
-    def take(self, met: PersonSet) -> Numbers:
-        """Take over persons whom others numbered, with the same arguments; gives the number of each of theirs."""
-        numbers = [self.number(*pair, commits) for pair, commits in met.pairs]
-        return np.array([numbers[place] for place in met.persons], np.int64)
+    def take(self, person_set: PersonSet) -> Int64Array:
+        """Add persons that another part numbered, with the same arguments; return the number of each."""
+        numbers = [self.number(*pair, commits) for pair, commits in person_set.pairs]
+        return np.array([numbers[place] for place in person_set.persons], np.int64)
 
-    def of_identities(self, opened: OpenedHistory) -> Numbers:
+    def of_identities(self, opened: OpenedHistory) -> Int64Array:
         """The person of each identity that wrote one of the commits that count; -1 for others."""
         history = opened.history
         numbers = self._of.get(id(history))
@@ -156,23 +155,25 @@ class PersonNumbers:
             self._of[id(history)] = numbers
         return numbers
 
-    def co_authors(self, opened: OpenedHistory, cancellation: Cancellation) -> tuple[Numbers, Numbers]:
+    def co_authors(self, opened: OpenedHistory, cancellation: Cancellation) -> tuple[Int64Array, Int64Array]:
         """Commits with Co-authored-by trailers and the person of each trailer, authors of the commit left out."""
-        commits, places, found = opened.history.remember("co-authors", lambda: _co_authored(opened, cancellation))
+        commits, places, numbers_found = opened.history.remember(
+            "co-authors", lambda: _co_authored(opened, cancellation)
+        )
         persons = self.of_identities(opened)
         counted = opened.mask[commits] if len(commits) else np.zeros(0, np.bool_)
         commits, places = commits[counted], places[counted]
         if not len(commits):
             return commits, places
         used, which = np.unique(places, return_inverse=True)
-        numbers = np.array([self.number(*found[place]) for place in used.tolist()], np.int64)[which]
-        kept = numbers != persons[opened.history.commits.author[commits]]
-        pairs = np.unique(np.stack((commits[kept], numbers[kept]), axis=1), axis=0)
+        numbers = np.array([self.number(*numbers_found[place]) for place in used.tolist()], np.int64)[which]
+        mask = numbers != persons[opened.history.commits.author[commits]]
+        pairs = np.unique(np.stack((commits[mask], numbers[mask]), axis=1), axis=0)
         return pairs[:, 0], pairs[:, 1]
 
     def bot_notices(self, people: Any, commits: Any) -> list[str]:
         """A notice on bots among some people with commits."""
-        bots = self.bots[people]
+        bots = self.bots[people] & (np.asarray(commits) > 0)  # trailers name further ones
         if not bots.any():
             return []
         count, of = int(np.asarray(commits)[bots].sum()), len(np.unique(np.asarray(people)[bots]))
@@ -182,7 +183,7 @@ class PersonNumbers:
     def join_notices(self, people: Iterable[int]) -> list[str]:
         """A notice on how identities were joined: how many of some people have several names under one address."""
         if not self.join_addresses:
-            return ["Each name and address is a person of its own, after the mailmap: join_addresses is False."]
+            return ["Each name and address counts as a separate person, after the mailmap: join_addresses is False."]
         several = sum(sum(map(bool, self._members[person].values())) > 1 for person in set(people))
         if not several:
             return []
@@ -201,7 +202,7 @@ def text_of(pair: Pair) -> str:
     return f"{name} <{email}>"
 
 
-def _co_authored(opened: OpenedHistory, cancellation: Cancellation) -> tuple[Numbers, Numbers, Sequence[Pair]]:
+def _co_authored(opened: OpenedHistory, cancellation: Cancellation) -> tuple[Int64Array, Int64Array, Sequence[Pair]]:
     """Commits with trailers, the place of each trailer's person, and the people as the mailmap has them."""
     history = opened.history
     commits: list[int] = []

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches import Column
 from sourcelight.core.batches.schema import arrow_type
 from sourcelight.core.errors import ToolError
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.history import History
 from sourcelight.engines.history.history import UNKNOWN
+from sourcelight.engines.history.model import RowNumbers
 from sourcelight.engines.history.people import is_bot
 from sourcelight.engines.history.search import tables as change_tables
 
@@ -63,7 +63,7 @@ def constant(value: Any, rows: int, kind: Any) -> Array:
     return pa.array([value] * rows, kind)
 
 
-def joined(name: str, parts: Sequence[Table]) -> Table:
+def join(name: str, parts: Sequence[Table]) -> Table:
     """Tables of one kind, one behind the other, equal values with equal codes."""
     if not parts:
         return table(name, {}, 0)
@@ -86,11 +86,11 @@ def times(seconds: Any) -> Array:
     return pa.array(np.asarray(seconds, np.int64) * 1_000_000).cast(pa.timestamp("us", tz="UTC"))
 
 
-def coded(values: Sequence[str], codes: Any) -> Array:
+def dictionary_column(values: Sequence[str], codes: Any) -> Array:
     """A dictionary column of ``values[code]``; equal values have one code, and values without a row are left out."""
     encoded = pa.array(list(values), pa.string()).dictionary_encode()
     numbers = change_tables.int32_of(encoded.indices)[np.asarray(codes, np.int64)]
-    used, which = change_tables.renumbered(numbers, len(encoded.dictionary))
+    used, which = change_tables.renumber(numbers, len(encoded.dictionary))
     return pa.DictionaryArray.from_arrays(pa.array(which.astype(np.int32)), encoded.dictionary.take(pa.array(used)))
 
 
@@ -100,27 +100,31 @@ def oids(history: History, commits: Any) -> list[str]:
     return [text[at : at + 40] for at in range(0, len(text), 40)]
 
 
-def people(history: History, identities: Any) -> tuple[Array, Array, NDArray[np.bool_]]:
+def people(history: History, identities: Any) -> tuple[Array, Array, BoolArray]:
     """Mailmapped names and addresses of identities by number, and whether they are bots."""
     known = history.identities
     persons = known.person[identities]
-    return coded(known.person_names, persons), coded(known.person_emails, persons), bots(history, identities)
+    return (
+        dictionary_column(known.person_names, persons),
+        dictionary_column(known.person_emails, persons),
+        bots(history, identities),
+    )
 
 
-def bots(history: History, identities: Any) -> NDArray[np.bool_]:
-    """Tell for identities by number whether they are bots."""
+def bots(history: History, identities: Any) -> BoolArray:
+    """Return, for identities by number, whether they are bots."""
     known = history.identities
     is_bot_person = history.remember("bots", lambda: np.array([
         is_bot(name, email) for name, email in zip(known.person_names, known.person_emails, strict=True)
     ] or [False], np.bool_))  # fmt: skip
-    of_each: NDArray[np.bool_] = is_bot_person[known.person[identities]]
+    of_each: BoolArray = is_bot_person[known.person[identities]]
     return of_each
 
 
-def sizes(history: History) -> tuple[Int64Array, Int64Array, Int64Array, NDArray[np.bool_]]:
+def sizes(history: History) -> tuple[Int64Array, Int64Array, Int64Array, BoolArray]:
     """For each commit its files, additions and deletions, and whether some of these are not known."""
 
-    def make() -> tuple[Int64Array, Int64Array, Int64Array, NDArray[np.bool_]]:
+    def make() -> tuple[Int64Array, Int64Array, Int64Array, BoolArray]:
         changes, starts = history.changes, history.commits.change_starts
         summed = []
         unknown = changes.additions == UNKNOWN
@@ -132,21 +136,20 @@ def sizes(history: History) -> tuple[Int64Array, Int64Array, Int64Array, NDArray
     return history.remember("sizes", make)
 
 
-def line_numbers(history: History, rows: Int64Array) -> tuple[Int64Array, NDArray[np.bool_]]:
+def line_numbers(history: History, rows: RowNumbers) -> tuple[Int64Array, BoolArray]:
     """1-based line of each row in its file (the old one, for a removed line), and whether it was removed."""
     blocks = history.blocks
     at = np.searchsorted(blocks.row, rows, side="right") - 1
     offset = rows - blocks.row[at]
-    gone = offset < blocks.removed[at]
-    return np.where(gone, blocks.old[at] + offset, blocks.new[at] + offset - blocks.removed[at]), gone
+    is_removed = offset < blocks.removed[at]
+    return np.where(is_removed, blocks.old[at] + offset, blocks.new[at] + offset - blocks.removed[at]), is_removed
 
 
-Numbers = NDArray[np.int64]
 PERIODS = ("day", "week", "month", "quarter", "year")
 _DAY_S = 86_400
 
 
-def periods(seconds: Any, period: str) -> tuple[Numbers, Numbers]:
+def periods(seconds: Any, period: str) -> tuple[Int64Array, Int64Array]:
     """Start and end of the period of each instant, in seconds since 1970, UTC; a week begins on Monday."""
     times = np.asarray(seconds, np.int64)
     if period in {"day", "week"}:
@@ -160,7 +163,7 @@ def periods(seconds: Any, period: str) -> tuple[Numbers, Numbers]:
     return _seconds(first), _seconds(first + length)
 
 
-def _seconds(months: Numbers) -> Numbers:
+def _seconds(months: Int64Array) -> Int64Array:
     return months.astype("datetime64[M]").astype("datetime64[s]").astype(np.int64)
 
 
@@ -172,7 +175,7 @@ def period_of(call: str, by: Sequence[str]) -> str | None:
     return named[0] if named else None
 
 
-def group(keys: Sequence[Numbers]) -> tuple[Numbers, list[Numbers]]:
+def group(keys: Sequence[Int64Array]) -> tuple[Int64Array, list[Int64Array]]:
     """Number the distinct combinations of keys; gives the number of each row, and the keys of each number, sorted."""
     codes = np.zeros(len(keys[0]), np.int64)
     for key in keys:
@@ -184,12 +187,12 @@ def group(keys: Sequence[Numbers]) -> tuple[Numbers, list[Numbers]]:
     return codes, [np.asarray(key)[first] for key in keys]
 
 
-def total(codes: Numbers, weights: Any, groups: int) -> Numbers:
+def total(codes: Int64Array, weights: Any, groups: int) -> Int64Array:
     """Sum of weights in each group."""
     return np.bincount(codes, np.asarray(weights, np.float64), groups).round().astype(np.int64)
 
 
-def bounds(codes: Numbers, values: Any, groups: int) -> tuple[Numbers, Numbers]:
+def bounds(codes: Int64Array, values: Any, groups: int) -> tuple[Int64Array, Int64Array]:
     """Least and greatest value of each group; there is one in each."""
     lowest = np.full(groups, np.iinfo(np.int64).max)
     highest = np.full(groups, np.iinfo(np.int64).min)
@@ -198,7 +201,7 @@ def bounds(codes: Numbers, values: Any, groups: int) -> tuple[Numbers, Numbers]:
     return lowest, highest
 
 
-def count_distinct(codes: Numbers, values: Numbers, groups: int) -> Numbers:
+def count_distinct(codes: Int64Array, values: Int64Array, groups: int) -> Int64Array:
     """How many distinct values each group has; values are not negative."""
     if not len(codes):
         return np.zeros(groups, np.int64)

@@ -20,11 +20,10 @@ from starlette.routing import Route
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
 from sourcelight.engines.deepsearch.conversations import QuestionEvent
+from sourcelight.server.http.bodies import RequestRefused, read_json_object
 from sourcelight.server.http.deepsearch.messages import (
     ConversationAccess,
     ConversationRequest,
-    RequestRefused,
-    body_of,
     conversation_json,
     hides,
     json_response,
@@ -66,7 +65,7 @@ class Api:
             question + "/events": {"GET": self._events},
         }
         return [
-            Route(path, self._access.guarded(handle), methods=[method])
+            Route(path, self._access.guard(handle), methods=[method])
             for path, methods in table.items()
             for method, handle in methods.items()
         ]
@@ -77,7 +76,7 @@ class Api:
             cancellation.cancel()
 
     async def _open(self, request: Request, caller: ConversationRequest) -> Response:
-        text = _question_in(request, await body_of(request))
+        text = _question_in(request, await read_json_object(request))
 
         def work() -> Any:
             number = caller.service.open(text, caller.context)
@@ -88,7 +87,7 @@ class Api:
 
     async def _ask(self, request: Request, caller: ConversationRequest) -> Response:
         number = _number(request, "id")
-        body = await body_of(request)
+        body = await read_json_object(request)
         text = _question_in(request, body)
         if body.get("conversation_id", number) != number:
             raise RequestRefused(400, "conversation_id is not the one of the address.")
@@ -135,7 +134,12 @@ class Api:
             # The service checks the order; the records are read in the same order.
             service.list(context, order=order, first=1)
             records = service.store.list_for_owner(
-                context.viewer.name, starred=starred, order=order, first=first + 1, skip=skip
+                # One more than the page, to know whether another page follows.
+                context.viewer.name,
+                starred=starred,
+                order=order,
+                first=first + 1,
+                skip=skip,
             )
             next_page = str(skip + first) if len(records) > first else None
             return {
@@ -147,7 +151,7 @@ class Api:
 
     async def _change(self, request: Request, caller: ConversationRequest) -> Response:
         number = _number(request, "id")
-        body = await body_of(request)
+        body = await read_json_object(request)
         for name, value in body.items():
             if name not in _CHANGES or not isinstance(value, _CHANGES[name]):
                 raise RequestRefused(
@@ -189,6 +193,8 @@ class Api:
             steps = caller.service.events(question, context, after)
             try:
                 while True:
+                    # `next` blocks until an event; abandoned when the reader leaves, and `cancellation` then ends the
+                    # thread.
                     event = await anyio.to_thread.run_sync(next, steps, None, abandon_on_cancel=True)
                     if event is None:
                         return
@@ -201,10 +207,13 @@ class Api:
                 self._streams.discard(cancellation)
 
         async def closing() -> AsyncIterator[bytes]:
+            # Starlette doesn't close the iterator of a response; without this, `finally` would wait for the garbage
+            # collector.
             async with aclosing(event_frames()) as frames:  # type: ignore[type-var]  # it is an async generator
                 async for frame in frames:
                     yield frame
 
+        # X-Accel-Buffering: nginx otherwise collects the stream before it passes it on.
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(closing(), media_type="text/event-stream", headers=headers)
 

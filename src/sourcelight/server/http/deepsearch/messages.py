@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from sourcelight.engines.deepsearch.conversations import records
 from sourcelight.engines.deepsearch.conversations.records import RUNNING, ConversationRecord, QuestionRecord, visible_to
 from sourcelight.engines.deepsearch.redaction import format_error
 from sourcelight.engines.tools import ToolContext
+from sourcelight.server.http.bodies import RequestRefused
 from sourcelight.server.http.middleware import notes_of
 from sourcelight.server.identity import Authenticator, Principal, Refusal
 
@@ -29,16 +29,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("sourcelight.deepsearch")
 BUSY = "running"
 DISK = "disk"
-MAX_BODY_BYTES = 256 * 1024
-
-
-class RequestRefused(Exception):
-    """A refused request: the status and the text of its response."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
-        self.text = text
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +81,8 @@ class ConversationAccess:
         if principal.is_anonymous:
             raise RequestRefused(401, "Private mode requires authentication.")
         notes_of(request.scope).name(principal)
+        # A form of a foreign page can't set this header, and a script of one needs a CORS permission that is never
+        # given.
         if not request.headers.get("x-requested-with", "").strip():
             raise RequestRefused(
                 400, "The header X-Requested-With is missing; set it to the name and version of your client."
@@ -98,7 +90,7 @@ class ConversationAccess:
         context = ToolContext(self.engine, principal.viewer, served=True, base_url=self.base_of(request))
         return ConversationRequest(self.service, principal, context)
 
-    def guarded(
+    def guard(
         self, handle: Callable[[Request, ConversationRequest], Awaitable[Response]]
     ) -> Callable[..., Awaitable[Response]]:
         """Return a handler whose errors become responses."""
@@ -126,7 +118,7 @@ class ConversationAccess:
 
 def status_of(exc: ToolError | QueryError) -> int:
     """Return the HTTP status of an error: busy, disk full, not found, or bad request."""
-    argument = getattr(exc, "argument", "")
+    argument = exc.argument if isinstance(exc, ToolError) else ""
     if argument == BUSY:
         return 409
     if argument == DISK:
@@ -145,24 +137,6 @@ def error_response(status: int, text: str) -> Response:
 def json_response(value: Any, status: int = 200) -> Response:
     """Return a value as JSON."""
     return JSONResponse(value, status, {"Cache-Control": "no-store"})
-
-
-async def body_of(request: Request) -> dict[str, Any]:
-    """Read the JSON object of a request; an empty body is an empty object. Raises `RequestRefused`."""
-    if request.headers.get("content-type", "application/json").partition(";")[0].strip() != "application/json":
-        raise RequestRefused(400, "The body must be JSON with Content-Type application/json.")
-    data = b""
-    async for portion in request.stream():
-        data += portion
-        if len(data) > MAX_BODY_BYTES:
-            raise RequestRefused(413, f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
-    try:
-        value = json.loads(data or b"{}")
-    except (ValueError, RecursionError):
-        raise RequestRefused(400, "The body is not JSON.") from None
-    if not isinstance(value, dict):
-        raise RequestRefused(400, "The body must be a JSON object.")
-    return value
 
 
 def text_in(body: dict[str, Any], name: str) -> str:
@@ -203,6 +177,7 @@ def conversation_json(caller: ConversationRequest, conversation: ConversationRec
         "is_starred": conversation.starred if is_owner else False,
         "is_shared": conversation.shared,
         "viewer": {"is_owner": is_owner},
+        # The wire requires the key; there is no quota, which it writes as -1.
         "quota_usage": {"total_quota": 0, "quota_limit": -1, "reset_time": None},
     }
     account = caller.service.state.accounts.get(conversation.owner)
@@ -259,7 +234,7 @@ def turns_of(caller: ConversationRequest, question: QuestionRecord) -> Sequence[
 
 
 def hides(caller: ConversationRequest, question: QuestionRecord) -> bool:
-    """Tell whether a question used repositories that its reader may not see, or may no longer see."""
+    """Return whether a question used repositories that its reader may not see, or may no longer see."""
     return visible_to(question, caller.context.viewer, caller.context.engine.catalog).is_partial
 
 

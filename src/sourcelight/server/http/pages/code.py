@@ -37,6 +37,7 @@ def file_page(answer: ToolResult, requested: tuple[int, int] | None, *, prefix: 
     total = len(texts)
     first, last = requested or (0, 0)
     start, end = 1, total
+    # A window around the requested line; links lead to the other windows.
     if total > MAX_LINES:
         start = min(max(1, first - _CONTEXT_LINES), max(1, total - MAX_LINES + 1))
         end = min(total, start + MAX_LINES - 1)
@@ -125,11 +126,12 @@ def commit_page(answer: ToolResult, *, prefix: str) -> Response:
         counts = "binary" if row["binary"] else f"+{row['additions'] or 0:,} \u2212{row['deletions'] or 0:,}"
         rows.append(f"<tr><td>{link}</td><td>{escape(row['status'])}</td><td>{counts}</td></tr>")
         patch = row["patch"] or ""
+        # A bound per patch and one per page: a commit of 24 MB must not become a page of 24 MB.
         if not patch or len(patch) > min(_MAX_PATCH_CHARS, remaining_chars):
             hidden_patches += row["patch"] is None or bool(patch)
             continue
         remaining_chars -= len(patch)
-        patches.append(f'<h3>{path_html}</h3><pre class="diff">{"".join(map(_changed, patch.splitlines()))}</pre>')
+        patches.append(f'<h3>{path_html}</h3><pre class="diff">{"".join(map(_changed_line, patch.splitlines()))}</pre>')
     parents = ", ".join(
         f'<a href="{escape(commit_url(prefix, name, parent))}"><code>{parent[:12]}</code></a>'
         for parent in info["parents"]
@@ -149,6 +151,6 @@ def commit_page(answer: ToolResult, *, prefix: str) -> Response:
     return page(f"{subject} \u00b7 {name}", body, prefix=prefix)
 
 
-def _changed(line: str) -> str:
+def _changed_line(line: str) -> str:
     kind = "add" if line.startswith("+") else "del" if line.startswith("-") else ""
     return f"<span{f' class={kind}' if kind else ''}>{escape(line)}</span>"

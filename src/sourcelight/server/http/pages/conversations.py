@@ -112,12 +112,8 @@ _CHECKED = {"verified": "good", "moved": "warn", "rejected": "bad"}
 
 
 def link_of(url: str, prefix: str) -> str:
-    """Return the address of a link of an answer on these pages; empty without such a page."""
+    """Return the address of a link of an answer on these pages; empty for an address that is not one's own."""
     target = own_address(url)
-    if not target or target.startswith("/search?"):
-        return ""
-    if target.startswith("/") and "/-/" not in target:  # a repository
-        target = f"{target.partition('?')[0]}/-/tree/"
     return prefix + target if target.startswith("/") else target
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
@@ -14,12 +14,13 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
-from sourcelight.core.errors import ClusterError, RepositoryError, ToolError
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import ClusterError, PatternError, QueryError, RepositoryError, ToolError
 from sourcelight.core.tools.conversations import DEEPSEARCH_READ
 from sourcelight.engines import tools
 from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware import notes_of
-from sourcelight.server.http.pages import code
+from sourcelight.server.http.pages import code, search
 from sourcelight.server.http.pages.conversations import HEADERS, STYLE, STYLE_PATH, conversation_page, error_page
 from sourcelight.server.identity import Authenticator, Principal, Refusal
 from sourcelight.server.oauth import READER_COOKIE
@@ -44,10 +45,12 @@ class _Address:
 
     @classmethod
     def parse(cls, request_path: str) -> _Address | None:
-        """Read ``/repository@revision/-/kind/path``; None for any other address."""
-        name_part, _, right = request_path.partition("/-/")
-        kind, slash, path = right.partition("/")
-        if request_path.startswith("/.") or kind not in _KINDS or not slash or len(name_part) < 2:
+        """Read ``/repository@revision/-/kind/path``, or ``/repository@revision``; None for any other address."""
+        name_part, separator, right = request_path.partition("/-/")
+        kind, slash, path = right.partition("/") if separator else ("tree", "/", "")
+        if request_path.startswith(("/.", "//")) or kind not in _KINDS or not slash or len(name_part) < 2:
+            return None
+        if not separator and name_part.endswith("/"):
             return None
         name, at, revision = name_part[1:].rpartition("@")
         if not at or kind == "commit":
@@ -56,11 +59,19 @@ class _Address:
 
 
 class _CodeRoute(Route):
-    """Matches addresses of files, directories and commits; leaves others to earlier routes and their errors."""
+    """Matches addresses of repositories, files, directories and commits; leaves others to earlier routes."""
+
+    def __init__(
+        self, path: str, endpoint: Callable[[Request], Awaitable[Response]], *, has_repositories: bool
+    ) -> None:
+        super().__init__(path, endpoint)
+        self._has_repositories = has_repositories
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Tell whether this route answers a request."""
+        """Return whether this route answers a request."""
         if scope["type"] != "http" or _Address.parse(scope["path"]) is None:
+            return Match.NONE, {}
+        if "/-/" not in scope["path"] and (scope["method"] not in {"GET", "HEAD"} or not self._has_repositories):
             return Match.NONE, {}
         return super().matches(scope)
 
@@ -78,6 +89,8 @@ class Pages:
         Identifies the sender of a request.
     external_url
         The service's address; empty: what each request used.
+    has_repositories
+        Whether addresses of repositories have pages.
     """
 
     def __init__(
@@ -86,11 +99,14 @@ class Pages:
         conversations: ConversationService | None,
         authenticator: Authenticator,
         external_url: str = "",
+        *,
+        has_repositories: bool = True,
     ) -> None:
         self._engine = engine
         self._conversations = conversations
         self._authenticator = authenticator
         self._external_url = external_url
+        self._has_repositories = has_repositories
         self._prefix = urlsplit(external_url).path.rstrip("/")
 
     def routes(self) -> list[BaseRoute]:
@@ -102,7 +118,8 @@ class Pages:
         return [
             Route(STYLE_PATH, _style),
             *(conversations if self._conversations is not None else []),
-            _CodeRoute("/{rest:path}", self._code),
+            Route(search.PATH, self._search),
+            _CodeRoute("/{rest:path}", self._code, has_repositories=self._has_repositories),
         ]
 
     def _enter(self, request: Request) -> ToolContext | Response:
@@ -131,7 +148,7 @@ class Pages:
         sign_in = "" if context.viewer.name else self._sign_in(request)
         return error_page(404, "Not found", text, prefix=self._prefix, sign_in=sign_in)
 
-    def _unanswered(self, exc: ClusterError) -> Response:
+    def _error_response(self, exc: ClusterError) -> Response:
         log.warning("can't render a page: %s", exc)
         return error_page(503, "Temporarily unavailable", exc.for_callers, prefix=self._prefix)
 
@@ -146,7 +163,7 @@ class Pages:
         except ToolError:
             return self._absent(request, context)
         except ClusterError as exc:
-            return self._unanswered(exc)
+            return self._error_response(exc)
         if identifier.endswith(".md"):
             text = tools.render(DEEPSEARCH_READ, answer, context)[1]
             return PlainTextResponse(text, media_type="text/markdown", headers=HEADERS)
@@ -167,6 +184,24 @@ class Pages:
         }
         return conversations.read(address, context), turns
 
+    async def _search(self, request: Request) -> Response:
+        context = self._enter(request)
+        if isinstance(context, Response):
+            return context
+        query, ranked = search.read_query(request.scope["query_string"].decode("latin-1"))
+        # Addresses on pages are relative to the prefix, so there is no base here.
+        context = replace(context, cancellation=Cancellation(search.TIMEOUT_S), served=True, base_url="")
+
+        def render() -> Response:
+            return search.search_page(query, context, ranked=ranked, prefix=self._prefix)
+
+        try:
+            return await anyio.to_thread.run_sync(render)
+        except (QueryError, PatternError, RepositoryError, ToolError) as exc:
+            return error_page(400, "This search can't be made", str(exc), prefix=self._prefix)
+        except ClusterError as exc:
+            return self._error_response(exc)
+
     async def _code(self, request: Request) -> Response:
         context = self._enter(request)
         if isinstance(context, Response):
@@ -182,7 +217,7 @@ class Pages:
         except ToolError as exc:
             return self._absent(request, context, str(exc))
         except ClusterError as exc:
-            return self._unanswered(exc)
+            return self._error_response(exc)
 
     def _code_page(self, address: _Address, query: str, context: ToolContext) -> Response:
         repository, revision, path = address.repository, address.revision, address.path

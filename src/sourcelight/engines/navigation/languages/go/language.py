@@ -109,6 +109,7 @@ def _usage(node: Node) -> Usage:
             outer = parent.parent
             left = outer.child_by_field_name("left")
             defines = outer.type == "short_var_declaration" or any(child.type == ":=" for child in outer.children)
+            # `a, b := f()` binds; `a, b = f()` assigns.
             is_binding = defines and left is not None and left.start_byte == parent.start_byte
         call = expression.parent
         is_called = (
@@ -179,6 +180,7 @@ class GoLookup:
         package = self.inference.package(self.document, spec.path)
         if package is not None:
             documents = package.documents()
+            # A package has no file of its own; doc.go, or the file with its name, is what a reader expects.
             likely_documents = [
                 d for d in documents if d.path.rpartition(b"/")[2] in {b"doc.go", package.name + b".go"}
             ]
@@ -228,6 +230,7 @@ class GoLookup:
                     go_type = self.inference.element(go_type, position) if go_type is not None else None
                 return go_type
             if node.type == "literal_element" and self.path[index + 1].type == "literal_value":
+                # Inner literals may omit their type: the way from the outer type is kept as key (0) or element (1).
                 steps.append(0 if _is_key(node) else 1)
             index -= 1
         return None

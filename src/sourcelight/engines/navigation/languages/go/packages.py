@@ -121,6 +121,8 @@ def _files(project: Project, directory: bytes) -> Mapping[bytes, list[int]]:
                 clause = _CLAUSE.search(text)
                 if clause is not None:
                     test = document.path.endswith(b"_test.go")
+                    # Files that the default build includes come first, tests last: a name in both is declared in the
+                    # former.
                     rank = not is_built(document.path, text[: clause.start()]), test, document.number
                     by_package.setdefault(clause[1], []).append((rank, document.number))
         return {name: [number for _, number in sorted(ranked_files)] for name, ranked_files in by_package.items()}
@@ -136,10 +138,12 @@ def modules_of(project: Project) -> list[tuple[str, bytes]]:
         for document in project.documents((b"go.mod",)):
             directory, _, base = document.path.rpartition(b"/")
             match = _MODULE.search(document.text) if base == b"go.mod" else None
+            # The go command ignores testdata directories; their modules are inputs of tests.
             if match is not None and b"/testdata" not in directory:
                 modules.append((match[1].decode(errors="replace"), directory))
         if not any(directory == b"" for _, directory in modules):
             modules.append((project.name, b""))
+        # The longest module path that is a prefix owns an import path, as in the go command.
         return sorted(modules, key=lambda pair: (-len(pair[0]), pair))
 
     return project.remember("go-modules", read_modules)
@@ -160,6 +164,7 @@ def find_directory(project: Project, path: bytes, session: Session) -> tuple[Pro
     """Return the project and directory of an import path; None if no repository has it."""
     import_text = path.decode(errors="replace")
     directories = project.directories()
+    # Before modules there was vendor/, and GOPATH's src/ for the standard library (no dot in its first element).
     for directory in (b"vendor/" + path, b"src/" + path if path.split(b"/")[0].count(b".") == 0 else b""):
         if directory and directory in directories:
             return project, directory
@@ -167,6 +172,7 @@ def find_directory(project: Project, path: bytes, session: Session) -> tuple[Pro
     if own_directory is not None:
         return project, own_directory
     parts = import_text.split("/")
+    # From the whole path to its first part: the longest module wins.
     for length in range(len(parts), 0, -1):
         for other, root in session.providers(project, "/".join(parts[:length])):
             directory = _join(root, "/".join(parts[length:]))
@@ -255,7 +261,7 @@ class GoNames:
 
     def model(self, document: Document) -> GoModel | None:
         """Return the parsed file; None for a file of another language, or one that can't be parsed."""
-        return self.session.parsed(document, GoModel)
+        return self.session.parsed_file(document, GoModel)
 
     def package(self, document: Document, path: bytes) -> GoPackage | None:
         """Return the package that an import path means in a file."""
@@ -274,6 +280,7 @@ class GoNames:
         for spec in model.imports:
             if spec.alias == name:
                 return GoImport(spec, self.package(document, spec.path))
+        # The package clause decides the name, and reading it parses files; the likely import comes first.
         unnamed.sort(key=lambda spec: guess_package_name(spec.path) != name)
         for spec in unnamed:
             package = self.package(document, spec.path)
@@ -298,6 +305,7 @@ class GoNames:
         if refs or declared_here:
             return refs
         for spec in model.imports:
+            # A dot import puts all exported names of a package into the file.
             if spec.alias == b"." and (package := self.package(document, spec.path)) is not None:
                 refs += self.member(package, name)
         return refs

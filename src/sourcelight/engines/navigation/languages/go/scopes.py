@@ -183,6 +183,7 @@ def _of_scope(node: Node) -> Iterator[GoDeclaration]:
 
 def _of_function(node: Node) -> Iterator[GoDeclaration]:
     body = node.child_by_field_name("body")
+    # The Go specification: parameters are in scope in the function's body only.
     visible = body.start_byte if body is not None else node.end_byte
     yield from _type_parameters(node)
     if node.type == "method_declaration":
@@ -209,6 +210,7 @@ def _labels(body: Node) -> Iterator[GoDeclaration]:
             label = node.child_by_field_name("label")
             if label is not None:
                 yield _declaration("label", label, node)
+        # Labels belong to a function, and expressions contain none.
         if node.type not in {"func_literal", "call_expression", "composite_literal"}:
             pending += node.named_children
 
@@ -230,6 +232,7 @@ def _of_head(node: Node) -> Iterator[GoDeclaration]:
         alias, value = node.child_by_field_name("alias"), node.child_by_field_name("value")
         if alias is not None and value is not None:
             for name in alias.named_children:
+                # The name of a type switch is visible in its clauses, after the value.
                 yield _declaration("variable", name, node, value.end_byte)
     for child in node.named_children if node.type == "for_statement" else ():
         if child.type == "for_clause":
@@ -279,6 +282,7 @@ def _statement_declarations(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR
     elif kind == "labeled_statement":
         for child in node.named_children[1:]:
             yield from _statement_declarations(child)
+    # A file that is being edited: declarations inside a syntax error still count.
     elif kind == "ERROR":
         for child in node.named_children:
             if child.type.endswith("declaration") and child.type != "method_declaration":

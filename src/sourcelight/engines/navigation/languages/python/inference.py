@@ -113,6 +113,8 @@ class PythonInference(Fixtures):
                 for value in self.infer(document, scope, positional[0], offset)
                 for item in self.iteration_values(value)
             ]
+            # Pairs of number and item are simplified to a container of the items: the number has no members of
+            # interest.
             return [PythonValue("container", items=(PythonValue("container", items=tuple(items)),))]
         return []
 
@@ -122,6 +124,7 @@ class PythonInference(Fixtures):
             if value.kind == "container":
                 index = node.child_by_field_name("subscript")
                 values += [value] if index is not None and index.type == "slice" else value.items
+            # `Generic[int]` is still the class.
             elif value.kind == "class":
                 values.append(value)
             else:
@@ -218,6 +221,8 @@ class PythonInference(Fixtures):
         if binding.kind == "loop":
             loop_scope = scope
             if node.type == "for_in_clause" and scope.parent is not None and _is_first_clause(node, scope.node):
+                # The Python reference: the iterable of the first `for` of a comprehension is evaluated in the enclosing
+                # scope.
                 loop_scope = scope.parent
             iterables = self.infer(document, loop_scope, node.child_by_field_name("right"))
             return self._unpack([item for value in iterables for item in self.iteration_values(value)], binding.steps)
@@ -272,6 +277,7 @@ class PythonInference(Fixtures):
             marks = [d.text or b"" for d in function.decorators] if function is not None else []
             if any(b"classmethod" in mark for mark in marks) or binding.name in {b"cls", b"mcs"}:
                 kind = "class"
+            # The first parameter of a method is bound to the instance or class, whatever its name is.
             if not any(b"staticmethod" in mark for mark in marks):
                 return [PythonValue(kind, holder)]
         default = node.child_by_field_name("value")
@@ -331,6 +337,7 @@ class PythonInference(Fixtures):
             values = self.annotation_values(ref.document, scope, annotation)
             if values:
                 if (managed or fixture) and values[0].kind == "container":
+                    # `Iterator[T]` of a context manager or a fixture: what its user gets is a T.
                     return [PythonValue("generator", items=values[0].items)] if managed else list(values[0].items)
                 return values
         returned, yielded = _results(node)
@@ -339,6 +346,7 @@ class PythonInference(Fixtures):
             if fixture:
                 return list(items)
             return [PythonValue("generator" if managed else "container", items=items)]
+        # The last returns are usually the results; early ones are often guards that return None.
         return [v for r in returned[-MAX_ALTERNATIVES:] for v in self._result(value, ref, scope, r)]
 
     def _result(self, value: PythonValue, ref: PythonRef, scope: PythonScope, node: Node) -> list[PythonValue]:

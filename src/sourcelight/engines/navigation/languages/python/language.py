@@ -78,6 +78,8 @@ class PythonLanguage(Language):
         level = len(module) - len(name)
         if member and member != "*":
             joined = f"{name}.{member}" if name else member
+            # `from package import name`: a submodule of that name comes before a member, as the file is what is
+            # imported.
             documents = find_module(document, joined.encode(), level, session)
             if documents:
                 return documents[0]
@@ -179,6 +181,7 @@ class PythonLookup:
             scope = scope.module
         if scope.kind == "class" and self.parent.type == "decorator":
             bindings = scope.bindings.get(self.name, [])
+            # `@name.setter` refers to the property above it, not to the function below.
             getters = [b for b in bindings if b.start < self.leaf.start_byte]
             if getters:
                 return [PythonRef(self.document, getters[0])], "scope"
@@ -194,8 +197,8 @@ class PythonLookup:
     def _follow_imports(self, refs: list[PythonRef], how: How) -> tuple[list[PythonRef], How]:
         """Follow imports; the rule is ``import`` if there were any."""
         imports = bool(refs) and refs[0].binding is not None and refs[0].binding.kind in {"import", "from"}
-        elsewhere = bool(refs) and refs[0].document != self.document
-        return self.inference.follow(refs), "import" if imports or elsewhere else how
+        is_elsewhere = bool(refs) and refs[0].document != self.document
+        return self.inference.follow(refs), "import" if imports or is_elsewhere else how
 
     def _attribute(self) -> tuple[list[PythonRef], How]:
         holder = self.parent.child_by_field_name("object")
@@ -212,6 +215,7 @@ class PythonLookup:
                 how = "import"
             refs += self.inference.members(value, self.name)
             outside += value.kind in {"outside", "container"}
+        # Every possible receiver is outside of the repositories: ranking by name would only guess.
         if not refs and outside and outside == len(values):
             self.inference.session.note_outside(self.document, self.leaf.start_byte)
         return self.inference.follow(refs), how

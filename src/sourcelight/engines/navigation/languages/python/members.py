@@ -77,6 +77,8 @@ class PythonMembers(PythonNames):
         if value.kind == "function" and value.ref is not None:
             return self._parameters(value.ref, name)
         if value.kind == "class" and value.ref is not None:
+            # A keyword of a call of a class is a parameter of its constructor; without one (dataclass, NamedTuple) it
+            # is a field.
             for method in (b"__init__", b"__new__"):
                 for ref in self.members(value, method)[:1]:
                     parameters = [r for end in self.follow([ref]) for r in self._parameters(end, name)]
@@ -100,6 +102,7 @@ class PythonMembers(PythonNames):
             return self._class_members(value.ref, name, set())
         if value.kind == "super" and value.ref is not None:
             for base in self._bases(value.ref):
+                # The class itself counts as visited: super() starts behind it.
                 members = self._class_members(base, name, {value.ref.key})
                 if members:
                     return members
@@ -114,6 +117,7 @@ class PythonMembers(PythonNames):
 
     def _class_members(self, ref: PythonRef, name: bytes, visited: set[object]) -> list[PythonRef]:
         """Return a member from the class body, else from assignments to ``self``, else from the bases in order."""
+        # Depth first and left to right, which is the method resolution order except for diamonds.
         if ref.key in visited or len(visited) > _MAX_BASES:
             return []
         visited.add(ref.key)
@@ -121,6 +125,7 @@ class PythonMembers(PythonNames):
         if scope is None:
             return []
         bindings = _members_first(scope.bindings.get(name, []))
+        # A bare annotation in the class body declares an attribute that `__init__` assigns.
         if not any(map(_has_value, bindings)):
             bindings += self.attributes(scope).get(name, [])
         if bindings:
@@ -195,6 +200,7 @@ def _assigned_attributes(model: PythonModel, scope: PythonScope) -> dict[bytes, 
         if first is None or not first.text:
             continue
         body = method.node.child_by_field_name("body")
+        # A search in the bytes spares the walk of methods that assign nothing to `self`.
         if body is None or first.text + b"." not in model.text[body.start_byte : body.end_byte]:
             continue
         inner = model.scope(method.node, scope)

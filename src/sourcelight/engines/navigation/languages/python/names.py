@@ -100,6 +100,7 @@ def find_module(document: Document, module: bytes, level: int, session: Session)
     entries = modules.files.get(module)
     if entries:
         own_root = modules.root_of(document)
+        # A repository may contain several packages of that name, such as examples; the nearest root is meant.
         near = sorted(entries, key=lambda entry: _distance(own_root, entry[0]))
         return [project.document_at(number) for _, number in near[:3]]
     sibling = _find_in_directory(project, _directory_of(document.path), module)
@@ -167,7 +168,7 @@ class PythonNames:
 
     def model(self, document: Document) -> PythonModel | None:
         """Return the parsed file; None for a file of another language, or one that can't be parsed."""
-        return self.session.parsed(document, PythonModel)
+        return self.session.parsed_file(document, PythonModel)
 
     def lookup(self, document: Document, scope: PythonScope, name: bytes, offset: int) -> list[PythonRef]:
         """Return the bindings of a name at an offset in a scope, best first; imports not followed."""
@@ -175,6 +176,7 @@ class PythonNames:
         is_own_scope = True
         later: list[PythonBinding] = []
         while current is not None:
+            # The Python reference: names of a class body are not visible in the functions inside it.
             if current.kind != "class" or is_own_scope:
                 bindings = current.bindings.get(name)
                 if name in current.globals:
@@ -184,6 +186,8 @@ class PythonNames:
                     if not is_own_scope:
                         return [PythonRef(document, b) for b in order_for_other_scopes(bindings)[:MAX_BINDINGS]]
                     ordered, is_bound_before = _order_for_own_scope(bindings, offset)
+                    # A class body reads an outer name until its own binding runs; in a function the binding makes the
+                    # name local throughout.
                     if is_bound_before or current.kind != "class":
                         return [PythonRef(document, b) for b in ordered[:MAX_BINDINGS]]
                     later = ordered
@@ -224,6 +228,7 @@ class PythonNames:
         self, document: Document, scope: PythonScope, name: bytes, visited: set[tuple[object, bytes]]
     ) -> list[PythonRef]:
         _ = scope.bindings
+        # Names such as `__all__` belong to their own module: `import *` doesn't bring them.
         if name.startswith(b"__"):
             return []
         for module, level, _ in reversed(scope.stars):
@@ -275,6 +280,7 @@ class PythonNames:
         if binding.kind == "import":
             return [PythonRef(refs) for refs in self.modules(ref.document, binding.module, 0)[:1]]
         for source in self.modules(ref.document, binding.module, binding.level):
+            # A module may import its own name from a package that imports it back.
             refs = [other for other in self.member(source, binding.member) if other.key != ref.key]
             if refs:
                 return refs

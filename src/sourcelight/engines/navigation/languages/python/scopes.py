@@ -134,6 +134,7 @@ def _is_inside(path: list[Node], index: int) -> bool:
     if kind == "class_definition":
         return child.type in {"block", "type_parameter"}
     if kind in {"function_definition", "lambda"}:
+        # Names of parameters are inside; defaults and annotations are evaluated in the enclosing scope.
         if child.type in {"parameters", "lambda_parameters"}:
             return _names_parameter(path, index + 1)
         if child.type == "identifier":
@@ -288,6 +289,7 @@ class _ScopeWalk:
                 dotted = name.text if name is not None else None
                 self.bind("import", alias, child, node.end_byte, module=dotted or b"")
             elif child.type == "dotted_name" and child.named_children:
+                # `import a.b` binds `a` alone.
                 first = child.named_children[0]
                 self.bind("import", first, child, node.end_byte, module=first.text or b"")
 

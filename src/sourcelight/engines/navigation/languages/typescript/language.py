@@ -209,9 +209,9 @@ class TsLookup:
 
     def _follow_imports(self, refs: list[TsRef], how: How) -> tuple[list[TsRef], How]:
         followed = self.inference.follow([self._through_require(ref) for ref in refs])
-        elsewhere = any(ref.document != self.document or ref.binding is None for ref in followed)
+        is_elsewhere = any(ref.document != self.document or ref.binding is None for ref in followed)
         imports = any(ref.binding is not None and ref.binding.kind == "import" for ref in refs)
-        return followed, "import" if elsewhere or imports else how
+        return followed, "import" if is_elsewhere or imports else how
 
     def _through_require(self, ref: TsRef) -> TsRef:
         """``const { a } = require("./b")`` is an import."""

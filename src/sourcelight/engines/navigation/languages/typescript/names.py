@@ -110,7 +110,7 @@ class TsNames:
 
     def model(self, document: Document) -> TsModel | None:
         """Return the parsed file; None for a file of another language, or one that can't be parsed."""
-        return self.session.parsed(document, TsModel)
+        return self.session.parsed_file(document, TsModel)
 
     def lookup(self, document: Document, name: bytes, offset: int, *, as_type: bool = False) -> list[TsRef]:
         """Return the declarations of a plain name at an offset, imports not followed."""

@@ -1,0 +1,190 @@
+"""From the bytes of a stream to events, with what is missing in it named.
+
+A service counts matches, and sends them apart from the count: it leaves out events that are too large, and sends types
+of matches that this version doesn't know. The reader compares the numbers, and adds the difference to the skipped work.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from sourcelight.core.batches import Event, OtherMatches
+from sourcelight.core.batches.decode import UNKNOWN_TYPE, MatchDecoder
+from sourcelight.core.errors import ProtocolError, QueryError, StreamBroken
+from sourcelight.core.markup.counts import count_of, join_words
+from sourcelight.core.wire import SseDecoder, decode_event
+from sourcelight.core.wire.events import OWN_FAULTS, Alert, Done, ErrorEvent, Matches, Progress, Skipped
+
+
+class EventReader:
+    """Decodes bytes into events; delays alerts and errors until it is clear that the search ran.
+
+    Parameters
+    ----------
+    query
+        Text of the query, for errors.
+    display
+        Matches that were to be returned; -1: all.
+    """
+
+    def __init__(self, query: str, display: int = -1) -> None:
+        self._query = query
+        self._display = display
+        self._framing = SseDecoder()
+        self._matches = MatchDecoder()
+        self._delayed: list[Alert | ErrorEvent] = []
+        self._is_running = False
+        self._progress: Progress | None = None
+        self._said_error = ""
+        self._other: Counter[str] = Counter()
+        self._unknown_types: Counter[str] = Counter()
+        self.done = False
+        self.seen = 0
+
+    def delayed_events(self) -> list[Event]:
+        """Return and clear the delayed events."""
+        delayed_events, self._delayed = list[Event](self._delayed), []
+        return delayed_events
+
+    def feed(self, portion: bytes) -> Iterator[Event]:
+        """Yield the events that `portion` completes."""
+        return self._events(self._framing.feed(portion))
+
+    def close(self) -> Iterator[Event]:
+        """Yield the last event if only its end is missing; raise `StreamBroken` without ``done``."""
+        yield from self._events(self._framing.close())
+        if not self.done:
+            place = "inside an event" if self._framing.incomplete else "without its last event"
+            message = f"the stream ended {place}, after {self.seen} events"
+            raise self.with_reason(StreamBroken(message, events_seen=self.seen))
+
+    def with_reason(self, broken: StreamBroken) -> StreamBroken:
+        """Return an error with the message of the last ``error`` event, if the service sent one before the break."""
+        if not self._said_error:
+            return broken
+        message = f"{broken}; the service said: {self._said_error}"
+        return StreamBroken(message, events_seen=broken.events_seen, reason=self._said_error)
+
+    def _events(self, raw_events: Iterator[Any]) -> Iterator[Event]:
+        # Decoding matches that arrived together is cheaper than one by one.
+        pending: list[bytes] = []
+        try:
+            for raw in raw_events:
+                self.seen += 1
+                if raw.name == "matches":
+                    pending.append(raw.data)
+                    continue
+                yield from self._decode_matches(pending)
+                yield from self._pass_on(decode_event(raw))
+                if self.done:
+                    return
+            yield from self._decode_matches(pending)
+        except ProtocolError as exc:
+            yield from self._decode_readable(pending)
+            message = f"the stream became unreadable: {exc}"
+            raise self.with_reason(StreamBroken(message, events_seen=self.seen)) from exc
+
+    def _decode_matches(self, pending: list[bytes]) -> Iterator[Event]:
+        if pending:
+            batches = self._matches.decode(*pending)
+            pending.clear()
+            self._is_running = True
+            yield from self.delayed_events()
+            yield from batches
+            yield from self._take_other()
+
+    def _take_other(self) -> Iterator[Event]:
+        """Yield the matches that are no rows, and count them."""
+        other = self._matches.take_other()
+        if other:
+            for match in other:
+                if match.reason == UNKNOWN_TYPE:
+                    self._unknown_types[match.type] += 1
+                else:
+                    self._other[match.reason.partition(":")[0]] += 1
+            yield OtherMatches(other)
+
+    def _decode_readable(self, pending: list[bytes]) -> Iterator[Event]:
+        """Yield the readable matches before the one that can't be decoded."""
+        for data in pending:
+            try:
+                batches = self._matches.decode(data)
+            except ProtocolError:
+                return
+            yield from self.delayed_events()
+            yield from batches
+
+    def _pass_on(self, event: Any) -> Iterator[Event]:
+        if isinstance(event, Progress):
+            self._progress = event
+        elif isinstance(event, ErrorEvent):
+            self._said_error = event.message
+        # An error before anything else is a rejected query; the reader then raises it, in place of an event.
+        if isinstance(event, Alert | ErrorEvent) and not self._is_running:
+            self._delayed.append(event)
+            return
+        if isinstance(event, Done):
+            self.done = True
+            if not self._is_running and not self._service_failed() and (message := self._query_error()):
+                raise QueryError(message, query=self._query)
+        self._is_running = True
+        yield from self.delayed_events()
+        if isinstance(event, Done):
+            yield from self._notices()
+        if not isinstance(event, Matches):
+            yield event
+
+    def _notices(self) -> Iterator[Event]:
+        """Yield what is missing in a stream that reached its end, as skipped work, and what was replaced."""
+        if self._matches.replaced_events:
+            events = count_of(self._matches.replaced_events, "event")
+            yield Alert("Invalid UTF-8 was replaced", f"{events} had bytes that are no UTF-8; they are U+FFFD.", "info")
+        skipped = tuple(self._missing())
+        if skipped:
+            last = self._progress or Progress(done=False, match_count=self._matches.matches, duration_ms=0)
+            yield replace(last, done=True, skipped=(*last.skipped, *skipped))
+
+    def _missing(self) -> Iterator[Skipped]:
+        last = self._progress
+        if (last is None or not last.done) and not self._said_error:
+            yield Skipped(
+                "no-final-progress",
+                "no final statistics",
+                "The service ended the stream without its final statistics: matches may be missing.",
+                "warn",
+            )
+        if self._unknown_types:
+            types = join_words([f"`{kind}`" for kind in self._unknown_types])
+            title = f"{count_of(self._unknown_types.total(), 'match')} of unknown types ({types})".replace("`", "")
+            yield Skipped("unknown-match-type", title, f"`result.other` has the matches of type {types}.", "warn")
+        for reason, count in self._other.items():
+            title = f"{count_of(count, 'match')} with {reason}"
+            yield Skipped("unreadable-match", title, "`result.other` has them as they were sent.", "warn")
+        arrived = self._matches.matches + self._unknown_types.total() + self._other.total()
+        counted = 0 if last is None else last.match_count
+        expected = min(counted, self._display) if self._display >= 0 else counted
+        if arrived < expected and not any(item.reason == "display" for item in (last.skipped if last else ())):
+            yield Skipped(
+                "matches-not-sent",
+                f"{count_of(expected - arrived, 'match')} of {expected:,} not sent",
+                f"The service counts {count_of(expected, 'match')} and sent {arrived:,}. Services leave out what is "
+                "too large for an event; search its repositories or paths one by one.",
+                "warn",
+            )
+
+    def _service_failed(self) -> bool:
+        """Tell whether the service blames itself, and not the query."""
+        return any(isinstance(event, Alert) and event.title in OWN_FAULTS for event in self._delayed)
+
+    def _query_error(self) -> str:
+        """Return the reason for a search that ended without progress; empty without one."""
+        for event in self._delayed:
+            if isinstance(event, ErrorEvent):
+                return event.message
+        for event in self._delayed:
+            if isinstance(event, Alert) and event.kind in {"", "error"}:
+                return event.description or event.title
+        return ""

@@ -1,0 +1,220 @@
+"""`read_file` of a service: part after part, until the end of the file is proven.
+
+Services cut large files in different ways: with an error, a flag, or a sentence whose words change from release to
+release. None of these counts as the end. After each part, the last line is requested again together with those after
+it: the file ends where that line comes back alone. This also repairs a last line that was cut in the middle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from sourcelight.backends.remote.mcp.payloads import (
+    accepted_name,
+    is_cut,
+    is_too_large,
+    keep_text,
+    notes,
+    notices,
+    numbered_chunks,
+    unnumbered_lines,
+)
+from sourcelight.backends.remote.mcp.request import ToolRequest
+from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.errors import ToolError
+from sourcelight.core.tools.catalog import table_of
+
+_FIRST_PART_LINES, _MAX_PART_LINES = 1_000, 16_000
+
+
+class _FilePart:
+    """Lines of a file from one response, by their numbers."""
+
+    def __init__(self, request: ToolRequest, value: Mapping[str, Any] | str, end: int | None) -> None:
+        is_text = isinstance(value, str)
+        info: Mapping[str, Any] = {} if isinstance(value, str) else value
+        text: str = value if isinstance(value, str) else str(value.get("content") or "")
+        url = str(info.get("url") or "")
+        if is_text and text.startswith("URL: "):
+            url, _, text = text[5:].partition("\n")
+        blob = request.blob(url)
+        self.text = text
+        self.commit = str(info.get("commit") or blob.commit)
+        self.path = str(info.get("path") or blob.path or request.arguments["path"])
+        self.total: int | None = info.get("totalLines")
+        self.unnumbered = unnumbered_lines(text)
+        self.is_truncated = is_cut(info) or bool(self.unnumbered)
+        self.notices = notices(info) if not is_text else notes(text)
+        self.lines = {
+            number: line
+            for chunk in numbered_chunks(text)
+            for number, line in enumerate(chunk.lines, chunk.first)
+            if end is None or number <= end  # other services number one line more than was requested
+        }
+        last = max(self.lines, default=0)
+        if self.total is None and self.lines and self.lines[last] == "" and (self.unnumbered or text[-1:] != "\n"):
+            # Other services number what follows the last newline as a line of its own.
+            del self.lines[last]
+
+    @property
+    def first(self) -> int:
+        """Number of its first line; 0 without lines."""
+        return min(self.lines, default=0)
+
+
+class _FileReader:
+    """Reads a file, or the requested lines of it, in as many parts as it takes."""
+
+    def __init__(self, request: ToolRequest) -> None:
+        self._request = request
+        self._arguments: dict[str, Any] = dict(request.arguments)
+        self.first: int = request.arguments.get("startLine") or 1
+        self._end: int | None = request.arguments.get("endLine")
+        self._part_lines = _MAX_PART_LINES
+        self._bounded = True
+        self.lines: list[str] = []
+        self.parts: list[_FilePart] = []
+        self.total: int | None = None
+
+    @property
+    def last(self) -> int:
+        """Number of the last line that was read."""
+        return self.first + len(self.lines) - 1
+
+    async def read(self) -> str:
+        """Read to the end; returns why the end is not proven, or nothing."""
+        part = await self._first_part()
+        self.first = part.first or self.first
+        self._add(part)
+        if (commit := part.commit) and (name := accepted_name(await self._request.schema(), "revision")):
+            self._arguments[name] = commit  # a branch may move between two parts
+        if not self.lines:
+            return "" if not part.is_truncated else "The service returns no lines of this file."
+        while not self._is_at_end():
+            reason = await self._read_on()
+            if reason is not None:
+                return reason
+        return ""
+
+    def _is_at_end(self) -> bool:
+        return any(end is not None and self.last >= end for end in (self._end, self.total))
+
+    def _add(self, part: _FilePart) -> bool:
+        """Append the lines that follow; tells whether there were any. Lines after a gap are requested again."""
+        self.parts.append(part)
+        self.total = part.total if part.total is not None else self.total
+        before = self.last
+        if self.lines and before in part.lines:
+            self.lines[-1] = part.lines[before]
+        while (line := part.lines.get(self.last + 1)) is not None:
+            self.lines.append(line)
+        return self.last > before
+
+    async def _first_part(self) -> _FilePart:
+        request = self._request
+        try:
+            return _FilePart(request, (await request.ask(self._arguments)).read(("content",)), self._end)
+        except ToolError as exc:
+            if not is_too_large(exc):
+                raise
+        self._part_lines = _FIRST_PART_LINES
+        while True:
+            try:
+                return await self._ask(self.first, self.first + self._part_lines - 1)
+            except ToolError as exc:
+                if not is_too_large(exc) or self._part_lines == 1:
+                    raise
+                self._part_lines = max(self._part_lines // 4, 1)
+
+    async def _read_on(self) -> str | None:
+        """Read the next part; None to go on, the reason why the end is not proven, empty when it is."""
+        last = self.last
+        try:
+            part = await self._ask(last, last + self._part_lines)
+        except ToolError as exc:
+            return await self._read_less(exc)
+        if self._add(part):
+            self._part_lines = min(self._part_lines * 2, _MAX_PART_LINES)
+            return None
+        if part.is_truncated and part.first == last and not self._is_at_end():
+            return await self._read_one(last + 1)
+        return self._end_shown_by(part)
+
+    async def _read_less(self, refusal: ToolError) -> str | None:
+        """Go on in another way after the service refused to return the next lines."""
+        if not is_too_large(refusal):
+            if not self._bounded or "startLine" not in (await self._request.schema()).get("properties", {}):
+                return f"The service returns lines up to {self.last:,} and can't read on: {refusal}"
+            self._bounded = False  # some services refuse an end behind the last line
+            return None
+        if self._part_lines == 1:
+            return await self._read_one(self.last + 1)
+        self._part_lines = max(self._part_lines // 4, 1)
+        return None
+
+    def _end_shown_by(self, part: _FilePart) -> str:
+        """Tell why a part without new lines does not prove the end; empty when it does."""
+        last = self.last
+        if self._is_at_end() or part.first == last:
+            return ""
+        if not part.lines:
+            return f"The service returns lines up to {last:,} and nothing for those after it, not even line {last:,}."
+        return f"The service returns line {part.first:,} when line {last:,} is requested; lines after it may exist."
+
+    async def _read_one(self, number: int) -> str | None:
+        """Read a line that the service left out of a larger part."""
+        try:
+            part = await self._ask(number, number)
+        except ToolError as exc:
+            return f"The service returns lines up to {number - 1:,} and can't read the next one: {exc}"
+        if self._add(part):
+            return None
+        return f"The service returns lines up to {number - 1:,} and says that it left something out."
+
+    async def _ask(self, first: int, end: int) -> _FilePart:
+        end = end if self._end is None else min(end, self._end)
+        self._request.report("reading lines", first - 1, self.total or self._end or 0)
+        bounds = {"startLine": first} | ({"endLine": end} if self._bounded or self._end is not None else {})
+        answer = await self._request.ask({**self._arguments, **bounds})
+        return _FilePart(self._request, answer.read(("content",)), end if "endLine" in bounds else None)
+
+
+async def _read_file(request: ToolRequest) -> ToolResult:
+    reader = _FileReader(request)
+    reason = await reader.read()
+    lines, parts = reader.lines, reader.parts
+    if not lines and parts[0].text.strip():
+        return keep_text(request.name, parts[0].text, repository=request.arguments["repo"], path=parts[0].path)
+    total = reader.total
+    is_whole = request.arguments.get("startLine") is None and request.arguments.get("endLine") is None
+    if is_whole and total is None and not reason:
+        total = reader.last if lines else 0
+    repo, revision = request.arguments["repo"], request.arguments.get("revision") or ""
+    table = table_of(
+        "file_lines",
+        len(lines),
+        repository=repo,
+        revision=revision,
+        commit=parts[0].commit or None,
+        path=parts[0].path,
+        line_number=list(range(reader.first, reader.last + 1)),
+        line=lines,
+    )
+    info = {
+        "repository": repo,
+        "revision": revision,
+        "commit": parts[0].commit,
+        "path": parts[0].path,
+        "start_line": reader.first,
+        "end_line": reader.last,
+        "total_lines": total,
+        "whole": is_whole,
+    }
+    messages = tuple(dict.fromkeys(n for part in parts for n in (*part.notices, *part.unnumbered)))
+    if not reason and len(parts) > 1:
+        messages = ()  # they are about a part, and all parts are here
+    return ToolResult("file_lines", table, info, not reason, (reason, *messages) if reason else messages)
+
+
+ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {"read_file": _read_file}

@@ -1,0 +1,191 @@
+"""Tools that a service advertises, called by their names: those without a method of their own too.
+
+The schema of a tool is the signature of its function. What it answers is kept as it was sent, and shown as a DataFrame
+where its structured content has rows.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from sourcelight.client.portal import call
+from sourcelight.client.provenance import asked_for, now, provenance
+from sourcelight.core.batches.results import AdvertisedTool
+from sourcelight.core.errors import SourcelightError, ToolError, UnsupportedTool
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from sourcelight.core.backend import Backend
+
+_TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict}
+_UNKNOWN = "This client doesn't know the tool: only the answer itself can say whether it is all there is."
+
+
+class AsyncServiceTools:
+    """The tools of a service, awaited: ``await code.tools.list()``, ``await code.tools.name(…)``.
+
+    Parameters
+    ----------
+    backend
+        Has the tools; one in this process has none.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    async def list(self) -> Mapping[str, AdvertisedTool]:
+        """Return the advertised tools by name, with description and schema; empty where no service answers."""
+        service = self._backend.features.service
+        return {} if service is None else await service.advertised_tools()
+
+    async def call(self, name: str, *values: Any, **arguments: Any) -> DataFrame:
+        """Call a tool; positional values are its required arguments, in the order of the schema.
+
+        Raises
+        ------
+        UnsupportedTool
+            When no endpoint of the service has the tool.
+        TypeError, ToolError
+            For arguments that the schema doesn't have.
+        """
+        tool, service = (await self.list()).get(name), self._backend.features.service
+        if tool is None or service is None:
+            names = ", ".join(await self.list()) or "none"
+            raise UnsupportedTool(f"{self._backend.name} has no tool {name!r}; it has {names}", tool=name)
+        bound = dict(signature_of(tool).bind(*values, **arguments).arguments)
+        from sourcelight.display.frames.payloads import payload_frame
+
+        requested_at, began = now(), time.monotonic()
+        structured, texts = await service.call_advertised(name, bound)
+        frame: DataFrame
+        frame, complete = payload_frame(structured, texts)
+        facts: dict[str, Any] = provenance(
+            self._backend,
+            status="complete" if complete else "limited",
+            reasons=() if complete else ("the service says that there is more",),
+            asked_at=requested_at,
+            duration_s=time.monotonic() - began,
+        )
+        payload = None if structured is None else dict(structured)
+        facts |= {"call": name, "query": asked_for(name, bound), "notices": [_UNKNOWN], "payload": payload}
+        facts["text"] = payload["text"] if payload is not None and set(payload) == {"text"} else "\n".join(texts)
+        frame.attrs.update(facts)
+        return frame
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+        async def tool(*values: Any, **arguments: Any) -> DataFrame:
+            return await self.call(name, *values, **arguments)
+
+        tool.__name__ = name
+        return tool
+
+    def __repr__(self) -> str:
+        return f"AsyncServiceTools({self._backend.name!r})"
+
+
+class ServiceTools(Mapping[str, Callable[..., Any]]):
+    """The tools of a service: ``code.tools.name(…)``, with the schema as signature; a mapping by name.
+
+    Parameters
+    ----------
+    tools
+        The awaited form.
+    """
+
+    def __init__(self, tools: AsyncServiceTools) -> None:
+        self._tools = tools
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        tool = call(self._tools.list)[name]
+
+        def function(*values: Any, **arguments: Any) -> Any:
+            return call(self._tools.call, name, *values, **arguments)
+
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = tool.description
+        function.__signature__ = signature_of(tool)  # type: ignore[attr-defined]  # what inspect reads
+        return function
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError:
+            names = ", ".join(self) or "none"
+            raise AttributeError(f"the service has no tool {name!r}; it has {names}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(call(self._tools.list))
+
+    def __len__(self) -> int:
+        return len(call(self._tools.list))
+
+    def __dir__(self) -> list[str]:
+        try:
+            return sorted({*super().__dir__(), *(name for name in self if name.isidentifier())})
+        except SourcelightError:  # completion must not raise
+            return list(super().__dir__())
+
+    def __repr__(self) -> str:
+        return f"ServiceTools({self._tools._backend.name!r})"  # noqa: SLF001 - one module
+
+
+def signature_of(tool: AdvertisedTool) -> inspect.Signature:
+    """Return the schema of a tool as a signature: required arguments first, the others by name with None."""
+    properties: Mapping[str, Any] = tool.schema.get("properties") or {}
+    required = [name for name in tool.schema.get("required") or () if name in properties]
+    parameters = []
+    for name in (*required, *(name for name in properties if name not in required)):
+        if not name.isidentifier():
+            continue
+        kind = properties[name].get("type") if isinstance(properties[name], Mapping) else None
+        annotation = _TYPES.get(kind, Any) if isinstance(kind, str) else Any
+        if name in required:
+            parameters.append(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation))
+        else:
+            parameters.append(
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            )
+    return inspect.Signature(parameters)
+
+
+_FILE_LINK = re.compile(r"\]\(<?([^()<>\s]+\.(?:csv|json|svg)(?:\?[^()<>\s]*)?)>?\)", re.IGNORECASE)
+
+
+def file_links(markdown: str) -> list[str]:
+    """Return the addresses of the CSV, JSON and SVG files to which a text links; not those of files of code."""
+    return [link for link in dict.fromkeys(_FILE_LINK.findall(markdown)) if "/-/" not in link]
+
+
+def save_links(backend: Backend | None, links: Sequence[str], directory: str | Path) -> list[str]:
+    """Save files of a service in a directory, and return their paths; raises for a file that is there."""
+    service = None if backend is None else backend.features.service
+    if service is None:
+        raise ToolError("only answers of a service have files")
+    folder = Path(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for link in links:
+        data: bytes = call(service.fetch_file, link)
+        path = folder / _file_name(link)
+        with path.open("xb") as file:
+            file.write(data)
+        paths.append(str(path))
+    return paths
+
+
+def _file_name(link: str) -> str:
+    """Return the last part of an address as a name of a file: no directories, no hidden names, no odd characters."""
+    name = unquote(urlsplit(link).path).replace("\\", "/").rpartition("/")[2]
+    return re.sub(r"[^\w.-]", "_", name).lstrip(".")[-120:] or "file"

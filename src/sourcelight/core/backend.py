@@ -1,0 +1,188 @@
+"""What a client needs of the thing that answers: engines in this process, or a service.
+
+The port stands on the lowest floor, so that backends can promise it without knowing a client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from sourcelight.core.batches import Event, RepositoryInfo
+from sourcelight.core.batches.overview import RepositoryOverview
+from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolResult
+from sourcelight.core.wire.request import SearchRequest
+
+
+def no_folder(_repository: str) -> str:
+    """Return no folder, where none is known."""
+    return ""
+
+
+def _nothing() -> None:
+    return None
+
+
+def _never() -> bool:
+    return False
+
+
+class ClusterInfo(Protocol):
+    """The cluster behind a backend, for whoever administers it."""
+
+    schedulers: tuple[str, ...]
+
+    @property
+    def client(self) -> Any:
+        """Dask's `Client` of the first cell."""
+
+    @property
+    def workers(self) -> Mapping[str, str]:
+        """Addresses of the workers that answer, by name."""
+
+    @property
+    def generation(self) -> int:
+        """Number of the generation that searches run over."""
+
+    def replicas(self, repository: str) -> list[str]:
+        """Return the addresses of the workers that have a repository, the preferred one first."""
+
+
+class ServiceEndpoint(Protocol):
+    """A service over HTTP: it has tools of its own, and files."""
+
+    async def advertised_tools(self) -> Mapping[str, AdvertisedTool]:
+        """Tools of all MCP endpoints of the service, by name."""
+
+    async def call_advertised(
+        self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None
+    ) -> tuple[Mapping[str, Any] | None, Sequence[str]]:
+        """Structured content and texts of a tool's answer, as they were sent."""
+
+    async def fetch_file(self, link: str) -> bytes:
+        """A file of the service, by its address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """The optional parts of a backend. Each has a default, so that a new one breaks no backend.
+
+    Attributes
+    ----------
+    services
+        A client of each service of a federation, by name; empty where one thing answers.
+    cluster
+        The cluster that answers; None where none does.
+    cached_names
+        Returns the names of the repositories that this process knows without a request; None where it knows none.
+    folder_of
+        Returns the directory of a repository's work tree on this machine; empty where there is none.
+    overview
+        Describes the repositories without a request; None where nothing is known.
+    credential_id
+        A digest of the credential, for caches on disk: another credential may see other repositories.
+    is_recorded
+        Whether requests are recorded or replayed at the moment; then no cache may answer.
+    service
+        The service behind a backend over HTTP, for its own tools and files; None where there is none.
+    inner
+        The backend that a wrapper asks; None for one that is no wrapper.
+    """
+
+    services: Mapping[str, Any] = field(default_factory=dict)
+    cluster: ClusterInfo | None = None
+    cached_names: Callable[[], tuple[str, ...] | None] = _nothing
+    folder_of: Callable[[str], str] = no_folder
+    overview: Callable[[], tuple[RepositoryOverview, ...] | None] = _nothing
+    credential_id: str = ""
+    is_recorded: Callable[[], bool] = _never
+    service: ServiceEndpoint | None = None
+    inner: Backend | None = None
+
+
+class Backend(Protocol):
+    """Answers searches as streams of events. All methods run on one event loop.
+
+    Attributes
+    ----------
+    name
+        What the reader is shown: ``embedded``, or the endpoint without credentials.
+    local
+        Whether searches run in this process: ``count:all`` is never capped, and one search at a time is fastest.
+    features
+        What it can do beside; ``Features()`` for nothing.
+    """
+
+    name: str
+    local: bool
+    features: Features
+
+    def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
+        """Events of one search, ending after `Done`.
+
+        Closing or cancelling the generator stops the work. A query at fault raises `QueryError` before the first
+        event; a stream that ends too early raises `StreamBroken`.
+        """
+
+    async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
+        """Arrow table of the columns `by`, matches and files; None: this backend can't count without streaming."""
+
+    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
+        """Explain a query over these repositories; ``text`` is for readers. None: this backend can't do so."""
+
+    async def repositories(self) -> tuple[RepositoryInfo, ...]:
+        """Facts of the repositories that can be searched."""
+
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
+        """Answer a tool call or an analysis, whole unless `arguments` limit it; cancelling stops the work.
+
+        `name` is a tool of the service's MCP endpoints, or an analysis of `sourcelight.engines.tools`; arguments have
+        the tool's own names. Raises `UnsupportedTool` where this backend can't answer.
+        """
+
+    async def aclose(self) -> None:
+        """Release connections, threads and files."""
+
+
+class HasBackend(Protocol):
+    """A client, blocking or awaited."""
+
+    @property
+    def backend(self) -> Backend:
+        """What answers."""
+
+
+class BackendWrapper:
+    """What another backend answers; for backends that search in their own way and leave all else to that one.
+
+    Parameters
+    ----------
+    backend
+        What answers; closing this closes it.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.name, self.local = backend.name, backend.local
+        self.features = replace(backend.features, inner=backend)
+
+    async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
+        """What the backend counts, which is never capped; None when it can't."""
+        return await self.backend.count(request, by)
+
+    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
+        """What the backend says."""
+        return await self.backend.explain(request)
+
+    async def repositories(self) -> tuple[RepositoryInfo, ...]:
+        """What the backend says."""
+        return await self.backend.repositories()
+
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
+        """What the backend answers."""
+        return await self.backend.call(name, arguments, observer)
+
+    async def aclose(self) -> None:
+        """Close the backend."""
+        await self.backend.aclose()

@@ -1,0 +1,157 @@
+"""Hunks of patches, and the preview of a diff: a few lines around matches (wire reference, 3.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sourcelight.core.batches.diff_text import HUNK, escape_name
+
+MAX_FILES, MAX_HUNKS, MAX_LINES, CONTEXT_LINES = 5, 3, 5, 1
+"""Files of a preview, hunks of a file, and lines of a hunk beside its context."""
+
+_OLD, _NEW = (" ", "-"), (" ", "+")
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """A hunk of a patch.
+
+    Attributes
+    ----------
+    old_start, new_start
+        1-based first lines; without any line on a side, the line before (0 at the start of a file), as git counts.
+    section
+        What git writes behind the numbers: the line that begins the function around the hunk.
+    lines
+        Lines with their signs, without newlines; also git's notes on missing newlines, which begin with a backslash.
+    """
+
+    old_start: int
+    new_start: int
+    section: str
+    lines: tuple[str, ...]
+
+    @property
+    def old_lines(self) -> int:
+        """Number of lines before the change."""
+        return sum(line.startswith(_OLD) for line in self.lines)
+
+    @property
+    def new_lines(self) -> int:
+        """Number of lines after the change."""
+        return sum(line.startswith(_NEW) for line in self.lines)
+
+    @property
+    def header(self) -> str:
+        """The line that begins the hunk."""
+        place = f"@@ -{self.old_start},{self.old_lines} +{self.new_start},{self.new_lines} @@"
+        return f"{place} {self.section}".rstrip()
+
+    def numbers(self) -> Iterator[tuple[str, int]]:
+        """Yield sign and 1-based number of each line: of removed lines in the old file, of others in the new."""
+        old, new = self._first_lines()
+        for line in self.lines:
+            yield line[:1], old if line.startswith("-") else new
+            old += line.startswith(_OLD)
+            new += line.startswith(_NEW)
+
+    def part(self, first: int, last: int, more: str = "") -> Hunk:
+        """Return the lines from index `first` up to `last` as a hunk; `more` goes behind its section."""
+        before, lines = self.lines[:first], self.lines[first : last + 1]
+        old, new = self._first_lines()
+        old += sum(line.startswith(_OLD) for line in before)
+        new += sum(line.startswith(_NEW) for line in before)
+        old -= not any(line.startswith(_OLD) for line in lines)
+        new -= not any(line.startswith(_NEW) for line in lines)
+        return Hunk(old, new, f"{self.section} {more}".strip(), lines)
+
+    def _first_lines(self) -> tuple[int, int]:
+        return self.old_start + (not self.old_lines), self.new_start + (not self.new_lines)
+
+
+def read_hunks(patch: str) -> Iterator[Hunk]:
+    """Yield the hunks of a patch; of several files, one after the other."""
+    head: tuple[int, int, str] | None = None
+    lines: list[str] = []
+    old = new = 0
+    for line in patch.split("\n"):
+        match = HUNK.match(line) if not (old or new) else None
+        if match is not None:
+            if head is not None:
+                yield Hunk(*head, tuple(lines))
+            old, new = int(match[2] or 1), int(match[4] or 1)
+            head, lines = (int(match[1]), int(match[3]), line[match.end() :].strip()), []
+        elif head is not None and (line[:1] == "\\" or (old + new and line[:1] in {"+", "-", " "})):
+            # What stands behind the lines that a hunk counts is the head of a further part, as of a changed type.
+            old, new = old - line.startswith(_OLD), new - line.startswith(_NEW)
+            lines.append(line)
+    if head is not None:
+        yield Hunk(*head, tuple(lines))
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewFile:
+    """A file of a preview.
+
+    Attributes
+    ----------
+    old_path, path
+        Its names, ``/dev/null`` for none.
+    hunks
+        All hunks of its patch.
+    marked
+        Sign and number of the lines with matches; None: every line counts.
+    """
+
+    old_path: str
+    path: str
+    hunks: Sequence[Hunk]
+    marked: frozenset[tuple[str, int]] | None
+
+
+def write_preview(files: Sequence[PreviewFile]) -> tuple[str, dict[tuple[int, str, int], int]] | None:
+    """Write a preview without its fences.
+
+    Returns
+    -------
+    tuple of str and dict, or None
+        The text, and the position of each marked line in the fenced text (the fence is line 0) by file, sign and
+        number; lines beyond the limits have none. None when a marked line is not in the hunks at all.
+    """
+    out: list[str] = []
+    positions: dict[tuple[int, str, int], int] = {}
+    for index, file in enumerate(files):
+        places = [list(hunk.numbers()) for hunk in file.hunks]
+        if file.marked is not None and not file.marked.issubset(place for places_of in places for place in places_of):
+            return None
+        if index >= MAX_FILES:
+            continue
+        out.append(f"{escape_name(file.old_path)} {escape_name(file.path)}")
+        hunks_left = MAX_HUNKS
+        for hunk, numbers in zip(file.hunks, places, strict=True):
+            marks = [i for i, place in enumerate(numbers) if file.marked is None or place in file.marked]
+            for part in list(_windows(hunk, marks))[:hunks_left]:
+                hunks_left -= 1
+                out.append(part.header)
+                for line, place in zip(part.lines, part.numbers(), strict=True):
+                    out.append(line)
+                    if file.marked is not None and place in file.marked:
+                        positions[index, *place] = len(out)
+    return "\n".join([*out, ""]), positions
+
+
+def _windows(hunk: Hunk, marks: Sequence[int]) -> Iterator[Hunk]:
+    """Yield the parts of a hunk around the lines `marks`; close ones are one part."""
+    if marks and len(hunk.lines) <= MAX_LINES + 2 * CONTEXT_LINES:
+        yield hunk
+        return
+    start = 0
+    while start < len(marks):
+        end = start
+        while end + 1 < len(marks) and marks[end + 1] <= marks[end] + 2 * CONTEXT_LINES + 1:
+            end += 1
+        first, last = max(0, marks[start] - CONTEXT_LINES), min(len(hunk.lines) - 1, marks[end] + CONTEXT_LINES)
+        fitting = min(last, first + MAX_LINES + 2 * CONTEXT_LINES - 1)
+        yield hunk.part(first, fitting, f"... +{last - fitting}" if fitting < last else "")
+        start = end + 1

@@ -1,0 +1,96 @@
+"""The first indexing of a service, in a thread, so that the service answers meanwhile; how searches wait for it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from sourcelight.core.batches.overview import IndexProgress
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.wire.events import Skipped
+from sourcelight.engines.execution.protocol import amount, names
+
+_STEP_S = 0.1
+INDEXING_WAIT_S = 10.0
+"""Seconds that a search waits for the first indexing; it goes on with the repositories that are indexed."""
+
+
+class FirstIndexing:
+    """The first indexing of an engine's repositories, in one thread; stops with the process.
+
+    Attributes
+    ----------
+    wait_s
+        Seconds that a search waits for it.
+    failure
+        Why it failed as a whole, such as a directory that can't be written; None when it didn't.
+    """
+
+    def __init__(self) -> None:
+        self.wait_s = INDEXING_WAIT_S
+        self.failure: Exception | None = None
+        self._ended = threading.Event()
+        self._ended.set()
+        self._cancellation = Cancellation()
+        self._latest: IndexProgress | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has started and not ended."""
+        return not self._ended.is_set()
+
+    def start(
+        self, index: Callable[[Callable[[IndexProgress], None], Cancellation], object], on_end: Callable[[], None]
+    ) -> None:
+        """Call `index` in a thread, and `on_end` after it, also when it failed."""
+        self._ended.clear()
+
+        def work() -> None:
+            try:
+                index(self._note, self._cancellation)
+            except Exception as exc:  # noqa: BLE001 - searches name the repositories that are missing
+                self.failure = exc
+            finally:
+                self._ended.set()
+            if not self._cancellation.cancelled:
+                on_end()
+
+        self._thread = threading.Thread(target=work, name="sourcelight-index", daemon=True)
+        self._thread.start()
+
+    def stop(self, wait_s: float = 2.0) -> None:
+        """End it at its next check, and wait so long for that; finished indexes stay."""
+        self._cancellation.cancel()
+        if self._thread is not None:
+            self._thread.join(wait_s)
+
+    def wait(self, cancellation: Cancellation) -> Iterator[Skipped]:
+        """Wait at most `wait_s` seconds, with an item for ``skipped`` from time to time."""
+        deadline = time.monotonic() + self.wait_s
+        while self.is_running and not cancellation.stopped and time.monotonic() < deadline:
+            yield self._item()
+            self._ended.wait(_STEP_S)
+
+    def missing(self, repositories: Sequence[str]) -> Skipped:
+        """Return the item for repositories that a search left out because they are not indexed yet."""
+        return Skipped(
+            reason="repository-indexing",
+            title=f"{amount(len(repositories))} not indexed yet",
+            message="These repositories are being indexed for the first time and were not searched; "
+            f"repeat the search in a moment:\n{names(list(repositories))}",
+            severity="warn",
+        )
+
+    def _note(self, progress: IndexProgress) -> None:
+        self._latest = progress
+
+    def _item(self) -> Skipped:
+        latest = self._latest
+        done = "" if latest is None else f" {latest.repositories_done:,} of {latest.repositories_total:,} are done."
+        return Skipped(
+            reason="repository-indexing",
+            title="indexing",
+            message=f"The repositories are being indexed for the first time.{done}",
+        )

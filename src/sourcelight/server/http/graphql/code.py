@@ -1,0 +1,399 @@
+"""Repositories, commits, directories and files as objects of the GraphQL schema.
+
+Names that the caller may not see don't exist here: each repository comes from the catalog's list for its viewer. An
+object that is not there is null, as in the public API; what a clone lacks is an error that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import quote
+
+from graphql import GraphQLError
+
+from sourcelight.core.batches.results import file_url, repository_url
+from sourcelight.core.errors import PathNotFound, RepositoryNotFound, RevisionNotFound
+from sourcelight.core.markup import escape
+from sourcelight.core.query.languages import languages_of_path
+from sourcelight.engines.tools.context import clean_path
+from sourcelight.repos import ObjectReader, Repository, TreeEntry, find_entry, list_folder, resolve
+from sourcelight.repos.objects import MAX_CONTENT_BYTES
+from sourcelight.repos.objects.commits import CommitHeader, read_commit
+from sourcelight.repos.revisions import head_target
+from sourcelight.server.http.graphql.request import Fields, GraphRequest, Markdown, graph_id
+
+_SNIFFED_BYTES = 8_000
+"""Git takes a file for binary if its first 8,000 bytes hold a NUL."""
+
+
+def find_repository(request: GraphRequest, name: str) -> GitRepository | None:
+    """Find a repository by name; None if there is none that the caller may see."""
+    try:
+        return GitRepository(request, request.engine.catalog.get(name.strip("/"), request.viewer))
+    except RepositoryNotFound:
+        return None
+
+
+@dataclass(frozen=True)
+class GitRepository:
+    """``Repository``."""
+
+    request: GraphRequest
+    source: Repository
+    language = ""
+    viewer_can_administer = False
+
+    @property
+    def id(self) -> str:
+        """Opaque id."""
+        return graph_id("Repository", str(self.source.facts.id))
+
+    @property
+    def name(self) -> str:
+        """Name."""
+        return self.source.facts.name
+
+    @property
+    def url(self) -> str:
+        """Address below the service."""
+        return repository_url("", self.name)
+
+    @property
+    def description(self) -> str:
+        """Description."""
+        return self.source.facts.description
+
+    @property
+    def is_fork(self) -> bool:
+        """Whether it is a fork."""
+        return self.source.facts.fork
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether it is archived."""
+        return self.source.facts.archived
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only some accounts may see it."""
+        return self.source.facts.private
+
+    @property
+    def stars(self) -> int:
+        """Stars at its code host."""
+        return self.source.facts.stars
+
+    @property
+    def created_at(self) -> str:
+        """When the service first had it: not recorded here, so the time of its last fetch, or 1970."""
+        return self.source.facts.last_fetched or "1970-01-01T00:00:00Z"
+
+    @property
+    def updated_at(self) -> str | None:
+        """When it was last fetched."""
+        return self.source.facts.last_fetched or None
+
+    @property
+    def label(self) -> Markdown:
+        """Name as text that leads to the repository."""
+        return Markdown(f"[{self.name}]({self.url})", f'<p><a href="{escape(self.url)}">{escape(self.name)}</a></p>')
+
+    @property
+    def detail(self) -> Markdown:
+        """Nothing more."""
+        return Markdown("", "")
+
+    @property
+    def external_urls(self) -> list[Fields]:
+        """Where its code host shows it."""
+        url = self.source.facts.url
+        return [Fields(url=url, service_type="other", service_kind="OTHER")] if url else []
+
+    @property
+    def external_repository(self) -> Fields:
+        """Its name at the code host."""
+        return Fields(id=self.name, service_type="other", service_id=self.source.facts.url)
+
+    @property
+    def key_value_pairs(self) -> list[Fields]:
+        """Metadata."""
+        return [Fields(key=key, value=value) for key, value in self.source.facts.metadata.items()]
+
+    @property
+    def mirror_info(self) -> Fields:
+        """All repositories of this service are at hand."""
+        return Fields(cloned=True, clone_in_progress=False, updated_at=self.updated_at)
+
+    @property
+    def default_branch(self) -> GitRef | None:
+        """The branch that HEAD names; None for a detached HEAD, or without git."""
+        name = head_target(self.source.git_dir) if self.source.git_dir else ""
+        return GitRef(self, name) if name else None
+
+    def commit(self, rev: str, input_revspec: str | None = None) -> GitCommit | None:
+        """Find a commit by revision."""
+        del input_revspec
+        self.request.budget.take_objects()
+        if self.source.kind == "git" and not self.source.git_dir:
+            raise GraphQLError(
+                "This service searches on several machines and answers no commits here; "
+                "read files with the MCP tool read_file, commits with commit_search."
+            )
+        try:
+            return GitCommit(self, resolve(self.source, rev))
+        except (RevisionNotFound, RepositoryNotFound):
+            return None
+
+
+@dataclass(frozen=True)
+class GitRef:
+    """``GitRef``: the full name of a ref, such as ``refs/heads/main``."""
+
+    repository: GitRepository
+    name: str
+
+    @property
+    def display_name(self) -> str:
+        """Name without its kind."""
+        return self.name.removeprefix("refs/heads/").removeprefix("refs/tags/")
+
+    abbrev_name = display_name
+
+    @property
+    def target(self) -> Fields:
+        """The commit that it leads to."""
+        commit = self.repository.commit(self.name)
+        return Fields(oid=commit.oid if commit else "", commit=commit)
+
+
+@dataclass(frozen=True)
+class GitCommit:
+    """``GitCommit``; its text is read when a field of it is asked for."""
+
+    repository: GitRepository
+    oid: str
+
+    @property
+    def id(self) -> str:
+        """Opaque id."""
+        return graph_id("GitCommit", f"{self.repository.id}:{self.oid}")
+
+    @property
+    def abbreviated_oid(self) -> str:
+        """The first seven digits."""
+        return self.oid[:7]
+
+    @property
+    def url(self) -> str:
+        """Address below the service."""
+        return f"{self.repository.url}/-/commit/{self.oid}"
+
+    canonical_url = url
+
+    @cached_property
+    def _header(self) -> CommitHeader:
+        with ObjectReader(self.repository.source) as reader:
+            header = read_commit(reader, self.oid)
+        if header is None:
+            raise GraphQLError(f"Commit {self.oid} of {self.repository.name} can't be read from this clone.")
+        return header
+
+    @property
+    def message(self) -> str:
+        """The whole message."""
+        return self._header.message
+
+    @property
+    def subject(self) -> str:
+        """The first paragraph of the message as one line, as git's ``%s``."""
+        return self._header.subject
+
+    @property
+    def body(self) -> str:
+        """The message after its first paragraph."""
+        return self._header.body
+
+    @property
+    def author(self) -> Fields:
+        """Who wrote it, and when."""
+        return _signature(*self._header.author)
+
+    @property
+    def committer(self) -> Fields:
+        """Who committed it, and when."""
+        return _signature(*self._header.committer)
+
+    @property
+    def parents(self) -> list[GitCommit]:
+        """Its parents, in order."""
+        self.repository.request.budget.take_objects(len(self._header.parents))
+        return [GitCommit(self.repository, parent) for parent in self._header.parents]
+
+    def blob(self, path: str) -> GitBlob | None:
+        """Find a file by path; None if there is none."""
+        entry = self._entry(path)
+        return GitBlob(self, entry) if entry is not None and entry.kind in {"file", "symlink"} else None
+
+    file = blob
+
+    def tree(self, path: str = "", recursive: bool = False) -> GitTree | None:  # noqa: FBT001, FBT002 - the schema's
+        """Find a directory by path; None if there is none."""
+        entry = self._entry(path)
+        return GitTree(self, entry, recursive) if entry is not None and entry.kind == "directory" else None
+
+    def _entry(self, path: str) -> TreeEntry | None:
+        self.repository.request.budget.take_objects()
+        try:
+            with ObjectReader(self.repository.source) as reader:
+                return find_entry(reader, self.oid, clean_path(path))
+        except PathNotFound:
+            return None
+
+
+def _signature(name: str, email: str, date: str) -> Fields:
+    return Fields(person=Fields(name=name, display_name=name, email=email), date=date)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A file or directory of a commit."""
+
+    commit: GitCommit
+    entry: TreeEntry
+
+    @property
+    def repository(self) -> GitRepository:
+        """Its repository."""
+        return self.commit.repository
+
+    @property
+    def path(self) -> str:
+        """Path in the repository."""
+        return self.entry.path
+
+    @property
+    def name(self) -> str:
+        """Last part of the path."""
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class GitBlob(_Entry):
+    """``GitBlob``: a file, or a symbolic link, whose content is where it leads."""
+
+    is_directory = False
+
+    @property
+    def url(self) -> str:
+        """Address below the service, at the commit."""
+        return file_url("", self.repository.name, self.commit.oid, self.path)
+
+    canonical_url = url
+
+    @property
+    def languages(self) -> list[str]:
+        """Languages by the name of the file."""
+        return list(languages_of_path(self.path))
+
+    @property
+    def byte_size(self) -> int:
+        """Size in bytes."""
+        with ObjectReader(self.repository.source) as reader:
+            size = reader.size(self.entry.object_id)
+        if size is None:
+            raise self._unreadable("this clone lacks its content")
+        return size
+
+    @cached_property
+    def _data(self) -> bytes:
+        with ObjectReader(self.repository.source) as reader:
+            size = reader.size(self.entry.object_id)
+            if size is not None:
+                if size > MAX_CONTENT_BYTES:
+                    raise self._unreadable(f"it has {size:,} bytes; read_file reads lines of it")
+                self.repository.request.budget.take_bytes(size)
+            data = reader.read(self.entry.object_id)
+        if data is None:
+            raise self._unreadable("this clone lacks its content")
+        return data
+
+    def _unreadable(self, reason: str) -> GraphQLError:
+        return GraphQLError(f"{self.path} of {self.repository.name} can't be read: {reason}.")
+
+    @property
+    def binary(self) -> bool:
+        """Whether git takes it for binary."""
+        return b"\0" in self._data[:_SNIFFED_BYTES]
+
+    @property
+    def total_lines(self) -> int:
+        """Number of lines; the last one may lack its newline."""
+        return self._data.count(b"\n") + (not self._data.endswith(b"\n") and bool(self._data))
+
+    def content(self, start_line: int | None = None, end_line: int | None = None) -> str:
+        """Text of the file, or of its lines; empty for a binary file. Invalid UTF-8 is replaced by U+FFFD."""
+        if self.binary:
+            return ""
+        data = self._data
+        if start_line is not None or end_line is not None:
+            # As the public API: a start below 1 is the first line, a missing or negative end the last one.
+            first = max((start_line or 1) - 1, 0)
+            last = None if end_line is None or end_line < 0 else end_line
+            data = _lines(data, first, last)
+        return data.decode("utf-8", "replace")
+
+
+def _lines(data: bytes, first: int, last: int | None) -> bytes:
+    """Return lines of a content; only a newline ends one."""
+    lines = data.split(b"\n")
+    text = b"\n".join(lines[first:last])
+    return text + b"\n" if last is not None and last < len(lines) and text else text
+
+
+@dataclass(frozen=True)
+class GitTree(_Entry):
+    """``GitTree``: a directory."""
+
+    recursive: bool = False
+    is_directory = True
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it is the top directory."""
+        return not self.path
+
+    @property
+    def url(self) -> str:
+        """Address below the service, at the commit."""
+        return f"{repository_url('', self.repository.name, self.commit.oid)}/-/tree/{quote(self.path)}"
+
+    canonical_url = url
+
+    def entries(self, first: int | None = None, recursive: bool = False) -> list[_Entry]:  # noqa: FBT001, FBT002 - the schema's
+        """List what it holds, directories first, then by name; submodules are left out, as they hold nothing here."""
+        entries = list(self._walk(self.entry, recursive=recursive or self.recursive))
+        return entries if first is None else entries[: max(first, 0)]
+
+    def files(self, first: int | None = None, recursive: bool = False) -> list[GitBlob]:  # noqa: FBT001, FBT002 - the schema's
+        """List its files."""
+        files = [entry for entry in self.entries(None, recursive) if isinstance(entry, GitBlob)]
+        return files if first is None else files[: max(first, 0)]
+
+    def directories(self, first: int | None = None, recursive: bool = False) -> list[GitTree]:  # noqa: FBT001, FBT002 - the schema's
+        """List its directories."""
+        folders = [entry for entry in self.entries(None, recursive) if isinstance(entry, GitTree)]
+        return folders if first is None else folders[: max(first, 0)]
+
+    def _walk(self, folder: TreeEntry, *, recursive: bool) -> Iterator[_Entry]:
+        with ObjectReader(self.repository.source) as reader:
+            pending = [folder]
+            while pending:
+                listed = list_folder(reader, self.commit.oid, pending.pop())
+                self.repository.request.budget.take_objects(len(listed) + 1)
+                folders = [entry for entry in listed if entry.kind == "directory"]
+                yield from (GitTree(self.commit, entry) for entry in folders)
+                yield from (GitBlob(self.commit, entry) for entry in listed if entry.kind in {"file", "symlink"})
+                if recursive:
+                    pending.extend(reversed(folders))

@@ -1,0 +1,313 @@
+"""A search as objects of the GraphQL schema, made from the wire form of the same matches.
+
+The stream's JSON is what this service answers everywhere, so counts, limits and links agree with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+from graphql import GraphQLError
+
+from sourcelight.core.batches import MatchBatch, RepositoryInfo
+from sourcelight.core.batches.encode import encode_matches
+from sourcelight.core.errors import PathNotFound, PatternError, QueryError
+from sourcelight.core.markup import escape
+from sourcelight.core.markup.markdown import inline_html
+from sourcelight.core.wire.events import Alert, Filters, Progress
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.repos import ObjectReader, find_entry
+from sourcelight.server.http.graphql.code import GitBlob, GitCommit, GitRepository, find_repository
+from sourcelight.server.http.graphql.request import Fields, GraphRequest, Markdown
+from sourcelight.server.http.graphql.schema import symbol_kinds
+from sourcelight.server.http.producer import query_error_events
+
+DEFAULT_MATCHES = 30
+"""Matches of a query without ``count:``, as the public API gives (wire reference, defaults)."""
+
+MAX_RESULTS = 5_000
+"""Results that one search returns; beyond them it counts on and says that it was limited."""
+
+_FENCE = re.compile(r"\A```(\w*)\n(.*?)\n?```\Z", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Search:
+    """``Search``: runs when its results are asked for."""
+
+    request: GraphRequest
+    query: str
+    version: str
+    pattern_type: str | None
+
+    def results(self) -> SearchResults:
+        """Run the search. A query that can't run is an answer without results, with an alert that says why."""
+        self.request.budget.take_search()
+        results = SearchResults(self.request)
+        pairs = [("q", self.query), ("v", self.version), ("t", self.pattern_type or "")]
+        try:
+            search_request = SearchRequest.from_params(pairs)
+            if search_request.default_matches is None:
+                search_request = replace(search_request, default_matches=DEFAULT_MATCHES)
+            self._run(search_request, results)
+        except (QueryError, PatternError) as exc:
+            results.alert = next(event for event in query_error_events(exc) if isinstance(event, Alert))
+        return results
+
+    def _run(self, search_request: SearchRequest, results: SearchResults) -> None:
+        infos: dict[str, RepositoryInfo] = {}
+        stream: Any = self.request.engine.stream(search_request, self.request.viewer, self.request.budget.cancellation)
+        with closing(stream):
+            for event in stream:
+                if isinstance(event, MatchBatch):
+                    infos.update((info.name, info) for info in event.repositories)
+                    for payload in encode_matches(event, infos, diff_type="commit"):
+                        results.add(orjson.loads(payload))
+                elif isinstance(event, Progress):
+                    results.progress = event
+                elif isinstance(event, Alert):
+                    results.alert = event
+                elif isinstance(event, Filters):
+                    results.filters = event
+
+
+@dataclass
+class SearchResults:
+    """``SearchResults``."""
+
+    request: GraphRequest
+    results: list[FileMatch | CommitSearchResult | GitRepository] = field(default_factory=list)
+    progress: Progress | None = None
+    filters: Filters | None = None
+    index_unavailable = False
+    _alert: Alert | None = None
+    _names: set[str] = field(default_factory=set)
+    _omitted: int = 0
+
+    def add(self, matches: list[Mapping[str, Any]]) -> None:
+        """Add matches in their wire form; those beyond `MAX_RESULTS` are only counted."""
+        for match in matches:
+            self._names.add(match["repository"])
+            if len(self.results) >= MAX_RESULTS:
+                self._omitted += 1
+                continue
+            repository = find_repository(self.request, match["repository"])
+            if repository is None:
+                continue
+            if match["type"] == "repo":
+                self.results.append(repository)
+            elif match["type"] in {"commit", "diff"}:
+                self.results.append(CommitSearchResult(repository, match))
+            else:
+                self.results.append(FileMatch(repository, match))
+
+    @property
+    def match_count(self) -> int:
+        """Matches of the search, those counted only included."""
+        return self.progress.match_count if self.progress is not None else 0
+
+    result_count = match_count
+
+    @property
+    def approximate_result_count(self) -> str:
+        """The number of matches, with ``+`` where there are more."""
+        return f"{self.match_count}{'+' if self.limit_hit else ''}"
+
+    @property
+    def limit_hit(self) -> bool:
+        """Whether a limit or the time ended the search before all was read."""
+        return bool(self._omitted) or any("limit" in item.reason or "timeout" in item.reason for item in self._limits())
+
+    @property
+    def elapsed_milliseconds(self) -> int:
+        """How long the search took."""
+        return self.progress.duration_ms if self.progress is not None else 0
+
+    @property
+    def repositories_count(self) -> int:
+        """Number of repositories with a result."""
+        return len(self._names)
+
+    @property
+    def repositories(self) -> list[GitRepository]:
+        """Repositories with a result, by name."""
+        repositories = (find_repository(self.request, name) for name in sorted(self._names))
+        return [repository for repository in repositories if repository is not None]
+
+    @property
+    def cloning(self) -> list[GitRepository]:
+        """None: repositories are at hand, or unknown."""
+        return []
+
+    missing = cloning
+    timedout = cloning
+
+    @property
+    def alert(self) -> Fields | None:
+        """What the service has to say: an alert, else what was left out for another reason than a limit."""
+        alert = self._alert
+        if alert is not None:
+            proposals = [Fields(description=each.description, query=each.query) for each in alert.proposed_queries]
+            return Fields(title=alert.title, description=alert.description, proposed_queries=proposals)
+        left_out = [item for item in self._limits() if item.severity == "warn"]
+        if not left_out:
+            return None
+        description = "\n".join(item.message for item in left_out)
+        title = "This answer is not complete: " + "; ".join(item.title for item in left_out)
+        return Fields(title=title, description=description, proposed_queries=None)
+
+    @alert.setter
+    def alert(self, alert: Alert) -> None:
+        self._alert = alert
+
+    @property
+    def dynamic_filters(self) -> list[Fields]:
+        """Filters that would narrow the search."""
+        return [
+            Fields(value=each.value, label=each.label, count=each.count, limit_hit=not each.exhaustive, kind=each.kind)
+            for each in (self.filters.filters if self.filters is not None else ())
+        ]
+
+    def _limits(self) -> Iterator[Any]:
+        yield from self.progress.skipped if self.progress is not None else ()
+
+
+@dataclass(frozen=True)
+class FileMatch:
+    """``FileMatch``: a file with its matched lines or definitions."""
+
+    repository: GitRepository
+    match: Mapping[str, Any]
+    limit_hit = False
+
+    @property
+    def file(self) -> GitBlob:
+        """The file at the commit that was searched."""
+        commit = GitCommit(self.repository, self.match["commit"])
+        self.repository.request.budget.take_objects()
+        try:
+            with ObjectReader(self.repository.source) as reader:
+                entry = find_entry(reader, commit.oid, self.match["path"])
+        except PathNotFound as exc:
+            raise GraphQLError(f"{self.match['path']} can't be read any more: {exc}") from exc
+        return GitBlob(commit, entry)
+
+    @property
+    def line_matches(self) -> list[Fields]:
+        """Matched lines, counted from 0; offsets and lengths are in characters."""
+        return [
+            Fields(preview=text, line_number=number, offset_and_lengths=spans, limit_hit=False)
+            for text, number, spans in self._lines()
+        ]
+
+    @property
+    def chunk_matches(self) -> list[Fields]:
+        """The same lines as chunks of one line each."""
+        return [
+            Fields(
+                content=text,
+                content_start=Fields(line=number, character=0),
+                ranges=[_range(number, start, start + length) for start, length in spans],
+            )
+            for text, number, spans in self._lines()
+        ]
+
+    def _lines(self) -> Iterator[tuple[str, int, list[list[int]]]]:
+        for line in self.match.get("lineMatches") or ():
+            yield line["line"], line["lineNumber"], line["offsetAndLengths"]
+
+    @property
+    def symbols(self) -> list[Fields]:
+        """Matched definitions."""
+        return [self._symbol(symbol) for symbol in self.match.get("symbols") or ()]
+
+    def _symbol(self, symbol: Mapping[str, Any]) -> Fields:
+        kind = str(symbol["kind"]).upper()
+        line = int(symbol.get("line", 1)) - 1
+        return Fields(
+            name=symbol["name"],
+            container_name=symbol.get("containerName") or None,
+            kind=kind if kind in symbol_kinds() else "UNKNOWN",
+            language=self.match.get("language", ""),
+            url=symbol["url"],
+            canonical_url=symbol["url"],
+            file_local=False,
+            location=Fields(
+                url=symbol["url"], canonical_url=symbol["url"], resource=lambda: self.file, range=_range(line, 0, 0)
+            ),
+        )
+
+
+def _range(line: int, start: int, end: int) -> Fields:
+    return Fields(start=Fields(line=line, character=start), end=Fields(line=line, character=end))
+
+
+@dataclass(frozen=True)
+class CommitSearchResult:
+    """``CommitSearchResult``: a commit whose message or changes match."""
+
+    repository: GitRepository
+    match: Mapping[str, Any]
+
+    @property
+    def url(self) -> str:
+        """Address of the commit."""
+        return str(self.match["url"])
+
+    @property
+    def label(self) -> Markdown:
+        """Repository, author and subject."""
+        return _markdown(self.match["label"])
+
+    @property
+    def detail(self) -> Markdown:
+        """Short id and age."""
+        return _markdown(self.match["detail"])
+
+    @property
+    def commit(self) -> GitCommit:
+        """The commit."""
+        return GitCommit(self.repository, self.match["oid"])
+
+    @property
+    def matches(self) -> list[Fields]:
+        """The message or the diff, with what matched."""
+        language, text = self._content()
+        html = f'<pre><code class="language-{language}">{escape(text)}</code></pre>'
+        body = Markdown(str(self.match["content"]), html)
+        return [Fields(url=self.url, body=body, highlights=self._highlights())]
+
+    @property
+    def message_preview(self) -> Fields | None:
+        """The message; None for a match in changes."""
+        return self._preview(is_diff=False)
+
+    @property
+    def diff_preview(self) -> Fields | None:
+        """The matched part of the diff; None for a match in a message."""
+        return self._preview(is_diff=True)
+
+    def _preview(self, *, is_diff: bool) -> Fields | None:
+        language, text = self._content()
+        return Fields(value=text, highlights=self._highlights()) if (language == "diff") == is_diff else None
+
+    def _content(self) -> tuple[str, str]:
+        """Return kind and text of the content's fence."""
+        fence = _FENCE.match(str(self.match["content"]))
+        return (fence[1], fence[2]) if fence is not None else ("", str(self.match["content"]))
+
+    def _highlights(self) -> list[Fields]:
+        # Line 0 of the content is its fence, so these lines count from 1 in the text without it.
+        return [
+            Fields(line=line, character=character, length=length)
+            for line, character, length in self.match.get("ranges") or ()
+        ]
+
+
+def _markdown(text: str) -> Markdown:
+    return Markdown(text, f"<p>{inline_html(text, lambda url: url)}</p>")

@@ -1,0 +1,108 @@
+"""An engine that a thread opens, so that clients can connect at once.
+
+Clients give up when the first answer takes long: two stock ones after 5 and 15 s. Finding the repositories of a large
+directory alone can take longer.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, NamedTuple
+
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import ToolError
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution import LocalEngine
+    from sourcelight.engines.tools import Conversations
+
+WAIT_S = 20.0
+"""Seconds that a call waits for the repositories: below the 60 s after which clients give up a call."""
+
+_STEP_S = 0.1
+
+
+class ToolSources(NamedTuple):
+    """What tools answer from: an engine, and deep search (None without it)."""
+
+    engine: LocalEngine
+    conversations: Conversations | None = None
+
+
+class EngineOpening:
+    """Opens an engine in a thread; a call that comes meanwhile waits for it.
+
+    Parameters
+    ----------
+    open_sources
+        Opens what tools need, and registers on the stack how to close it. When it raises, the next call tries again.
+    wait_s
+        Seconds that a call waits.
+    """
+
+    def __init__(self, open_sources: Callable[[ExitStack], ToolSources], *, wait_s: float = WAIT_S) -> None:
+        self._open_sources = open_sources
+        self._wait_s = wait_s
+        self._guard = threading.Lock()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._sources: ToolSources | None = None
+        self._closers = ExitStack()
+        self._failure: Exception | None = None
+        self._is_closed = False
+
+    def start(self) -> None:
+        """Open the engine in a thread, unless it is open or a thread is opening it."""
+        with self._guard:
+            if self._sources is not None or self._is_closed or (self._thread is not None and self._thread.is_alive()):
+                return
+            self._ended.clear()
+            self._failure = None
+            self._thread = threading.Thread(target=self._open, name="sourcelight-open", daemon=True)
+            self._thread.start()
+
+    def get(self, cancellation: Cancellation) -> ToolSources:
+        """Return the engine and deep search, after waiting for them.
+
+        Raises
+        ------
+        ToolError
+            When it is not open yet.
+        SourcelightError
+            When it can't be opened, such as `NoRepositories`.
+        Cancelled
+            After ``cancellation.cancel()``.
+        """
+        if self._ended.is_set() and self._sources is None:
+            self.start()
+        deadline = time.monotonic() + self._wait_s
+        while not self._ended.wait(_STEP_S):
+            cancellation.check()
+            if cancellation.expired or time.monotonic() >= deadline:
+                raise ToolError("still looking for repositories in the served directories; retry in a moment")
+        if self._failure is not None:
+            raise self._failure
+        if self._sources is None:
+            raise ToolError("the service is stopping")
+        return self._sources
+
+    def close(self) -> None:
+        """Close the engine; one that opens later is closed at once."""
+        with self._guard:
+            self._is_closed = True
+            self._closers.close()
+
+    def _open(self) -> None:
+        try:
+            with ExitStack() as closers:
+                sources = self._open_sources(closers)
+                with self._guard:
+                    if not self._is_closed:
+                        self._sources, self._closers = sources, closers.pop_all()
+        except Exception as exc:  # noqa: BLE001 - raised in the thread of each call that waits
+            self._failure = exc
+        finally:
+            self._ended.set()

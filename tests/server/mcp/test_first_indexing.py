@@ -1,0 +1,152 @@
+"""A service answers at once, whatever its first indexing takes; what waits for the index says so."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from core.wire.strict_decoder import read_strictly
+from server.mcp.calling import call, over, said
+from server.running_service import TOKEN, Service, running
+from sourcelight.backends.embedded import open_engine
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.tools.catalog import mcp_tools
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.search import IndexStore
+from sourcelight.repos import Catalog
+from sourcelight.testing.repositories import RepositoryBuilder
+
+NAME = "example.org/team/lamp"
+SOON_S = 15.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    builder = RepositoryBuilder(tmp_path / "src" / "lamp", origin=f"https://{NAME}.git")
+    builder.commit({"lamp.py": "def light():\n    return 'lamp'\n\n\nlight()\n"}, "start")
+    return tmp_path / "src"
+
+
+def hold_index(folder: Path, index: Path) -> ExitStack:
+    """Hold the locks of all indexes, as another process that writes them does, until the stack closes."""
+    store, held = IndexStore(os.fspath(index)), ExitStack()
+    for repository in Catalog.open([folder]).repositories:
+        held.enter_context(store.repository_folder(repository.key).lock(lambda: None))
+    return held
+
+
+@pytest.fixture
+def engine(folder: Path, tmp_path: Path) -> Iterator[LocalEngine]:
+    engine = open_engine([folder], index=tmp_path / "index", index_now=False)
+    engine.indexing.wait_s = 0.2
+    yield engine
+    engine.close()
+
+
+def test_a_service_answers_while_it_indexes(engine: LocalEngine, folder: Path, tmp_path: Path) -> None:
+    with hold_index(folder, tmp_path / "index") as held:
+        engine.start_indexing()
+        with running(engine) as service:
+            url = f"{service.url}/.api/mcp"
+            names = over(url, TOKEN, _tool_names, bound_s=SOON_S)
+            assert names == set(mcp_tools())
+            assert call(url, TOKEN, "list_repos", {"query": ""}).content["repos"][0]["name"] == NAME
+            assert "lamp.py" in call(url, TOKEN, "list_files", {"repo": NAME}).text
+            assert "1: def light" in call(url, TOKEN, "read_file", {"repo": NAME, "path": "lamp.py"}).text
+            assert (service.client.get("/readyz").status_code, service.client.get("/healthz").status_code) == (503, 200)
+
+            keyword = call(url, TOKEN, "keyword_search", {"query": "lamp"})
+            ranked = call(url, TOKEN, "nls_search", {"query": "light of a lamp"})
+            assert [(c.failed, c.content["blocks"], c.content["limitHit"]) for c in (keyword, ranked)] == [
+                (False, [], True)
+            ] * 2
+            assert "being indexed for the first time" in keyword.content["notice"]
+            assert "being indexed for the first time" in ranked.content["notice"]
+            where = {"repo": NAME, "path": "lamp.py", "symbol": "light"}
+            definition = call(url, TOKEN, "go_to_definition", where)
+            assert definition.failed
+            assert "being indexed for the first time; retry" in definition.text
+            assert _left_out(service) == ["repository-indexing"]
+
+            held.close()
+            engine.indexing.wait_s = SOON_S
+            deque(engine.indexing.wait(Cancellation()), maxlen=0)
+            assert _left_out(service) == []
+            assert service.client.get("/readyz").status_code == 200
+            assert call(url, TOKEN, "keyword_search", {"query": "lamp"}).content["matchCount"]
+            assert not call(url, TOKEN, "go_to_definition", where).failed
+
+
+def test_a_search_waits_a_while_for_the_first_indexing(engine: LocalEngine, folder: Path, tmp_path: Path) -> None:
+    engine.indexing.wait_s = SOON_S
+    with hold_index(folder, tmp_path / "index") as held:
+        engine.start_indexing()
+        with running(engine) as service, service.client.stream("GET", "/.api/search/stream", params={"q": "lamp"}) as r:
+            lines = r.iter_lines()
+            waiting = next(line for line in lines if '"repository-indexing"' in line)
+            assert '"done":false' in waiting
+            held.close()
+            rest = "\n".join(lines)
+            assert "lamp.py" in rest
+            assert '"done":true' in rest
+
+
+def test_a_client_that_starts_the_tools_waits_for_no_index(folder: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+
+    async def main(held: ExitStack) -> None:
+        with anyio.fail_after(60):
+            async with Client(_started(folder, home), mode="legacy") as client:
+                with anyio.fail_after(SOON_S):
+                    assert await _tool_names(client) == set(mcp_tools())
+                unread = await said(client, "keyword_search", {"query": "lamp"})
+                assert unread.content["blocks"] == []
+                assert "being indexed for the first time" in unread.content["notice"]
+                held.close()
+                found = await said(client, "keyword_search", {"query": "lamp"})
+                assert [block["file"] for block in found.content["blocks"]] == ["lamp.py"]
+
+    with hold_index(folder, home / "index") as held:
+        anyio.run(main, held)
+
+
+def test_a_folder_without_a_repository_serves_the_next_one_made_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "later"
+    folder.mkdir()
+
+    async def main() -> None:
+        with anyio.fail_after(60):
+            async with Client(_started(folder, tmp_path / "home"), mode="legacy") as client:
+                assert await _tool_names(client) == set(mcp_tools())
+                nothing = await said(client, "list_repos", {"query": ""})
+                assert nothing.failed
+                assert f"no repository found below {folder}" in nothing.text
+                RepositoryBuilder(folder / "lamp").commit({"lamp.py": "lamp\n"}, "start")
+                assert (await said(client, "list_repos", {"query": ""})).content["repos"][0]["name"] == "lamp"
+
+    anyio.run(main)
+
+
+def _started(folder: Path, home: Path) -> Any:
+    command = ["-c", "from sourcelight.cli import main; main()", "mcp", str(folder)]
+    env = os.environ | {"SOURCELIGHT_HOME": str(home)}
+    return stdio_client(StdioServerParameters(command=sys.executable, args=command, env=env))
+
+
+async def _tool_names(client: Client) -> set[str]:
+    return {tool.name for tool in (await client.list_tools()).tools}
+
+
+def _left_out(service: Service) -> list[str]:
+    last = [data for name, data in read_strictly(service.search("lamp").content) if name == "progress"][-1]
+    return [item["reason"] for item in last["skipped"]]
