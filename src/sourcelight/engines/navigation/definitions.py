@@ -128,7 +128,7 @@ def occurrences_in(document: Document, name: bytes, workspace: Workspace) -> Seq
     model = workspace.parsed_file(document) if resolver is not None else None
     if resolver is not None and model is not None:
         return resolver.occurrences(model, name)
-    return plain_occurrences(document.text, name)
+    return list(plain_occurrences(document.text, name))
 
 
 def queried_occurrences(query: SymbolQuery, workspace: Workspace) -> Sequence[Occurrence]:
@@ -185,7 +185,7 @@ def resolve_by_rank(
     candidates = rank_definitions(document, occurrence, name, workspace)
     if document.language in LANGUAGES or candidates:
         return candidates
-    occurrence_in_text = next((o for o in plain_occurrences(document.text, name)), None)
+    occurrence_in_text = next(plain_occurrences(document.text, name), None)
     if occurrence_in_text is None:
         return []
     reason = f"first occurrence; {document.language or 'this kind of file'} has no grammar here"
@@ -207,7 +207,7 @@ def definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDef
             pass
     workspace.notice("time", _TIME_NOTICE.format(query.document.shown_path, "definitions are ranked by name"))
     name = query.name.encode()
-    any_occurrence = next(iter(plain_occurrences(query.document.text, name)), Occurrence(0, 0))
+    any_occurrence = next(plain_occurrences(query.document.text, name), Occurrence(0, 0))
     # Ranking by name reads tables only, so half of the time is enough for an answer that isn't empty.
     with time_limit(MAX_RESOLVE_S / 2):
         try:

@@ -52,23 +52,24 @@ def contains(project: Project, word: bytes, workspace: Workspace, *also: bytes) 
     return next(files_with(project, word, workspace, *also), None) is not None
 
 
-def word_offsets(text: bytes, name: bytes) -> list[int]:
-    """Return the offsets of a name as a whole word; letters beyond ASCII are part of words."""
+def word_offsets(text: bytes, name: bytes) -> Iterator[int]:
+    """Yield the offsets of a name as a whole word; letters beyond ASCII are part of words."""
     before = rb"(?<![\w\x80-\xff])" if name[:1].isalnum() or name[:1] == b"_" else b""
     after = rb"(?![\w\x80-\xff])" if name[-1:].isalnum() or name[-1:] == b"_" else b""
-    return [match.start() for match in re.finditer(before + re.escape(name) + after, text)]
+    return (match.start() for match in re.finditer(before + re.escape(name) + after, text))
 
 
-def plain_occurrences(text: bytes, name: bytes) -> Sequence[Occurrence]:
-    """Return the uses of a name in a file without a resolver: whole words, attributes after a dot."""
-    occurrences = []
+def plain_occurrences(text: bytes, name: bytes) -> Iterator[Occurrence]:
+    """Yield the uses of a name in a file without a resolver: whole words, attributes after a dot.
+
+    A hostile file can hold a name a million times, so a caller that needs the first one takes only that.
+    """
     for start in word_offsets(text, name):
         end = start + len(name)
         head = text[max(0, start - 2) : start]
         is_member = head.endswith((b".", b"->", b"::"))
         is_called = text[end : end + 1] == b"("
-        occurrences.append(Occurrence(start, end, "attribute" if is_member else "name", is_called=is_called))
-    return occurrences
+        yield Occurrence(start, end, "attribute" if is_member else "name", is_called=is_called)
 
 
 MAX_PARSED_FILES = 60
