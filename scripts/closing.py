@@ -8,6 +8,26 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 
+def outcomes(report: Path) -> dict[str, tuple[str, str]]:
+    """Return the outcome of each test in a report of pytest, with the reason where it was skipped."""
+    tests: dict[str, tuple[str, str]] = {}
+    if not report.exists():
+        return tests
+    # Written a moment ago by our own pytest.
+    for case in ET.parse(report).iter("testcase"):  # noqa: S314
+        name = f"{case.get('classname')}::{case.get('name')}"
+        skipped = case.find("skipped")
+        if case.find("failure") is not None:
+            tests[name] = ("failed", "")
+        elif case.find("error") is not None:
+            tests[name] = ("errors", "")
+        elif skipped is not None:
+            tests[name] = ("skipped", skipped.get("message") or "no reason given")
+        else:
+            tests.setdefault(name, ("passed", ""))
+    return tests
+
+
 def main(folder: Path) -> int:
     """Print the summary of the results in a folder; 1 if anything failed."""
     out = sys.stdout.write
@@ -21,19 +41,22 @@ def main(folder: Path) -> int:
         out(f"{name:10} {'ok' if status == '0' else 'FAILED':7}{took:>4} s\n")
     totals: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
+    unsteady: list[str] = []
     for report in sorted(folder.glob("*.xml")):
-        # Written a moment ago by our own pytest.
-        for case in ET.parse(report).iter("testcase"):  # noqa: S314
-            skipped = case.find("skipped")
-            if skipped is not None:
-                totals["skipped"] += 1
-                reasons[skipped.get("message") or "no reason given"] += 1
-            elif case.find("failure") is not None:
-                totals["failed"] += 1
-            elif case.find("error") is not None:
-                totals["errors"] += 1
-            else:
+        if report.stem.endswith("-again"):
+            continue
+        again = outcomes(report.with_stem(f"{report.stem}-again"))
+        for name, (outcome, reason) in outcomes(report).items():
+            if outcome in {"failed", "errors"} and again.get(name, ("", ""))[0] == "passed":
+                unsteady.append(name)
                 totals["passed"] += 1
+                continue
+            totals[outcome] += 1
+            if outcome == "skipped":
+                reasons[reason] += 1
+    if unsteady:
+        out("\n== unsteady tests: they failed at first, and passed alone\n")
+        out("".join(f"{name}\n" for name in unsteady))
     out("\n== skipped tests\n")
     for reason, count in reasons.most_common():
         out(f"{count:4}  {reason}\n")

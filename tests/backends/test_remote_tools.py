@@ -463,6 +463,7 @@ def test_a_fault_inside_a_tool_is_a_protocol_error_and_the_connection_lives() ->
     assert service.listed == 1
 
 
+@pytest.mark.clock
 def test_an_interrupt_returns_at_once_and_hangs_up() -> None:
     service = one("read_file", READ, "wait")
     pressed = 0.0

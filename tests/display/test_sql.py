@@ -106,6 +106,7 @@ def test_without_duckdb_the_package_is_named(result: Any, monkeypatch: pytest.Mo
         sl.sql("select 1", result)
 
 
+@pytest.mark.clock
 def test_an_interrupt_stops_a_long_statement(result: Any) -> None:
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), __import__("signal").SIGINT))
     timer.start()

@@ -175,6 +175,7 @@ def ended(process: int) -> bool:
     return state == "Z"
 
 
+@pytest.mark.clock
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_cancelling_ends_git_and_its_children_and_leaves_nothing(slow_git: Path) -> None:
     cancellation = Cancellation()

@@ -31,6 +31,7 @@ def test_the_nearest_name_comes_first(asked: str, near: str) -> None:
     assert near_names(asked, NAMES)[:1] == ((near,) if near else ())
 
 
+@pytest.mark.clock
 def test_many_and_hostile_names_cost_little_and_show_nothing() -> None:
     names = [f"example.org/team{i % 50}/service-{i}" for i in range(100_000)] + ["x\x1b[2J", "service\u202e", "s" * 500]
     began = time.process_time()

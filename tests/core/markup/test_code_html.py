@@ -44,6 +44,7 @@ def test_what_is_coloured(language: str, text: str, found: list[str]) -> None:
     assert [f"{kind} {html.unescape(held)}" for kind, held in spans] == found
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("before", ["", "`", '"', "'"])
 def test_time_is_bounded(before: str) -> None:
     """Whatever is opened again and again and never closed."""

@@ -69,6 +69,7 @@ def test_a_path_has_one_language_to_show(path: str, language: str) -> None:
     assert languages_of_path(path)[:1] == () if not language else language in languages_of_path(path)
 
 
+@pytest.mark.clock
 def test_many_paths_at_once_are_the_same_as_one_by_one_and_fast() -> None:
     paths = [path for path in SHOWN for _ in range(2300)]
     assert len(paths) > 100_000

@@ -306,6 +306,7 @@ def test_a_deleted_repository_is_skipped_and_the_rest_searched(tmp_path: Path) -
     assert "repository-gone" in reasons(events)
 
 
+@pytest.mark.clock
 def test_a_search_stops_within_its_time(engine: LocalEngine) -> None:
     started = time.monotonic()
     run(engine, "retry", timeout_s=0.2)

@@ -116,6 +116,7 @@ _HOSTILE = {
 }
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("path", sorted(_HOSTILE))
 def test_a_hostile_file_is_answered_in_two_seconds(tmp_path: Path, path: str) -> None:
     """CPU seconds; what was left out is said. Files of this size took up to 40."""

@@ -36,6 +36,7 @@ def test_each_stage_is_shown_and_the_last_state_is_complete(code: sl.Client) -> 
     assert [moment.done for moment in seen] == sorted(moment.done for moment in seen)
 
 
+@pytest.mark.clock
 def test_an_interrupt_ends_a_report_at_once_and_is_shown(code: sl.Client) -> None:
     seen: list[ProgressSnapshot] = []
     pressed: list[float] = []
