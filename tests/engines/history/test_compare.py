@@ -46,6 +46,7 @@ def many_kinds(tmp_path_factory: pytest.TempPathFactory) -> tuple[RepositoryBuil
             "empty": "",
             b"caf\xe9.txt": "latin name\n",
             'quo"te\t.txt': "x\n",
+            'quo"te and blank.txt': "x\n",
             "naïve.txt": "x\n",
             "++ signs.txt": "-- a\n++ b\ndiff --git a/x b/x\n@@ -1 +1 @@\n",
         }
@@ -63,6 +64,7 @@ def many_kinds(tmp_path_factory: pytest.TempPathFactory) -> tuple[RepositoryBuil
             "new.txt": "no newline at the end",
             b"caf\xe9.txt": "latin name\nmore\n",
             'quo"te\t.txt': "y\n",
+            'quo"te and blank.txt': "y\n",
             "naïve.txt": "y\n",
             "++ signs.txt": "++ b\n-- a\ndiff --git a/x b/y\n@@ -1 +2 @@\n",
             "empty": None,

@@ -15,6 +15,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 _SPECIAL = re.compile(rb'[\x00-\x1f\x7f"\\]')
+_SPECIAL_OR_HIGH = re.compile(rb'[\x00-\x1f\x7f-\xff"\\]')
 _ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _LETTERS = {7: b"a", 8: b"b", 9: b"t", 10: b"n", 11: b"v", 12: b"f", 13: b"r", 34: b'"', 92: b"\\"}
 _BYTES = {letter: bytes([code]) for code, letter in _LETTERS.items()}
@@ -25,9 +26,9 @@ def is_odd(name: bytes) -> bool:
     return _SPECIAL.search(name) is not None
 
 
-def quote_name(name: bytes) -> bytes:
-    """A name in quotes."""
-    return b'"' + _SPECIAL.sub(_escape, name) + b'"'
+def quote_name(name: bytes, *, ascii_only: bool = False) -> bytes:
+    """A name in quotes; with `ascii_only`, octal escapes replace all other bytes, as git writes by default."""
+    return b'"' + (_SPECIAL_OR_HIGH if ascii_only else _SPECIAL).sub(_escape, name) + b'"'
 
 
 def unquote_name(name: bytes) -> bytes:

@@ -12,6 +12,8 @@ from sourcelight.core.tools.merge import Merge, commits, contributor_repositorie
 from sourcelight.core.tools.tool import Arguments, Cursor, Limit, McpText, Number, Scope, Text, Tool, choice
 
 UNSAID = "the service did not say"
+WHOLE_PATCHES = "compare_revisions gives whole patches"
+"""How a notice of `diff_search` ends that a client needs no longer once it has read the whole patches."""
 MISSING = "its content is missing from the clone"
 
 REPOSITORY = Column("repository", "dict32", "name of the repository")

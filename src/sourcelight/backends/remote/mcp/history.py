@@ -16,14 +16,14 @@ from sourcelight.backends.remote.mcp.history_texts import HistoryText, parse_com
 from sourcelight.backends.remote.mcp.paging import DatedPages, Entry, UnparsedText, instant, read_pages
 from sourcelight.backends.remote.mcp.payloads import accepted_name, is_cut, keep_text, limits_of, notices, says_nothing
 from sourcelight.backends.remote.mcp.request import ToolRequest
+from sourcelight.core.batches.diff_preview import read_hunks
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import PatternError, RepositoryError, RevisionNotFound, ToolError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query.regexps import file_pattern
 from sourcelight.core.tools.catalog import COLUMNS, table_of
-
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+from sourcelight.core.tools.commits import WHOLE_PATCHES
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +100,10 @@ class LineFilter:
 
 def hunks_of(patch: str) -> list[dict[str, Any]]:
     """Return the hunks of a file's patch."""
-    hunks: list[dict[str, Any]] = []
-    for line in patch.split("\n"):
-        if head := _HUNK.match(line):
-            hunks.append({"oldStart": int(head[1]), "newStart": int(head[2]), "lines": []})
-        elif hunks and line[:1] in {"+", "-", " "}:
-            hunks[-1]["lines"].append(line)
-    return hunks
+    return [
+        {"oldStart": hunk.old_start, "newStart": hunk.new_start, "lines": list(hunk.lines)}
+        for hunk in read_hunks(patch)
+    ]
 
 
 _MAX_PAGES = 10_000
@@ -214,6 +211,8 @@ async def _diff_search(request: ToolRequest) -> ToolResult:
             commit = f"{entry['repo']}@{str(entry['oid'])[:7]}"
             pages.notices[f"{commit} matches, but not in the part of its diff that the service shows."] = None
     rows = _newest_first(rows, request)
+    # Diffs that the service cut were read in whole above, or have a notice of their own.
+    pages.notices = {notice: None for notice in pages.notices if WHOLE_PATCHES not in notice}
     info = {"pattern": request.arguments["pattern"], **_scope_info(request, pages)}
     return ToolResult("diff_lines", _table("diff_lines", rows), info, pages.complete, tuple(pages.notices))
 
@@ -301,7 +300,11 @@ async def _compare_revisions(request: ToolRequest) -> ToolResult:
     }
     lacks_patches = any(row["patch"] is None and not row["binary"] for row in rows)
     complete = not page.get("hasNextPage") and not lacks_patches and not any(row["truncated"] for row in rows)
-    messages = notices(value)
+    # The notices are those of the last page; files of any page may be truncated.
+    messages = tuple(text for text in notices(value) if "are truncated to" not in text)
+    truncated_count = sum(row["truncated"] for row in rows)
+    if truncated_count:
+        messages = (*messages, f"The service truncates the patches of {count_of(truncated_count, 'file')}.")
     missing = int(totals.get("files") or 0) - len(rows)
     if missing > 0 and complete and "first" not in request.arguments and "after" not in request.arguments:
         complete = False

@@ -230,12 +230,20 @@ class FileDiff:
 
 def make_patch(handle: pygit2.Repository, change: FileChange, context_lines: int = 3) -> FileDiff:
     """Compare the contents of one changed file; hunks have `context_lines` lines around each change."""
-    if change.status != "type changed":
+    parts = change_parts(change)
+    if len(parts) == 1:
         return _diff_of(handle, change, context_lines)
-    # git shows a file that becomes a link, or the other way round, as one that went and one that came.
+    return join_diffs(change, [_diff_of(handle, part, context_lines) for part in parts])
+
+
+def change_parts(change: FileChange) -> tuple[FileChange, ...]:
+    """Return the changes that a patch shows for one change: two where a file becomes a link, or the other way round."""
+    if change.status != "type changed":
+        return (change,)
+    # git shows a change of type as a file that went and one that came.
     deletion = replace(change, status="deleted", mode=NO_MODE, object_id="0" * 40)
     addition = replace(change, status="added", old_mode=NO_MODE, old_object_id="0" * 40)
-    return join_diffs(change, [_diff_of(handle, deletion, context_lines), _diff_of(handle, addition, context_lines)])
+    return deletion, addition
 
 
 def join_diffs(change: FileChange, parts: list[FileDiff]) -> FileDiff:
@@ -341,7 +349,7 @@ def file_name_lines(change: FileChange) -> bytes:
     """Return the two lines with file names before the hunks."""
     old, new = _sides(change)
     # A name with a blank gets a tab behind it, so that a date can't be taken for part of it.
-    old_end, new_end = (b"\t\n" if b" " in side and not side.startswith(b'"') else b"\n" for side in (old, new))
+    old_end, new_end = (b"\t\n" if b" " in side else b"\n" for side in (old, new))
     return b"--- " + old + old_end + b"+++ " + new + new_end
 
 
@@ -360,6 +368,43 @@ def _sides(change: FileChange) -> tuple[bytes, bytes]:
 def quote_path(name: bytes) -> bytes:
     """Quote a name as git does with ``core.quotePath=false``: if it has controls, quotes or backslashes."""
     return quote_name(name) if is_odd(name) else name
+
+
+def decode_patch(diff: FileDiff) -> str:
+    """Return a patch as text, invalid UTF-8 in lines as U+FFFD.
+
+    Names that aren't UTF-8 are in quotes with octal escapes, as git writes them by default, so that `git apply` reads
+    the text.
+    """
+    patch, change = diff.patch or b"", diff.change
+    if is_utf8(change.path) and is_utf8(change.old_path):
+        return patch.decode("utf-8", "replace")
+    text = []
+    for part in _split_patches(iter((patch,))):
+        hunk = _HUNK.search(part)
+        end = len(part) if hunk is None else hunk.start()
+        text += [_quote_names(part[:end], change), part[end:].decode("utf-8", "replace")]
+    return "".join(text)
+
+
+def _quote_names(header: bytes, change: FileChange) -> str:
+    names = {b"a/" + change.old_path, b"b/" + change.path}
+    for name in names:
+        header = header.replace(quote_path(name), quote_name(name, ascii_only=True))
+    for name in {change.old_path, change.path}:
+        line = re.compile(rb"^((?:rename|copy) (?:from|to) )" + re.escape(quote_path(name)) + rb"$", re.MULTILINE)
+        quoted = quote_name(name, ascii_only=True)
+        header = line.sub(lambda match, quoted=quoted: match[1] + quoted, header)  # type: ignore[misc]
+    return header.decode("utf-8", "replace")
+
+
+def is_utf8(text: bytes) -> bool:
+    """Return whether bytes are valid UTF-8."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 _FILE = b"diff --git "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import RevisionNotFound, SearchIndexError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.commits import (
     COMMIT_DETAILS,
     COMPARE_REVISIONS,
@@ -20,6 +22,7 @@ from sourcelight.core.tools.commits import (
 )
 from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import Comparison, FileDiff, compare, read_cursor, write_cursor
+from sourcelight.engines.history.compare.changes import decode_patch
 from sourcelight.engines.history.compare.comparison import EMPTY
 from sourcelight.engines.history.history import UNKNOWN
 from sourcelight.engines.history.people import trailers_of
@@ -39,6 +42,7 @@ _MAX_PAGE_BYTES = 400_000
 _MAX_SOURCE_BYTES = 1 << 20
 """Bytes of both contents of a file above which a page has no patch of it."""
 _REPORT_EVERY = 20
+REPLACED_BYTES = "U+FFFD may replace bytes that aren't UTF-8; then the patch doesn't apply"
 
 
 def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContext) -> ToolResult:
@@ -71,6 +75,7 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
     if missing:
         notices.append(f"The contents of {missing:,} files are missing from this clone; they have no patch.")
     is_complete = end >= total
+    notices += _cut_notices(sum(cut))
     if not is_complete:
         notices.append(f"Files {start + 1:,} to {end:,} of {total:,} are shown; pass endCursor as after for the next.")
     facts: dict[str, Any] = {
@@ -95,6 +100,11 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
             notices.append("The changed files are too large together for their lines to be counted.")
     complete = is_complete and not missing and not left_out and not any(cut)
     return ToolResult("file_diffs", diff_table(comparison, diffs, cut), facts, complete, tuple(notices))
+
+
+def _cut_notices(count: int) -> list[str]:
+    text = f"The patches of {count_of(count, 'file')} are truncated to {_MAX_PATCH_BYTES:,} bytes each."
+    return [text] if count else []
 
 
 def _kept_history(repository: Repository, context: ToolContext) -> History | None:
@@ -129,7 +139,7 @@ def _fitting(diffs: Sequence[FileDiff]) -> tuple[list[FileDiff], list[bool]]:
 def diff_table(comparison: Comparison, diffs: Sequence[FileDiff], cut: Sequence[bool]) -> Any:
     """Rows of the table ``file_diffs``."""
     changes = [diff.change for diff in diffs]
-    patches = [_text(diff.patch, cut=short) for diff, short in zip(diffs, cut, strict=True)]
+    patches = [_text(diff, cut=short) for diff, short in zip(diffs, cut, strict=True)]
     return tables.table(
         "file_diffs",
         {
@@ -155,12 +165,13 @@ def diff_table(comparison: Comparison, diffs: Sequence[FileDiff], cut: Sequence[
     )
 
 
-def _text(patch: bytes | None, *, cut: bool) -> str | None:
-    if patch is None:
+def _text(diff: FileDiff, *, cut: bool) -> str | None:
+    if diff.patch is None:
         return None
     if cut:
-        patch = patch[: patch.rfind(b"\n", 0, _MAX_PATCH_BYTES) + 1] or patch[:_MAX_PATCH_BYTES]
-    return patch.decode("utf-8", "replace")
+        end = diff.patch.rfind(b"\n", 0, _MAX_PATCH_BYTES) + 1
+        diff = replace(diff, patch=diff.patch[: end or _MAX_PATCH_BYTES])
+    return decode_patch(diff)
 
 
 def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  # noqa: ARG001 - a renderer
@@ -186,10 +197,11 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
         file |= {"similarity": row["score"]} if row["score"] is not None else {}
         files.append(file)
         name = row["path"] if row["path"] == row["old_path"] else f"{row['old_path']} → {row['path']}"
-        text.append(f"{name} ({row['status']}, +{row['additions']} -{row['deletions']})")
+        counts = "" if row["additions"] is None else f", +{row['additions']} -{row['deletions']}"
+        text.append(f"{name} ({row['status']}{counts})")
         if row["patch"]:
-            cut = "(the patch is truncated)\n" if row["truncated"] else ""
-            text.append(f"```diff\n{row['patch'].rstrip(chr(10))}\n```\n{cut}")
+            notes = "".join(f"({note})\n" for note in _patch_notes(row))
+            text.append(f"```diff\n{row['patch'].removesuffix(chr(10))}\n```\n{notes}")
     totals = {
         "files": facts["total_files"],
         "additions": facts["total_additions"],
@@ -212,6 +224,16 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
     )
     more = [f"endCursor: {facts['end_cursor']}"] if facts["end_cursor"] else []
     return payload, with_notices("\n".join([title, "", *text, *more]) + "\n", answer)
+
+
+def _patch_notes(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the reasons why a patch can't be applied."""
+    if row["truncated"]:
+        yield "the patch is truncated"
+    if row["binary"] and "\nBinary files " in row["patch"]:
+        yield "the contents of a binary file are left out of the patch"
+    if "\ufffd" in row["patch"]:
+        yield REPLACED_BYTES
 
 
 def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> ToolResult:

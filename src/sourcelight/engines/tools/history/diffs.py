@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,10 +18,17 @@ from sourcelight.core.batches.diff_preview import Hunk, read_hunks
 from sourcelight.core.batches.ordering import group_order
 from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.cancellation import ScanStopped
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.tools.analyses import PICKAXE, PickaxeArguments
-from sourcelight.core.tools.commits import DIFF_SEARCH, DiffSearchArguments
-from sourcelight.engines.history.compare.changes import make_patch
+from sourcelight.core.tools.commits import DIFF_SEARCH, WHOLE_PATCHES, DiffSearchArguments
+from sourcelight.engines.history.compare.changes import (
+    FileChange,
+    FileDiff,
+    change_parts,
+    decode_patch,
+    make_patch,
+)
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search import tables as change_tables
 from sourcelight.engines.history.search.find import DiffMatches, filter_changes, find_diffs
@@ -33,6 +40,7 @@ from sourcelight.engines.tools.handler import NOTHING, Handler, PartialResult, R
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history import tables as columns
 from sourcelight.engines.tools.history.commits import echo, heading, limit_of, newest, stamp
+from sourcelight.engines.tools.history.comparison import REPLACED_BYTES
 from sourcelight.engines.tools.history.contributions import (
     GroupSums,
     commit_mask,
@@ -59,7 +67,7 @@ from sourcelight.repos.handles import UnusableRepository, open_handle
 CALL = "diff_search"
 DEFAULT_COUNT = 20
 _ROWS_AT_ONCE = 500_000
-_MOST_FILES, _MOST_HUNKS, _MOST_LINES = 5, 3, 40
+_MAX_FILES, _MAX_HUNKS, _MAX_LINES = 5, 3, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +178,7 @@ def _results(
         handle = open_handle(opened.repository.git_dir)
     except UnusableRepository:
         return
-    signs = {"added": "+", "removed": "-"}
+    signs = tuple({"added": "+", "removed": "-"}[side] for side in sides)
     by_commit: dict[int, list[int]] = {}
     for change in dict.fromkeys(changes.tolist()):
         by_commit.setdefault(int(history.changes.commit[change]), []).append(change)
@@ -178,18 +186,11 @@ def _results(
         author, email, _ = columns.people(history, history.commits.author[[commit]])
         (oid,) = columns.oids(history, [commit])
         files = []
-        for change in own[:_MOST_FILES]:
-            diff = make_patch(handle, file_change(history, change))
-            hunks = map(_payload, read_hunks((diff.patch or b"").decode("utf-8", "replace")))
-            matching_hunks = [h for h in hunks if _holds(h, pattern, tuple(signs[side] for side in sides))]
-            files.append(
-                {
-                    "oldPath": history.paths.text(int(history.changes.old_path[change])),
-                    "newPath": history.paths.text(int(history.changes.path[change])),
-                    "hunks": [_truncate(hunk) for hunk in matching_hunks[:_MOST_HUNKS]],
-                    "hunksLeftOut": max(0, len(matching_hunks) - _MOST_HUNKS),
-                }
-            )
+        for change in own[:_MAX_FILES]:
+            parts = change_parts(file_change(history, change))
+            of_change = [_file(part, make_patch(handle, part), pattern, signs) for part in parts]
+            # Of a file that became a link, one part alone may have matches.
+            files += of_change if len(parts) == 1 else [file for file in of_change if file["hunks"]]
         yield {
             "repo": opened.name,
             "oid": oid,
@@ -199,29 +200,48 @@ def _results(
             "committerDate": stamp(columns.times(history.commits.commit_time[[commit]])[0].as_py()),
             "subject": history.subject(commit),
             "files": files,
-            "filesLeftOut": max(0, len(own) - _MOST_FILES),
+            "filesLeftOut": max(0, len(own) - _MAX_FILES),
         }
 
 
-def _payload(hunk: Hunk) -> dict[str, Any]:
+def _file(change: FileChange, diff: FileDiff, pattern: CompiledPattern, signs: tuple[str, ...]) -> dict[str, Any]:
+    """Return a changed file with git's lines above its hunks, and the hunks with matches."""
+    patch = decode_patch(diff)
+    all_hunks = list(read_hunks(patch))
+    matching_hunks = [hunk for hunk in all_hunks if _has_match(hunk, pattern, signs)]
     return {
-        "oldStart": hunk.old_start,
-        "oldLines": hunk.old_lines,
-        "newStart": hunk.new_start,
-        "newLines": hunk.new_lines,
-        "section": hunk.section,
-        "lines": list(hunk.lines),
+        "oldPath": change.old_path.decode("utf-8", "replace"),
+        "newPath": change.path.decode("utf-8", "replace"),
+        "header": _header(patch),
+        "hunks": [_payload(hunk) for hunk in matching_hunks[:_MAX_HUNKS]],
+        "hunksLeftOut": max(0, len(matching_hunks) - _MAX_HUNKS),
+        "hunksWithoutMatch": len(all_hunks) - len(matching_hunks),
     }
 
 
-def _holds(hunk: dict[str, Any], pattern: CompiledPattern, signs: tuple[str, ...]) -> bool:
-    return any(line.startswith(signs) and pattern.find(line[1:].encode()) for line in hunk["lines"])
+def _header(patch: str) -> list[str]:
+    end = patch.find("\n@@ -")
+    header = patch.removesuffix("\n") if end < 0 else patch[:end]
+    return header.split("\n") if header else []
 
 
-def _truncate(hunk: dict[str, Any]) -> dict[str, Any]:
-    if len(hunk["lines"]) <= _MOST_LINES:
-        return hunk
-    return {**hunk, "lines": hunk["lines"][:_MOST_LINES], "truncated": True}
+def _payload(hunk: Hunk) -> dict[str, Any]:
+    # git's note on a missing newline belongs to the line above it.
+    end = _MAX_LINES + any(line.startswith("\\") for line in hunk.lines[_MAX_LINES : _MAX_LINES + 1])
+    visible = hunk if len(hunk.lines) <= end else hunk.part(0, end - 1)
+    return {
+        "oldStart": visible.old_start,
+        "oldLines": visible.old_lines,
+        "newStart": visible.new_start,
+        "newLines": visible.new_lines,
+        "section": visible.section,
+        "lines": list(visible.lines),
+        **({} if visible is hunk else {"truncated": True}),
+    }
+
+
+def _has_match(hunk: Hunk, pattern: CompiledPattern, signs: tuple[str, ...]) -> bool:
+    return any(line.startswith(signs) and pattern.find(line[1:].encode()) for line in hunk.lines)
 
 
 def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
@@ -239,17 +259,36 @@ def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
         }
         lines = [_title(row, result["authorDate"])]
         for file in result["files"]:
-            lines += ["```diff", f"--- {file['oldPath']}", f"+++ {file['newPath']}"]
+            lines += ["```diff", *file["header"]]
             for hunk in file["hunks"]:
-                where = f"@@ -{hunk['oldStart']},{hunk['oldLines']} +{hunk['newStart']},{hunk['newLines']} @@"
-                lines += [f"{where} {hunk['section']}".rstrip(), *hunk["lines"]]
-                lines += ["(the hunk continues)"] if hunk.get("truncated") else []
-            lines.append("```")
-            lines += [f"({file['hunksLeftOut']} further hunks match)"] if file["hunksLeftOut"] else []
-        lines += [f"({result['filesLeftOut']} further files match)"] if result["filesLeftOut"] else []
+                head = f"@@ -{hunk['oldStart']},{hunk['oldLines']} +{hunk['newStart']},{hunk['newLines']} @@"
+                lines += [f"{head} {hunk['section']}".rstrip(), *hunk["lines"]]
+            lines += ["```", *(f"({note})" for note in _cuts(file))]
+        lines += [f"({result['filesLeftOut']} more files match)"] if result["filesLeftOut"] else []
         text.append("\n".join(lines) + "\n")
+    files = [file for result in results for file in result["files"]]
+    cut_count = sum(result["filesLeftOut"] for result in results) + sum(map(_is_cut, files))
+    if cut_count:
+        notice = f"The diffs of {count_of(cut_count, 'file')} are cut; {WHOLE_PATCHES}."
+        answer = replace(answer, notices=(*answer.notices, notice))
     payload = {"results": results, "totalCount": answer.attributes["total"], **echo(answer), **tail(answer)}
     return payload, with_notices("\n".join(text) or NOTHING, answer)
+
+
+def _is_cut(file: Mapping[str, Any]) -> bool:
+    return bool(file["hunksLeftOut"]) or any(hunk.get("truncated") for hunk in file["hunks"])
+
+
+def _cuts(file: Mapping[str, Any]) -> Iterator[str]:
+    """Yield why the patch of a file is less than the commit's."""
+    if any(hunk.get("truncated") for hunk in file["hunks"]):
+        yield f"a hunk is truncated to {_MAX_LINES} lines"
+    if file["hunksLeftOut"]:
+        yield f"{count_of(file['hunksLeftOut'], 'more hunk')} with matches left out"
+    if file["hunksWithoutMatch"]:
+        yield f"{count_of(file['hunksWithoutMatch'], 'hunk')} without a match left out"
+    if any("\ufffd" in line for hunk in file["hunks"] for line in hunk["lines"]):
+        yield REPLACED_BYTES
 
 
 def _title(row: dict[str, Any], date: str | None) -> str:
