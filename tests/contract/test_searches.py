@@ -11,6 +11,7 @@ from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from contract.oracles import Atom, Both, Case, Either, Found, Without, expected, ripgrep
+from sourcelight.core.wire.events import Progress
 
 CASES = [
     Case("retry", Atom("retry")),
@@ -217,6 +218,50 @@ def test_display_limits_rows_and_not_the_count(embedded: sl.Client, other: sl.Cl
     assert here.matches["match_count"].sum() == there.matches["match_count"].sum() == 10
     assert here.status == there.status
     assert here.progress["match_count"].iloc[-1] == there.progress["match_count"].iloc[-1] > 10
+
+
+@pytest.mark.parametrize("query", ["retry", "type:commit retry", "type:diff retry"])
+def test_filters_narrow_to_what_they_count(code: sl.Client, query: str) -> None:
+    filters = code.search(f"{query} count:all").filters
+    by_kind = {kind: dict(zip(rows["value"], rows["count"], strict=True)) for kind, rows in filters.groupby("kind")}
+    if query == "retry":
+        assert by_kind["type"].keys() >= {"type:file", "type:path"}
+        narrowing = by_kind["type"]
+    else:
+        narrowing = by_kind["author"]
+        assert all(value.startswith("author:^") and "@" in value for value in narrowing)
+        # The label is the name.
+        assert not filters.loc[filters["kind"] == "author", "label"].str.contains("@").any()
+    # Two services of the federation have one repository both, and count it twice.
+    exhaustive = set(filters.loc[filters["exhaustive"], "value"])
+    for value, count in narrowing.items():
+        rows = code.search(f"{query} {value} count:all").matches
+        matches = rows.drop_duplicates(["repository", "commit"]) if query != "retry" else rows
+        total = len(matches) if query != "retry" else int(rows["match_count"].sum())
+        assert total == count if value in exhaustive else 0 < total <= count
+
+
+def test_authors_are_found_by_address_and_by_name(code: sl.Client) -> None:
+    by_name = code.search("type:commit author:aiko count:all").matches
+    (address,) = code.search("type:commit author:aiko count:all").filters.query("kind == 'author'")["value"]
+    by_address = code.search(f"type:commit {address} count:all").matches
+    assert len(by_name) > 3
+    assert_frame_equal(by_address, by_name)
+
+
+@pytest.mark.parametrize("backend", ["embedded", "clustered", "federated"])
+def test_what_is_left_out_is_reported_while_a_search_goes_on(
+    backend: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code: sl.Client = request.getfixturevalue(backend)
+    monkeypatch.setattr("sourcelight.engines.execution.run.PROGRESS_EVERY_S", 0.0)
+    monkeypatch.setattr("sourcelight.client.federation.stream_merge._TELL_S", 0.0)
+    progress = [event for event in code.stream("e count:all", limit=3) if isinstance(event, Progress)]
+    reported = [{item.reason for item in event.skipped} for event in progress if not event.done and event.match_count]
+    assert {"repository-fork", "excluded-archive"} <= set.union(*reported)
+    assert "display" in reported[-1]
+    (last,) = (event for event in progress if event.done)
+    assert {"repository-fork", "excluded-archive", "display"} <= {item.reason for item in last.skipped}
 
 
 def test_leaving_a_stream_leaves_the_client_usable(code: sl.Client) -> None:

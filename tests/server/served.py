@@ -13,8 +13,10 @@ from cluster.processes import CLI, said
 
 
 @contextmanager
-def serving(*arguments: str, home: Path, token: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Serve with `arguments` on a free port; gives the process, and its address once it listens."""
+def serving(
+    *arguments: str, home: Path, token: str, pattern: str = r"(https?://\S+)"
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Serve with `arguments` on a free port; gives the process, and its address (or `pattern`) once it prints it."""
     process = subprocess.Popen(
         [sys.executable, "-c", CLI, "serve", *arguments, "--port", "0"],
         env={**os.environ, "SOURCELIGHT_OWNER_TOKEN": token, "SOURCELIGHT_HOME": str(home)},
@@ -23,7 +25,7 @@ def serving(*arguments: str, home: Path, token: str) -> Iterator[tuple[subproces
         text=True,
     )
     try:
-        yield process, said(process, r"(https?://\S+)")
+        yield process, said(process, pattern)
     finally:
         process.terminate()
         process.wait(15)

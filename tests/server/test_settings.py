@@ -3,8 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from server.served import serving
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.server.http.settings import DISABLE_DEEPSEARCH, Settings, load_settings
+from sourcelight.testing import RepositoryBuilder
 
 
 def _file(folder: Path, text: str) -> str:
@@ -124,3 +126,11 @@ def test_the_environment_disables_the_deepsearch_tool(word: str, *, expected: bo
 def test_the_environment_is_checked_too() -> None:
     with pytest.raises(ConfigurationError, match="must be true or false"):
         load_settings(None, {DISABLE_DEEPSEARCH: "maybe"})
+
+
+def test_a_name_that_is_no_tool_is_a_warning_at_the_start(tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "src" / "lamp").commit({"lamp.py": "lamp\n"})
+    config = _file(tmp_path, '{"mcp.tools.disabled": ["nls_search", "serch"]}')
+    folder, pattern = str(tmp_path / "src"), r"mcp\.tools\.disabled names '(\w+)', which is no tool of this version"
+    with serving(folder, "--config", str(config), home=tmp_path / "home", token="t" * 20, pattern=pattern) as (_, name):
+        assert name == "serch"

@@ -15,6 +15,7 @@ from server.mcp.conftest import Served
 from server.running_service import TOKEN, Serve, Service
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
+from sourcelight.repos.state.credentials import digest_of
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.mcp import ENDPOINTS
 
@@ -95,6 +96,25 @@ def test_without_the_permission_it_is_forbidden(engine: LocalEngine, serve: Serv
             assert refused.headers["content-type"].startswith("text/plain")
             assert "www-authenticate" not in refused.headers
             assert post(service, path, tokens["in"]).status_code == 200
+
+
+def test_a_scope_that_does_not_cover_mcp_is_named_in_the_challenge(engine: LocalEngine, serve: Serve) -> None:
+    with State() as state:
+        state.accounts.create("ann")
+        # No token of this release has another scope; one of a later release may.
+        assert state.tokens.store("ann", digest_of("slp_later"), ("batch-changes",))
+        service = serve(engine, state=state)
+        for path in ENDPOINTS:
+            refused = post(service, path, "slp_later")
+            assert refused.status_code == 403
+            challenge = refused.headers["www-authenticate"]
+            assert 'scope="mcp"' in challenge
+            assert 'error="insufficient_scope"' in challenge
+        stream = service.client.get(
+            "/.api/search/stream", params={"q": "x"}, headers={"Authorization": "token slp_later"}
+        )
+        assert (stream.status_code, stream.text) == (401, "Invalid access token.\n")
+        assert 'error="insufficient_scope"' in stream.headers["www-authenticate"]
 
 
 def test_only_messages_by_post_are_taken(served: Served, path: str) -> None:
@@ -218,7 +238,7 @@ def test_each_endpoint_has_its_document(served: Served, path: str) -> None:
     assert answer.json() == {
         "resource": f"{served.service.url}{path or '/.api/mcp'}",
         "authorization_servers": [served.service.url],
-        "scopes_supported": ["mcp"],
+        "scopes_supported": ["mcp", "user:all"],
         "bearer_methods_supported": ["header"],
         "resource_name": "sourcelight",
     }

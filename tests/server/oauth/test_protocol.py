@@ -64,7 +64,7 @@ def test_each_endpoint_names_its_authorization_server(flow: Flow, path: str) -> 
     found = flow.browser.get(f"/.well-known/oauth-protected-resource{path}").json()
     assert found["authorization_servers"] == [flow.url]
     assert found["resource"] == f"{flow.url}{path or '/.api/mcp'}"
-    assert found["scopes_supported"] == ["mcp"]
+    assert found["scopes_supported"] == ["mcp", "user:all"]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_error_descriptions_have_only_allowed_characters(flow: Flow) -> None:
 
 
 def test_every_scope_is_in_the_metadata_and_pages_may_ask_first(flow: Flow) -> None:
-    for document in ("oauth-authorization-server", "openid-configuration"):
+    for document in ("oauth-authorization-server", "openid-configuration", "oauth-protected-resource"):
         address = f"/.well-known/{document}"
         assert flow.browser.get(address).json()["scopes_supported"] == ["mcp", "user:all"]
         preflight = flow.browser.options(address, headers={"Origin": "https://chat.example"})

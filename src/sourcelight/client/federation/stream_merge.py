@@ -323,7 +323,7 @@ class StreamMerge:
         if event is not None and now - self._reported_s >= _TELL_S:
             self._reported_s = now
             yield from self._filters(is_complete=False)
-            yield self._progress(done=False)
+            yield self._progress(done=False, skipped=tuple(self._left_out(capped=False)))
             yield services_of(self._parts, now)
 
     def _rows(self, part: ServiceStream, event: MatchBatch) -> Iterator[Event]:

@@ -122,6 +122,7 @@ MATCHES: tuple[Column, ...] = (
     Column("chunk_offset", "int64", "byte offset of chunk in its file", "not asked for", shown=False),
     Column("preview", "dict32", "lines around the matches of a diff, as git writes them", "not asked for", shown=False),
     Column("preview_line", "int32", "line of the fenced preview that this row is", "not in the preview", shown=False),
+    Column("author_email", "dict32", "author's address, which the wire does not have", "other rows", shown=False),
     Column("detail", "string", "short Markdown on a commit", "other rows", shown=False, commit_key="detail"),
     Column("label", "string", "Markdown links to a commit", "other rows", shown=False, commit_key="label"),
 )

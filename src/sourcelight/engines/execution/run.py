@@ -274,6 +274,8 @@ class SearchExecution:
         return tuple(self.summary.facts[name] for name in new if name in self.summary.facts)
 
     def _progress(self, *, done: bool, skipped: Sequence[Skipped] = ()) -> Progress:
+        if not done:
+            skipped = (*skipped, *self._excluded())
         return Progress(
             done=done,
             match_count=self.tally.matches,
@@ -299,12 +301,7 @@ class SearchExecution:
             skipped.append(match_limit(capped))
         if timed_out and self.tally.matches:
             skipped.append(limit_items.timed_out(timed_out, allowed_s, self.cancellation.untold))
-        if self.summary.forks:
-            skipped.append(limit_items.forks_left_out(self.summary.forks))
-        if self.summary.archived:
-            skipped.append(limit_items.archived_left_out(self.summary.archived))
-        if 0 <= self.request.display < self.tally.matches:
-            skipped.append(display_limit(self.request.display, self.tally.matches))
+        skipped += self._excluded()
         exhaustive = not (capped or timed_out) and self._whole()
         yield from self._filters(exhaustive=exhaustive)
         yield self._progress(done=True, skipped=skipped)
@@ -314,6 +311,15 @@ class SearchExecution:
         if alert is not None:
             yield alert
         yield Done()
+
+    def _excluded(self) -> Iterator[Skipped]:
+        """What is left out on purpose, which is known while the search goes on."""
+        if self.summary.forks:
+            yield limit_items.forks_left_out(self.summary.forks)
+        if self.summary.archived:
+            yield limit_items.archived_left_out(self.summary.archived)
+        if 0 <= self.request.display < self.tally.matches:
+            yield display_limit(self.request.display, self.tally.matches)
 
     def _late(self, plans: list[Plan], scoper: ScopeResolver) -> list[str]:
         """Repositories with a revision that was not completely searched."""

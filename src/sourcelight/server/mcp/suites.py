@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.tools.catalog import TOOLS, is_conversation, mcp_tools
+from sourcelight.repos.state import MCP, USER_ALL
 
 if TYPE_CHECKING:
     from sourcelight.core.tools.tool import Tool
@@ -84,7 +85,8 @@ def resource_metadata(base_url: str, path: str) -> dict[str, Any]:
     return {
         "resource": f"{base_url}{path}",
         "authorization_servers": [base_url],
-        "scopes_supported": ["mcp"],
+        # A token of either scope is good here; the challenge names the one that is enough.
+        "scopes_supported": [MCP, USER_ALL],
         "bearer_methods_supported": ["header"],
         "resource_name": "sourcelight",
     }

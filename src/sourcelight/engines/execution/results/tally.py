@@ -46,7 +46,7 @@ class CommitCounts:
         moment = now()
         self._bounds = [parse_date(text, moment).timestamp() for _, text, _ in _AGES]
         self._by_age = [0] * len(_AGES)
-        self._by_author: Counter[str] = Counter()
+        self._by_author: dict[str, Counter[str]] = {}
         self._last = ("", "")
 
     def add(self, batch: Any) -> None:
@@ -63,8 +63,12 @@ class CommitCounts:
             first = first[1:]
         self._last = ends[1]
         first_rows = pa.array(first)
-        for author in pc.value_counts(rows.column("author").take(first_rows).cast(pa.string())).to_pylist():
-            self._by_author[author["values"] or ""] += author["counts"]
+        names, emails = (rows.column(name).take(first_rows).cast(pa.string()) for name in ("author", "author_email"))
+        authors = pa.table({"name": names, "email": emails}).group_by(["name", "email"]).aggregate([([], "count_all")])
+        for author in authors.to_pylist():
+            # Filters ignore case, so addresses that differ in case alone are one filter.
+            value = (author["email"] or author["name"] or "").lower()
+            self._by_author.setdefault(value, Counter())[author["name"] or value] += author["count_all"]
         dates = (
             rows.column("commit_date")
             .take(first_rows)
@@ -77,12 +81,13 @@ class CommitCounts:
             self._by_age[number] += int((seconds > bound if side == "after" else seconds < bound).sum())
 
     def filters(self, most: int, *, exhaustive: bool) -> Iterator[SuggestedFilter]:
-        """What narrows the search to one author, or to an age; `most` authors at most."""
-        for name, count in most_frequent(self._by_author, most):
-            if name:
-                yield SuggestedFilter(
-                    f"author:{quote_value(f'^{escape_regexp(name)}$')}", name, count, exhaustive, "author"
-                )
+        """What narrows the search to one author, by address, or to an age; `most` authors at most."""
+        counts = Counter({value: names.total() for value, names in self._by_author.items() if value})
+        for value, count in most_frequent(counts, most):
+            (name, _), *_ = most_frequent(self._by_author[value], 1)
+            yield SuggestedFilter(
+                f"author:{quote_value(f'^{escape_regexp(value)}$')}", name, count, exhaustive, "author"
+            )
         for (side, text, label), count in zip(_AGES, self._by_age, strict=True):
             if count:
                 yield SuggestedFilter(f"{side}:{quote_value(text)}", label, count, exhaustive, "commit date")
@@ -126,6 +131,7 @@ class Tally:
         self._commits: CommitCounts | None = None
         self._paths: list[tuple[Any, Any]] = []
         self._raw_paths: list[tuple[Sequence[bytes], Any]] = []
+        self._last_file: tuple[str | None, ...] = ()
 
     def add(self, batch: Any) -> None:
         """Count the matches of `batch`."""
@@ -141,6 +147,8 @@ class Tally:
         if "language" in names:
             self._by_language.update(_weigh(batch.column(names.index("language")), counts))
 
+        if "name_start" in names and kinds.get("content"):
+            self._by_type["path"] += self._named_files(batch)
         if "path" in names:
             self._paths.append(_by_path(batch.column(names.index("path")), counts))
         if "author" in names:
@@ -155,7 +163,9 @@ class Tally:
         total = int(counts.sum())
         self.matches += total
         in_content = int(counts[raw.in_content].sum())
-        for kind, number in (("content", in_content), ("path", total - in_content)):
+        # A file that matches by its content and by its path is of both types.
+        in_both = sum(bool(raw.in_content[index]) for index in raw.names)
+        for kind, number in (("content", in_content), ("path", total - in_content + in_both)):
             if number:
                 self._by_type[kind] += number
         size = len(raw.places)
@@ -168,6 +178,24 @@ class Tally:
         for index in np.flatnonzero(languages).tolist():
             self._by_language[raw.languages[index]] += int(languages[index])
         self._raw_paths.append((raw.paths, counts))
+
+    def _named_files(self, batch: Any) -> int:
+        """Files of a batch that match by their content and by their path."""
+        rows = MatchRows(batch)
+        with_name = np.flatnonzero(rows.lists("name_start")[0])
+        if len(with_name):
+            types = rows.column("type").take(pa.array(with_name)).cast(pa.string())
+            with_name = with_name[np.asarray(pc.equal(types, "content"))]
+        if not len(with_name):
+            return 0
+        columns = [name for name in ("repository", "revision", "commit", "path") if name in rows]
+        codes = np.stack([rows.codes(name)[with_name] for name in columns])
+        count = len(np.unique(codes, axis=1).T)
+        files = [tuple(rows.texts(name, [row])[0] for name in columns) for row in with_name[[0, -1]].tolist()]
+        # The rows of a file may be in two batches.
+        count -= files[0] == self._last_file
+        self._last_file = files[1]
+        return count
 
     def filters(self, *, exhaustive: bool, forks: int, archived: int) -> tuple[SuggestedFilter, ...]:
         """Suggested filters, in the order of the wire: utility and type first, then by count, then by value."""

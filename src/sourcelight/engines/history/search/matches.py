@@ -245,6 +245,7 @@ def _columns(
         "revision": tables.constant("", count),
         "commit": dictionary(oids),
         "author": dictionary(pa.array(names, pa.string())),
+        "author_email": tables.author_emails(history, commit_columns.author[commits]).take(take),
         "author_date": tables.times(commit_columns.author_time[commits]).take(take),
         "committer": tables.author_names(history, commit_columns.committer[commits]).take(take),
         "commit_date": tables.times(commit_columns.commit_time[commits]).take(take),

@@ -173,6 +173,12 @@ def author_names(history: History, people: NDArray[np.int32]) -> Column:
     return _shared_column(history, "names", history.identities.person_names, history.identities.person[people])
 
 
+def author_emails(history: History, people: NDArray[np.int32]) -> Column:
+    """Addresses as mailmap has them."""
+    identities = history.identities
+    return _shared_column(history, "emails", identities.person_emails, identities.person[people])
+
+
 def paths(history: History, numbers: NDArray[np.int32]) -> Column:
     """Paths as text."""
     return _shared_column(
