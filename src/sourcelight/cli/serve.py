@@ -14,12 +14,14 @@ import typer
 from sourcelight.cli.index import start_background
 from sourcelight.cli.options import ClusterAddress, Paths, ShardStorage, Tls, Worktree, path_texts
 from sourcelight.cli.output import DONE, print_line, say, say_warnings
-from sourcelight.core.errors import SourcelightError
+from sourcelight.core.errors import ConfigurationError, SourcelightError
 from sourcelight.core.markup.counts import count_of
+from sourcelight.core.tools.paging import DEFAULT_MAX_TOKENS, MAX_TOKENS, MIN_TOKENS
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Limits, LocalEngine
     from sourcelight.server.identity.authentication import OwnerTokenState
+    from sourcelight.server.mcp.suites import StdioOptions
 
 
 def serve_command(
@@ -53,13 +55,36 @@ def serve_command(
     return serve(path_texts(paths, "."), host=host, port=port, config=config_file, worktree=worktree)
 
 
-def mcp_command(paths: Paths = None, *, worktree: Worktree = False) -> int:
+def mcp_command(
+    paths: Paths = None,
+    *,
+    tools: Annotated[
+        str,
+        typer.Option(metavar="NAMES", help="Tools to offer: default, all, or their names with commas."),
+    ] = "all",
+    max_tokens: Annotated[
+        int,
+        typer.Option(metavar="N", help="Most tokens of an answer, 300 or more; 0: no limit."),
+    ] = DEFAULT_MAX_TOKENS,
+    structured: Annotated[
+        bool, typer.Option("--structured", help="Send structured content beside the text, for programs.")
+    ] = False,
+    worktree: Worktree = False,
+) -> int:
     """Offer the tools over standard input and output to an MCP client that starts this command.
 
     Answers at once, and indexes what is below PATH (default: the current directory) meanwhile. Needs no token: the
     client runs as you.
     """
-    return serve_stdio_tools(path_texts(paths, "."), worktree=worktree)
+    from sourcelight.server.mcp.suites import StdioOptions, named_tools
+
+    if max_tokens and not MIN_TOKENS <= max_tokens <= MAX_TOKENS:
+        raise ConfigurationError(f"--max-tokens must be {MIN_TOKENS} to {MAX_TOKENS}, or 0, got {max_tokens}")
+    names = tuple(name.strip() for name in tools.split(",") if name.strip())
+    named_tools(names)
+    return serve_stdio_tools(
+        path_texts(paths, "."), StdioOptions(names, max_tokens or None, structured), worktree=worktree
+    )
 
 
 def serve(
@@ -152,7 +177,7 @@ def _announce(engine: LocalEngine, owner: OwnerTokenState, *, host: str, address
         print_line("owner token: from SOURCELIGHT_OWNER_TOKEN")
 
 
-def serve_stdio_tools(paths: Sequence[str], *, worktree: bool) -> int:
+def serve_stdio_tools(paths: Sequence[str], options: StdioOptions, *, worktree: bool) -> int:
     """Answer messages until standard input ends; text for people goes to standard error."""
     import logging
     from contextlib import ExitStack
@@ -182,7 +207,7 @@ def serve_stdio_tools(paths: Sequence[str], *, worktree: bool) -> int:
 
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     with closing(EngineOpening(open_sources)) as opening:
-        serve_stdio(opening)
+        serve_stdio(opening, options)
     return DONE
 
 

@@ -108,7 +108,7 @@ def test_a_client_that_starts_the_tools_waits_for_no_index(folder: Path, tmp_pat
         with anyio.fail_after(60):
             async with Client(_started(folder, home), mode="legacy") as client:
                 with anyio.fail_after(SOON_S):
-                    assert await _tool_names(client) == set(mcp_tools())
+                    assert await _tool_names(client) == set(mcp_tools("all"))
                 unread = await said(client, "keyword_search", {"query": "lamp"})
                 assert unread.content["blocks"] == []
                 assert "being indexed for the first time" in unread.content["notice"]
@@ -127,7 +127,7 @@ def test_a_folder_without_a_repository_serves_the_next_one_made_in_it(tmp_path: 
     async def main() -> None:
         with anyio.fail_after(60):
             async with Client(_started(folder, tmp_path / "home"), mode="legacy") as client:
-                assert await _tool_names(client) == set(mcp_tools())
+                assert await _tool_names(client) == set(mcp_tools("all"))
                 nothing = await said(client, "list_repos", {"query": ""})
                 assert nothing.failed
                 assert f"no repository found below {folder}" in nothing.text
@@ -138,7 +138,7 @@ def test_a_folder_without_a_repository_serves_the_next_one_made_in_it(tmp_path: 
 
 
 def _started(folder: Path, home: Path) -> Any:
-    command = ["-c", "from sourcelight.cli import main; main()", "mcp", str(folder)]
+    command = ["-c", "from sourcelight.cli import main; main()", "mcp", "--structured", str(folder)]
     env = os.environ | {"SOURCELIGHT_HOME": str(home)}
     return stdio_client(StdioServerParameters(command=sys.executable, args=command, env=env))
 

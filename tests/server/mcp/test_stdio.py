@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from server.mcp.calling import said
 from server.mcp.conftest import ONE
+from sourcelight.core.errors import ConfigurationError
+from sourcelight.core.markup.tokens import estimate_tokens
 from sourcelight.core.tools.catalog import mcp_tools
+from sourcelight.server.mcp.suites import named_tools
 
 
 def test_a_client_starts_the_tools_itself(repositories: tuple[Path, tuple[str, ...]]) -> None:
-    command = [sys.executable, "-c", "from sourcelight.cli import main; main()", "mcp", str(repositories[0])]
-    started = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+    command = ["-c", "from sourcelight.cli import main; main()", "mcp", "--structured", str(repositories[0])]
+    started = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
 
     async def main() -> tuple[Any, Any, Any, dict[str, str]]:
         with anyio.fail_after(90):
@@ -40,7 +45,7 @@ def test_a_client_starts_the_tools_itself(repositories: tuple[Path, tuple[str, .
                 return tools, found, refused, texts | {"deepsearch": deep.text}
 
     tools, found, refused, texts = anyio.run(main)
-    assert {tool.name for tool in tools} == set(mcp_tools())
+    assert {tool.name for tool in tools} == set(mcp_tools("all"))
     assert {block["file"] for block in found.content["blocks"]} == {"src/lamp.py", "key.py"}
     head = repositories[1][1]
     assert {block["url"] for block in found.content["blocks"]} >= {f"{ONE}@{head}:src/lamp.py"}
@@ -54,3 +59,34 @@ def test_a_client_starts_the_tools_itself(repositories: tuple[Path, tuple[str, .
     assert not [name for name, text in texts.items() if "/-/" in text]
     assert refused.failed
     assert "startLine" in refused.text
+
+
+def test_without_options_answers_are_short_texts(repositories: tuple[Path, tuple[str, ...]]) -> None:
+    command = ["-c", "from sourcelight.cli import main; main()", "mcp", "--tools", "read_file,list_repos"]
+    started = StdioServerParameters(
+        command=sys.executable, args=[*command, "--max-tokens", "2000", str(repositories[0])], env=dict(os.environ)
+    )
+
+    async def main() -> tuple[list[Any], list[Any]]:
+        with anyio.fail_after(90):
+            async with Client(stdio_client(started), mode="legacy") as client:
+                tools = (await client.list_tools()).tools
+                long = {"repo": ONE, "path": "big.txt", "endLine": 5000}
+                first = await said(client, "read_file", long)
+                cursor = re.search(r"cursor (\S+)\)", first.text)
+                assert cursor is not None
+                return tools, [first, await said(client, "read_file", {**long, "cursor": cursor[1]})]
+
+    tools, (first, second) = anyio.run(main)
+    assert {tool.name for tool in tools} == {"read_file", "list_repos"}
+    assert {"maxTokens", "cursor"} <= set(tools[0].input_schema["properties"])
+    assert (first.content, second.content) == (None, None)
+    assert max(estimate_tokens(first.text), estimate_tokens(second.text)) <= 2000
+    last = int(re.findall(r"^(\d+): ", first.text, re.MULTILINE)[-1])
+    assert f"\n{last + 1}: " in second.text
+
+
+def test_a_tool_that_is_not_there_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="unknown tool 'rgrep'; available: default, all, read_file"):
+        named_tools(("default", "rgrep"))
+    assert set(named_tools(("default",))) == set(mcp_tools())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from sourcelight.core.batches.schema import MATCHES, Column, arrow_type
 from sourcelight.core.errors import UnsupportedTool
@@ -39,9 +39,16 @@ def columns_named(name: str) -> list[Column]:
     return [column for table in (MATCHES, *COLUMNS.values()) for column in table if column.name == name]
 
 
-def mcp_tools() -> dict[str, Tool[Any]]:
-    """Return the tools that MCP clients may call, by name; the rest are analyses, which only clients offer."""
-    return {name: tool for name, tool in TOOLS.items() if tool.mcp is not None}
+def mcp_tools(suite: Literal["default", "all"] = "default") -> dict[str, Tool[Any]]:
+    """Return the tools that MCP clients may call, by name: those of the specification, or all.
+
+    The rest are analyses, which only clients offer.
+    """
+    return {
+        name: tool
+        for name, tool in TOOLS.items()
+        if tool.mcp is not None and (suite == "all" or tool.mcp.suite == "default")
+    }
 
 
 def is_conversation(name: str) -> bool:

@@ -79,12 +79,16 @@ class McpText:
         False for a tool that creates something.
     required
         Arguments that the advertised schema calls required beside those that are. A call may do without them.
+    suite
+        ``default`` for the tools of the specification, which every suite has; ``all`` for one that only the suite of
+        all tools has.
     """
 
     title: str
     description: str
     read_only: bool = True
     required: tuple[str, ...] = ()
+    suite: Literal["default", "all"] = "default"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from sourcelight.core.tools.conversations import (
 )
 from sourcelight.engines.tools.context import Conversations, ToolContext
 from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_notices
+from sourcelight.engines.tools.pages import FactItems
 
 _MAX_ROWS = 1_000
 """Rows of a counted table that one call gives."""
@@ -176,8 +177,8 @@ def _list(arguments: DeepSearchListArguments, context: ToolContext) -> ToolResul
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(DEEPSEARCH, _ask, _render_asked),
-    Handler(DEEPSEARCH_READ, _read, _render_read),
+    Handler(DEEPSEARCH, _ask, _render_asked, None),
+    Handler(DEEPSEARCH_READ, _read, _render_read, FactItems("questions", "questions", "answer")),
     Handler(DEEPSEARCH_FOLLOW_UP, _follow_up),
     Handler(DEEPSEARCH_CHANGE, _change),
     Handler(DEEPSEARCH_LIST, _list),

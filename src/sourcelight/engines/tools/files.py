@@ -6,6 +6,7 @@ import base64
 import binascii
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult, file_url, repository_url, time_text, utc_time
@@ -23,6 +24,7 @@ from sourcelight.core.tools.files import (
 from sourcelight.engines.tools.context import ToolContext, clean_path, place_of
 from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, number_lines, tail, with_notices
 from sourcelight.engines.tools.line_ranges import MAX_RANGE_BYTES, read_lines
+from sourcelight.engines.tools.pages import ItemMark, TableItems
 from sourcelight.repos import ObjectReader, TreeEntry, find_entry, list_folder
 from sourcelight.repos.objects import MAX_CONTENT_BYTES
 
@@ -256,7 +258,7 @@ def _render_file(answer: ToolResult, context: ToolContext) -> Rendered:
         "startLine": facts["start_line"],
         "endLine": facts["end_line"],
         "totalLines": facts["total_lines"],
-        "truncated": False,
+        "truncated": not answer.complete,
         **tail(answer),
     }
     return payload, with_notices(f"URL: {url}\n{content}", answer)
@@ -317,9 +319,30 @@ def _render_files(answer: ToolResult, context: ToolContext) -> Rendered:
     return payload, with_notices(text, answer)
 
 
-READ_FILE_HANDLER = Handler(READ_FILE, _read_file, _render_file)
+def _of_lines(part: ToolResult, whole: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+    """Correct the range of a part of a file."""
+    del stop
+    first = whole.attributes["start_line"] + start.item
+    facts = {"start_line": first, "end_line": first + part.table.num_rows - 1, "whole": False}
+    return replace(part, attributes={**part.attributes, **facts})
+
+
+def _of_repositories(part: ToolResult, whole: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+    """Correct the cursors of a part of a page, so that `after` and `before` go on where the part ends."""
+    names = part.table.column("repository").to_pylist()
+    facts: dict[str, Any] = {}
+    if names:
+        facts = {"start_cursor": _cursor(names[0]), "end_cursor": _cursor(names[-1])}
+    if start.item:
+        facts["has_previous_page"] = True
+    if stop.item < whole.table.num_rows:
+        facts["has_next_page"] = True
+    return replace(part, attributes={**part.attributes, **facts})
+
+
+READ_FILE_HANDLER = Handler(READ_FILE, _read_file, _render_file, TableItems("lines", "line", adjust=_of_lines))
 HANDLERS: tuple[Handler[Any], ...] = (
     READ_FILE_HANDLER,
-    Handler(LIST_FILES, _list_files, _render_files),
-    Handler(LIST_REPOS, _list_repos, _render_repos),
+    Handler(LIST_FILES, _list_files, _render_files, TableItems("entries")),
+    Handler(LIST_REPOS, _list_repos, _render_repos, TableItems("repositories", adjust=_of_repositories)),
 )

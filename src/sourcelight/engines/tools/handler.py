@@ -14,6 +14,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import RevisionNotFound
 from sourcelight.core.tools.tool import A, Tool
 from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.pages import Items, TableItems
 
 Rendered: TypeAlias = tuple[dict[str, Any], str]
 """The ``structuredContent`` and the text of an answer over MCP."""
@@ -134,11 +135,14 @@ class Handler(Generic[A]):
         Makes the answer; `Split` for a tool that works over many repositories.
     render
         Makes the answer's form for MCP; None for a tool without `Tool.mcp`.
+    items
+        How an answer that is too long is divided; None: by the lines of its text.
     """
 
     tool: Tool[A]
     run: Callable[[A, ToolContext], ToolResult] | Split[A]
     render: Callable[[ToolResult, ToolContext], Rendered] | None = None
+    items: Items | None = field(default_factory=TableItems)
 
 
 NOTHING = "No results.\n\nNo results found.\n"

@@ -24,6 +24,7 @@ from sourcelight.engines.navigation import Document, TimeBudget, Workspace
 from sourcelight.engines.tools import files
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, number_lines, tail, with_notices
+from sourcelight.engines.tools.pages import TableItems
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.definitions import SymbolQuery
@@ -316,6 +317,6 @@ def _text_of(context: ToolContext, workspace: Workspace, name: str, commit: str,
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(GO_TO_DEFINITION, _go_to_definition, _render_definitions),
-    Handler(FIND_REFERENCES, _find_references, _render_references),
+    Handler(GO_TO_DEFINITION, _go_to_definition, _render_definitions, TableItems("definitions", "code", "start_line")),
+    Handler(FIND_REFERENCES, _find_references, _render_references, TableItems("references")),
 )

@@ -13,6 +13,7 @@ from sourcelight.core.tools.tool import Scope, Tool, WireArguments
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Rendered, Split
 from sourcelight.engines.tools.missing_contents import missing_contents
+from sourcelight.engines.tools.pages import PageRequest, render_page
 
 _HANDLERS: dict[str, Handler[Any]] = {}
 _INDEXED = frozenset({Scope.SYMBOL, Scope.ACROSS})
@@ -51,12 +52,24 @@ def answer(tool: Tool[Any], arguments: WireArguments, context: ToolContext) -> T
     return replace(result, notices=(*result.notices, *missing), complete=False) if missing else result
 
 
-def render(tool: Tool[Any], result: ToolResult, context: ToolContext) -> Rendered:
-    """Render an answer for MCP; raises `UnsupportedTool` for a tool that only clients offer."""
+_WHOLE = PageRequest()
+
+
+def render(tool: Tool[Any], result: ToolResult, context: ToolContext, page: PageRequest = _WHOLE) -> Rendered:
+    """Render an answer for MCP, or the part of it that `page` asks for.
+
+    Raises
+    ------
+    UnsupportedTool
+        For a tool that only clients offer.
+    ToolError
+        For a cursor that is not of this answer.
+    """
     handler = handler_of(tool)
     if handler.render is None:
         raise UnsupportedTool(f"{tool.name} is not offered over MCP", tool=tool.name)
-    return handler.render(result, context)
+    make = handler.render
+    return render_page(tool.name, result, handler.items, page, lambda part: make(part, context))
 
 
 def gather(name: str, arguments: WireArguments, context: ToolContext) -> PartialResult:

@@ -23,6 +23,7 @@ from sourcelight.engines.tools.chunks import (
 )
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler
+from sourcelight.engines.tools.pages import TableItems
 
 _WEAK = 0.25
 
@@ -140,7 +141,8 @@ def _nls_search(arguments: NlsSearchArguments, context: ToolContext) -> ToolResu
     return rank_chunks(arguments.query, context)
 
 
+_PLACES = TableItems("places", "chunk", "start_line")
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(KEYWORD_SEARCH, _keyword_search, render_found),
-    Handler(NLS_SEARCH, _nls_search, render_found),
+    Handler(KEYWORD_SEARCH, _keyword_search, render_found, _PLACES),
+    Handler(NLS_SEARCH, _nls_search, render_found, _PLACES),
 )

@@ -176,6 +176,8 @@ def create_app(
             external_url=settings.external_url,
             timeout_s=float(settings.max_timeout_s),
             origins=frozenset(settings.mcp_allowed_origins),
+            max_tokens=settings.mcp_default_max_tokens,
+            with_structure=settings.mcp_structured_content,
         ),
         authenticator.for_mcp,
         conversations=conversations,

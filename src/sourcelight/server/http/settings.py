@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.core.tools.catalog import mcp_tools
+from sourcelight.core.tools.paging import MAX_TOKENS, MIN_TOKENS
 from sourcelight.core.wire.encode import ChunkText
 
 DISABLE_DEEPSEARCH = "SRC_MCP_DISABLE_DEEPSEARCH_TOOL"
@@ -48,6 +49,11 @@ class Settings:
         ``mcp.enabled``: whether there are MCP endpoints. Default True.
     mcp_tools_disabled
         ``mcp.tools.disabled``: names of tools that no MCP endpoint has.
+    mcp_default_max_tokens
+        ``mcp.defaultMaxTokens``: tokens of an MCP answer for which a call gives no number; what does not fit is counted
+        and can be read on. None: the limits of each tool alone.
+    mcp_structured_content
+        ``mcp.structuredContent``: whether MCP answers have structured content beside their text. Default True.
     mcp_allowed_origins
         ``mcp.allowedOrigins``: origins of web pages that may call the MCP endpoints, beside the service's own.
     deepsearch_tool_disabled
@@ -92,6 +98,8 @@ class Settings:
     dynamic_client_registration: bool = True
     device_sign_in: bool = True
     mcp_tools_disabled: tuple[str, ...] = ()
+    mcp_default_max_tokens: int | None = None
+    mcp_structured_content: bool = True
     mcp_allowed_origins: tuple[str, ...] = ()
     deepsearch_sharing: bool = True
     deepsearch_model: str = ""
@@ -112,7 +120,7 @@ class Settings:
     @property
     def unknown_tools(self) -> tuple[str, ...]:
         """Names in `mcp_tools_disabled` that no tool has: of other releases, or misspelled."""
-        return tuple(sorted(set(self.mcp_tools_disabled).difference(mcp_tools())))
+        return tuple(sorted(set(self.mcp_tools_disabled).difference(mcp_tools("all"))))
 
     @property
     def unserved(self) -> tuple[str, ...]:
@@ -197,6 +205,7 @@ def _address(value: Any) -> str:
     return text.rstrip("/")
 
 
+_TOOL_NAMES = ", ".join(sorted(mcp_tools("all")))
 _KEYS: dict[str, _SettingKey] = {
     "auth.deviceAuthorizationEnabled": _SettingKey("device_sign_in", "true or false", _boolean),
     "auth.idpDynamicClientRegistrationEnabled": _SettingKey("dynamic_client_registration", "true or false", _boolean),
@@ -210,9 +219,13 @@ _KEYS: dict[str, _SettingKey] = {
         _address,
     ),
     "mcp.enabled": _SettingKey("mcp_enabled", "true or false", _boolean),
-    "mcp.tools.disabled": _SettingKey(
-        "mcp_tools_disabled", f"a list of tool names out of {', '.join(sorted(mcp_tools()))}", _tool_names
+    "mcp.tools.disabled": _SettingKey("mcp_tools_disabled", f"a list of tool names out of {_TOOL_NAMES}", _tool_names),
+    "mcp.defaultMaxTokens": _SettingKey(
+        "mcp_default_max_tokens",
+        f"a whole number of tokens from {MIN_TOKENS} to {MAX_TOKENS}",
+        _whole_number(MIN_TOKENS, MAX_TOKENS),
     ),
+    "mcp.structuredContent": _SettingKey("mcp_structured_content", "true or false", _boolean),
     "mcp.allowedOrigins": _SettingKey(
         "mcp_allowed_origins", 'a list of origins, such as ["https://chat.example.com"]', _origins
     ),

@@ -89,6 +89,10 @@ class ToolRunner:
         something have separate slots, since they take long.
     waiting
         Waiting calls of one account; the next one fails and asks the caller to retry.
+    max_tokens
+        Tokens of an answer for which the caller gives no number; None: as many as it has.
+    with_structure
+        Whether answers have structured content beside their text.
     """
 
     engine: LocalEngine | EngineOpening
@@ -96,6 +100,8 @@ class ToolRunner:
     timeout_s: float | None = None
     at_once: int = 16
     waiting: int = 256
+    max_tokens: int | None = None
+    with_structure: bool = True
     _running: set[Cancellation] = field(default_factory=set)
     _queues: dict[bool, FairQueue] = field(default_factory=dict)
     _threads: dict[bool, anyio.CapacityLimiter] = field(default_factory=dict)
@@ -174,6 +180,7 @@ class ToolRunner:
         # Loaded with the first call: a client waits for its first answers, and for these modules too, at its start.
         from sourcelight.engines import tools
         from sourcelight.engines.tools import ToolContext
+        from sourcelight.engines.tools.pages import split_page_arguments
 
         with _caller_errors(call.tool):
             engine, conversations = self._sources(call.cancellation)
@@ -187,7 +194,10 @@ class ToolRunner:
                 conversations=conversations,
                 has_pages=call.caller.has_pages,
             )
-            payload, text = tools.render(call.tool, tools.answer(call.tool, call.arguments, context), context)
+            page, arguments = split_page_arguments(
+                call.tool.name, call.arguments, self.max_tokens, with_structure=self.with_structure
+            )
+            payload, text = tools.render(call.tool, tools.answer(call.tool, arguments, context), context, page)
             return _readable(payload), _clean(text)
 
     def _sources(self, cancellation: Cancellation) -> ToolSources:

@@ -103,10 +103,25 @@ class McpEndpoints:
         with self._loading:
             if self._servers:
                 return
-            calls = ToolRunner(self._engine, self._conversations, self._options.timeout_s, self._options.calls)
+            options = self._options
+            calls = ToolRunner(
+                self._engine,
+                self._conversations,
+                options.timeout_s,
+                options.calls,
+                max_tokens=options.max_tokens,
+                with_structure=options.with_structure,
+            )
             self._calls = calls
             self._servers = {
-                suite: make_server(suite_tools(suite, self._options), calls, caller_of) for suite in ENDPOINTS.values()
+                # A cut answer is of use only to a caller who knows how to go on.
+                suite: make_server(
+                    suite_tools(suite, options),
+                    calls,
+                    caller_of,
+                    offers_pages=suite == "all" or options.max_tokens is not None,
+                )
+                for suite in ENDPOINTS.values()
             }
 
     def preload(self) -> None:

@@ -22,12 +22,12 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from sourcelight import __version__
-from sourcelight.core.tools.catalog import mcp_tools
+from sourcelight.core.tools.paging import with_page_arguments
 from sourcelight.core.tools.tool import Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp.calls import CallIdentity, ToolFailed, ToolRunner
 from sourcelight.server.mcp.opening import EngineOpening
-from sourcelight.server.mcp.suites import find_tool, is_quick_tool
+from sourcelight.server.mcp.suites import StdioOptions, find_tool, is_quick_tool, named_tools
 
 INSTRUCTIONS = (
     "Tools to search and read the repositories of this service. list_repos gives exact names of repositories, which "
@@ -45,10 +45,27 @@ MAX_INSPECTED_BYTES = 64 * 1024
 logging.getLogger("mcp").setLevel(logging.WARNING)
 
 
-def make_server(tools: Mapping[str, Tool[Any]], calls: ToolRunner, caller_of: CallerOf) -> Server[Any]:
-    """Create a server of `tools`; `caller_of` returns the identity of a request."""
-    listing = types.ListToolsResult(tools=[_tool_entry(tool) for tool in tools.values()])
-    schemas = {name: tool.advertised_schema for name, tool in tools.items()}
+def make_server(
+    tools: Mapping[str, Tool[Any]], calls: ToolRunner, caller_of: CallerOf, *, offers_pages: bool = False
+) -> Server[Any]:
+    """Create a server of tools.
+
+    Parameters
+    ----------
+    tools
+        Tools by name.
+    calls
+        Runs their calls.
+    caller_of
+        Returns the identity of a request.
+    offers_pages
+        Whether schemas name the arguments of pages. They are taken anyway; the specification's suites don't name them.
+    """
+    schemas = {
+        name: with_page_arguments(tool.advertised_schema) if offers_pages else tool.advertised_schema
+        for name, tool in tools.items()
+    }
+    listing = types.ListToolsResult(tools=[_tool_entry(tool, schemas[name]) for name, tool in tools.items()])
 
     async def list_tools(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         if params is not None and params.cursor:
@@ -67,7 +84,7 @@ def make_server(tools: Mapping[str, Tool[Any]], calls: ToolRunner, caller_of: Ca
         except ToolFailed as exc:
             return types.CallToolResult(content=[types.TextContent(type="text", text=str(exc))], is_error=True)
         content = [types.TextContent(type="text", text=text)]
-        return types.CallToolResult(content=list(content), structured_content=payload)
+        return types.CallToolResult(content=list(content), structured_content=payload if calls.with_structure else None)
 
     return Server(
         "sourcelight",
@@ -80,14 +97,14 @@ def make_server(tools: Mapping[str, Tool[Any]], calls: ToolRunner, caller_of: Ca
     )
 
 
-def _tool_entry(tool: Tool[Any]) -> types.Tool:
+def _tool_entry(tool: Tool[Any], schema: Mapping[str, Any]) -> types.Tool:
     text = tool.mcp
     assert text is not None  # noqa: S101 - narrows for the type checker
     return types.Tool(
         name=tool.name,
         title=text.title,
         description=text.description,
-        input_schema=dict(tool.advertised_schema),
+        input_schema=dict(schema),
         annotations=types.ToolAnnotations(
             title=text.title,
             read_only_hint=text.read_only,
@@ -158,14 +175,14 @@ def is_quick(body: bytes) -> bool:
     return not wants_progress and isinstance(name, str) and is_quick_tool(name)
 
 
-def serve_stdio(opening: EngineOpening, *, viewer: Viewer | None = None) -> None:
+def serve_stdio(opening: EngineOpening, options: StdioOptions, *, viewer: Viewer | None = None) -> None:
     """Answer messages of standard input on standard output until the input ends, while `opening` opens the engine.
 
     Other output of the process goes to standard error, so that clients can't mistake it for messages.
     """
     caller = CallIdentity(viewer or Viewer.owner(), has_pages=False)
-    calls = ToolRunner(opening)
-    server = make_server(mcp_tools(), calls, lambda _: caller)
+    calls = ToolRunner(opening, max_tokens=options.max_tokens, with_structure=options.with_structure)
+    server = make_server(named_tools(options.tools), calls, lambda _: caller, offers_pages=True)
 
     async def run() -> None:
         opening.start()

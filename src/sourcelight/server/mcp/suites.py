@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.core.errors import ConfigurationError
 from sourcelight.core.tools.catalog import TOOLS, is_conversation, mcp_tools
+from sourcelight.core.tools.paging import DEFAULT_MAX_TOKENS
 from sourcelight.repos.state import MCP, USER_ALL
 
 if TYPE_CHECKING:
@@ -44,6 +46,10 @@ class McpOptions:
         Concurrent calls; others wait.
     origins
         Origins of pages that may call the endpoints, beside those of the service and of this machine.
+    max_tokens
+        Tokens of an answer for which a call gives no number; None: as many as it has.
+    with_structure
+        Whether answers have structured content beside their text.
     """
 
     enabled: bool = True
@@ -53,17 +59,58 @@ class McpOptions:
     timeout_s: float = 60.0
     calls: int = 16
     origins: frozenset[str] = frozenset()
+    max_tokens: int | None = None
+    with_structure: bool = True
 
 
 def suite_tools(suite: str, options: McpOptions) -> dict[str, Tool[Any]]:
     """Return the tools of a suite by canonical name."""
     return {
         name: tool
-        for name, tool in mcp_tools().items()
+        for name, tool in mcp_tools("all" if suite == "all" else "default").items()
         if name not in options.disabled_tools
         and (suite != "deepsearch" or is_conversation(name))
         and not (name == "deepsearch" and options.without_deepsearch and suite in {"default", "v1"})
     }
+
+
+@dataclass(frozen=True, slots=True)
+class StdioOptions:
+    """What a client that starts the program gets.
+
+    Parameters
+    ----------
+    tools
+        ``default`` for the tools of the specification, ``all``, or names of tools.
+    max_tokens
+        Tokens of an answer for which a call gives no number; None: as many as it has.
+    with_structure
+        Whether answers have structured content beside their text. Clients that read both pay for both.
+    """
+
+    tools: tuple[str, ...] = ("all",)
+    max_tokens: int | None = DEFAULT_MAX_TOKENS
+    with_structure: bool = False
+
+
+def named_tools(names: Sequence[str]) -> dict[str, Tool[Any]]:
+    """Return the tools of suites and names, in the order of the catalog.
+
+    Raises
+    ------
+    ConfigurationError
+        For what is neither a suite nor a tool.
+    """
+    known = mcp_tools("all")
+    chosen: set[str] = set()
+    for name in names:
+        if name in {"default", "all"}:
+            chosen |= set(mcp_tools("all" if name == "all" else "default"))
+        elif name in known:
+            chosen.add(name)
+        else:
+            raise ConfigurationError(f"unknown tool {name!r}; available: default, all, {', '.join(known)}")
+    return {name: tool for name, tool in known.items() if name in chosen}
 
 
 def find_tool(tools: Mapping[str, Tool[Any]], name: str) -> Tool[Any] | None:

@@ -13,6 +13,7 @@ from sourcelight.backends.remote.mcp.session import McpSession, ServerTool
 from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolResult
 from sourcelight.core.errors import NotFound, UnsupportedTool
 from sourcelight.core.tools.catalog import is_conversation
+from sourcelight.core.tools.paging import MAX_TOKENS, MAX_TOKENS_ARGUMENT
 
 _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
 _DEEP_SEARCH = "/.api/mcp/deepsearch"
@@ -92,7 +93,12 @@ class RemoteTools:
 
     async def ask(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None) -> Payload:
         """Call a tool on the first endpoint that has it."""
-        return await (await self._session_with(name)).call(name, arguments, observer)
+        session = await self._session_with(name)
+        schema = (await session.tools())[name].schema
+        if MAX_TOKENS_ARGUMENT in schema.get("properties", {}):
+            # A service that cuts answers says so by naming the argument; DataFrames are to be whole.
+            arguments = {**arguments, MAX_TOKENS_ARGUMENT: MAX_TOKENS}
+        return await session.call(name, arguments, observer)
 
     async def aclose(self) -> None:
         """Close all connections."""

@@ -35,6 +35,7 @@ from sourcelight.engines.tools.history.histories import (
     open_histories,
     revisions_of,
 )
+from sourcelight.engines.tools.pages import TableItems
 
 CALL = "commit_search"
 DEFAULT_COUNT = 50
@@ -321,6 +322,11 @@ def _render_contributor_repos(answer: ToolResult, context: ToolContext) -> Rende
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(COMMIT_SEARCH, Split(_gather_commits, _combine_commits), _render_commits),
-    Handler(GET_CONTRIBUTOR_REPOS, Split(_gather_repositories, _combine_repositories), _render_contributor_repos),
+    Handler(COMMIT_SEARCH, Split(_gather_commits, _combine_commits), _render_commits, TableItems("commits")),
+    Handler(
+        GET_CONTRIBUTOR_REPOS,
+        Split(_gather_repositories, _combine_repositories),
+        _render_contributor_repos,
+        TableItems("repositories"),
+    ),
 )

@@ -30,6 +30,7 @@ from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_notices
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.commits import commit_rows, stamp
+from sourcelight.engines.tools.history.diff_items import FILE_ITEMS
 from sourcelight.engines.tools.history.histories import open_histories
 from sourcelight.repos import ObjectReader, Repository, resolve
 
@@ -344,7 +345,7 @@ def _numbers(known: Mapping[bytes, int], paths: list[str]) -> dict[str, int]:
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(COMPARE_REVISIONS, _compare_revisions, _render_comparison),
+    Handler(COMPARE_REVISIONS, _compare_revisions, _render_comparison, FILE_ITEMS),
     Handler(LAST_CHANGES, _last_changes),
     Handler(COMMIT_DETAILS, _commit_details),
 )

@@ -49,6 +49,7 @@ from sourcelight.engines.tools.history.contributions import (
     join_groups,
     key_columns,
 )
+from sourcelight.engines.tools.history.diff_items import DIFF_ITEMS
 from sourcelight.engines.tools.history.histories import (
     Dates,
     OpenedHistory,
@@ -400,6 +401,6 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(DIFF_SEARCH, Split(_gather_diffs, _combine_diffs), _render_diffs),
+    Handler(DIFF_SEARCH, Split(_gather_diffs, _combine_diffs), _render_diffs, DIFF_ITEMS),
     Handler(PICKAXE, Split(_gather_pickaxe, _combine_pickaxe)),
 )

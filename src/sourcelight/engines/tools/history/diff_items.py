@@ -1,0 +1,102 @@
+"""How answers of changes are divided into pages: commits of `diff_search`, files of `compare_revisions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sourcelight.core.batches.results import ToolResult
+from sourcelight.engines.history.compare import write_cursor
+from sourcelight.engines.tools.pages import FactItems, ItemMark, TableItems
+
+_RESULTS = "results"
+
+
+@dataclass(frozen=True, slots=True)
+class DiffItems:
+    """Commits with their hunks; one commit alone can be cut between lines of its hunks."""
+
+    noun: str = "commits"
+
+    def count(self, result: ToolResult) -> int:
+        """Return the number of commits."""
+        return len(result.attributes.get(_RESULTS) or ())
+
+    def key(self, result: ToolResult, item: int) -> str:
+        """Return all that is said of a commit."""
+        return repr(result.attributes[_RESULTS][item])
+
+    def text(self, result: ToolResult, item: int) -> str:
+        """Return the lines of all hunks of a commit."""
+        return "".join(
+            f"{line}\n"
+            for file in result.attributes[_RESULTS][item]["files"]
+            for hunk in file["hunks"]
+            for line in hunk["lines"]
+        )
+
+    def part(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+        """Return the commits between two places."""
+        commits = [dict(commit) for commit in FactItems(_RESULTS, "").entries(result, start, stop)]
+        if stop.offset:
+            commits[-1] = _cut(commits[-1], 0, self._lines(result, stop))
+        if start.offset:
+            commits[0] = _cut(commits[0], self._lines(result, start), None)
+        return replace(result, attributes={**result.attributes, _RESULTS: commits})
+
+    def _lines(self, result: ToolResult, mark: ItemMark) -> int:
+        # An offset within a line shows the line on both pages.
+        return self.text(result, mark.item)[: mark.offset].count("\n")
+
+
+def _cut(commit: Mapping[str, Any], skip: int, stop: int | None) -> dict[str, Any]:
+    """Return a commit with the lines of its hunks from `skip` up to `stop`, counted over all of its files."""
+    files, at = [], 0
+    for file in commit["files"]:
+        hunks = []
+        for hunk in file["hunks"]:
+            count = len(hunk["lines"])
+            first, last = max(0, skip - at), count if stop is None else min(count, stop - at)
+            if first < last:
+                hunks.append(hunk if (first, last) == (0, count) else _cut_hunk(hunk, first, last))
+            at += count
+        if hunks:
+            files.append({**file, "hunks": hunks})
+    return {**commit, "files": files}
+
+
+def _cut_hunk(hunk: Mapping[str, Any], first: int, last: int) -> dict[str, Any]:
+    lines = hunk["lines"]
+    old, new = _counter(lines, "+"), _counter(lines, "-")
+    return {
+        **hunk,
+        "oldStart": hunk["oldStart"] + old(0, first),
+        "oldLines": old(first, last),
+        "newStart": hunk["newStart"] + new(0, first),
+        "newLines": new(first, last),
+        "lines": lines[first:last],
+    }
+
+
+def _counter(lines: list[str], other: str) -> Callable[[int, int], int]:
+    def count(first: int, last: int) -> int:
+        # git's note on a missing newline is a line of neither side.
+        return sum(not line.startswith((other, "\\")) for line in lines[first:last])
+
+    return count
+
+
+def _of_files(part: ToolResult, whole: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+    """Let ``endCursor`` go on where a part ends, at a whole file."""
+    del start
+    if stop.item >= whole.table.num_rows:
+        return part
+    facts = whole.attributes
+    position = whole.table.column("position")[stop.item].as_py()
+    cursor = write_cursor(facts["base"], facts["head"], position)
+    return replace(part, attributes={**part.attributes, "end_cursor": cursor})
+
+
+DIFF_ITEMS = DiffItems()
+FILE_ITEMS = TableItems("files", "patch", adjust=_of_files)

@@ -1,0 +1,420 @@
+"""Answers over MCP within a number of tokens: whole items, best first, and a cursor that goes on exactly.
+
+An answer is cut before it is rendered, so that text and structured content end at the same item. `Items` says what the
+items of a tool's answer are: rows of its table unless the tool says otherwise. A cursor names the next item, how much
+of it was shown if it alone is too long, and a digest of what came before; the same call made again is checked against
+that digest, so that two pages are never of different answers.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import orjson
+
+from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.errors import ToolError
+from sourcelight.core.markup.tokens import estimate_tokens
+from sourcelight.core.tools.paging import (
+    CURSOR_ARGUMENT,
+    MAX_TOKENS,
+    MAX_TOKENS_ARGUMENT,
+    MIN_TOKENS,
+    PAGE_SCHEMA,
+)
+from sourcelight.core.tools.tool import WireArguments
+
+_RESERVE = 150
+"""Tokens of the sentence about what was left out, and of what names the commits."""
+_FULL = 0.9
+_SHORT = 200
+
+Rendered: TypeAlias = tuple[dict[str, Any], str]
+
+
+class ItemMark(NamedTuple):
+    """A place in an answer: an item, and how many characters of its text come before."""
+
+    item: int
+    offset: int = 0
+
+
+class Items(Protocol):
+    """How the answer of a tool is divided."""
+
+    @property
+    def noun(self) -> str:
+        """What an item is, in the plural."""
+
+    def count(self, result: ToolResult) -> int:
+        """Return how many items there are."""
+
+    def key(self, result: ToolResult, item: int) -> str:
+        """Return what identifies an item of an answer."""
+
+    def text(self, result: ToolResult, item: int) -> str:
+        """Return the text at which an item alone can be cut; empty if it can't be."""
+
+    def part(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+        """Return the answer from `start` up to `stop`."""
+
+
+Adjust: TypeAlias = Callable[[ToolResult, ToolResult, ItemMark, ItemMark], ToolResult]
+"""Corrects the facts of a part: from the part, the whole answer, and where the part starts and stops."""
+
+
+def _unchanged(part: ToolResult, whole: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+    del whole, start, stop
+    return part
+
+
+@dataclass(frozen=True, slots=True)
+class TableItems:
+    """Rows of the table as items.
+
+    Parameters
+    ----------
+    noun
+        What a row is, in the plural.
+    column
+        Column of text at which a row alone can be cut; empty: none.
+    first_line
+        Column with the number of the first line of that text; empty: none.
+    adjust
+        Corrects the facts of a part.
+    """
+
+    noun: str = "rows"
+    column: str = ""
+    first_line: str = ""
+    adjust: Adjust = _unchanged
+
+    def count(self, result: ToolResult) -> int:
+        """Return the number of rows."""
+        return int(result.table.num_rows)
+
+    def key(self, result: ToolResult, item: int) -> str:
+        """Return all values of a row."""
+        return repr(result.table.slice(item, 1).to_pylist())
+
+    def text(self, result: ToolResult, item: int) -> str:
+        """Return the text of a row."""
+        return "" if not self.column else str(result.table.column(self.column)[item].as_py() or "")
+
+    def part(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+        """Return the rows between two places, with the facts about them."""
+        end = stop.item + (1 if stop.offset else 0)
+        table = result.table.slice(start.item, end - start.item)
+        if stop.offset:
+            cut = stop.offset - (start.offset if start.item == stop.item else 0)
+            table = self._cut(table, table.num_rows - 1, start.offset * (start.item == stop.item), cut)
+        elif start.offset:
+            table = self._cut(table, 0, start.offset, None)
+        if start.offset and stop.offset and start.item != stop.item:
+            table = self._cut(table, 0, start.offset, None)
+        return self.adjust(replace(result, table=table), result, start, stop)
+
+    def _cut(self, table: Any, row: int, skip: int, length: int | None) -> Any:
+        import pyarrow as pa
+
+        values = table.column(self.column).to_pylist()
+        text = values[row]
+        values[row] = text[skip:] if length is None else text[skip : skip + length]
+        columns = {self.column: values}
+        if self.first_line:
+            numbers = table.column(self.first_line).to_pylist()
+            numbers[row] += text[:skip].count("\n")
+            columns[self.first_line] = numbers
+        for name, changed in columns.items():
+            at = table.schema.get_field_index(name)
+            table = table.set_column(at, table.schema.field(at), pa.array(changed, table.schema.field(at).type))
+        return table
+
+
+@dataclass(frozen=True, slots=True)
+class FactItems:
+    """Entries of a list among the facts as items, such as the commits of a search in changes.
+
+    Parameters
+    ----------
+    fact
+        Name of the list.
+    noun
+        What an entry is, in the plural.
+    body
+        Key of the text at which an entry alone can be cut; empty: none.
+    """
+
+    fact: str
+    noun: str
+    body: str = ""
+
+    def count(self, result: ToolResult) -> int:
+        """Return the number of entries."""
+        return len(result.attributes.get(self.fact) or ())
+
+    def key(self, result: ToolResult, item: int) -> str:
+        """Return what an entry says."""
+        return repr(result.attributes[self.fact][item])
+
+    def text(self, result: ToolResult, item: int) -> str:
+        """Return the text of an entry."""
+        return "" if not self.body else str(result.attributes[self.fact][item].get(self.body) or "")
+
+    def part(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+        """Return the entries between two places."""
+        entries = self.entries(result, start, stop)
+        if self.body and entries:
+            texts: dict[int, tuple[int, int | None]] = {}
+            if stop.offset:
+                texts[len(entries) - 1] = (0, stop.offset)
+            if start.offset:
+                texts[0] = (start.offset, texts[0][1] if 0 in texts else None)
+            for at, (begin, end) in texts.items():
+                entries[at] = {**entries[at], self.body: str(entries[at].get(self.body) or "")[begin:end]}
+        return replace(result, attributes={**result.attributes, self.fact: entries})
+
+    def entries(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> list[Any]:
+        """Return the entries of which any part is between two places."""
+        return list(result.attributes[self.fact])[start.item : stop.item + (1 if stop.offset else 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """What part of an answer a caller wants.
+
+    Parameters
+    ----------
+    max_tokens
+        Most tokens; None: all.
+    cursor
+        Where it begins; empty: at the start.
+    with_structure
+        Whether structured content is sent beside the text, and must fit too.
+    """
+
+    max_tokens: int | None = None
+    cursor: str = ""
+    with_structure: bool = True
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is cut."""
+        return self.max_tokens is None and not self.cursor
+
+
+def split_page_arguments(
+    call: str, arguments: WireArguments, default: int | None, *, with_structure: bool = True
+) -> tuple[PageRequest, WireArguments]:
+    """Return what part is wanted, and the other arguments.
+
+    Raises
+    ------
+    ToolError
+        For a number of tokens or a cursor that can't be taken.
+    """
+    rest = {name: value for name, value in arguments.items() if name not in PAGE_SCHEMA}
+    tokens, cursor = arguments.get(MAX_TOKENS_ARGUMENT), arguments.get(CURSOR_ARGUMENT)
+    if isinstance(tokens, float) and tokens.is_integer():
+        tokens = int(tokens)
+    if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int)):
+        raise _refusal(call, f"{MAX_TOKENS_ARGUMENT} must be of type integer, not {type(tokens).__name__}")
+    if tokens is not None and not MIN_TOKENS <= tokens <= MAX_TOKENS:
+        raise _refusal(call, f"{MAX_TOKENS_ARGUMENT} is {tokens}; it must be {MIN_TOKENS} to {MAX_TOKENS}")
+    if cursor is not None and not isinstance(cursor, str):
+        raise ToolError(
+            f"{call}: {CURSOR_ARGUMENT} must be of type string, not {type(cursor).__name__}",
+            tool=call,
+            argument=CURSOR_ARGUMENT,
+        )
+    return PageRequest(default if tokens is None else tokens, cursor or "", with_structure), rest
+
+
+def _refusal(call: str, message: str) -> ToolError:
+    return ToolError(f"{call}: {message}", tool=call, argument=MAX_TOKENS_ARGUMENT)
+
+
+@dataclass(slots=True)
+class _Pager:
+    """Finds how much of an answer fits."""
+
+    result: ToolResult
+    items: Items
+    request: PageRequest
+    render: Callable[[ToolResult], Rendered]
+    start: ItemMark
+    _sizes: dict[ItemMark, int] = field(default_factory=dict)
+
+    def size(self, stop: ItemMark) -> int:
+        """Return the tokens from the start of the page up to a place."""
+        if stop not in self._sizes:
+            payload, text = self.render(self.items.part(self.result, self.start, stop))
+            self._sizes[stop] = measure(payload, text, self.request)
+        return self._sizes[stop]
+
+    def stop(self, budget: int) -> ItemMark:
+        """Return where a page of `budget` tokens ends: after whole items if one of them fits."""
+        last = self.items.count(self.result)
+        if last <= self.start.item:
+            return ItemMark(last)
+        total = self.size(ItemMark(last))
+        if total <= budget:
+            return ItemMark(last)
+        fits, too_long = self.start.item, last
+        used, needed = 0, total
+        # Each look renders, so guesses take items for equally long, and nine tenths of a page are enough.
+        while too_long - fits > 1 and used < _FULL * budget:
+            guess = fits + (too_long - fits) * (budget - used) // max(1, needed - used)
+            guess = min(max(guess, fits + 1), too_long - 1)
+            size = self.size(ItemMark(guess))
+            if size <= budget:
+                fits, used = guess, size
+            else:
+                too_long, needed = guess, size
+        if fits > self.start.item:
+            return ItemMark(fits)
+        return self._stop_within(budget)
+
+    def _stop_within(self, budget: int) -> ItemMark:
+        """Return where the first item, which alone is too long, is cut: after whole lines if one of them fits."""
+        item, skip = self.start
+        if self.size(ItemMark(item + 1)) <= budget:
+            return ItemMark(item + 1)
+        text = self.items.text(self.result, item)
+        ends = [at + 1 for at, character in enumerate(text) if character == "\n" and skip <= at < len(text) - 1]
+        end = self._longest(item, ends, budget) or self._longest(item, list(range(skip + 1, len(text))), budget)
+        # An item that can't be cut, or of which nothing fits, is shown whole: else no page would ever lead beyond it.
+        return ItemMark(item, end) if end else ItemMark(item + 1)
+
+    def _longest(self, item: int, ends: list[int], budget: int) -> int:
+        fits, too_long = -1, len(ends)
+        while too_long - fits > 1:
+            middle = (fits + too_long) // 2
+            if self.size(ItemMark(item, ends[middle])) <= budget:
+                fits = middle
+            else:
+                too_long = middle
+        return ends[fits] if fits >= 0 else 0
+
+
+def measure(payload: Mapping[str, Any], text: str, request: PageRequest) -> int:
+    """Return the tokens of an answer: a client shows its text or its structured content, and neither is longer."""
+    tokens = estimate_tokens(text)
+    if request.with_structure:
+        json = orjson.dumps(payload, default=str).decode("utf-8", "replace")
+        tokens = max(tokens, estimate_tokens(json))
+    return tokens
+
+
+def render_page(
+    call: str, result: ToolResult, items: Items | None, request: PageRequest, render: Callable[[ToolResult], Rendered]
+) -> Rendered:
+    """Render the part of an answer that a caller wants.
+
+    Parameters
+    ----------
+    call
+        Name of the tool.
+    result
+        The whole answer.
+    items
+        How it is divided; None: by the lines of its text, without structured content.
+    request
+        What part is wanted.
+    render
+        Renders an answer.
+
+    Raises
+    ------
+    ToolError
+        For a cursor that is not of this answer.
+    """
+    if request.is_whole:
+        return render(result)
+    if items is None:
+        return _cut_text(call, *render(result), request)
+    start = _read_cursor(call, request.cursor, result, items) if request.cursor else ItemMark(0)
+    pager = _Pager(result, items, request, render, start)
+    last = items.count(result)
+    stop = ItemMark(last) if request.max_tokens is None else pager.stop(request.max_tokens - _RESERVE)
+    if stop == ItemMark(last):
+        # A last page is complete only together with those before it.
+        if start == ItemMark(0):
+            return render(result)
+        return render(items.part(result, start, stop))
+    left = last - stop.item - (1 if stop.offset else 0)
+    tokens = max(0, pager.size(ItemMark(last)) - pager.size(stop))
+    part = items.part(result, start, stop)
+    cursor = _write_cursor(result, items, stop)
+    payload, text = render(replace(part, complete=False))
+    payload = {**payload, "nextCursor": cursor, "leftOut": {items.noun: left, "tokens": tokens}}
+    partly = " and the rest of the last one" if stop.offset else ""
+    shown = (
+        f"{items.noun.capitalize()} {start.item + 1:,} to {stop.item + (1 if stop.offset else 0):,} of {last:,}; "
+        f"{left:,} more{partly}, about {tokens:,} tokens, with the same arguments and cursor {cursor}"
+    )
+    return payload, f"{text.rstrip(chr(10))}\n\n({shown})\n"
+
+
+def _cut_text(call: str, payload: dict[str, Any], text: str, request: PageRequest) -> Rendered:
+    """Cut an answer that has no items after whole lines."""
+    if request.cursor:
+        raise ToolError(f"{call}: its answers have no cursor", tool=call, argument=CURSOR_ARGUMENT)
+    budget = (request.max_tokens or MAX_TOKENS) - _RESERVE
+    total = measure(payload, text, request)
+    if total <= budget:
+        return payload, text
+    lines = text.split("\n")
+    fits, too_long = 0, len(lines)
+    while too_long - fits > 1:
+        middle = (fits + too_long) // 2
+        if estimate_tokens("\n".join(lines[:middle])) <= budget:
+            fits = middle
+        else:
+            too_long = middle
+    shown = "\n".join(lines[:fits])
+    left = {"lines": len(lines) - fits, "tokens": estimate_tokens(text) - estimate_tokens(shown)}
+    note = f"({left['lines']:,} more lines, about {left['tokens']:,} tokens, are left out; pass a larger maxTokens.)"
+    facts = {name: value for name, value in payload.items() if isinstance(value, str) and len(value) <= _SHORT}
+    return {**facts, "text": f"{shown}\n", "limitHit": True, "leftOut": left}, f"{shown}\n\n{note}\n"
+
+
+_VERSION = "1"
+
+
+def _write_cursor(result: ToolResult, items: Items, mark: ItemMark) -> str:
+    text = f"{_VERSION}:{mark.item}:{mark.offset}:{_digest(result, items, mark)}"
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _read_cursor(call: str, cursor: str, result: ToolResult, items: Items) -> ItemMark:
+    try:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+        version, item, offset, digest = text.split(":")
+        mark = ItemMark(int(item), int(offset))
+    except (binascii.Error, ValueError):
+        version, mark, digest = "", ItemMark(0), ""
+    if version != _VERSION or mark.item < 0 or mark.offset < 0:
+        message = f"{call}: {CURSOR_ARGUMENT} is not a cursor; pass the one of an earlier answer unchanged"
+        raise ToolError(message, tool=call, argument=CURSOR_ARGUMENT)
+    if mark.item >= items.count(result) or _digest(result, items, mark) != digest:
+        message = f"{call}: the answer has changed since the cursor was given, or the arguments differ; call without it"
+        raise ToolError(message, tool=call, argument=CURSOR_ARGUMENT)
+    return mark
+
+
+_IDENTIFYING = ("repository", "commit", "base", "head", "path", "query", "pattern")
+
+
+def _digest(result: ToolResult, items: Items, mark: ItemMark) -> str:
+    """Return a digest of the items up to and with the one of a cursor."""
+    digest = hashlib.sha256()
+    digest.update(repr([result.attributes.get(name) for name in _IDENTIFYING]).encode("utf-8", "replace"))
+    for item in range(mark.item + (1 if mark.offset else 0)):
+        digest.update(items.key(result, item).encode("utf-8", "replace"))
+    return digest.hexdigest()[:10]
