@@ -284,7 +284,7 @@ def test_an_analysis_says_why_no_service_answers_it() -> None:
     with (
         one("read_file", READ, text("")).running() as url,
         sl.connect(url, "t") as client,
-        pytest.raises(UnsupportedTool, match="needs repositories on this machine"),
+        pytest.raises(UnsupportedTool, match="doesn't offer 'blame'"),
     ):
         _call(client, "blame", repo="r", path="p")
 

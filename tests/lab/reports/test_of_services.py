@@ -1,4 +1,4 @@
-"""Both reports of a service: what it can't tell is said, and nothing breaks."""
+"""Both reports of a service without analyses: what it can't tell is said, and nothing breaks."""
 
 from __future__ import annotations
 
@@ -38,9 +38,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def code(folder: Path, shut_environment: Path) -> Iterator[sl.Client]:
-    """A client of `sourcelight serve` on it."""
+    """A client of `sourcelight serve` on it, whose operator turned analyses off."""
     home = shut_environment / "reports"
-    with serving(str(folder), home=home, token=TOKEN) as (_, address), sl.connect(address, TOKEN) as client:
+    settings = folder / "settings.json"
+    settings.write_text('{"analyses.enabled": false}', "utf-8")
+    options = ("--config", str(settings))
+    with serving(str(folder), *options, home=home, token=TOKEN) as (_, address), sl.connect(address, TOKEN) as client:
         yield client
 
 

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
+from sourcelight.backends.remote.analyses import RemoteAnalyses
 from sourcelight.backends.remote.conversations_api import ConversationsApi
 from sourcelight.backends.remote.endpoint import (
     Credential,
@@ -142,6 +143,7 @@ class RemoteBackend:
         self._retry_policy = RetryPolicy(**retry_options)
         self._connection = HttpTransport(self._endpoint, self._credential, retry_policy=self._retry_policy)
         self._conversations = ConversationsApi(self._connection)
+        self._analyses = RemoteAnalyses(self._connection, self._endpoint.url)
         self._tools: RemoteTools | None = None
         self.name = self._endpoint.url
         secret = secret_token(token)
@@ -201,7 +203,7 @@ class RemoteBackend:
         return None
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
-        """Call MCP tools of the service, as often as it takes to get all rows; see `RemoteTools`.
+        """Answer an analysis that the service has, else call its MCP tools as often as it takes to get all rows.
 
         Raises
         ------
@@ -215,6 +217,8 @@ class RemoteBackend:
         conversing = self._conversations.calls.get(name)
         if conversing is not None:
             return await conversing(arguments)
+        if await self._analyses.offers(name):
+            return await self._analyses.call(name, arguments, observer)
         return await self._remote_tools().call(name, arguments, observer)
 
     def _remote_tools(self) -> RemoteTools:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -231,10 +231,45 @@ class HttpTransport:
         except ValueError:
             raise ProtocolError(f"{self._endpoint.url} returned a response that is not JSON") from None
 
+    @asynccontextmanager
+    async def post_stream(self, path: str, body: Any) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Send a request that changes nothing and yield the bytes of its stream; leaving the context stops it.
+
+        It follows no redirects. A service that is busy is asked again, as `RetryPolicy` says.
+
+        Raises
+        ------
+        TransportError, ServiceError, ProtocolError
+            As their names say; the bytes raise `TimedOut` and `StreamBroken`.
+        """
+        response = await self._retried(lambda: self._post(path, body))
+        try:
+            async with read_ahead(self._bytes(response)) as portions:
+                yield portions
+        finally:
+            await response.aclose()
+
+    async def _post(self, path: str, body: Any) -> httpx.Response:
+        client = self._http_client()
+        headers = {"X-Requested-With": "sourcelight"}
+        request = client.build_request("POST", httpx.URL(self._endpoint.url + path), json=body, headers=headers)
+        with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
+            response = await client.send(request, auth=_Authorization(self._credential), stream=True)
+        if response.status_code == httpx.codes.OK and _is_stream(response):
+            return response
+        try:
+            text = await self._error_text(response)
+        finally:
+            await response.aclose()
+        raise self._refusal(response, text)
+
     async def _open_response(self, params: Mapping[str, str]) -> httpx.Response:
+        return await self._retried(lambda: self._ask(params))
+
+    async def _retried(self, send: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:
         for attempt in count():
             try:
-                return await self._ask(params)
+                return await send()
             except (ConnectFailed, ServiceError) as exc:
                 wait_s = self._retry_policy.retry_wait_s(attempt, exc, BUSY)
                 if wait_s is None:

@@ -51,6 +51,12 @@ def mcp_tools(suite: Literal["default", "all"] = "default") -> dict[str, Tool[An
     }
 
 
+def analysis_tools() -> dict[str, Tool[Any]]:
+    """Return the analyses by name: the tools beside those of the specification, but for conversations."""
+    specified = mcp_tools()
+    return {n: tool for n, tool in TOOLS.items() if n not in specified and tool.scope is not Scope.CONVERSATION}
+
+
 def is_conversation(name: str) -> bool:
     """Whether a tool of this name is about deep search."""
     return name in TOOLS and TOOLS[name].scope is Scope.CONVERSATION

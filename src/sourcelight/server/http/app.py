@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sourcelight.repos import Catalog
 from sourcelight.repos.state import State
 from sourcelight.server.http import trace as tracing
+from sourcelight.server.http.analyses import Analyses
 from sourcelight.server.http.connections import ConnectionLimits, ForwardedAddress, TrustedProxies
 from sourcelight.server.http.middleware import (
     AccessLog,
@@ -183,6 +184,12 @@ def create_app(
         conversations=conversations,
         on_principal=_note_principal,
     )
+    analyses = Analyses(
+        cast("LocalEngine", engine),
+        authenticator,
+        enabled=settings.analyses_enabled,
+        timeout_s=float(settings.max_analysis_s),
+    )
     service = _served_conversations(conversations)
     api = None if service is None else _deepsearch_api(cast("LocalEngine", engine), service, authenticator, settings)
     pages = Pages(
@@ -262,6 +269,7 @@ def create_app(
             _GetOnly(tracing.PATH + "{trace_id}", read_trace),
             *(Route(path, mcp) for path in MCP_PATHS),
             Route(GRAPHQL_PATH, graphql, methods=["POST"]),
+            *analyses.routes(),
             *oauth.routes(),
             Route("/healthz", alive),
             Route("/readyz", ready),
@@ -280,6 +288,7 @@ def create_app(
     app.state.authenticator = authenticator
     app.state.oauth = oauth
     app.state.mcp = mcp
+    app.state.analyses = analyses
     app.state.deepsearch = api
     return app
 

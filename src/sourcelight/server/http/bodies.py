@@ -24,15 +24,19 @@ class RequestRefused(Exception):
         self.text = text
 
 
-async def read_json_object(request: Request, *, unpacks: bool = False) -> dict[str, Any]:
+async def read_json_object(
+    request: Request, *, unpacks: bool = False, max_bytes: int = MAX_BODY_BYTES
+) -> dict[str, Any]:
     """Read the JSON object of a request; an empty body is an empty object.
 
     Parameters
     ----------
     request
-        Its body has at most `MAX_BODY_BYTES`, unpacked.
+        Its body has at most `max_bytes`, unpacked.
     unpacks
         Whether ``Content-Encoding: gzip`` is understood; else the bytes are read as they come.
+    max_bytes
+        Largest body, unpacked.
 
     Raises
     ------
@@ -42,7 +46,7 @@ async def read_json_object(request: Request, *, unpacks: bool = False) -> dict[s
     if request.headers.get("content-type", "application/json").partition(";")[0].strip() != "application/json":
         raise RequestRefused(400, "The body must be JSON with Content-Type application/json.")
     try:
-        value = json.loads(await _read(request, unpacks=unpacks) or b"{}")
+        value = json.loads(await _read(request, max_bytes, unpacks=unpacks) or b"{}")
     except (ValueError, RecursionError):
         raise RequestRefused(400, "The body is not JSON.") from None
     if not isinstance(value, dict):
@@ -50,7 +54,7 @@ async def read_json_object(request: Request, *, unpacks: bool = False) -> dict[s
     return value
 
 
-async def _read(request: Request, *, unpacks: bool) -> bytes:
+async def _read(request: Request, max_bytes: int, *, unpacks: bool) -> bytes:
     coding = request.headers.get("content-encoding", "identity").strip().lower() if unpacks else "identity"
     if coding not in {"identity", "gzip"}:
         raise RequestRefused(415, "The body may be compressed with gzip only.")
@@ -59,9 +63,9 @@ async def _read(request: Request, *, unpacks: bool) -> bytes:
     data = b""
     async for portion in request.stream():
         try:
-            data += portion if unpacker is None else unpacker.decompress(portion, MAX_BODY_BYTES + 1 - len(data))
+            data += portion if unpacker is None else unpacker.decompress(portion, max_bytes + 1 - len(data))
         except zlib.error:
             raise RequestRefused(400, "The body is not gzip.") from None
-        if len(data) > MAX_BODY_BYTES or (unpacker is not None and unpacker.unconsumed_tail):
-            raise RequestRefused(413, f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
+        if len(data) > max_bytes or (unpacker is not None and unpacker.unconsumed_tail):
+            raise RequestRefused(413, f"The body is larger than {max_bytes:,} bytes.")
     return data

@@ -273,6 +273,7 @@ class HttpServer(uvicorn.Server):
         self.server_state.register = self.register  # type: ignore[attr-defined]  # what each connection is made with
         self._search = app.state.search
         self._mcp = app.state.mcp
+        self._analyses = app.state.analyses
         self._deepsearch = app.state.deepsearch
         self.received: int | None = None
 
@@ -285,6 +286,7 @@ class HttpServer(uvicorn.Server):
         """End the streams, then the connections."""
         self._search.stop()
         self._mcp.stop()
+        self._analyses.stop()
         if self._deepsearch is not None:
             self._deepsearch.stop()
         await super().shutdown(sockets)

@@ -43,6 +43,10 @@ class Settings:
         ``search.chunkText``: the fields that carry the text of a chunk: ``both``, ``context`` or ``content``.
     max_timeout_s
         ``search.limits.maxTimeoutSeconds``: longest search, in seconds, 1 to 86400. Longer timeouts are capped.
+    analyses_enabled
+        ``analyses.enabled``: whether clients may ask for analyses, such as blame and ownership. Default True.
+    max_analysis_s
+        ``analyses.limits.maxTimeoutSeconds``: longest analysis, in seconds, 1 to 86400; a longer one is stopped.
     max_file_size_bytes
         ``search.maxFileSize``: largest file whose text is searched, in bytes. Larger ones match by name only.
     mcp_enabled
@@ -93,6 +97,8 @@ class Settings:
     diff_match_type: Literal["", "diff", "commit"] = ""
     chunk_text: ChunkText = "both"
     max_timeout_s: int = 60
+    analyses_enabled: bool = True
+    max_analysis_s: int = 600
     max_file_size_bytes: int = 2 * 1024 * 1024
     mcp_enabled: bool = True
     dynamic_client_registration: bool = True
@@ -207,6 +213,10 @@ def _address(value: Any) -> str:
 
 _TOOL_NAMES = ", ".join(sorted(mcp_tools("all")))
 _KEYS: dict[str, _SettingKey] = {
+    "analyses.enabled": _SettingKey("analyses_enabled", "true or false", _boolean),
+    "analyses.limits.maxTimeoutSeconds": _SettingKey(
+        "max_analysis_s", "a whole number of seconds from 1 to 86400", _whole_number(1, 86_400)
+    ),
     "auth.deviceAuthorizationEnabled": _SettingKey("device_sign_in", "true or false", _boolean),
     "auth.idpDynamicClientRegistrationEnabled": _SettingKey("dynamic_client_registration", "true or false", _boolean),
     "auth.public": _SettingKey("auth_public", "true or false", _boolean),

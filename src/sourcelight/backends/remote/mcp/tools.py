@@ -55,8 +55,8 @@ class RemoteTools:
         answer = _ANSWERS.get(name)
         if answer is None:
             raise UnsupportedTool(
-                f"{self._url} has no tool for {name!r}, which needs repositories on this machine; open a clone with "
-                f"sourcelight.open, or use {', '.join(_ANSWERS)}",
+                f"{self._url} doesn't offer {name!r}, which services of sourcelight do unless their operator turned it "
+                f"off; open a clone on this machine with sourcelight.open, or use {', '.join(_ANSWERS)}",
                 tool=name,
                 accepted=tuple(_ANSWERS),
             )

@@ -1,0 +1,125 @@
+"""Analyses of a service of this package: it says which it has, and streams progress and rows of each.
+
+Services of other makers have none. Then a call is left to what their tools give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sourcelight.backends.remote.recording import Recording, tape
+from sourcelight.backends.remote.transport import HttpTransport
+from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
+from sourcelight.core.errors import NotRecorded, ProtocolError, ServiceError, StreamBroken, Unauthorized
+from sourcelight.core.tools.answer_stream import AnswerReader
+from sourcelight.core.tools.catalog import TOOLS, analysis_tools
+from sourcelight.core.wire.sse import RawEvent, SseDecoder
+
+DESCRIPTION_PATH = "/.api/sourcelight"
+PREFIX = "/.api/analyses/"
+
+
+class RemoteAnalyses:
+    """The analyses of a service.
+
+    Parameters
+    ----------
+    transport
+        Connection to the service.
+    address
+        Address of the service.
+    """
+
+    def __init__(self, transport: HttpTransport, address: str) -> None:
+        self._transport = transport
+        self._address = address
+        self._names: frozenset[str] | None = None
+        self._names_of: Recording | None = None
+
+    async def offers(self, name: str) -> bool:
+        """Return whether the service has an analysis; it is asked once for all."""
+        if name not in analysis_tools():
+            return False
+        recording = tape()
+        # A recording must have the description, and a replay must not see another one.
+        if self._names is None or recording is not self._names_of:
+            self._names = await self._read_names()
+            self._names_of = recording
+        return name in self._names
+
+    async def _read_names(self) -> frozenset[str]:
+        try:
+            description = await self._transport.ask_json("GET", DESCRIPTION_PATH, None, {})
+        except Unauthorized:
+            raise
+        except (ServiceError, ProtocolError, NotRecorded):
+            return frozenset()  # another maker's, an older one, or a recording of such
+        if not isinstance(description, Mapping) or description.get("service") != "sourcelight":
+            return frozenset()
+        names = description.get("analyses")
+        return frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
+
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None) -> ToolResult:
+        """Answer an analysis; cancelling closes the connection, which stops the work there.
+
+        Raises
+        ------
+        ToolError, RepositoryError, QueryError
+            When the service refuses the call.
+        TransportError, ServiceError, ProtocolError
+            When the answer does not arrive, or can't be read.
+        """
+        reader = AnswerReader(TOOLS[name], self._transport.hide_secrets)
+        recording = tape()
+        if recording is None:
+            async with self._transport.post_stream(PREFIX + name, dict(arguments)) as portions:
+                decoder = SseDecoder()
+                async for portion in portions:
+                    for event in decoder.feed(portion):
+                        _note(reader.read(event), observer)
+                        if reader.answer is not None:
+                            return reader.answer
+            raise StreamBroken(f"{self._address} ended the answer to {name} before its end")
+        what = {"name": name, "arguments": dict(arguments)}
+        events = await recording.deck.ask(
+            "tool", self._address + PREFIX + name, what, self._recorded(name, arguments), lambda note: _note(
+                reader.read(_from_json(note)), observer
+            ), self._transport.hide_secrets,
+        )  # fmt: skip
+        for event in events:
+            reader.read(_from_json(event))
+        if reader.answer is None:
+            raise StreamBroken(f"the recorded answer to {name} has no end")
+        return reader.answer
+
+    def _recorded(self, name: str, arguments: Mapping[str, Any]) -> Callable[[Callable[[Any], None]], Any]:
+        """Return a function that calls the service, notes progress and returns the other events as JSON."""
+
+        async def call_live(note: Callable[[Any], None]) -> list[list[str]]:
+            reader = AnswerReader(TOOLS[name], self._transport.hide_secrets)
+            events: list[list[str]] = []
+            async with self._transport.post_stream(PREFIX + name, dict(arguments)) as portions:
+                decoder = SseDecoder()
+                async for portion in portions:
+                    for event in decoder.feed(portion):
+                        text = [event.name, event.data.decode(errors="replace")]
+                        if reader.read(event) is not None:
+                            note(text)
+                            continue
+                        events.append(text)
+                        if reader.answer is not None:
+                            return events
+            raise StreamBroken(f"{self._address} ended the answer to {name} before its end")
+
+        return call_live
+
+
+def _from_json(value: Any) -> RawEvent:
+    name, data = value
+    return RawEvent(str(name), str(data).encode())
+
+
+def _note(progress: ToolProgress | None, observer: CallObserver | None) -> None:
+    if progress is not None and observer is not None:
+        observer(progress)
