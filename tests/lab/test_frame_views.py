@@ -53,7 +53,7 @@ def shown(shell: Any, frame: pd.DataFrame) -> tuple[str, str]:
 
 def heads(html: str) -> list[str]:
     """Column names of a table."""
-    return re.findall(r'<th scope="col"[^>]*>(\w+)</th>', html)
+    return [name.replace("<wbr>", "") for name in re.findall(r'<th scope="col"[^>]*>((?:\w|<wbr>)+)</th>', html)]
 
 
 @pytest.mark.parametrize(
@@ -168,3 +168,40 @@ def test_many_rows_show_head_and_tail(shell: Any, tmp_path: Path) -> None:
     assert "</mark> 0<" in html
     assert "</mark> 199<" in html
     assert "200 rows" in html
+
+
+def test_columns_without_a_value_are_not_shown(shell: Any, code: sl.Client) -> None:
+    assert heads(shown(shell, code.list_repos(progress=False))[0]) == [
+        "repository", "stars", "fork", "archived", "private", "last_fetched", "commit",
+    ]  # fmt: skip
+    assert "trace" not in heads(shown(shell, code.search("needle", progress=False).progress)[0])
+
+
+def test_named_groups_are_seen_beside_their_places(shell: Any, code: sl.Client) -> None:
+    groups = code.search(r"/def (?P<function>\w+)/ count:all", progress=False).matches.code.groups()
+    assert heads(shown(shell, groups)[0]) == ["repository", "path", "line_number", "match", "function"]
+
+
+def test_comparisons_and_graphs_look_like_other_tables(shell: Any, code: sl.Client) -> None:
+    comparison = sl.compare_results(code.search("needle", progress=False), code.search("x", progress=False))
+    html, _ = shown(shell, comparison)
+    assert "sl-frame" in html
+    assert heads(html)[0] == "change"
+    assert "name" not in heads(html)
+    assert "sl-frame" in code.dependency_graph(progress=False)._repr_html_()
+
+
+def test_tables_of_reports_look_like_other_tables(shell: Any, code: sl.Client) -> None:
+    report = sl.reports.contributors(code, progress=False)
+    html, _ = shown(shell, report.summary)
+    assert "sl-frame" in html
+    assert "merges included, as git rev-list --count" in html  # the whole text, not its beginning
+    assert all("sl-frame" in shown(shell, table)[0] for table in report.tables.values())
+
+
+def test_added_columns_are_shown_in_the_place_of_details(shell: Any, code: sl.Client) -> None:
+    blamed = code.search("needle count:all", progress=False).matches.code.blame()
+    assert heads(shown(shell, blamed)[0]) == [
+        "repository", "path", "line_number", "line", "blame_commit", "blame_author", "blame_commit_date",
+        "blame_subject",
+    ]  # fmt: skip

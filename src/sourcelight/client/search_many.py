@@ -113,7 +113,8 @@ class ManyResult(SearchResult):
             for row in self._summary_rows()
         )
         table = f'<table aria-label="Searches"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
-        return {"text/plain": repr(self), "text/html": f"{table}{result_html(self._view())}"}
+        searches = f'<div class="sl-result"><div class="sl-scroll">{table}</div></div>'
+        return {"text/plain": repr(self), "text/html": f"{searches}{result_html(self._view())}"}
 
 
 def _with_name(name: str, table: Table) -> Table:

@@ -159,3 +159,69 @@ def test_a_column_of_ones_own_is_added_up_whatever_its_name(code: sl.Client, rep
     assert sizes == [2 * len(git(repository, "grep", "TODO"))]
     with pytest.raises(ValueError, match="total can't be added up"):  # of no known table: the name tells
         plots.bars(pd.DataFrame({"path": ["a"], "total": [1]}), "path", value="total")
+
+
+def words(figure: plots.Figure) -> str:
+    """All texts of a figure."""
+    drawn = figure.draw()
+    return "\n".join(text.get_text() for text in drawn.findobj(Text))
+
+
+def test_units_are_what_the_rows_are(code: sl.Client) -> None:
+    lines = code.diff_search("TODO", progress=False)
+    assert f"{len(lines)} lines by 3 authors" in words(plots.bars(lines, "author"))
+    assert plots.over_time(lines, by="side").title == "Lines by week and side"
+    net = plots.over_time(code.pickaxe("retry", by="quarter", progress=False), value="net")
+    assert net.title == "Net matching lines by quarter"
+    assert "10 net matching lines by period" in words(net)
+    added = plots.over_time(code.churn(by="month", progress=False), value="additions")
+    assert added.title == "Added lines by month"
+
+
+def test_commits_that_count_in_several_rows_are_said_to(code: sl.Client) -> None:
+    by_path = words(plots.bars(code.hotspots(progress=False), "path", value="commits"))
+    assert "A commit counts once for each path that it changed." in by_path
+    assert "counts once" not in words(plots.bars(code.contributors(progress=False), "author", value="commits"))
+
+
+def test_treemaps_of_directories_take_the_column_that_is_filled(code: sl.Client) -> None:
+    churn = code.churn(by="directory", progress=False)
+    assert int(churn["additions"].sum()) > 0
+    figure = plots.treemap(churn, value="additions")
+    assert f"{churn['additions'].sum()} added lines in 2 directories" in words(figure)
+    assert "without a path" not in words(figure)
+
+
+def test_figures_without_amounts_say_so(code: sl.Client) -> None:
+    nothing = code.search("nothing-of-this", progress=False)
+    assert "No matches" in words(plots.bars(nothing))
+    assert "No matches" in words(plots.treemap(nothing))
+
+
+def test_figures_follow_the_theme_of_the_notebook(code: sl.Client) -> None:
+    commits = code.commit_search(progress=False)
+    figure = plots.over_time(commits)
+    html = figure._repr_html_() or ""
+    assert html.count("<img ") == 2
+    assert '[data-jp-theme-light="false"] .sl-figure .sl-dark{display:block !important}' in html.replace(
+        ',.vscode-dark .sl-figure .sl-dark,html[theme="dark"] .sl-figure .sl-dark', ""
+    )
+    assert '<div class="sl-dark" style="display:none">' in html
+    assert plots.over_time(commits, theme="dark")._repr_html_() is None
+
+
+def test_authors_in_figures_are_told_apart_by_address_as_in_tables(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    builder = RepositoryBuilder(tmp_path / "one")
+    for step, author in enumerate(
+        ("Kim <kim@a.example>", "Kim <KIM@a.example>", "Kim <other@b.example>", "K <kim@a.example>")
+    ):
+        builder.commit({f"{step}.md": "a\n"}, message="step", author=author, date=1_704_456_000 + step)
+    with sl.open(tmp_path, index_dir=tmp_path_factory.mktemp("index"), progress=False) as code:
+        table = code.contributors(progress=False)
+        (shown,) = bars(plots.bars(table, "author", value="commits")).values()
+        commits = words(plots.bars(code.commit_search(progress=False), "author"))
+    assert sorted(shown) == sorted(table["commits"].tolist()) == [1, 3]
+    assert "4 commits by 2 authors" in commits
+    assert "Kim <other@b.example>" in commits

@@ -14,6 +14,7 @@ from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking, blocking_generator
 from sourcelight.client.progress import arriving
 from sourcelight.core.errors import MissingExtra
+from sourcelight.core.markup import visible
 from sourcelight.core.tools.navigation import (
     CALLEES,
     CALLERS,
@@ -34,6 +35,8 @@ from sourcelight.core.tools.navigation import (
     SymbolsArguments,
 )
 from sourcelight.display.notebook import ProgressChoice
+from sourcelight.display.notebook.frame_views import places_of
+from sourcelight.display.notebook.frame_views.table import frame_html, is_answer
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -60,7 +63,7 @@ class DependencyGraph:
         return f"DependencyGraph({count:,} repositories, {inner:,} edges among them, {len(self) - inner:,} to others)"
 
     def _repr_html_(self) -> str:
-        return str(self.edges._repr_html_())  # type: ignore[operator]
+        return frame_html(self.edges, places_of) if is_answer(self.edges) else visible(self.edges.to_html())
 
     def to_networkx(self) -> Any:
         """Make a ``networkx.MultiDiGraph`` of it, keyed by module.

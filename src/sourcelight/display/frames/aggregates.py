@@ -130,7 +130,7 @@ def compare_frames(before: Any, after: Any, by: str) -> Any:
     attrs = {name: int(counts.get(name, 0)) for name in ("added", "removed", "kept")}
     side_attrs = {f"{name}_{when}": side.attrs[name] for when, side in (("before", before), ("after", after))
             for name in _FACTS if name in side.attrs}  # fmt: skip
-    source_attrs = {name: after.attrs[name] for name in ("endpoint", "backend_id") if name in after.attrs}
+    source_attrs = {name: after.attrs[name] for name in ("endpoint", "backend_id", "version") if name in after.attrs}
     statuses = {side.attrs.get("status", "complete") for side in (before, after)}
     status = {"status": "complete" if statuses == {"complete"} else "limited"}
     for name in ("cut", "reasons"):

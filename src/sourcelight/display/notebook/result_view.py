@@ -19,7 +19,7 @@ from sourcelight.core.completeness import Status
 from sourcelight.core.markup import count_of, escape, highlight, link, one_line
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
-from sourcelight.display.notebook.views.marked_text import MAX_CHARS, cut_window
+from sourcelight.display.notebook.views.marked_text import MAX_CHARS, cut_window, with_breaks
 
 PAGE = 10
 _WIDTH = 120
@@ -136,12 +136,14 @@ _STYLE = """<style>
 outline-offset:1px}
 .sl-result table{border-collapse:collapse;margin:0;font-size:12px;border:none}
 .sl-result th,.sl-result td{text-align:left !important;vertical-align:top;padding:3px 12px 3px 0;white-space:nowrap}
+.sl-result td.sl-text,.sl-result td.sl-name{white-space:normal;overflow-wrap:break-word}
 .sl-result th{font-weight:600;color:var(--jp-ui-font-color2,inherit);
 border-bottom:1px solid var(--jp-border-color1,rgba(127,127,127,.5))}
 .sl-result tbody tr{background:none !important;border-bottom:1px solid var(--jp-border-color2,rgba(127,127,127,.25))}
 .sl-result tbody tr:hover{background:var(--jp-layout-color2,rgba(127,127,127,.12)) !important}
 .sl-result td.sl-code,.sl-result pre{font-family:var(--jp-code-font-family,monospace);white-space:pre;tab-size:4}
-.sl-result td.sl-code{max-width:90ch;overflow:hidden;text-overflow:ellipsis}
+.sl-result td.sl-code{white-space:pre-wrap;overflow-wrap:anywhere;min-width:12em}
+.sl-result td.sl-name{overflow-wrap:break-word;min-width:0}
 .sl-result td.sl-count,.sl-result th.sl-count{text-align:right !important;font-variant-numeric:tabular-nums}
 .sl-result a{color:var(--jp-content-link-color,#1565c0)}
 .sl-result mark{background:rgba(255,170,0,.4);color:inherit;font-weight:bold}
@@ -160,6 +162,7 @@ _COLORS = {
 _SPAN_COLUMNS = frozenset({"start", "end", "name_start", "name_end", "match_count", "repository_id", "type", "url"})
 _CHUNK_COLUMNS = frozenset({"chunk", "chunk_start_line", "truncated"})
 _OF_HISTORY = ("repository", "commit", "author", "author_date", "path", "line_number", "side", "line")
+_TEXT = frozenset({"repository", "author", "container", SERVICE.name})
 _CODE = frozenset({"path", "line", "symbol", "message"})
 _MAX_CHUNK_LINES = 200
 
@@ -215,13 +218,14 @@ def _cell(row: dict[str, Any], column: str, places: LinkResolver, opened: tuple[
     if column == "line" or (column == "repository" and row["type"] == "repo"):
         return _mark(row, column)
     if column == "repository":
-        return link(value, places.repository(value))
+        return with_breaks(link(value, places.repository(value)))
     if column in {"author_date", "commit_date"}:
         return f"{value:%Y-%m-%d\u00a0%H:%M}"
     if column not in {"path", "line_number", "commit"}:
         return escape(one_line(str(value), MAX_CHARS))
     text = str(value)[:10] if column == "commit" else str(value)
-    return _with_link(_mark(row, column) if column == "path" else escape(text), opened, f"Open {text}")
+    html = with_breaks(_mark(row, column)) if column == "path" else escape(text)
+    return _with_link(html, opened, f"Open {text}")
 
 
 def _with_link(html: str, opened: tuple[Link, ...], words: str) -> str:
@@ -249,16 +253,14 @@ def _table(rows: list[dict[str, Any]], places: LinkResolver) -> str:
     if not rows:
         return "<div>no matches</div>"
     columns = [c for c in _columns(rows) if any(row[c] not in {None, ""} for row in rows)]
-    numbers = {c: " class=sl-count" for c in columns if c == "line_number"}
-    head = "".join(f'<th scope="col"{numbers.get(c, "")}>{escape(c)}</th>' for c in columns)
+    classes = {"line_number": " class=sl-count", **dict.fromkeys(_TEXT, " class=sl-text")}
+    classes |= {**dict.fromkeys(_CODE, " class=sl-code"), "path": ' class="sl-code sl-name"'}
+    head = "".join(
+        f'<th scope="col"{" class=sl-count" if c == "line_number" else ""}>{escape(c)}</th>' for c in columns
+    )
     opened = [places.of(row) for row in rows]
     body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td{' class=sl-code' if c in _CODE else numbers.get(c, '')}>{_cell(row, c, places, there)}</td>"
-            for c in columns
-        )
-        + "</tr>"
+        "<tr>" + "".join(f"<td{classes.get(c, '')}>{_cell(row, c, places, there)}</td>" for c in columns) + "</tr>"
         for row, there in zip(rows, opened, strict=True)
     )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -11,8 +11,11 @@ from sourcelight.lab.plots.figure import (
     PlotData,
     format_amount,
     format_number,
+    is_chart,
     largest_first,
     new_sheet,
+    note_if_empty,
+    others_label,
     plot_data,
     sentences,
     short_label,
@@ -29,6 +32,7 @@ _ROW_IN = 0.3
 _BAR_HEIGHT = 0.72
 
 
+@is_chart
 def bars(
     source: Any,
     by: str = "repository",
@@ -38,7 +42,7 @@ def bars(
     origin: Any = None,
     top: int = 15,
     title: str | None = None,
-    theme: ThemeName = "light",
+    theme: ThemeName | None = None,
 ) -> Figure:
     """Draw amounts as bars: matches by repository, by language, or by another column.
 
@@ -60,7 +64,7 @@ def bars(
     title
         Title; None: the unit and the columns.
     theme
-        ``light`` or ``dark``.
+        ``light`` or ``dark``; None: that of the notebook, and light in files.
     """
     colors, data = theme_of(theme), plot_data(source, value, origin)
     keys = text_column(data.frame, by)
@@ -77,7 +81,9 @@ def bars(
     label = f"{data.unit.capitalize()} by {by.replace('_', ' ')}{f' and {split}' if split else ''}"
     words = title or label
     counts = sentences(
-        f"{format_amount(data.total, data.unit)} in {count_of(len(totals), by.replace('_', ' '))}", data.query
+        f"{format_amount(data.total, data.unit)} {'by' if by.endswith('author') else 'in'} "
+        f"{count_of(len(totals), by.replace('_', ' '))}",
+        data.query,
     )
     limits = sentences(_hidden_text(hidden_names, totals, data.unit), data.limits)
 
@@ -88,12 +94,14 @@ def bars(
             _annotate(axes, colors, format_number(float(totals[name])), float(totals[name]), row)
         axes.margins(x=0.1)
         _finish_amounts(axes, colors, names, series=0 if split is None else len(layers))
+        note_if_empty(axes, colors, data.unit, not names)
         return figure
 
     summary = f"{names[0]} has the largest number" if names else "there are none"
     return Figure("bars", words, f"Bars of {data.unit} by {by}: {summary}.", draw)
 
 
+@is_chart
 def ownership(
     source: Any,
     *,
@@ -102,7 +110,7 @@ def ownership(
     origin: Any = None,
     top: int = 15,
     title: str | None = None,
-    theme: ThemeName = "light",
+    theme: ThemeName | None = None,
 ) -> Figure:
     """Draw how authors share the lines of each directory; of a single directory, the lines of each author.
 
@@ -210,7 +218,7 @@ def _layers(
         for name, color in zip(heads, colors.series, strict=False)
     ]
     if others:
-        layers.append(_Layer(f"{len(others):,} others", colors.rest, widths_of(list(others))))
+        layers.append(_Layer(others_label(len(others)), colors.rest, widths_of(list(others))))
     return layers
 
 

@@ -6,14 +6,17 @@ import io
 import os
 import textwrap
 import warnings
+from base64 import b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
-from sourcelight.core.markup import one_line, visible
+from sourcelight.core.markup import escape, one_line, visible
 from sourcelight.core.tools.catalog import columns_by_origin, columns_named
-from sourcelight.lab.plots.themes import Theme
+from sourcelight.display.notebook.cell_errors import short_in_cells
+from sourcelight.lab.plots.themes import IN_DARK_NOTEBOOKS, Theme
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -27,6 +30,7 @@ _MAX_LINES = 3
 _SCREEN_DPI = 80
 _FILE_DPI = 144
 MatplotlibFigure = Any
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -43,12 +47,15 @@ class Figure:
         What it shows, in one sentence.
     draw
         Makes the matplotlib figure, without global state.
+    draw_dark
+        Makes the one that dark notebooks show; None: the same.
     """
 
     name: str
     title: str
     description: str
     draw: Callable[[], MatplotlibFigure]
+    draw_dark: Callable[[], MatplotlibFigure] | None = None
 
     def __repr__(self) -> str:
         return visible(f"<Figure {self.title!r}: {self.description}>")
@@ -84,6 +91,50 @@ class Figure:
     def _repr_png_(self) -> bytes:
         return self._render("png", _SCREEN_DPI)
 
+    def _repr_html_(self) -> str | None:
+        if self.draw_dark is None:
+            return None
+        dark = io.BytesIO()
+        write_figure(self.draw_dark(), dark, "png", _SCREEN_DPI)
+        light_image, dark_image = (_image(png, self.description) for png in (self._repr_png_(), dark.getvalue()))
+        return (
+            f'{_THEMED_STYLE}<div class="sl-figure tex2jax_ignore"><div class="sl-light">{light_image}</div>'
+            f'<div class="sl-dark" style="display:none">{dark_image}</div></div>'
+        )
+
+
+# The dark image is hidden by its own attribute, so that a page which removes styles shows one of them.
+_THEMED_STYLE = (
+    f"<style>{','.join(f'{selector} .sl-figure .sl-light' for selector in IN_DARK_NOTEBOOKS)}{{display:none}}"
+    f"{','.join(f'{selector} .sl-figure .sl-dark' for selector in IN_DARK_NOTEBOOKS)}{{display:block !important}}"
+    ".sl-figure img{max-width:100%;height:auto}</style>"
+)
+
+
+def _image(png: bytes, description: str) -> str:
+    return f'<img src="data:image/png;base64,{b64encode(png).decode()}" alt="{escape(visible(description))}">'
+
+
+def is_chart(function: F) -> F:
+    """Return a function that makes a `Figure` in a theme, so that ``theme=None`` follows the notebook's theme.
+
+    In a cell, its errors about arguments are short, as those of this package.
+    """
+
+    @wraps(function)
+    def chart(*args: Any, **options: Any) -> Figure:
+        theme = options.pop("theme", None)
+        try:
+            figure: Figure = function(*args, theme=theme or "light", **options)
+            if theme is not None:
+                return figure
+            return replace(figure, draw_dark=function(*args, theme="dark", **options).draw)
+        except (TypeError, ValueError) as exc:
+            short_in_cells(exc)
+            raise
+
+    return cast("F", chart)
+
 
 def write_figure(
     figure: MatplotlibFigure,
@@ -107,6 +158,12 @@ _COUNT_COLUMNS = (
     ("commits", "commits"),
     ("lines", "lines"),
 )
+_UNITS = {"additions": "added lines", "deletions": "removed lines"}
+_PICKAXE_UNITS = {"added": "added matching lines", "removed": "removed matching lines", "net": "net matching lines"}
+"""What columns count whose names don't say it; ``net`` is what commits added less what they removed."""
+_PARTS = ("path", "other_path", "directory", "file_kind")
+"""Columns by which a commit is in several rows: it counts in each."""
+_AUTHORS = frozenset({"author", "blame_author", "last_author"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +201,16 @@ def plot_data(source: Any, value: str | None = None, origin: Any = None) -> Plot
         _check_summable(frame, value)
     count_column = next(((name, unit) for name, unit in _COUNT_COLUMNS if name in frame.columns), None)
     if value is not None:
-        amounts, unit = pd.to_numeric(frame[value]).fillna(0), value.replace("_", " ")
+        units = _PICKAXE_UNITS if {"added", "removed", "net"} <= set(frame.columns) else _UNITS
+        amounts, unit = pd.to_numeric(frame[value]).fillna(0), units.get(value, value.replace("_", " "))
     elif count_column is not None:
         amounts, unit = pd.to_numeric(frame[count_column[0]]).fillna(0), count_column[1]
     else:
         amounts = pd.Series(1, index=frame.index)
-        unit = "commits" if {"commit", "subject"} <= set(frame.columns) else "rows"
+        names = set(frame.columns)
+        unit = "lines" if {"line", "line_number"} <= names else "commits" if {"commit", "subject"} <= names else "rows"
     query = next((f.attrs["query"] for f in frames if isinstance(f.attrs.get("query"), str)), "")
-    limits = sentences(*dict.fromkeys(map(_limits_text, frames)))
+    limits = sentences(_repeats_text(frame, unit), *dict.fromkeys(map(_limits_text, frames)))
     return PlotData(frame, amounts.astype("float64"), unit, f"Of {query}" if query else "", limits)
 
 
@@ -189,10 +248,33 @@ def _limits_text(frame: DataFrame) -> str:
     return sentences(f"{cut[:1].upper()}{cut[1:]}", f"The answer is {status}: {reason}")
 
 
+def _repeats_text(frame: DataFrame, unit: str) -> str:
+    """Say that commits are counted several times, where rows are files or directories."""
+    part = next((name for name in _PARTS if name in frame.columns and frame[name].notna().any()), "")
+    if unit != "commits" or "commits" not in frame.columns or not part:
+        return ""
+    return f"A commit counts once for each {part.replace('_', ' ')} that it changed"
+
+
 def text_column(frame: DataFrame, name: str) -> Series[Any]:
-    """Return a column as texts, ``unknown`` for null; raises ValueError where there is none."""
+    """Return a column as texts, ``unknown`` for null; raises ValueError where there is none.
+
+    Authors are told apart as in tables, by address: of several with one name, all but the first have it in the text.
+    """
     _check_column(frame, name)
-    return frame[name].astype("object").where(frame[name].notna(), "unknown").astype("str")
+    texts = frame[name].astype("object").where(frame[name].notna(), "unknown").astype("str")
+    addresses = f"{name}_email"
+    if name not in _AUTHORS or addresses not in frame.columns or not frame[addresses].notna().any():
+        return texts
+    keys = frame[addresses].astype("object").where(frame[addresses].notna(), texts).astype("str").str.casefold()
+    pairs = texts.groupby([keys, texts], sort=False).size().sort_values(ascending=False, kind="stable")
+    labels: dict[str, str] = {}
+    used: set[str] = set()
+    for key, text in pairs.index:
+        if key not in labels:
+            labels[key] = f"{text} <{key}>" if text in used else text
+            used.add(labels[key])
+    return keys.map(labels)
 
 
 def _check_column(frame: DataFrame, name: str) -> None:
@@ -220,8 +302,22 @@ _SINGULARS = {"matches": "match", "commits": "commit", "lines": "line", "rows": 
 
 
 def format_amount(value: float, unit: str) -> str:
-    """Return a number with its unit, a plural: ``1 match``, ``2 matches``."""
-    return f"{format_number(value)} {_SINGULARS.get(unit, unit) if value == 1 else unit}"
+    """Return a number with its unit, a plural: ``1 match``, ``2 matches``, ``1 added line``."""
+    head, _, last = unit.rpartition(" ")
+    shown = f"{head} {_SINGULARS.get(last, last)}".strip() if value == 1 else unit
+    return f"{format_number(value)} {shown}"
+
+
+def others_label(count: int) -> str:
+    """Return the name of a series of everything else: ``1 other``, ``2 others``."""
+    return f"{count:,} other{'' if count == 1 else 's'}"
+
+
+def note_if_empty(axes: Any, theme: Theme, unit: str, empty: bool) -> None:  # noqa: FBT001 - says what it is
+    """Write into a figure without amounts that there are none."""
+    if empty:
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, f"No {unit}", transform=axes.transAxes, ha="center", va="center", color=theme.muted)
 
 
 def short_label(text: Any, width: int = MAX_LABEL_CHARS) -> str:

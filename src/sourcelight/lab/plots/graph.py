@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from sourcelight.core.markup import count_of
-from sourcelight.lab.plots.figure import Figure, format_number, new_sheet, sentences, short_label
+from sourcelight.lab.plots.figure import Figure, format_number, is_chart, new_sheet, sentences, short_label
 from sourcelight.lab.plots.themes import ThemeName, theme_of
 
 _RADIUS = 1.0
@@ -16,13 +16,14 @@ _MAX_FLAT_NAMES = 2
 _DECAY = 0.6
 
 
+@is_chart
 def dependencies(
     graph: Any,
     *,
     external: bool = False,
     top: int = 36,
     title: str | None = None,
-    theme: ThemeName = "light",
+    theme: ThemeName | None = None,
 ) -> Figure:
     """Draw which repositories import each other; thicker arrows stand for more imports.
 

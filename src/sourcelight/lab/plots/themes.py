@@ -12,6 +12,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 ThemeName = Literal["light", "dark"]
+IN_DARK_NOTEBOOKS = (
+    '[data-jp-theme-light="false"]',  # JupyterLab and Notebook 7
+    ".vscode-dark",
+    'html[theme="dark"]',  # Colab
+)
+"""CSS selectors of notebooks that are dark by their own switch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +61,10 @@ _VARIABLES: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def theme_of(name: str) -> Theme:
-    """Return the theme of a name; raises ValueError for an unknown one."""
+def theme_of(name: str | None) -> Theme:
+    """Return the theme of a name, light for None; raises ValueError for an unknown one."""
+    if name is None:
+        return THEMES["light"]
     if name not in THEMES:
         raise ValueError(f"theme must be {' or '.join(THEMES)}, got {name!r}")
     return THEMES[name]

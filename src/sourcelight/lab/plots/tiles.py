@@ -12,8 +12,10 @@ from sourcelight.lab.plots.figure import (
     Figure,
     format_amount,
     format_number,
+    is_chart,
     largest_first,
     new_sheet,
+    note_if_empty,
     plot_data,
     sentences,
     short_label,
@@ -34,6 +36,7 @@ _TOP = "/*"
 _MAX_TILES = 150
 
 
+@is_chart
 def treemap(
     source: Any,
     *,
@@ -41,7 +44,7 @@ def treemap(
     value: str | None = None,
     origin: Any = None,
     title: str | None = None,
-    theme: ThemeName = "light",
+    theme: ThemeName | None = None,
 ) -> Figure:
     """Draw directories as tiles whose area is their number of matches (lines, commits, changes).
 
@@ -60,7 +63,9 @@ def treemap(
     if depth < 1:
         raise ValueError(f"depth must be at least 1, got {depth}")
     colors, data = theme_of(theme), plot_data(source, value, origin)
-    column = "path" if "path" in data.frame.columns else "directory"
+    names = [name for name in ("path", "directory") if name in data.frame.columns]
+    # Tables of several groupings have both columns, and fill the one that was asked for.
+    column = next((name for name in names if data.frame[name].notna().any()), names[0] if names else "path")
     has_path = data.frame[column].notna()
     paths, amounts = text_column(data.frame, column)[has_path], data.amounts[has_path]
     directories = paths.map(lambda path: _directory(path, depth))
@@ -97,6 +102,7 @@ def treemap(
         axes.set_xlim(0, _WIDTH)
         axes.set_ylim(_HEIGHT, 0)
         axes.set_axis_off()
+        note_if_empty(axes, colors, data.unit, not len(largest))
         return figure
 
     summary = f"{largest.index[0][1]} has the largest number" if len(largest) else "there are none"

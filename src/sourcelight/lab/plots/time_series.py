@@ -14,8 +14,10 @@ from sourcelight.lab.plots.figure import (
     PlotData,
     format_amount,
     format_number,
+    is_chart,
     largest_first,
     new_sheet,
+    others_label,
     plot_data,
     sentences,
     short_label,
@@ -38,6 +40,7 @@ DATE_COLUMNS = ("period", "commit_date", "blame_commit_date", "last_commit_date"
 _MAX_BARS = 72
 
 
+@is_chart
 def over_time(
     source: Any,
     by: str | None = None,
@@ -47,7 +50,7 @@ def over_time(
     value: str | None = None,
     origin: Any = None,
     title: str | None = None,
-    theme: ThemeName = "light",
+    theme: ThemeName | None = None,
 ) -> Figure:
     """Draw matches (commits, lines) by day, week, month, quarter or year.
 
@@ -166,7 +169,7 @@ def _period_bars(data: PlotData, by: str | None, period: str | None, column: str
     if other_groups:
         in_rest = groups.isin(list(other_groups))
         rest = amounts[in_rest].groupby(steps[in_rest]).sum()
-        series[f"{len(other_groups):,} others"] = rest.reindex(periods, fill_value=0.0)
+        series[others_label(len(other_groups))] = rest.reindex(periods, fill_value=0.0)
     return _PeriodBars(name, periods, series, bool(other_groups))
 
 
@@ -192,6 +195,7 @@ _YEAR_WIDTH = 60.2
 _QUANTILES = (0.25, 0.5, 0.75, 0.9)
 
 
+@is_chart
 def calendar(
     source: Any,
     *,
@@ -200,7 +204,7 @@ def calendar(
     value: str | None = None,
     origin: Any = None,
     title: str | None = None,
-    theme: ThemeName = "light",
+    theme: ThemeName | None = None,
 ) -> Figure:
     """Draw a calendar of commits (or matches, or lines) by day, one row per year, newest first.
 

@@ -10,7 +10,7 @@ from typing import Any
 from sourcelight.core.markup import escape, link, one_line
 from sourcelight.display.frames.export import escape_formula
 from sourcelight.lab.plots.charts import svg_element
-from sourcelight.lab.plots.themes import theme_variables
+from sourcelight.lab.plots.themes import IN_DARK_NOTEBOOKS, theme_variables
 from sourcelight.lab.reports.model import (
     Figure,
     Footnotes,
@@ -241,11 +241,7 @@ body{margin:0 auto;padding:1.5rem;max-width:78rem;font-family:system-ui,sans-ser
 .sl-report thead,.sl-report tbody tr:nth-child(-n+2):not(:last-child),.sl-report .sl-list li:nth-child(-n+2)
 {break-after:avoid}}
 """
-_IN_NOTEBOOKS = (
-    '[data-jp-theme-light="false"] .sl-report',  # JupyterLab and Notebook 7
-    ".vscode-dark .sl-report",
-    'html[theme="dark"] .sl-report',  # Colab
-)
+_IN_NOTEBOOKS = tuple(f"{selector} .sl-report" for selector in IN_DARK_NOTEBOOKS)
 
 
 def page_style(title: str) -> str:

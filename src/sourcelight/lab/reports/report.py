@@ -10,6 +10,7 @@ from typing import Any
 
 from sourcelight.core.former_names import refuses_former_names
 from sourcelight.display.frames.export import write_frame, write_text
+from sourcelight.display.notebook.frame_views.table import REPORT
 from sourcelight.lab.reports.model import Figure, Frame, MatplotlibFigure, ReportContent, ReportTable
 
 
@@ -48,12 +49,17 @@ class Report(ReportContent):
         import pandas as pd
 
         rows = [(n.name, n.value, n.counts, n.excludes) for n in self.metrics]
-        return pd.DataFrame(rows, columns=["name", "value", "counts", "excludes"])
+        return self._own(pd.DataFrame(rows, columns=["name", "value", "counts", "excludes"]))
 
     @property
     def tables(self) -> dict[str, Frame]:
         """All tables by name, whole."""
-        return {table.name: table.frame for table in self._tables()}
+        return {table.name: self._own(table.frame) for table in self._tables()}
+
+    def _own(self, frame: Frame) -> Frame:
+        """Return a table marked as one of this report, by which notebooks display it as tables of answers."""
+        frame.attrs.setdefault(REPORT, self.title)
+        return frame
 
     @property
     def figures(self) -> dict[str, MatplotlibFigure]:

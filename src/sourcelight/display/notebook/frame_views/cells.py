@@ -16,6 +16,8 @@ LINE_CHARS, PATH_CHARS, NAME_CHARS, TEXT_CHARS = 96, 40, 28, 80
 _TITLE_CHARS = 500
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PATHS = frozenset({"path", "old_path", "other_path", "directory"})
+_DAYS = frozenset({"first_date", "last_date", "oldest_date", "newest_date"})
+"""Dates of which the day is displayed: they bound a time, and stand beside many numbers."""
 _CODE_TEXTS = frozenset({"chunk", "code", "patch", "context"})
 CODE_COLUMNS = frozenset({"line", "path", "chunk", "signature", "code", "text", "match", "patch", "symbol", "context"})
 
@@ -49,6 +51,8 @@ def cell_html(name: str, row: Mapping[str, Any], places: LinkResolver) -> str:
         return _text(name, value, row, places)
     if name == "line_number" or (name == "start_line" and "line_number" not in row):
         return _with_link(str(value), str(value), places.of(_place(row)))
+    if name in _DAYS and isinstance(value, datetime):
+        return _with_title(f"{value:%Y-%m-%d}", _plain(value))
     return _with_title(one_line(shown := _plain(value), TEXT_CHARS), shown)
 
 
@@ -69,7 +73,7 @@ def _line(text: str, row: Mapping[str, Any]) -> str:
         start_offsets, end_offsets = [], []
     text = text.removesuffix("\r")
     # A matched line stands alone; lines of a file or of blame stand under each other, and keep their indentation.
-    indent = min([len(text) - len(text.lstrip()), *start_offsets]) if "start" in row else 0
+    indent = min([len(text) - len(text.lstrip()), *start_offsets]) if row.keys() & _ALONE else 0
     start_offsets, end_offsets = [s - indent for s in start_offsets], [e - indent for e in end_offsets]
     return highlight(*cut_window(text[indent:], start_offsets, end_offsets, LINE_CHARS))
 
@@ -109,6 +113,7 @@ def _place(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: None if is_null(value) else value for name, value in row.items() if name in _OF_PLACES}
 
 
+_ALONE = frozenset({"start", "caller"})
 _OF_PLACES = frozenset({"repository", "commit", "path", "line_number", "start_line", "type", "url", "service"})
 
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sourcelight.core.batches.schema import MATCHES, SERVICE
+from sourcelight.core.batches.schema import SERVICE
 from sourcelight.core.tools.catalog import COLUMNS
-from sourcelight.display.frames.schema import COMPARISON, NAME, REPOSITORIES, SPANS
+from sourcelight.display.frames.schema import FRAMES, NAME
 
 _FIRST: Mapping[str, tuple[str, ...]] = {
     "matches": (
@@ -30,24 +30,38 @@ _FIRST: Mapping[str, tuple[str, ...]] = {
     "file_lines": ("path", "line_number", "line"),
     "last_changes": ("repository", "path", "commit", "author", "commit_date", "subject", "changed_commits"),
     "file_diffs": ("repository", "path", "status", "additions", "deletions", "patch"),
-    "conversation": ("label", "repository", "path", "start_line", "end_line", "type", "role", "status"),
+    "conversation": ("repository", "path", "start_line", "end_line", "type", "role", "status"),
     "conversations": ("title", "status", "questions", "updated_at", "starred", "shared", "id"),
     "repositories": ("repository", "description", "matches", "commit", "last_fetched", "url"),
     "comparison": (
         "change", "name", "repository", "path", "line_number", "line_number_before", "line", "symbol_kind", "side",
         "match_count",
     ),
+    "groups": ("repository", "path", "line_number", "side", "match", "author", "author_date"),
+    "contributors": (
+        "repository", "period", "author", "author_email", "commits", "merges", "co_authored", "additions", "deletions",
+        "files", "first_date", "last_date", "bot",
+    ),
+    "identities": ("name", "email", "canonical_name", "canonical_email", "commits", "co_authored", "bot"),
+    "imports": ("repository", "path", "line_number", "module", "member", "alias", "target_repository", "target_path"),
+    "repository_map": ("path", "line_number", "text"),
     "spans": ("row", "repository", "path", "line_number", "match", "start", "end", "field"),
 }  # fmt: skip
 """Columns on display of tables with too many for a page; a table that is not here displays all that its rows fill."""
 _EMPTY_MATCHES = ("repository", "path", "line_number", "line")
 _SHOWN_TABLES: Mapping[str, tuple[str, ...]] = {
-    "matches": tuple(column.name for column in MATCHES if column.shown),
-    "comparison": tuple(column.name for column in COMPARISON),
-    "repositories": tuple(column.name for column in REPOSITORIES),
-    "spans": tuple(column.name for column in SPANS),
-    **{name: tuple(column.name for column in columns) for name, columns in COLUMNS.items()},
-}
+    **{name: tuple(column.name for column in columns) for name, columns in {**FRAMES, **COLUMNS}.items()},
+    "groups": (
+        "row", "repository", "revision", "commit", "path", "language", "line_number", "author", "author_date", "side",
+        "start", "end", "match",
+    ),
+}  # fmt: skip
+_CROWDED: Mapping[str, frozenset[str]] = {"matches": frozenset({"commit", "match_count", "language"})}
+"""Columns that a table doesn't display beside those that the reader added: a page has not the width for all."""
+_DETAILS = ("_author_email", "_author_date")
+"""Endings of columns that `blame` and others add beside those that say enough: the author and the date."""
+_WORKING = frozenset({"person", "period", "weekday", "hour", "merge", "size", "organization"})
+"""Columns by which reports count commits; the rows behind a number show those of the history."""
 _LEADING = (SERVICE.name, NAME.name)
 _HIDDEN = frozenset({"url", "repository_id", "start", "end", "name_start", "name_end"})
 _COUNTED_ROWS = 100_000
@@ -92,17 +106,23 @@ def displayed_columns(frame: Any, *, every: bool = False) -> list[str]:
         chosen_names = list(_EMPTY_MATCHES)
     leading = [name for name in _LEADING if name in names and name not in chosen_names and name not in documented]
     added = [name for name in names if name not in documented and name not in leading]
+    if added:
+        chosen_names = [name for name in chosen_names if name not in _CROWDED.get(table, ())]
+        hidden = _WORKING if table == "commits" else frozenset()
+        added = [n for n in added if n not in hidden and not (table == "matches" and n.endswith(_DETAILS))]
     if len(frame):
         chosen_names = [name for name in chosen_names if is_filled(frame[name])]
     return [*leading, *chosen_names, *added] or names
 
 
 def is_filled(values: Any) -> bool:
-    """Whether a column has a value that is neither null nor an empty text, in its first 100,000 rows."""
+    """Whether a column has a value that is neither null nor an empty text or list, in its first 100,000 rows."""
     head = values.head(_COUNTED_ROWS).dropna()
     if not len(head):
         return False
     kind = str(head.dtype)
+    if kind.startswith("("):  # lists
+        return any(len(value) for value in head)
     return bool((head.astype("str") != "").any()) if kind in {"category", "str", "object"} else True
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from sourcelight.core.markup import escape, one_line, visible
 from sourcelight.display.notebook.frame_views.cells import CODE_COLUMNS, cell_html, short_commit
 from sourcelight.display.notebook.frame_views.columns import displayed_columns, shown_rows
 from sourcelight.display.notebook.views.links import LinkResolver
+from sourcelight.display.notebook.views.marked_text import with_breaks
 
 _STYLE = """<style>
 .sl-frame{color:var(--jp-ui-font-color1,inherit);font-size:12px;max-width:100%}
@@ -16,24 +18,36 @@ _STYLE = """<style>
 .sl-frame table{table-layout:auto !important;border-collapse:collapse;border:none;margin:0;font-size:12px}
 .sl-frame th,.sl-frame td{text-align:left !important;vertical-align:top;padding:2px 12px 2px 0 !important;
 white-space:nowrap !important;max-width:none !important}
+.sl-frame thead th{white-space:normal !important}
+.sl-frame td.sl-text{white-space:normal !important;overflow-wrap:anywhere;min-width:9em}
+.sl-frame td.sl-name{white-space:normal !important;overflow-wrap:break-word}
 .sl-frame thead th{font-weight:600;border-bottom:1px solid var(--jp-border-color1,rgba(127,127,127,.5))}
 .sl-frame tbody tr{background:none !important;border-bottom:1px solid var(--jp-border-color2,rgba(127,127,127,.25))}
 .sl-frame tbody tr:hover{background:var(--jp-layout-color2,rgba(127,127,127,.12)) !important}
 .sl-frame tbody th{font-weight:400;color:var(--jp-ui-font-color2,inherit);font-variant-numeric:tabular-nums}
-.sl-frame td.sl-code{font-family:var(--jp-code-font-family,monospace);white-space:pre !important;tab-size:4}
+.sl-frame td.sl-code{font-family:var(--jp-code-font-family,monospace);white-space:pre-wrap !important;tab-size:4}
+.sl-frame td.sl-line{overflow-wrap:anywhere;min-width:12em}
 .sl-frame td.sl-number,.sl-frame th.sl-number{text-align:right !important;font-variant-numeric:tabular-nums}
 .sl-frame a{color:var(--jp-content-link-color,#1565c0)}
 .sl-frame mark{background:rgba(255,170,0,.4);color:inherit;font-weight:bold}
 .sl-frame .sl-more{color:var(--jp-ui-font-color2,inherit);margin-top:4px}
 </style>"""
 _OURS = frozenset({"endpoint", "version"})
+REPORT = "report"
+"""Key in the `attrs` of a report's tables: its title."""
 _MAX_NAME_CHARS = 60
+_MAX_WORD_CHARS = 16
+_PLACES = frozenset({"path", "symbol", "match"})
 _GAP = "<td>\u22ee</td>"
 
 
 def is_answer(frame: Any) -> bool:
     """Whether a frame is of an answer, by its `attrs`, with columns and an index that this room can display."""
-    if not frame.attrs.keys() >= _OURS or frame.columns.nlevels > 1 or frame.index.nlevels > 1:
+    if (
+        not (frame.attrs.keys() >= _OURS or REPORT in frame.attrs)
+        or frame.columns.nlevels > 1
+        or frame.index.nlevels > 1
+    ):
         return False
     names = list(frame.columns)
     return bool(names) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
@@ -56,12 +70,12 @@ def frame_html(frame: Any, places_of: Callable[[Mapping[Any, Any]], LinkResolver
     positions = [*head, *tail]
     rows = _rows(frame.iloc[positions])
     places = places_of(frame.attrs)
-    kinds = {name: _kind(name, frame[name]) for name in names}
+    kinds = {name: _kind(name, frame[name], [row[name] for row in rows]) for name in names}
     labels = [one_line(str(label), _MAX_NAME_CHARS) for label in frame.index[positions]]
     body = [_row(label, row, kinds, places) for label, row in zip(labels, rows, strict=True)]
     if tail:
         body.insert(len(head), f"<tr><th>\u22ee</th>{_GAP * len(names)}</tr>")
-    heads = "".join(f'<th scope="col"{kinds[name]}>{escape(one_line(name, _MAX_NAME_CHARS))}</th>' for name in names)
+    heads = "".join(f'<th scope="col"{kinds[name]}>{_head(name)}</th>' for name in names)
     return (
         f'{_STYLE}<div class="sl-frame tex2jax_ignore"><div class="sl-scroll" role="region" tabindex="0" '
         f'aria-label="Rows"><table><thead><tr><td></td>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
@@ -100,17 +114,31 @@ def _rows(frame: Any) -> list[dict[str, Any]]:
 
 
 def _row(label: str, row: Mapping[str, Any], kinds: Mapping[str, str], places: LinkResolver) -> str:
-    cells = "".join(f"<td{kind}>{cell_html(name, row, places)}</td>" for name, kind in kinds.items())
+    cells = "".join(
+        f"<td{kind}>{with_breaks(cell) if 'sl-name' in kind else cell}</td>"
+        for kind, cell in ((kind, cell_html(name, row, places)) for name, kind in kinds.items())
+    )
     return f'<tr><th scope="row">{escape(label)}</th>{cells}</tr>'
 
 
-def _kind(name: str, values: Any) -> str:
+def _head(name: str) -> str:
+    """The name of a column, which may break behind an underscore: short numbers don't take the width of their name."""
+    return escape(one_line(name, _MAX_NAME_CHARS)).replace("_", "_<wbr>")
+
+
+def _kind(name: str, values: Any, shown: list[Any]) -> str:
+    """The class of a column's cells: long texts may break, so that the table fits the page instead of scrolling."""
     import pandas as pd
 
     if name in CODE_COLUMNS:
-        return ' class="sl-code"'
+        return ' class="sl-code sl-name"' if name in _PLACES else ' class="sl-code sl-line"'
     is_number = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
-    return ' class="sl-number"' if is_number else ""
+    if is_number:
+        return ' class="sl-number"'
+    texts = [str(value) for value in shown if not isinstance(value, datetime)]
+    if not any(len(text) > _MAX_WORD_CHARS for text in texts) or any(map(short_commit, shown)):
+        return ""
+    return ' class="sl-text"' if any(" " in text for text in texts) else ' class="sl-name"'
 
 
 def _has_commits(values: Any) -> bool:

@@ -5,6 +5,7 @@ Lines as pieces of plain text, some of them marked: what a page in the browser s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from sourcelight.core.markup import visible
@@ -22,10 +23,12 @@ var(--jp-border-color2,rgba(127,127,127,.3));border-radius:3px}
 .sl-view table{table-layout:auto !important;border-collapse:collapse;border:none;margin:0;width:100%;
 font-size:12px;line-height:1.5;font-family:var(--jp-code-font-family,monospace)}
 .sl-view tr{background:none !important}
-.sl-view td{padding:0 8px !important;text-align:left !important;white-space:pre !important;tab-size:4;
+.sl-view td{padding:0 8px !important;text-align:left !important;white-space:pre-wrap !important;tab-size:4;
+overflow-wrap:anywhere;
 vertical-align:top;line-height:1.5 !important;border:none !important;max-width:none !important}
 .sl-view td.sl-no + td:not(.sl-no){padding-left:14px !important}
-.sl-view td.sl-no{text-align:right !important;user-select:none;width:1%;font-variant-numeric:tabular-nums}
+.sl-view td.sl-no{text-align:right !important;white-space:pre !important;overflow-wrap:normal;
+user-select:none;width:1%;font-variant-numeric:tabular-nums}
 .sl-view td.sl-no a{color:inherit;text-decoration:none}
 .sl-view td.sl-no a:hover{text-decoration:underline}
 .sl-view tr.sl-here{background:rgba(255,170,0,.16) !important;box-shadow:inset 3px 0 #f59e0b}
@@ -52,7 +55,14 @@ font-family:var(--jp-code-font-family,monospace);font-size:12px}
 
 
 MAX_CHARS = 300
+_TAG = re.compile(r"(<[^>]*>)")
+_BREAK = re.compile(r"(?<=[/_@.+-])(?=\w)")
 Piece = tuple[str, bool]
+
+
+def with_breaks(html: str) -> str:
+    """Let names, paths and addresses break where their parts end, so that a narrow column doesn't cut a word."""
+    return "".join(part if part[:1] == "<" else _BREAK.sub("<wbr>", part) for part in _TAG.split(html))
 
 
 def cut_window(
