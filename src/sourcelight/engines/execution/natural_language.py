@@ -16,8 +16,8 @@ import numpy as np
 from sourcelight.core.arrays import BoolArray
 from sourcelight.core.batches.overview import IndexProgress
 from sourcelight.core.batches.results import CallObserver, ToolProgress
-from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import QueryError, SourcelightError
+from sourcelight.core.cancellation import Cancellation, run_in_thread
+from sourcelight.core.errors import Cancelled, QueryError, SourcelightError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.fields import ALIASES, FilterScope, names_of
 from sourcelight.core.query.narrowing import add_filter
@@ -36,6 +36,9 @@ from sourcelight.repos import Viewer, resolve
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution.local import LocalEngine
+
+_WATCH_S = 0.02
+_LATE = "the time limit passed while its words were read; ask again in a moment"
 
 __all__ = ["RankedSearch", "kind_of", "prepare", "rank", "split_filters", "targets_of", "text_of"]
 
@@ -221,11 +224,35 @@ def prepare(
 ) -> dict[str, str]:
     """Index the text, definitions and terms of `targets`; return failures with their reasons.
 
+    When the time limit passes, the engine goes on in the background, and what isn't ready is a failure.
+
     Raises `Cancelled`; what was finished by then stays.
     """
     stale = [target for target in targets if not engine.terms.is_current(target)]
     if not stale:
         return {}
+    if cancellation.remaining_s is None:
+        return _build(engine, stale, cancellation, observer)
+    failed: dict[str, str] = {}
+    # The build looks at requests to stop alone, so a thread watches the time for it.
+    try:
+        for _ in run_in_thread(
+            lambda stop: failed.update(_build(engine, stale, stop, observer)), cancellation, _WATCH_S
+        ):
+            pass
+    except Cancelled:
+        cancellation.check()
+    if cancellation.expired:
+        unfinished = [target for target in stale if not engine.terms.is_current(target)]
+        engine.term_updates.start(unfinished)
+        failed |= {_label(target): _LATE for target in unfinished}
+    cancellation.check()
+    return failed
+
+
+def _build(
+    engine: LocalEngine, stale: Sequence[Target], cancellation: Cancellation, observer: CallObserver | None
+) -> dict[str, str]:
 
     def telling(stage: str) -> Callable[[IndexProgress], None]:
         def tell(state: IndexProgress) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
-from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import replace
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
 from sourcelight.core.batches import Event, MatchBatch
+from sourcelight.core.batches.rows import first_matches, match_count
+from sourcelight.core.batches.schema import matches_schema
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.query.fields import duration_s
 from sourcelight.core.tools.files import NLS_SEARCH
-from sourcelight.core.wire.events import Done, Progress, Skipped
-from sourcelight.core.wire.request import RANKED, SearchRequest
+from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
+from sourcelight.core.wire.request import RANKED, SearchRequest, display_limit, match_limit
 from sourcelight.repos import Viewer
 
 if TYPE_CHECKING:
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
     from sourcelight.server.http.producer import SearchEngine
 
 _PATTERN_TYPE = re.compile(r"(?i)(?<!\S)patterntype:(\S+)")
+_BOUND = re.compile(r"(?i)(?<!\S)(count|timeout):(\S+)")
 _MAX_FILES = 50
+_MAX_WORDS = 100
 
 
 def is_ranked(request: SearchRequest) -> bool:
@@ -34,47 +39,212 @@ def is_ranked(request: SearchRequest) -> bool:
 def ranked_events(
     engine: SearchEngine, request: SearchRequest, viewer: Viewer, cancellation: Cancellation
 ) -> Iterator[Event]:
-    """Yield the files that fit a description best, best first, with the words that they share with it.
+    """Yield the files that fit a description best, best first, with the lines that share a word with it.
+
+    Rows are made from the ranked chunks, so no path has to be written as a query.
 
     Raises `QueryError` for filters that can't be read, and for a text without a word to look for.
     """
     from sourcelight.engines import tools
-    from sourcelight.engines.search.ranking.question import analyze
+    from sourcelight.engines.execution.natural_language import split_filters
+    from sourcelight.engines.execution.results.tally import Tally
     from sourcelight.engines.tools import ToolContext
 
     started = time.monotonic()
-    text = " ".join(_PATTERN_TYPE.sub(" ", request.query).split())
-    context = ToolContext(cast("LocalEngine", engine), viewer, cancellation)
+    local_engine = cast("LocalEngine", engine)
+    query = _PATTERN_TYPE.sub(" ", request.query)
+    bounds = {name.lower(): value for name, value in _BOUND.findall(query)}
+    text = " ".join(_BOUND.sub(" ", query).split())
+    count = int(bounds["count"]) if bounds.get("count", "").isdecimal() else sys.maxsize
+    asked_s = [s for s in (request.timeout_s, duration_s(bounds.get("timeout", ""))) if s is not None]
+    allowed_s = local_engine.limits.timeout_s(min(asked_s, default=None), has_count="count" in bounds)
+    cancellation.limit(allowed_s)
+    context = ToolContext(local_engine, viewer, cancellation)
     answer = tools.answer(NLS_SEARCH, {"query": text}, context)
-    words = [word for word in analyze(text).terms if re.fullmatch(r"\w+", word)]
-    matches, repositories = 0, set()
-    limit = request.display if request.display >= 0 else None
-    files = [place for place, _ in groupby(answer.table.to_pylist(), key=_place)]
-    for name, revision, path in dict.fromkeys(files[:_MAX_FILES]):
+    files = _files(answer.table)
+    facts = {repository.name: repository.facts for repository in local_engine.catalog.visible(viewer)}
+    words = _words(split_filters(text)[1])
+    tally = Tally()
+    display = count if request.display < 0 else min(count, request.display)
+    shown = 0
+    for file in files[:_MAX_FILES]:
         cancellation.check()
-        if cancellation.expired or (limit is not None and matches >= limit):
+        batch = first_matches(
+            _batch(file, words, request, facts, _line_offsets(local_engine, viewer, file)), count - tally.matches
+        )
+        is_new = file.repository not in tally.repositories
+        tally.add(batch)
+        visible = first_matches(batch, display - shown)
+        if visible.num_rows:
+            shown += match_count(visible)
+            yield MatchBatch(visible, (facts[file.repository],) if is_new and file.repository in facts else ())
+        if tally.matches >= count:
             break
-        query = f"repo:^{re.escape(name)}${'@' + revision if revision else ''} file:^{re.escape(path)}$ type:file"
-        file_request = replace(request, query=f"{query} ({' OR '.join(words)})", pattern_type="keyword")
-        with closing(cast("Any", engine.stream(file_request, viewer, cancellation))) as events:
-            for event in events:
-                if isinstance(event, MatchBatch):
-                    repositories.add(name)
-                    yield event
-                elif isinstance(event, Progress) and event.done:
-                    matches += event.match_count
-    skipped = tuple(Skipped("ranked-search", "best files", notice) for notice in answer.notices)
-    if len(files) > _MAX_FILES:
-        skipped += (Skipped("shard-match-limit", "result limit hit", f"The best {_MAX_FILES} files are shown."),)
+    is_cut = tally.matches >= count
+    skipped = []
+    if not answer.complete:
+        notices = answer.notices or ("Some repositories were not searched in full.",)
+        skipped += [Skipped("ranked-search", "not searched in full", notice, "warn") for notice in notices]
+    if is_cut:
+        skipped.append(match_limit(count))
+    elif len(files) > _MAX_FILES:
+        skipped.append(Skipped("shard-match-limit", "result limit hit", f"The best {_MAX_FILES} files are shown."))
+    if 0 <= request.display < tally.matches:
+        skipped.append(display_limit(request.display, tally.matches))
+    filters = tally.filters(exhaustive=not skipped, forks=0, archived=0)
+    if filters:
+        yield Filters(filters)
     yield Progress(
         done=True,
-        match_count=matches,
+        match_count=tally.matches,
         duration_ms=round((time.monotonic() - started) * 1000),
-        repositories_count=len(repositories) or None,
-        skipped=skipped,
+        repositories_count=len(tally.repositories) or None,
+        skipped=tuple(skipped),
     )
+    if answer.complete and answer.notices:
+        yield Alert("Ranked search", "\n".join(answer.notices), "info")
     yield Done()
 
 
-def _place(row: dict[str, Any]) -> tuple[str, str, str]:
-    return row["repository"], row["revision"] or "", row["path"]
+@dataclass(slots=True)
+class _RankedFile:
+    """A file with its ranked chunks: the number of the first line of each, and its lines."""
+
+    repository: str
+    revision: str
+    commit: str
+    path: str
+    chunks: list[tuple[int, list[str]]]
+
+
+def _files(table: Any) -> list[_RankedFile]:
+    """The files of a table ``found_chunks``, in the order of their best chunk."""
+    names = ("repository", "revision", "commit", "path", "start_line", "chunk")
+    files: dict[tuple[str, str, str], _RankedFile] = {}
+    columns = (table.column(name).to_pylist() for name in names)
+    for repository, revision, commit, path, start_line, chunk in zip(*columns, strict=True):
+        key = repository, revision or "", path
+        file = files.setdefault(key, _RankedFile(repository, revision or "", commit or "", path, []))
+        if start_line is not None:
+            file.chunks.append((start_line, (chunk or "").split("\n")))
+    return list(files.values())
+
+
+def _words(question: str) -> re.Pattern[str]:
+    """The words of a question and their stems, as one expression."""
+    from sourcelight.engines.search.ranking.question import analyze
+
+    analyzed = analyze(question)
+    terms = sorted(analyzed.terms, key=lambda term: -analyzed.terms[term])[:_MAX_WORDS]
+    words = {form for term in terms for form in (term, analyzed.shown.get(term, term)) if re.fullmatch(r"\w+", form)}
+    return re.compile("|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word))), re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _RankedLine:
+    """A line, its number and offset in the file, and its spans."""
+
+    number: int
+    text: str
+    offset: int
+    spans: list[tuple[int, int]]
+
+
+def _line_offsets(engine: LocalEngine, viewer: Viewer, file: _RankedFile) -> list[int]:
+    """The offset of each line of a file in this process; empty where it can't be read."""
+    from sourcelight.engines.search import Target
+
+    if not engine.holds_files:
+        return []
+    repository = engine.catalog.get(file.repository, viewer)
+    data = engine.store.read(Target(repository, file.revision, file.commit), file.path) or b""
+    return list(accumulate((len(line) + 1 for line in data.split(b"\n")), initial=0))
+
+
+def _batch(
+    file: _RankedFile,
+    words: re.Pattern[str],
+    request: SearchRequest,
+    facts: Mapping[str, Any],
+    file_offsets: Sequence[int],
+) -> Any:
+    """The rows of a file: lines of its chunks with a word of the question; without any, their first line."""
+    import pyarrow as pa
+
+    from sourcelight.core.query.languages import language_of
+
+    available = {start + index: line for start, lines in file.chunks for index, line in enumerate(lines)}
+    numbers = sorted(available)
+    # Without the file (a cluster), offsets count from the first line of the first chunk.
+    offsets = dict(zip(numbers, accumulate((len(available[n].encode()) + 1 for n in numbers), initial=0), strict=False))
+    offsets |= {number: file_offsets[number - 1] for number in numbers if number <= len(file_offsets)}
+    rows = [
+        _RankedLine(
+            number, available[number], offsets[number], [match.span() for match in words.finditer(available[number])]
+        )
+        for number in numbers
+    ]
+    matching = [row for row in rows if row.spans]
+    if not matching and rows:
+        first = next((row for row in rows if row.text.strip()), rows[0])
+        first.spans = [(len(first.text) - len(first.text.lstrip()), len(first.text.rstrip()))]
+        matching = [first] if first.spans[0][1] > first.spans[0][0] else []
+    count = max(len(matching), 1)
+    info = facts.get(file.repository)
+    columns: dict[str, Any] = {
+        "type": ["content" if matching else "path"] * count,
+        "repository": [file.repository] * count,
+        "repository_id": [0 if info is None else info.id] * count,
+        "revision": [file.revision] * count,
+        "commit": [file.commit] * count,
+        "path": [file.path] * count,
+        "language": [language_of(file.path)] * count,
+        "line_number": [row.number for row in matching] or [None],
+        "line": [row.text for row in matching] or [None],
+        "start": [[start for start, _ in row.spans] for row in matching] or [[]],
+        "end": [[end for _, end in row.spans] for row in matching] or [[]],
+        "match_count": [len(row.spans) for row in matching] or [1],
+        "line_offset": [row.offset for row in matching] or [None],
+        "byte_start": [[len(row.text[:start].encode()) for start, _ in row.spans] for row in matching] or [[]],
+        "byte_end": [[len(row.text[:end].encode()) for _, end in row.spans] for row in matching] or [[]],
+    }
+    if request.chunk_matches and matching:
+        columns |= _chunk_columns(matching, available, offsets, request)
+    schema = matches_schema()
+    fields = [schema.field(name) for name in columns]
+    arrays = [pa.array(values, field.type.value_type).dictionary_encode().cast(field.type)
+              if pa.types.is_dictionary(field.type) else pa.array(values, field.type)
+              for field, values in zip(fields, columns.values(), strict=True)]  # fmt: skip
+    return pa.record_batch(arrays, names=[field.name for field in fields])
+
+
+def _chunk_columns(
+    matching: Sequence[_RankedLine], available: Mapping[int, str], offsets: Mapping[int, int], request: SearchRequest
+) -> dict[str, Any]:
+    """Each line with those around it; lines whose surroundings touch share a chunk."""
+    from sourcelight.engines.search.scan.chunks import truncate_line
+
+    chunks: list[list[int]] = []
+    chunk_of_row = []
+    for row in matching:
+        first, last = row.number, row.number
+        while row.number - first < request.context_lines and first - 1 in available:
+            first -= 1
+        while last - row.number < request.context_lines and last + 1 in available:
+            last += 1
+        if chunks and first <= chunks[-1][1] + 1:
+            chunks[-1][1] = last
+        else:
+            chunks.append([first, last])
+        chunk_of_row.append(chunks[-1])
+    columns: dict[str, list[Any]] = {"chunk": [], "chunk_start_line": [], "chunk_offset": [], "truncated": []}
+    for first, last in chunk_of_row:
+        lines = [available[number] for number in range(first, last + 1)]
+        is_long = request.max_line_len > 0 and any(len(line.encode()) > request.max_line_len for line in lines)
+        if is_long:
+            lines = [truncate_line(line.encode(), request.max_line_len).decode("utf-8", "replace") for line in lines]
+        columns["chunk"].append("\n".join(lines))
+        columns["chunk_start_line"].append(first)
+        columns["chunk_offset"].append(offsets[first])
+        columns["truncated"].append(is_long)
+    return columns

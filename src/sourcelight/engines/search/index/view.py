@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ REASONS = ("", "binary", "too-large", "missing")
 
 MISSING = REASONS.index("missing")
 NO_SHARD = (1 << 16) - 1
+_REPLACEMENT = "\ufffd".encode()
 
 
 @dataclass(slots=True)
@@ -130,7 +132,10 @@ class CommitView:
         return bytes(text[int(self.path_start[number]) : int(self.path_start[number + 1]) - 1]).decode(errors="replace")
 
     def file_number(self, path: bytes) -> int | None:
-        """Return the number of the file at a path; None when there is none."""
+        """Return the number of the file at a path; None when there is none.
+
+        A path as `path` gives it finds its file, too: the first of those that are the same as text.
+        """
         text, starts = self.file.bytes_of("paths"), self.path_start
 
         def path_at(number: int) -> bytes:
@@ -138,7 +143,19 @@ class CommitView:
 
         # Paths are sorted bytewise, as in `FileTree`; a binary search reads few of them.
         number = bisect.bisect_left(range(self.files), path, key=path_at)
-        return number if number < self.files and path_at(number) == path else None
+        if number < self.files and path_at(number) == path:
+            return number
+        return self._file_number_of_text(path) if _REPLACEMENT in path else None
+
+    def _file_number_of_text(self, path: bytes) -> int | None:
+        # One U+FFFD stands for one to three bytes, all of them above 127.
+        parts = (re.escape(part.replace(b"\n", b"\1")) for part in path.split(_REPLACEMENT))
+        text = path.decode("utf-8", "replace")
+        for match in re.finditer(rb"(?<=\n)" + rb"[\x80-\xff]{1,3}".join(parts) + rb"(?=\n)", self.path_text):
+            number = int(np.searchsorted(self.path_start, match.start()))
+            if self.path(number) == text:
+                return number
+        return None
 
     def blob_id(self, number: int) -> str:
         """Return the blob id of a file, as 40 hexadecimal digits."""
