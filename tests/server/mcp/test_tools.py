@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
+import sourcelight as sl
 from server.mcp.calling import FAMILIES, Said, call, over, said
 from server.mcp.conftest import BIG_LINE, ONE, SECRET, Served
-from server.running_service import TOKEN
+from server.running_service import TOKEN, Service, running
+from sourcelight.backends.embedded import open_engine
+from sourcelight.testing import RepositoryBuilder
 
 SPEC = {
     "commit_search", "compare_revisions", "deepsearch", "deepsearch_read", "diff_search", "find_references",
@@ -171,6 +175,39 @@ def test_a_folder_is_listed_folders_first(served: Served, family: str) -> None:
     assert below.content["files"] == [{"path": "src/deep/er/", "isDirectory": True, "kind": "directory"}]
     former = ask(served, "list_files", family, repo=ONE, revision=served.commits[0], path="src")
     assert former.content["files"] == [{"path": "src/lamp.py", "isDirectory": False, "kind": "file"}]
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RepositoryBuilder, Service]]:
+    folder = tmp_path_factory.mktemp("crowded")
+    builder = RepositoryBuilder(folder / "src" / "crowd", origin="https://example.org/team/crowd.git")
+    builder.commit({f"{number:04}.txt": "lamp\n" for number in range(2_300)} | {"z/z.txt": "lamp\n"}, "many")
+    engine = open_engine([folder / "src"], index=folder / "index", index_now=False)
+    with running(engine) as service:
+        yield builder, service
+    engine.close()
+
+
+def test_a_crowded_folder_is_listed_in_pages(crowded: tuple[RepositoryBuilder, Service]) -> None:
+    builder, service = crowded
+    expected = ["z/", *builder.git("ls-tree", "--name-only", "HEAD").split("\n")[:-1]]
+    url, arguments, listed = f"{service.url}/.api/mcp", {"repo": "example.org/team/crowd"}, []
+    for shown in ("1 to 1,000 of 2,301", "1,001 to 2,000 of 2,301", ""):
+        answer = call(url, TOKEN, "list_files", arguments)
+        listed += [file["path"] for file in answer.content["files"]]
+        assert answer.content["limitHit"] is answer.content["truncated"] is bool(shown)
+        if shown:
+            assert f"Entries {shown} are shown" in answer.text
+            assert f"endCursor: {answer.content['pageInfo']['endCursor']}" in answer.text
+            arguments = arguments | {"after": answer.content["pageInfo"]["endCursor"]}
+        else:
+            assert "pageInfo" not in answer.content
+    assert listed == expected
+    with sl.connect(service.url, TOKEN) as code:
+        frame = code.list_files("example.org/team/crowd")
+        assert (list(frame["path"]), frame.attrs["status"]) == (expected, "complete")
+    assert "is not a cursor" in call(url, TOKEN, "list_files", arguments | {"after": "x"}).text
+    assert "another directory or commit" in call(url, TOKEN, "list_files", arguments | {"path": "z"}).text
 
 
 def test_what_is_no_folder_is_told(served: Served) -> None:

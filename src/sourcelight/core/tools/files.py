@@ -95,6 +95,7 @@ class ListFilesArguments(Arguments, frozen=True):
     repo: Repo
     path: Annotated[str | None, Meta(description="Path of the folder. Without it: the top of the repository.")] = None
     revision: Revision = None
+    after: Annotated[Cursor | None, Meta(description="endCursor of an earlier answer: what comes after it.")] = None
 
 
 class ListReposArguments(Arguments, frozen=True):

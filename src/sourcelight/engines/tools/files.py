@@ -80,7 +80,7 @@ def _cursor(name: str) -> str:
     return base64.urlsafe_b64encode(f"1:{name}".encode()).decode().rstrip("=")
 
 
-def _name_of(cursor: str | None, argument: str) -> str | None:
+def _name_of(cursor: str | None, argument: str, tool: str = "list_repos") -> str | None:
     """Return the name that a cursor stands for; None without one."""
     if not cursor:
         return None
@@ -92,8 +92,8 @@ def _name_of(cursor: str | None, argument: str) -> str | None:
     # The version is part of the cursor, so that its form can change while old cursors are refused.
     if version != "1" or not name:
         raise ToolError(
-            f"list_repos: {argument} is not a cursor; pass startCursor or endCursor of an earlier answer unchanged",
-            tool="list_repos",
+            f"{tool}: {argument} is not a cursor of this tool; pass the one of an earlier answer unchanged",
+            tool=tool,
             argument=argument,
         )
     return name
@@ -277,12 +277,12 @@ def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResu
             )
         entries = list_folder(reader, target.commit, entry, target.revision)
     total = len(entries)
+    start = _position(arguments.after, target.commit, total)
+    end = min(total, start + _MAX_ENTRIES) if context.served else total
+    entries = entries[start:end]
     notices: tuple[str, ...] = ()
-    if context.served and total > _MAX_ENTRIES:
-        entries = entries[:_MAX_ENTRIES]
-        notices = (
-            f"The first {_MAX_ENTRIES:,} of {total:,} entries are shown; keyword_search with file: finds others.",
-        )
+    if end < total:
+        notices = (f"Entries {start + 1:,} to {end:,} of {total:,} are shown; pass endCursor as after for the next.",)
     folders = [each.kind in {"directory", "submodule"} for each in entries]
     table = table_of(
         "files",
@@ -300,22 +300,43 @@ def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResu
         "commit": target.commit,
         "path": entry.path,
         "total": total,
+        "end_cursor": _cursor(f"{target.commit}:{end}") if end < total else None,
     }
-    return ToolResult("files", table, facts, not notices, notices)
+    # A reader of pages ends where a page says that nothing follows.
+    return ToolResult("files", table, facts, not notices and (context.served or not start), notices)
+
+
+def _position(cursor: str | None, commit: str, total: int) -> int:
+    """Return the number of the first entry of a page."""
+    name = _name_of(cursor, "after", "list_files")
+    if name is None:
+        return 0
+    cursor_commit, _, number = name.partition(":")
+    if cursor_commit != commit or not number.isdecimal() or int(number) > total:
+        raise ToolError(
+            "list_files: the cursor belongs to another directory or commit; start without after, or pass the commit of "
+            "the earlier answer as revision",
+            tool="list_files",
+            argument="after",
+        )
+    return int(number)
 
 
 def _render_files(answer: ToolResult, context: ToolContext) -> Rendered:
     del context
     rows = answer.table.select(["path", "is_directory", "kind"]).to_pylist()
+    cursor = answer.attributes["end_cursor"]
     payload = {
         "files": [{"path": row["path"], "isDirectory": row["is_directory"], "kind": row["kind"]} for row in rows],
         "total": answer.attributes["total"],
         "repo": answer.attributes["repository"],
         "commit": answer.attributes["commit"],
         "truncated": not answer.complete,
+        **({"pageInfo": {"endCursor": cursor, "hasNextPage": True}} if cursor else {}),
         **tail(answer),
     }
     text = "".join(f"{row['path']}\n" for row in rows) or "No files: the repository is empty at this revision.\n"
+    text += f"\nendCursor: {cursor}\n" if cursor else ""
     return payload, with_notices(text, answer)
 
 

@@ -55,6 +55,8 @@ async def _list_files(request: ToolRequest) -> ToolResult:
         if not is_truncated or not cursor or not entries or "after" not in schema.get("properties", {}):
             break
         page_arguments["after"] = cursor
+        if "revision" in schema["properties"] and info.get("commit"):
+            page_arguments["revision"] = info["commit"]  # the branch may move between two pages
     # Services that say nothing about a limit usually have a round one; then completeness isn't proven.
     if not is_truncated and len(rows) in _LISTED_PAGES and "total" not in info and "limitHit" not in info:
         is_truncated = True
