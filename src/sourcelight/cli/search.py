@@ -330,7 +330,7 @@ def _count(client: Client, query: str, columns: list[str], output_format: str, c
     line = StatusLine()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        frame = client.count_by(
+        table = client.count_table(
             query,
             columns,
             pattern_type=command.pattern_type,
@@ -338,23 +338,23 @@ def _count(client: Client, query: str, columns: list[str], output_format: str, c
             progress=_show_progress(line),
         )
     line.clear()
-    matches = int(frame["matches"].sum())
-    groups = len(frame)
+    matches = sum(table.column("matches").to_pylist())
+    groups = table.num_rows
     if command.limit is not None and groups > command.limit:
-        frame = frame.head(command.limit)
+        table = table.slice(0, command.limit)
         say(f"partial: {command.limit:,} of {groups:,} groups shown, as -n asks")
     if output_format == "table":
         with open_output(command.output) as file:
-            print_table(list(frame.columns), frame.itertuples(index=False), file)
+            print_table(table.column_names, [list(row.values()) for row in table.to_pylist()], file)
     else:
         from sourcelight.display.frames.export import write_frame
 
-        write_frame(frame, command.output or binary_output(), output_format, spreadsheet=command.spreadsheet)
+        write_frame(table, command.output or binary_output(), output_format, spreadsheet=command.spreadsheet)
     reasons = tuple(str(warning.message) for warning in caught)
     if not matches and not reasons:
         # A count has no alerts. A search without a match is as cheap, and says why there is none.
         _say_alerts(_search_alerts(client, query, command), ())
-    return _finish(command, "limited" if reasons else "complete", reasons, len(frame), matches)
+    return _finish(command, "limited" if reasons else "complete", reasons, table.num_rows, matches)
 
 
 def _finish(command: SearchCommand, status: str, reasons: tuple[str, ...], rows: int, matches: int) -> int:
@@ -390,7 +390,7 @@ def ask(
             say(f"conversation: {answer.url}")
     if answer.status != "complete":
         return FAILED
-    if not len(answer.citations) and not answer.tables:
+    if not answer.has_evidence:
         say("no answer")
         return NO_MATCH
     return DONE

@@ -109,8 +109,10 @@ class Client(ShowsOverview, BlockingMethods):
     export = blocking(AsyncClient.export)
     count = blocking(AsyncClient.count)
     count_by = blocking(AsyncClient.count_by)
+    count_table = blocking(AsyncClient.count_table)
     search_many = blocking(AsyncClient.search_many)
     explain = blocking(AsyncClient.explain)
+    call_table = blocking(AsyncClient.call_table)
 
     def close(self) -> None:
         """Release connections, threads and files; the client can't be used afterwards."""

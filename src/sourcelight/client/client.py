@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,13 +19,16 @@ from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.errors import Cancelled
+from sourcelight.core.extras import require_notebook
 from sourcelight.core.former_names import refuses_former_names
+from sourcelight.core.tools.catalog import find_tool
 from sourcelight.core.tools.files import UNPARSED
 from sourcelight.core.tools.tool import A, Tool
 from sourcelight.display.notebook import CallState, ProgressChoice
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from pyarrow import Table
 
 _SHOWN_AFTER_S = 0.5  # most calls are over sooner, and a bar below each cell would say nothing
 
@@ -104,15 +107,65 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         ------
         Cancelled
             When a Stop button ended the call: nothing of it is kept.
+        MissingExtra
+            Where pandas is not installed; nothing is called then.
         """
+        require_notebook("pandas", f"the DataFrame of {tool.name}")
         from sourcelight.display.frames.facts import answer_frame, partial_frame
 
+        self._last_frame = None
+        self._read_last = lambda: self._last_frame
+
+        def keep(rows: Sequence[Any], facts: Mapping[str, Any]) -> None:
+            self._last_frame = partial_frame(rows, facts)
+
+        answer, facts, status = await self._ask(tool, arguments, progress, keep)
+        frame: DataFrame = answer_frame(answer, facts, status=status)
+        self._last_frame = frame
+        return frame
+
+    async def call_table(self, tool: str, /, *, progress: ProgressChoice = None, **arguments: Any) -> Table:
+        """Return the rows of a tool as an Arrow table: what its method gives as a DataFrame, without pandas.
+
+        Parameters
+        ----------
+        tool
+            Name of the tool, such as ``commit_search``; ``docs/mcp-tools.md`` and ``docs/frames.md`` have them all.
+        progress
+            As in `search`.
+        arguments
+            Its arguments, under the names that they have on the wire.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns of ``sourcelight.columns_of(tool)``. Its metadata has the `attrs` of the DataFrame, each as text
+            under ``sourcelight.`` and its name: ``sourcelight.status`` says whether it is all there is.
+
+        Raises
+        ------
+        UnsupportedTool
+            For a name that no tool has.
+        ToolError
+            For arguments that the tool doesn't take.
+        """
+        definition = find_tool(tool)
+        answer, facts, status = await self._ask(definition, definition.parse(arguments), progress, lambda *_: None)
+        facts |= {**answer.attributes, "status": status, "notices": "; ".join(answer.notices)}
+        return answer.table.replace_schema_metadata({f"sourcelight.{name}": str(facts[name]) for name in facts})
+
+    async def _ask(
+        self,
+        tool: Tool[A],
+        arguments: A,
+        progress: ProgressChoice,
+        keep: Callable[[Sequence[Any], Mapping[str, Any]], None],
+    ) -> tuple[ToolResult, dict[str, Any], Status]:
+        """Return an answer, the facts about it and its status; `keep` gets the rows of a call that is interrupted."""
         name, wire_arguments = tool.name, arguments.to_wire()
         state = CallState(_format_call(name, wire_arguments))
         asked_at = now()
         answer: ToolResult | None = None
-        self._last_frame = None
-        self._read_last = lambda: self._last_frame
 
         async def work() -> None:
             nonlocal answer
@@ -120,7 +173,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
                 answer = await self._backend.call(name, wire_arguments, state.update)
             except asyncio.CancelledError:
                 state.interrupt()
-                self._last_frame = partial_frame(state.rows, {"call": name, "query": asked_for(name, wire_arguments)})
+                keep(state.rows, {"call": name, "query": asked_for(name, wire_arguments)})
                 raise
             except Exception as exc:
                 state.fail(str(exc))
@@ -141,10 +194,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
             asked_at=asked_at,
             duration_s=state.elapsed_s,
         )
-        facts = {"call": name, "query": asked_for(name, wire_arguments), **attrs}
-        frame: DataFrame = answer_frame(answer, facts, status=status)
-        self._last_frame = frame
-        return frame
+        return answer, {"call": name, "query": asked_for(name, wire_arguments), **attrs}, status
 
 
 def _status(tool: Tool[Any], answer: ToolResult, arguments: Mapping[str, Any]) -> Status:

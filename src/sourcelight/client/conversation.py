@@ -141,6 +141,12 @@ class DeepSearchAnswer:
         frame = self.sources
         return frame[frame["type"].isin(_CITED)].reset_index(drop=True)
 
+    @property
+    def has_evidence(self) -> bool:
+        """Whether the answer has a citation or a counted table; without either there is no answer."""
+        cites = any(row.get("type") in _CITED for row in self._facts.get("rows") or ())
+        return cites or any(question.get("tables") for question in self.questions)
+
     @cached_property
     def tables(self) -> dict[str, DataFrame]:
         """Tables of a counted answer by their titles: every row, not a sample; `attrs` have the query and the total."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from sourcelight.core.backend import Backend
 from sourcelight.core.errors import UnsupportedTool
+from sourcelight.core.extras import require_notebook
 from sourcelight.display.notebook.result_view import ResultView, headline, statements
 from sourcelight.display.notebook.views import LinkResolver
 from sourcelight.display.notebook.widgets import SourceUpdate
@@ -130,6 +131,7 @@ def read_lines(
 
 def explorer(source: RowSource) -> Explorer:
     """The widget over some rows; made in the thread that shows it."""
+    require_notebook("anywidget", "the explorer")
     from sourcelight.display.notebook.widgets.explorer import Explorer
 
     return Explorer(source)

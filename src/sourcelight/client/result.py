@@ -16,6 +16,7 @@ from sourcelight.core.backend import Backend, no_folder
 from sourcelight.core.batches import MATCHES, SERVICE, Column, RepositoryInfo, ServiceStatus
 from sourcelight.core.completeness import Status, cut_text
 from sourcelight.core.errors import UnsupportedTool
+from sourcelight.core.extras import require_notebook
 from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.wire.events import Alert
 from sourcelight.core.wire.request import SearchRequest
@@ -216,6 +217,7 @@ class SearchResult:
 
         Several of one kind are alternatives. Outside of a notebook it is a text; `filters` is the table.
         """
+        require_notebook("anywidget", "the panel of facets")
         from sourcelight.client.explanation import add_facets
         from sourcelight.display.notebook.widgets.facets import FacetPanel
 

@@ -26,6 +26,7 @@ from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from pyarrow import Table
 
     from sourcelight.display.notebook.widgets.explorer import Explorer
 
@@ -341,6 +342,51 @@ class SearchMethods:
         """
         from sourcelight.display.frames.aggregates import counts_frame
 
+        run, table = await self._count_by(query, by, exhaustive, pattern_type, timeout_s, progress)
+        frame: DataFrame = counts_frame(table, run.result().attrs | {"query": str(query)})
+        return frame
+
+    async def count_table(
+        self,
+        query: QueryText,
+        by: str | Sequence[str],
+        *,
+        pattern_type: str = "standard",
+        timeout_s: float | None = None,
+        exhaustive: bool = False,
+        progress: ProgressChoice = None,
+    ) -> Table:
+        """Count as `count_by` does, and return an Arrow table: for installations without pandas.
+
+        Parameters
+        ----------
+        query, by, pattern_type, timeout_s, exhaustive, progress
+            As in `count_by`.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns and rows of `count_by`. An incomplete count emits an `IncompleteCountWarning`.
+
+        Raises
+        ------
+        QueryError
+            When the query can't be parsed.
+        """
+        from sourcelight.display.frames.aggregates import counts_table
+
+        _, table = await self._count_by(query, by, exhaustive, pattern_type, timeout_s, progress)
+        return counts_table(table)
+
+    async def _count_by(
+        self,
+        query: QueryText,
+        by: str | Sequence[str],
+        exhaustive: bool,  # noqa: FBT001
+        pattern_type: str,
+        timeout_s: float | None,
+        progress: ProgressChoice,
+    ) -> tuple[SearchRun, Any]:
         columns = (by,) if isinstance(by, str) else tuple(by)
         countable = (*_COUNTABLE, SERVICE.name) if self.services else _COUNTABLE
         unknown = [column for column in columns if column not in countable]
@@ -349,9 +395,7 @@ class SearchMethods:
         if len(set(columns)) < len(columns):
             raise ValueError(f"can't count by a column twice: {', '.join(columns)}")
         run = self._counting_run(query, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
-        table = await self._count(run, columns, progress)
-        frame: DataFrame = counts_frame(table, run.result().attrs | {"query": str(query)})
-        return frame
+        return run, await self._count(run, columns, progress)
 
     def _counting_run(
         self, query: QueryText, *, exhaustive: bool, pattern_type: str, timeout_s: float | None

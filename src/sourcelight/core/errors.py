@@ -421,10 +421,17 @@ class Cancelled(SourcelightError):
 
 
 class MissingExtra(SourcelightError):
-    """Raised when an optional package is needed that is not installed."""
+    """Raised when an optional package is needed that is not installed.
 
-    def __init__(self, package: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs the package {package}: pip install {package}")
+    Attributes
+    ----------
+    package
+        What to install.
+    """
+
+    def __init__(self, package: str, purpose: str, *, library: str = "") -> None:
+        missing = f"{library}, which sourcelight-core leaves out" if library else f"the package {package}"
+        super().__init__(f"{purpose} needs {missing}: pip install {package}")
         self.package = package
 
 

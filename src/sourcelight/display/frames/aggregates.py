@@ -8,7 +8,7 @@ from typing import Any
 
 from sourcelight.core.batches.schema import MATCHES, SERVICE, Column
 from sourcelight.display.frames.schema import COMPARISON, table_schema
-from sourcelight.display.frames.tables import shown_table, to_pandas
+from sourcelight.display.frames.tables import pandas_metadata, shown_table, to_pandas
 
 _FILE = ("repository", "revision", "path")
 _MERGE_AT = 64
@@ -80,15 +80,25 @@ def _plain(kind: Any) -> Any:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
+def counts_table(table: Any) -> Any:
+    """Arrow table of counts, most matches first, ties by the other columns; types do not depend on rows."""
+    columns = _count_columns(table)
+    order = [("matches", "descending"), *((column.name, "ascending") for column in columns[:-2])]
+    metadata = pandas_metadata(columns)
+    table = table.select([column.name for column in columns]).cast(table_schema(columns)).sort_by(order)
+    return table.replace_schema_metadata(metadata)
+
+
 def counts_frame(table: Any, attrs: dict[str, Any]) -> Any:
-    """DataFrame of a table of counts, most matches first, ties by the other columns; dtypes do not depend on rows."""
+    """DataFrame of `counts_table`."""
+    return to_pandas(counts_table(table), _count_columns(table), attrs)
+
+
+def _count_columns(table: Any) -> list[Column]:
     by_name = {column.name: column for column in (SERVICE, *MATCHES)}
     by = [name for name in table.column_names if name not in {"matches", "files"}]
     columns = [_text_column(by_name[name]) for name in by]
-    columns += [Column("matches", "int64", "matches"), Column("files", "int64", "files")]
-    order = [("matches", "descending"), *((name, "ascending") for name in by)]
-    table = table.select([column.name for column in columns]).cast(table_schema(columns))
-    return to_pandas(table.sort_by(order), columns, attrs)
+    return [*columns, Column("matches", "int64", "matches"), Column("files", "int64", "files")]
 
 
 def _text_column(column: Column) -> Column:

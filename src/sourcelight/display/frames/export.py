@@ -134,7 +134,7 @@ def write_frame(
     Parameters
     ----------
     frame
-        DataFrame; its index is not written.
+        DataFrame, whose index is not written, or Arrow table.
     target
         Path, or an open binary file.
     format
@@ -146,12 +146,17 @@ def write_frame(
         with replacing(Path(target).expanduser()) as temporary, temporary.open("wb") as file:
             write_frame(frame, file, format, spreadsheet=spreadsheet)
         return
-    if format == "parquet":
-        frame.to_parquet(target, index=False)
-        return
     import pyarrow as pa
 
-    table = pa.Table.from_pandas(frame, preserve_index=False)
+    if format == "parquet":
+        if isinstance(frame, pa.Table):
+            from pyarrow import parquet
+
+            parquet.write_table(frame, target)
+        else:
+            frame.to_parquet(target, index=False)
+        return
+    table = frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame, preserve_index=False)
     if format == "csv":
         write_csv(table, target, spreadsheet=spreadsheet)
     else:

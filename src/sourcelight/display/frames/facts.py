@@ -10,6 +10,7 @@ from sourcelight.core.batches.events import OtherMatch, RepositoryInfo, ServiceS
 from sourcelight.core.batches.results import ToolResult, utc_time
 from sourcelight.core.batches.schema import SERVICE
 from sourcelight.core.completeness import Status, call_status
+from sourcelight.core.extras import require_notebook
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.core.wire.events import Alert, Progress, Skipped, SuggestedFilter
 from sourcelight.display.frames.schema import ALERTS, FILTERS, OTHER, PROGRESS, REPOSITORIES, SERVICES, SKIPPED
@@ -170,6 +171,7 @@ def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
 
 def counted_frame(table: Mapping[str, Any], source: Mapping[str, Any] | None = None) -> Any:
     """DataFrame of a table that belongs to an answer of deep search; `attrs` have its title, query and total."""
+    require_notebook("pandas", "a DataFrame")
     import pandas as pd
 
     frame = pd.DataFrame([list(row) for row in table.get("rows") or ()], columns=list(table.get("columns") or ()))

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sourcelight.core.extras import require_notebook
+
 Frame = Any
 
 _LINK = re.compile(r"\[(?P<label>[^\]\n]*)\]\((?P<link>[^()\s]+)\)")
@@ -21,6 +23,7 @@ def payload_frame(structured: Mapping[str, Any] | None, texts: Sequence[str]) ->
     Rows are the one list of objects in its structured content; else the object itself is a row. Of a text, the links to
     code are the rows; without any, the text is.
     """
+    require_notebook("pandas", "a DataFrame")
     import pandas as pd
 
     value: Any = structured

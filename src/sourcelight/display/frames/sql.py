@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from sourcelight.core.errors import MissingExtra, ToolError
+from sourcelight.core.extras import require_notebook
 from sourcelight.display.frames.schema import columns_of, table_schema
 from sourcelight.display.frames.sql_errors import explain_error
 
@@ -52,7 +53,7 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
     Raises
     ------
     MissingExtra
-        When duckdb is not installed.
+        When duckdb or pandas is not installed.
     ToolError
         What DuckDB has against the statement.
 
@@ -68,6 +69,7 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
         import duckdb
     except ImportError as exc:
         raise MissingExtra("duckdb", "sql()") from exc
+    require_notebook("pandas", "the DataFrame of sql()")
     arrow_tables = _tables_of(result) | {name: _arrow(name, table) for name, table in tables.items()}
     if not arrow_tables:
         raise ToolError("sql(): no tables given; pass a result, or tables as keyword arguments", tool="sql")

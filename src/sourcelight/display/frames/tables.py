@@ -9,6 +9,7 @@ from typing import Any
 
 from sourcelight.core.batches.schema import MATCHES, SERVICE, Column, arrow_type, conform
 from sourcelight.core.errors import MissingExtra
+from sourcelight.core.extras import has_library, require_notebook
 from sourcelight.display.frames.categories import categorical, texts
 from sourcelight.display.frames.schema import SPANS, table_schema
 
@@ -20,7 +21,7 @@ _FIRST: list[Callable[[], None]] = []
 
 def with_first_frame(action: Callable[[], None]) -> None:
     """Run an action when the first frame is made, which loads pandas; at once if pandas is loaded."""
-    if "pandas" in sys.modules:
+    if sys.modules.get("pandas") is not None:
         action()
     else:
         _FIRST.append(action)
@@ -82,7 +83,13 @@ def to_pandas(table: Table, columns: Sequence[Column] = SHOWN, attrs: Mapping[st
         What the columns are; dtypes follow `sourcelight.display.frames.schema.pandas_dtype`.
     attrs
         A small flat dict; pandas copies it with every operation.
+
+    Raises
+    ------
+    MissingExtra
+        Where pandas is not installed.
     """
+    require_notebook("pandas", "a DataFrame")
     import pandas as pd
 
     while _FIRST:
@@ -118,8 +125,11 @@ def _array(values: Any, column: Column) -> Any:
 
 
 def pandas_metadata(columns: Sequence[Column]) -> dict[bytes, bytes]:
-    """Metadata of a file's schema from which pandas gives `columns` the dtypes of a frame."""
+    """Metadata of a file's schema from which pandas gives `columns` the dtypes of a frame; none without pandas."""
     import pyarrow as pa
+
+    if not has_library("pandas"):
+        return {}
 
     frame = to_pandas(table_schema(columns).empty_table(), columns)
     metadata: dict[bytes, bytes] = pa.Table.from_pandas(frame, preserve_index=False).schema.metadata

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from sourcelight.core.extras import require_notebook
 from sourcelight.lab.magics.suggestions import keep_question_marks
 
 
 def load(shell: Any) -> None:
     """Add the magics and the completion to a shell; a second time changes nothing."""
+    require_notebook("pandas", "%load_ext sourcelight")
     from sourcelight.lab.magics.completion import Completer
     from sourcelight.lab.magics.magics import SourcelightMagics
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sourcelight.core.extras import require_notebook
 from sourcelight.core.markup import escape, one_line
 from sourcelight.lab.plots.figure import Figure, short_label, style_axes, use_dates, use_whole_numbers, write_figure
 from sourcelight.lab.plots.themes import THEMES, clean_svg
@@ -148,6 +149,7 @@ def svg_element(figure: Figure) -> str:
 
 
 def _new_canvas(height_in: float) -> tuple[Any, Any]:
+    require_notebook("matplotlib", "a chart")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as MatplotlibSheet
 

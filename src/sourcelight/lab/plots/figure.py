@@ -13,6 +13,7 @@ from functools import wraps
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
+from sourcelight.core.extras import require_notebook
 from sourcelight.core.markup import escape, one_line, visible
 from sourcelight.core.tools.catalog import columns_by_origin, columns_named
 from sourcelight.display.notebook.cell_errors import short_in_cells
@@ -192,6 +193,7 @@ def plot_data(source: Any, value: str | None = None, origin: Any = None) -> Plot
     ValueError
         When there is no column `value`, or its sum means nothing: running totals, ratios, ranks, line numbers.
     """
+    require_notebook("pandas", "a figure")
     import pandas as pd
 
     frame = _frame_of(source)
@@ -341,6 +343,7 @@ def new_sheet(theme: Theme, height_in: float, title: str, counts: str, limits: s
     title, counts, limits
         What it is, what its numbers count, what they exclude; untrusted text, shortened to a few lines.
     """
+    require_notebook("matplotlib", "a figure")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as MatplotlibSheet
 
