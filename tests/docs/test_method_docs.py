@@ -26,10 +26,12 @@ RENAMED = {
 """Arguments of tools that are called otherwise in Python than the fields of their definitions."""
 OF_FRAMES = {"commits_behind"}
 """Tools whose arguments a method reads from a frame."""
+OF_SEARCHES = {"count", "explain"}
+"""Tools whose methods are searches, with more to say than a table: `count` gives a number, `count_by` the table."""
 CALLED = [
     name
     for name, tool in TOOLS.items()
-    if name not in OF_FRAMES and (tool.mcp is not None or tool.scope is not Scope.CONVERSATION)
+    if name not in OF_FRAMES | OF_SEARCHES and (tool.mcp is not None or tool.scope is not Scope.CONVERSATION)
 ]
 
 

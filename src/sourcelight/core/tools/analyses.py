@@ -33,7 +33,7 @@ from sourcelight.core.tools.merge import (
     pickaxe,
     without_author,
 )
-from sourcelight.core.tools.tool import Arguments, Limit, Number, Scope, Text, Tool, choice
+from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Scope, Text, Tool, choice
 
 _ADDITIONS = Column("additions", "int64", "lines added", unit="lines")
 _DELETIONS = Column("deletions", "int64", "lines removed", unit="lines")
@@ -296,6 +296,13 @@ CONTRIBUTORS = Tool(
     ContributorsArguments,
     "contributors",
     Scope.REPOSITORIES,
+    McpText(
+        "List contributors",
+        "List who wrote the commits of repositories: commits, lines added and removed, files, first and last date; "
+        "most commits first. Use it for who knows a repository; get_contributor_repos starts from a person, blame "
+        "from a file. Example: repos [github.com/owner/name], after 1 year ago.",
+        suite="all",
+    ),
     merge=Merge(contributors, exclusive=True),
 )
 CHURN = Tool(
@@ -306,7 +313,20 @@ CHURN = Tool(
     merge=Merge(churn, exclusive=True, reword=by_author, restore=without_author),
 )
 PICKAXE = Tool("pickaxe", PickaxeArguments, "pickaxe", Scope.REPOSITORIES, merge=Merge(pickaxe, exclusive=True))
-HOTSPOTS = Tool("hotspots", HotspotsArguments, "hotspots", Scope.REPOSITORIES, merge=Merge(hotspots, exclusive=True))
+HOTSPOTS = Tool(
+    "hotspots",
+    HotspotsArguments,
+    "hotspots",
+    Scope.REPOSITORIES,
+    McpText(
+        "Find hotspots",
+        "List the files that change most and are long, with commits, authors and lines: where bugs and review time go. "
+        "Use it to choose what to look at; commit_search with files shows the commits. Example: repos "
+        "[github.com/owner/name], after 6 months ago, limit 20.",
+        suite="all",
+    ),
+    merge=Merge(hotspots, exclusive=True),
+)
 COUPLING = Tool("coupling", CouplingArguments, "coupling", Scope.REPOSITORIES, merge=Merge(coupling, exclusive=True))
 COMMITS_BEHIND = Tool(
     "commits_behind",

@@ -10,7 +10,7 @@ from msgspec import Meta
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.query.file_kinds import FILE_KINDS
 from sourcelight.core.tools.commits import AUTHOR, AUTHOR_EMAIL, BOT, PATH, REPOSITORY, REVISION, RepoName
-from sourcelight.core.tools.tool import Arguments, Number, Scope, Text, Tool, choice
+from sourcelight.core.tools.tool import Arguments, McpText, Number, Scope, Text, Tool, choice
 
 DIRECTORY = (
     "directory with all below it (`src/`; `/` is the whole repository), or the files of one alone (`src/*`; `/*`: the "
@@ -98,6 +98,8 @@ class BlameArguments(Arguments, frozen=True):
     repo: RepoName
     path: Annotated[Text, Meta(description="Path of the file.")]
     revision: _Revision = None
+    start_line: Annotated[Number | None, Meta(description="First line, counted from 1; none: the first.")] = None
+    end_line: Annotated[Number | None, Meta(description="Last line, itself included; none: the last.")] = None
 
 
 class OwnershipArguments(Arguments, frozen=True):
@@ -138,7 +140,19 @@ class SurvivalArguments(Arguments, frozen=True):
     exact: _Exact = None
 
 
-BLAME = Tool("blame", BlameArguments, "blame_lines", Scope.REPOSITORY)
+BLAME = Tool(
+    "blame",
+    BlameArguments,
+    "blame_lines",
+    Scope.REPOSITORY,
+    McpText(
+        "Blame lines",
+        "Tell for each line of a file which commit brought it, when and by whom, as git blame does. Give startLine and "
+        "endLine for a part. Use it for who wrote what is there now; history_of follows lines through earlier changes. "
+        "Example: repo github.com/owner/name, path src/app.py, startLine 10, endLine 20.",
+        suite="all",
+    ),
+)
 OWNERSHIP = Tool("ownership", OwnershipArguments, "ownership", Scope.REPOSITORY)
 BUS_FACTOR = Tool("bus_factor", BusFactorArguments, "bus_factor", Scope.REPOSITORY)
 SURVIVAL = Tool("survival", SurvivalArguments, "survival", Scope.REPOSITORY)

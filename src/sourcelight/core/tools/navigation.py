@@ -258,19 +258,78 @@ FIND_REFERENCES = Tool(
     reads="repositories",
 )
 SYMBOLS = Tool("symbols", SymbolsArguments, "symbols", Scope.REPOSITORY, reads="path")
-OUTLINE = Tool("outline", OutlineArguments, "symbols", Scope.REPOSITORY, reads="path")
+OUTLINE = Tool(
+    "outline",
+    OutlineArguments,
+    "symbols",
+    Scope.REPOSITORY,
+    McpText(
+        "Outline a file",
+        "List the definitions of a file, nested, each with its first and last line and its signature, without their "
+        "code. Use it before read_file to choose lines of a long file; repo_map is for a whole repository. Example: "
+        "repo github.com/owner/name, path src/app.py.",
+        suite="all",
+    ),
+    reads="path",
+)
 IMPORTS = Tool("imports", ImportsArguments, "imports", Scope.ACROSS, reads="path")
 DEPENDENCY_GRAPH = Tool(
     "dependency_graph",
     DependencyGraphArguments,
     "dependencies",
     Scope.ACROSS,
+    McpText(
+        "Show dependencies between repositories",
+        "List which repositories import which others, and which packages that none of them has, with how many files "
+        "import each. Use it to learn who depends on a library before changing it; find_references finds the places. "
+        "Example: repos [github.com/owner/name], external false.",
+        suite="all",
+    ),
     merge=Merge(dependencies, exclusive=True, apart=SEPARATE_SERVICES),
     reads="repositories",
 )
-REPO_MAP = Tool("repo_map", RepoMapArguments, "repository_map", Scope.REPOSITORY, reads="repositories")
-CALLERS = Tool("callers", CallGraphArguments, "calls", Scope.SYMBOL, reads="repositories")
-CALLEES = Tool("callees", CallGraphArguments, "calls", Scope.SYMBOL, reads="repositories")
+REPO_MAP = Tool(
+    "repo_map",
+    RepoMapArguments,
+    "repository_map",
+    Scope.REPOSITORY,
+    McpText(
+        "Map a repository",
+        "Show the most used definitions of a repository, as signatures below their files with line numbers: an "
+        "overview in 200 lines. Use it first in a repository that you don't know; outline shows one file, list_files "
+        "names only. Example: repo github.com/owner/name, budget_lines 100.",
+        suite="all",
+    ),
+    reads="repositories",
+)
+CALLERS = Tool(
+    "callers",
+    CallGraphArguments,
+    "calls",
+    Scope.SYMBOL,
+    McpText(
+        "Find callers",
+        "List the functions that call a function, with the line of each call; depth 2 adds who calls these. Give the "
+        "file that defines it. Use it for what a change reaches; find_references lists imports and other uses too. "
+        "Example: repo github.com/owner/name, path src/app.py, symbol load, depth 2.",
+        suite="all",
+    ),
+    reads="repositories",
+)
+CALLEES = Tool(
+    "callees",
+    CallGraphArguments,
+    "calls",
+    Scope.SYMBOL,
+    McpText(
+        "Find callees",
+        "List the functions that a function calls, with where each is defined; depth 2 adds what these call. Give the "
+        "file that defines it. Use it to trace what code does without reading it all; callers is the other direction. "
+        "Example: repo github.com/owner/name, path src/app.py, symbol main.",
+        suite="all",
+    ),
+    reads="repositories",
+)
 
 TOOLS: tuple[Tool[Any], ...] = (
     GO_TO_DEFINITION,

@@ -29,6 +29,20 @@ PAGE_SCHEMA: Mapping[str, Mapping[str, Any]] = {
     },
 }
 
+ROWS_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "columns": {"type": "array", "items": {"type": "string"}},
+        "rows": {"type": "array", "items": {"type": "array"}},
+        "limitHit": {"type": "boolean"},
+        "notice": {"type": "string"},
+        "nextCursor": {"type": "string"},
+        "leftOut": {"type": "object"},
+    },
+    "required": ["columns", "rows", "limitHit"],
+}
+"""JSON Schema of structured content that is a table: rows of values, in the order of the columns."""
+
 
 def with_page_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments with these two."""

@@ -33,6 +33,8 @@ from sourcelight.engines.tools.navigation import (
     symbol_query_of,
     workspace_of,
 )
+from sourcelight.engines.tools.pages import TableItems
+from sourcelight.engines.tools.row_texts import TEXTS
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation import Document, Project, Workspace
@@ -265,10 +267,10 @@ def _callees(arguments: CallGraphArguments, context: ToolContext) -> ToolResult:
 
 HANDLERS: tuple[Handler[Any], ...] = (
     Handler(SYMBOLS, _symbols),
-    Handler(OUTLINE, _outline),
+    Handler(OUTLINE, _outline, TEXTS["outline"], TableItems("definitions")),
     Handler(IMPORTS, _imports),
-    Handler(DEPENDENCY_GRAPH, _dependency_graph),
-    Handler(REPO_MAP, _repo_map),
-    Handler(CALLERS, _callers),
-    Handler(CALLEES, _callees),
+    Handler(DEPENDENCY_GRAPH, _dependency_graph, TEXTS["dependency_graph"], TableItems("dependencies")),
+    Handler(REPO_MAP, _repo_map, TEXTS["repo_map"], TableItems("lines")),
+    Handler(CALLERS, _callers, TEXTS["callers"], TableItems("calls")),
+    Handler(CALLEES, _callees, TEXTS["callees"], TableItems("calls")),
 )

@@ -103,7 +103,7 @@ def register(handler: Handler[Any]) -> None:
     _HANDLERS[handler.tool.name] = handler
 
 
-def _load(domain: str) -> Sequence[Handler[Any]]:
+def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each domain
     """Import the handlers of the tools that ``sourcelight.core.tools.<domain>`` defines."""
     match domain:
         case "files":
@@ -132,6 +132,11 @@ def _load(domain: str) -> Sequence[Handler[Any]]:
                 *hotspots.HANDLERS,
                 *identities.HANDLERS,
             )
+        case "inspection":
+            from sourcelight.engines.tools import inspection
+            from sourcelight.engines.tools.history import text_history
+
+            return (*inspection.HANDLERS, *text_history.HANDLERS)
         case "conversations":
             from sourcelight.engines.tools import conversations
 

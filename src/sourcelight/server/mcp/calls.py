@@ -28,6 +28,7 @@ from sourcelight.core.errors import (
     RevisionNotFound,
     ToolError,
 )
+from sourcelight.core.tools.paging import DEFAULT_MAX_TOKENS
 from sourcelight.core.tools.tool import Scope, Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.identity import FairQueue, QueueFull
@@ -195,10 +196,16 @@ class ToolRunner:
                 has_pages=call.caller.has_pages,
             )
             page, arguments = split_page_arguments(
-                call.tool.name, call.arguments, self.max_tokens, with_structure=self.with_structure
+                call.tool.name, call.arguments, self._tokens_of(call.tool), with_structure=self.with_structure
             )
             payload, text = tools.render(call.tool, tools.answer(call.tool, arguments, context), context, page)
             return _readable(payload), _clean(text)
+
+    def _tokens_of(self, tool: Tool[Any]) -> int | None:
+        """Return the tokens of an answer where a call gives no number; the specification bounds its own tools."""
+        if self.max_tokens is None and tool.mcp is not None and tool.mcp.suite == "all":
+            return DEFAULT_MAX_TOKENS
+        return self.max_tokens
 
     def _sources(self, cancellation: Cancellation) -> ToolSources:
         if isinstance(self.engine, EngineOpening):

@@ -22,7 +22,7 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from sourcelight import __version__
-from sourcelight.core.tools.paging import with_page_arguments
+from sourcelight.core.tools.paging import ROWS_SCHEMA, with_page_arguments
 from sourcelight.core.tools.tool import Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp.calls import CallIdentity, ToolFailed, ToolRunner
@@ -65,7 +65,8 @@ def make_server(
         name: with_page_arguments(tool.advertised_schema) if offers_pages else tool.advertised_schema
         for name, tool in tools.items()
     }
-    listing = types.ListToolsResult(tools=[_tool_entry(tool, schemas[name]) for name, tool in tools.items()])
+    entries = [_tool_entry(tool, schemas[name], with_structure=calls.with_structure) for name, tool in tools.items()]
+    listing = types.ListToolsResult(tools=entries)
 
     async def list_tools(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         if params is not None and params.cursor:
@@ -97,7 +98,7 @@ def make_server(
     )
 
 
-def _tool_entry(tool: Tool[Any], schema: Mapping[str, Any]) -> types.Tool:
+def _tool_entry(tool: Tool[Any], schema: Mapping[str, Any], *, with_structure: bool) -> types.Tool:
     text = tool.mcp
     assert text is not None  # noqa: S101 - narrows for the type checker
     return types.Tool(
@@ -105,6 +106,7 @@ def _tool_entry(tool: Tool[Any], schema: Mapping[str, Any]) -> types.Tool:
         title=text.title,
         description=text.description,
         input_schema=dict(schema),
+        output_schema=ROWS_SCHEMA if with_structure and text.suite == "all" else None,
         annotations=types.ToolAnnotations(
             title=text.title,
             read_only_hint=text.read_only,

@@ -31,6 +31,8 @@ from sourcelight.engines.tools.history.file_kinds import kind_notices, kinds_of,
 from sourcelight.engines.tools.history.histories import OpenedHistories, OpenedHistory, open_histories
 from sourcelight.engines.tools.history.people import PersonNumbers, text_of
 from sourcelight.engines.tools.history.tables import bounds, directories, group, total
+from sourcelight.engines.tools.pages import TableItems
+from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import ObjectReader, find_entry, resolve
 
 MAX_BLAME_BYTES = 16 << 20
@@ -111,9 +113,22 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
             "columns": {"revision": "commit"},
         },
     }
+    if arguments.start_line is not None or arguments.end_line is not None:
+        table = _range_of(table, arguments, path)
     incomplete = bool(repository.incomplete) and any(each.boundary for each in commits)
     notices = (f"This is a {repository.incomplete} clone: boundary lines may be older.",) if incomplete else ()
     return ToolResult("blame_lines", table, facts, not incomplete, notices)
+
+
+def _range_of(table: Any, arguments: BlameArguments, path: str) -> Any:
+    """Return the requested lines of a blame."""
+    first, last = arguments.start_line or 1, arguments.end_line or table.num_rows
+    if arguments.end_line is not None and last < first:
+        raise ToolError(f"blame: endLine {last} is before startLine {first}", tool="blame", argument="endLine")
+    if first > max(table.num_rows, 1):
+        message = f"blame: startLine is {first}, but {path} has {table.num_rows:,} lines"
+        raise ToolError(message, tool="blame", argument="startLine")
+    return table.slice(first - 1, last - first + 1)
 
 
 def _too_large(path: str, what: str, limit: str) -> str:
@@ -455,7 +470,7 @@ def _files_are(count: int) -> str:
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(BLAME, _blame),
+    Handler(BLAME, _blame, TEXTS["blame"], TableItems("lines")),
     Handler(OWNERSHIP, _ownership),
     Handler(BUS_FACTOR, _bus_factor),
     Handler(SURVIVAL, _survival),

@@ -39,6 +39,8 @@ from sourcelight.engines.tools.history.tables import (
     periods,
     total,
 )
+from sourcelight.engines.tools.pages import TableItems
+from sourcelight.engines.tools.row_texts import TEXTS
 
 
 def commit_mask(opened: OpenedHistory, after: int | None, before: int | None) -> BoolArray:
@@ -384,5 +386,7 @@ def _combine_contributors(arguments: ContributorsArguments, context: ToolContext
 
 HANDLERS: tuple[Handler[Any], ...] = (
     Handler(CHURN, Split(_gather_churn, _combine_churn)),
-    Handler(CONTRIBUTORS, Split(_gather_contributors, _combine_contributors)),
+    Handler(
+        CONTRIBUTORS, Split(_gather_contributors, _combine_contributors), TEXTS["contributors"], TableItems("people")
+    ),
 )

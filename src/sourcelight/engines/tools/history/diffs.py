@@ -400,7 +400,8 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
     return ToolResult("pickaxe", shown_table, facts, part.complete, tuple(notices))
 
 
+DIFF_SEARCH_HANDLER = Handler(DIFF_SEARCH, Split(_gather_diffs, _combine_diffs), _render_diffs, DIFF_ITEMS)
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(DIFF_SEARCH, Split(_gather_diffs, _combine_diffs), _render_diffs, DIFF_ITEMS),
+    DIFF_SEARCH_HANDLER,
     Handler(PICKAXE, Split(_gather_pickaxe, _combine_pickaxe)),
 )

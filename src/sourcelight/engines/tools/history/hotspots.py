@@ -30,6 +30,8 @@ from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_noti
 from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, files_of, gather_dated
 from sourcelight.engines.tools.history.people import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, total
+from sourcelight.engines.tools.pages import TableItems
+from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import CommitTree, ObjectReader
 
 HOTSPOTS, COUPLING = "hotspots", "coupling"
@@ -292,6 +294,6 @@ def _times(history: History, codes: Int64Array, commits: Int64Array, count: int)
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(tools.HOTSPOTS, Split(_gather_hotspots, _combine_hotspots)),
+    Handler(tools.HOTSPOTS, Split(_gather_hotspots, _combine_hotspots), TEXTS["hotspots"], TableItems("files")),
     Handler(tools.COUPLING, Split(_gather_coupling, _combine_coupling)),
 )

@@ -1,0 +1,162 @@
+"""Tools that count, list and explain: their arguments and the columns of their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from sourcelight.core.batches.schema import Column
+from sourcelight.core.tools.commits import AUTHOR, AUTHOR_EMAIL, COMMIT, PATH, REPOSITORY
+from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Repo, Revision, Scope, Text, Tool, choice
+
+COUNT_BY = ("repository", "language", "path")
+
+COLUMNS: Mapping[str, tuple[Column, ...]] = {
+    "counts": (
+        Column("repository", "dict32", "name of the repository", "not counted by repository"),
+        Column("language", "dict32", "display name of the language", "not counted by language, or unknown"),
+        Column("path", "dict32", "path in the repository, with /", "not counted by path"),
+        Column("matches", "int64", "matches", unit="matches"),
+        Column("files", "int64", "files with matches", unit="files"),
+    ),
+    "query_parts": (
+        Column("alternative", "int32", "number of the alternative of the query, from 1", "a warning about the query"),
+        Column("part", "dict8", "filter, pattern, scope or warning"),
+        Column("text", "string", "the part as it is read"),
+        Column("meaning", "string", "what it does, or what to do about it"),
+        Column("files", "int64", "files that it passes by itself", "not known", unit="files", summable=False),
+        Column(
+            "repositories", "int64", "repositories that it leaves", "not known", unit="repositories", summable=False
+        ),
+    ),
+    "refs": (
+        REPOSITORY,
+        Column("name", "string", "short name, such as main or v1.0"),
+        Column("kind", "dict8", "branch or tag"),
+        Column("commit", "string", "commit that it leads to, 40 hex digits"),
+        Column("commit_date", "timestamp", "committer date of that commit, UTC", "the commit can't be read"),
+        Column("subject", "string", "first line of that commit's message", "the commit can't be read"),
+        Column("default", "bool", "whether searches read it unless told otherwise"),
+    ),
+    "text_history": (
+        REPOSITORY,
+        COMMIT,
+        Column("commit_date", "timestamp", "committer date, UTC"),
+        AUTHOR,
+        AUTHOR_EMAIL,
+        Column("subject", "string", "first paragraph of the message on one line"),
+        PATH,
+        Column("added", "int64", "lines added: those with the text, or of the range", unit="lines"),
+        Column("removed", "int64", "lines removed: those with the text, or of the range", unit="lines"),
+    ),
+}
+
+
+class CountArguments(Arguments, frozen=True):
+    """Arguments of `count`."""
+
+    query: Annotated[
+        Text, Meta(description="Query as for keyword_search, such as: repo:owner/name lang:go fmt.Errorf.")
+    ]
+    by: Annotated[
+        tuple[Annotated[str, choice(*COUNT_BY)], ...] | None,
+        Meta(description="Columns to count by; none: one number."),
+    ] = None
+    exhaustive: Annotated[
+        bool | None, Meta(description="Count every match; default true. False: stop where a search would.")
+    ] = None
+    limit: Annotated[Limit | None, Meta(description="Most rows, those with most matches first; none: all.")] = None
+
+
+class ExplainArguments(Arguments, frozen=True):
+    """Arguments of `explain`."""
+
+    query: Annotated[Text, Meta(description="Query as for keyword_search.")]
+
+
+class ListRefsArguments(Arguments, frozen=True):
+    """Arguments of `list_refs`."""
+
+    repo: Repo
+    query: Annotated[str | None, Meta(description="Text that the name has to contain, in any case; none: all.")] = None
+    kind: Annotated[
+        Annotated[str, choice("branch", "tag")] | None, Meta(description="Only branches, or only tags.")
+    ] = None
+    limit: Annotated[Limit | None, Meta(description="Most refs, the newest first; none: all.")] = None
+
+
+class HistoryOfArguments(Arguments, frozen=True):
+    """Arguments of `history_of`."""
+
+    repo: Repo
+    text: Annotated[
+        str | None, Meta(description="Text within one line; commits count that change how often it occurs in a file.")
+    ] = None
+    path: Annotated[
+        str | None, Meta(description="File to look in; of a text, a glob or path prefix will do. Lines need a file.")
+    ] = None
+    start_line: Annotated[Number | None, Meta(description="First of the lines to follow, counted from 1.")] = None
+    end_line: Annotated[Number | None, Meta(description="Last of them; without it: startLine alone.")] = None
+    use_regex: Annotated[bool | None, Meta(description="Read the text as RE2 with regard to case.")] = None
+    revision: Revision = None
+    limit: Annotated[Limit | None, Meta(description="Most commits, the newest first; none: all.")] = None
+
+
+COUNT = Tool(
+    "count",
+    CountArguments,
+    "counts",
+    Scope.SEARCH,
+    McpText(
+        "Count matches",
+        "Count all matches of a query, by repository, language or path, without reading any: one number or a table, "
+        "and whether it is complete. Use it for how many, how often and in which; keyword_search shows at most 15 "
+        "files and can't be counted up. Not for commits or changed lines. Example: query 'lang:python print(', by "
+        "[repository].",
+        suite="all",
+    ),
+)
+EXPLAIN = Tool(
+    "explain",
+    ExplainArguments,
+    "query_parts",
+    Scope.SEARCH,
+    McpText(
+        "Explain a query",
+        "Tell how a query of keyword_search or count is read: its alternatives, how many repositories and files each "
+        "filter leaves, and likely mistakes with a fix. Nothing is searched. Use it when a query finds nothing or too "
+        "much; not to search. Example: query 'repo:nme file:\\.py$ foo OR bar'.",
+        suite="all",
+    ),
+)
+LIST_REFS = Tool(
+    "list_refs",
+    ListRefsArguments,
+    "refs",
+    Scope.REPOSITORY,
+    McpText(
+        "List branches and tags",
+        "List the branches and tags of a repository with the commit, date and subject of each, newest first. Use it to "
+        "learn which releases there are before compare_revisions, or what a revision is called; not for commits "
+        "(commit_search). Example: repo github.com/owner/name, kind tag, query 2.",
+        suite="all",
+    ),
+)
+HISTORY_OF = Tool(
+    "history_of",
+    HistoryOfArguments,
+    "text_history",
+    Scope.REPOSITORY,
+    McpText(
+        "Follow a text or lines through history",
+        "List the commits that brought or removed a text (moved lines don't count), or that changed a range of lines "
+        "of a file, newest first, with author, date and how many lines. Give text, or path with startLine. Use it for "
+        "when something came, went or changed and by whom; diff_search shows the changed lines themselves, blame says "
+        "who wrote what is there now. Example: repo github.com/owner/name, text max_retries, path src/.",
+        suite="all",
+    ),
+)
+
+TOOLS: tuple[Tool[Any], ...] = (COUNT, EXPLAIN, LIST_REFS, HISTORY_OF)

@@ -1,0 +1,171 @@
+"""`history_of`: the commits that brought or removed a text, or changed a range of lines."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.errors import GitFailed, ToolError
+from sourcelight.core.tools.commits import DiffSearchArguments
+from sourcelight.core.tools.inspection import HISTORY_OF, HistoryOfArguments
+from sourcelight.engines.history.git import git_chunks, mailmap_setting
+from sourcelight.engines.tools.context import ToolContext, clean_path
+from sourcelight.engines.tools.handler import Handler
+from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.history.diffs import DIFF_SEARCH_HANDLER
+from sourcelight.engines.tools.pages import TableItems
+from sourcelight.engines.tools.rows import SHORT_OID, Row, day, joined, render_rows
+from sourcelight.repos import ObjectReader, find_entry, resolve
+
+CALL = "history_of"
+_MAX_COMMITS = 1_000
+_FIELDS = 5
+_MAX_BYTES = 64 << 20
+_NAMES = re.compile(rb"^\+\+\+ (?:b/)?(.*)$", re.MULTILINE)
+
+
+def _history_of(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
+    if (arguments.text is None) == (arguments.start_line is None):
+        raise ToolError(f"{CALL}: give either text, or path and startLine", tool=CALL, argument="text")
+    return _of_text(arguments, context) if arguments.text is not None else _of_lines(arguments, context)
+
+
+def _of_text(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
+    """Commits that change how often a text occurs in a file, as ``git log -S`` and ``-G`` find them per line."""
+    request = DiffSearchArguments(
+        pattern=arguments.text or "",
+        repos=(arguments.repo,),
+        files=(arguments.path,) if arguments.path else None,
+        use_regex=arguments.use_regex,
+        revisions=(arguments.revision,) if arguments.revision else None,
+        changes="count",
+    )
+    whole = DIFF_SEARCH_HANDLER.run(request, replace(context, served=False))
+    changes: dict[tuple[str, str], dict[str, Any]] = {}
+    names = ["repository", "commit", "commit_date", "author", "author_email", "subject", "path", "side"]
+    for row in whole.table.select(names).to_pylist():
+        change = changes.setdefault((row["commit"], row["path"]), {**row, "added": 0, "removed": 0})
+        change[row["side"]] += 1
+    return _answer(list(changes.values()), arguments, whole.complete, list(whole.notices), {"text": arguments.text})
+
+
+def _of_lines(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
+    """Commits that changed a range of lines of a file, by ``git log -L``."""
+    repository = context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)
+    if repository.kind != "git":
+        raise ToolError(f"{CALL}: {repository.name} is a directory without git and has no history", tool=CALL)
+    if not arguments.path:
+        raise ToolError(f"{CALL}: startLine needs the path of a file", tool=CALL, argument="path")
+    commit, path = resolve(repository, arguments.revision or ""), clean_path(arguments.path)
+    first = arguments.start_line or 1
+    last = arguments.end_line or first
+    if last < first:
+        raise ToolError(f"{CALL}: endLine {last} is before startLine {first}", tool=CALL, argument="endLine")
+    with ObjectReader(repository) as reader:
+        entry = find_entry(reader, commit, path, arguments.revision or "")
+        data = reader.read(entry.object_id, _MAX_BYTES) if entry.kind == "file" else None
+    if data is None:
+        raise ToolError(f"{CALL}: {path} is not a file whose text is in this clone", tool=CALL, argument="path")
+    count = data.count(b"\n") + (not data.endswith(b"\n"))
+    if first > count:
+        raise ToolError(
+            f"{CALL}: startLine is {first}, but {path} has {count:,} lines", tool=CALL, argument="startLine"
+        )
+    limit = arguments.limit or _MAX_COMMITS
+    # Texts of files and messages can't know the mark, so that they can't pass for a commit.
+    mark = secrets.token_hex(16)
+    form = f"{mark}%x00".join(["", "%H", "%aN", "%aE", "%ct", "%s", ""])
+    command: list[str | bytes] = [
+        *mailmap_setting(repository.git_dir), "log", "--no-textconv", "--no-ext-diff", "--encoding=UTF-8",
+        "--no-show-signature", "--no-notes", f"--max-count={limit + 1}", f"--format={form}",
+        b"-L%d,%d:" % (first, min(last, count)) + path.encode("utf-8", "surrogateescape"), commit,
+    ]  # fmt: skip
+    rows: list[dict[str, Any]] = []
+    notices: list[str] = []
+    try:
+        records = _records(repository.git_dir, command, f"{mark}\0".encode(), context)
+        rows += ({"repository": repository.name, "path": path, **record.row()} for record in records)
+    except GitFailed as error:
+        raise ToolError(f"{CALL}: git can't follow these lines: {error}", tool=CALL) from error
+    is_complete = len(rows) <= limit and not repository.incomplete
+    if repository.incomplete:
+        notices.append(f"This is a {repository.incomplete} clone: earlier changes are not in it.")
+    if len(rows) > limit:
+        rows = rows[:limit]
+        if arguments.limit is None:
+            notices.append(f"Only the newest {limit:,} commits are shown.")
+    facts = {"commit": commit, "path": path, "start_line": first, "end_line": min(last, count)}
+    return _answer(rows, arguments, is_complete, notices, facts)
+
+
+@dataclass(frozen=True, slots=True)
+class _LogRecord:
+    """A commit of ``git log -L``: its fields, and the diff of the range."""
+
+    fields: list[bytes]
+    diff: bytes
+
+    def row(self) -> dict[str, Any]:
+        """Return the values of a row."""
+        oid, author, email, seconds, subject = (field.decode("utf-8", "replace") for field in self.fields)
+        diff = self.diff
+        body = diff[diff.find(b"\n@@ ") :] if b"\n@@ " in diff else b""
+        names = _NAMES.findall(diff[: len(diff) - len(body)])
+        row = {
+            "commit": oid,
+            "author": author,
+            "author_email": email,
+            "commit_date": datetime.fromtimestamp(int(seconds), UTC),
+            "subject": subject,
+            "added": body.count(b"\n+"),
+            "removed": body.count(b"\n-"),
+        }
+        # A renamed file has had another name; one that git quotes keeps the name of today.
+        if names and names[0] != b"/dev/null" and not names[0].startswith(b'"'):
+            row["path"] = names[0].decode("utf-8", "replace")
+        return row
+
+
+def _records(git_dir: str, command: list[str | bytes], mark: bytes, context: ToolContext) -> Iterator[_LogRecord]:
+    output = bytearray()
+    for chunk in git_chunks(git_dir, command, cancellation=context.cancellation):
+        output += chunk
+        if len(output) > _MAX_BYTES:
+            raise ToolError(f"{CALL}: the changes of these lines are too large; choose fewer", tool=CALL)
+    parts = bytes(output).split(mark)[1:]
+    for start in range(0, len(parts) - _FIELDS, _FIELDS + 1):
+        yield _LogRecord(parts[start : start + _FIELDS], parts[start + _FIELDS])
+
+
+def _answer(
+    rows: list[dict[str, Any]],
+    arguments: HistoryOfArguments,
+    is_complete: bool,  # noqa: FBT001 - as results have it
+    notices: list[str],
+    facts: dict[str, Any],
+) -> ToolResult:
+    total = len(rows)
+    if arguments.limit is not None and total > arguments.limit:
+        rows, is_complete = rows[: arguments.limit], False
+        notices.append(f"The newest {arguments.limit:,} of {total:,} changes are shown.")
+    columns = {name: [row[name] for row in rows] for name in _COLUMNS}
+    table = tables.table("text_history", columns, len(rows))
+    known = {"repository": arguments.repo.strip("/"), "total": total, **facts}
+    return ToolResult("text_history", table, known, is_complete, tuple(notices))
+
+
+_COLUMNS = ("repository", "commit", "commit_date", "author", "author_email", "subject", "path", "added", "removed")
+
+
+def _line(row: Row) -> str:
+    change = f"+{row['added']} -{row['removed']}"
+    commit = row["commit"][:SHORT_OID]
+    return joined([commit, day(row["commit_date"]), change, row["path"], f"{row['author']}: {row['subject']}"])
+
+
+HANDLERS: tuple[Handler[Any], ...] = (Handler(HISTORY_OF, _history_of, render_rows(_line), TableItems("changes")),)

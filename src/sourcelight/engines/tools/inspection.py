@@ -1,0 +1,209 @@
+"""Handlers of `count`, `explain` and `list_refs`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from sourcelight.core.batches import MatchBatch
+from sourcelight.core.batches.results import ToolProgress, ToolResult
+from sourcelight.core.batches.rows import MatchRows
+from sourcelight.core.completeness import is_limiting
+from sourcelight.core.errors import RepositoryError
+from sourcelight.core.query import parse
+from sourcelight.core.query.narrowing import narrow
+from sourcelight.core.tools.catalog import table_of
+from sourcelight.core.tools.inspection import (
+    COUNT,
+    COUNT_BY,
+    EXPLAIN,
+    LIST_REFS,
+    CountArguments,
+    ExplainArguments,
+    ListRefsArguments,
+)
+from sourcelight.core.wire.events import Alert, Progress
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.search.model import GroupBy
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_notices
+from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.pages import TableItems
+from sourcelight.engines.tools.rows import SHORT_OID, Row, day, joined, render_rows
+from sourcelight.repos import matching_refs
+from sourcelight.repos.handles import UnusableRepository, open_handle
+from sourcelight.repos.revisions import head_target
+
+_KINDS = {"refs/heads/": "branch", "refs/tags/": "tag"}
+
+
+def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
+    """Count matches by the index alone where it can tell, else by following a search."""
+    by = cast("tuple[GroupBy, ...]", tuple(dict.fromkeys(arguments.by or ())))
+    text = arguments.query if arguments.exhaustive is False else _everything(arguments.query)
+    request = SearchRequest(text, pattern_type="keyword")
+    table = context.engine.count(request, by, context.viewer, context.cancellation)
+    notices: list[str] = []
+    is_complete = True
+    if table is None:
+        counts, notices, is_complete = _follow(request, by, context)
+    else:
+        columns = [table.column(name).to_pylist() for name in by]
+        values = zip(table.column("matches").to_pylist(), table.column("files").to_pylist(), strict=True)
+        counts = dict(zip(zip(*columns, strict=True) if by else [()], values, strict=False))
+    rows = sorted(counts.items(), key=lambda item: (-item[1][0], [str(part) for part in item[0]]))
+    total = {"matches": sum(count for _, (count, _) in rows), "groups": len(rows)}
+    if arguments.limit is not None and len(rows) > arguments.limit:
+        notices.append(f"The {arguments.limit:,} rows with most matches of {len(rows):,} are shown.")
+        rows, is_complete = rows[: arguments.limit], False
+    keys: dict[str, Any] = {name: [key[at] for key, _ in rows] for at, name in enumerate(by)}
+    result = table_of(
+        "counts",
+        len(rows),
+        **{name: keys.get(name) for name in COUNT_BY},
+        matches=[matches for _, (matches, _) in rows],
+        files=[files for _, (_, files) in rows],
+    )
+    facts = {"query": arguments.query, "by": list(by), "status": "complete" if is_complete else "limited", **total}
+    return ToolResult("counts", result, facts, is_complete, tuple(dict.fromkeys(notices)))
+
+
+def _everything(text: str) -> str:
+    query = parse(text, "keyword")
+    if query.root is None or any(alternative.first("count") for alternative in query.plan):
+        return text
+    return narrow(query, [("count", "all")])
+
+
+def _follow(
+    request: SearchRequest, by: Sequence[str], context: ToolContext
+) -> tuple[dict[tuple[Any, ...], tuple[int, int]], list[str], bool]:
+    """Add up the matches of a search: what more than an index has to answer."""
+    matches: dict[tuple[Any, ...], int] = {}
+    files: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}
+    notices: list[str] = []
+    is_complete = True
+    events = context.engine.stream(request, context.viewer, context.cancellation)
+    with closing(events):  # type: ignore[type-var]  # the engine gives a generator
+        for event in events:
+            if isinstance(event, MatchBatch):
+                rows = MatchRows(event.batch)
+                at = list(range(len(rows)))
+                file = list(zip(*(rows.texts(name, at) for name in ("repository", "commit", "path")), strict=True))
+                keys = list(zip(*(rows.texts(name, at) for name in by), strict=True)) if by else [()] * len(at)
+                for key, where, count in zip(keys, file, rows.numbers("match_count").tolist(), strict=True):
+                    matches[key] = matches.get(key, 0) + int(count)
+                    files.setdefault(key, set()).add(where)
+            elif isinstance(event, Progress):
+                if context.observer is not None:
+                    context.observer(ToolProgress("counting", event.match_count, 0, "matches"))
+                if event.done:
+                    limiting = [item for item in event.skipped if is_limiting(item)]
+                    notices += [" ".join(item.message.split()) or item.title for item in limiting]
+                    is_complete = not limiting
+            elif isinstance(event, Alert):
+                notices.append(f"{event.title}: {event.description}".rstrip(": "))
+    context.cancellation.check()
+    counts = {key: (count, len(files[key])) for key, count in matches.items()}
+    return counts or ({} if by else {(): (0, 0)}), notices, is_complete
+
+
+def _count_line(row: Row) -> str:
+    keys = [str(row[name]) for name in COUNT_BY if row[name] is not None]
+    return f"{row['matches']:>7,} in {row['files']:,} {'file' if row['files'] == 1 else 'files'}  {' '.join(keys)}"
+
+
+_count_rows = render_rows(_count_line, keeps_lines=True)
+
+
+def _render_counts(answer: ToolResult, context: ToolContext) -> Rendered:
+    payload, text = _count_rows(answer, context)
+    facts = answer.attributes
+    head = f"{facts['matches']:,} matches, {facts['status']}\n"
+    return {**payload, "matches": facts["matches"], "status": facts["status"]}, head + text
+
+
+def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
+    request = SearchRequest(arguments.query, pattern_type="keyword")
+    explanation = context.engine.explain(request, context.viewer, context.cancellation)
+    rows: list[tuple[int | None, str, str, str, int | None, int | None]] = []
+    for number, meaning in enumerate(explanation.alternatives, 1):
+        types = ", ".join(meaning.types)
+        rows.append((number, "scope", types, meaning.phrase, meaning.passing, meaning.repositories))
+        rows += [(number, "filter", f.text, f.meaning, f.files, f.repositories) for f in meaning.filters]
+        rows += [
+            (number, "pattern", p.text, joined([p.kind, "in", " and ".join(p.where)]), None, None)
+            for p in meaning.patterns
+        ]
+    rows += [(None, "warning", advice.message, advice.fix, None, None) for advice in explanation.warnings]
+    names = ("alternative", "part", "text", "meaning", "files", "repositories")
+    columns: dict[str, Any] = {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    facts = {"query": arguments.query, "pattern_type": explanation.pattern_type, "text": str(explanation)}
+    return ToolResult("query_parts", table_of("query_parts", len(rows), **columns), facts)
+
+
+_explained_rows = render_rows(lambda row: joined([row["part"], row["text"], row["meaning"]]))
+
+
+def _render_explanation(answer: ToolResult, context: ToolContext) -> Rendered:
+    payload, _ = _explained_rows(answer, context)
+    return payload | tail(answer), with_notices(f"{answer.attributes['text']}\n", answer)
+
+
+def _list_refs(arguments: ListRefsArguments, context: ToolContext) -> ToolResult:
+    repository = context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)
+    fragment = (arguments.query or "").casefold()
+    wanted = [prefix for prefix, kind in _KINDS.items() if arguments.kind in {None, kind}]
+
+    def accepts(name: str) -> bool:
+        prefix = next((prefix for prefix in wanted if name.startswith(prefix)), "")
+        return bool(prefix) and fragment in name.removeprefix(prefix).casefold()
+
+    found = matching_refs(repository, accepts)
+    rows: list[tuple[int, str, str, str, str]] = []
+    with suppress(UnusableRepository, RepositoryError):
+        handle: Any = open_handle(repository.git_dir)
+        for name, commit in found:
+            context.cancellation.check()
+            when, subject = _commit_of(handle, commit)
+            prefix = next(prefix for prefix in _KINDS if name.startswith(prefix))
+            rows.append((when, name.removeprefix(prefix), _KINDS[prefix], commit, subject))
+    rows.sort(key=lambda row: (-row[0], row[1]))
+    total = len(rows)
+    rows = rows[: arguments.limit]
+    default = head_target(repository.git_dir).removeprefix("refs/heads/")
+    values = {
+        "repository": repository.name,
+        "name": [name.encode("utf-8", "replace").decode() for _, name, *_ in rows],
+        "kind": [kind for _, _, kind, *_ in rows],
+        "commit": [commit for *_, commit, _ in rows],
+        "commit_date": [datetime.fromtimestamp(when, UTC) if when >= 0 else None for when, *_ in rows],
+        "subject": [subject for *_, subject in rows],
+        "default": [kind == "branch" and name == default for _, name, kind, *_ in rows],
+    }
+    table = tables.table("refs", values, len(rows))
+    notices = (f"The newest {len(rows):,} of {total:,} refs are shown.",) if len(rows) < total else ()
+    facts = {"repository": repository.name, "total": total}
+    return ToolResult("refs", table, facts, len(rows) == total, notices)
+
+
+def _commit_of(handle: Any, commit: str) -> tuple[int, str]:
+    """Return the committer time and the subject of a commit; -1 and nothing where it can't be read."""
+    try:
+        found = handle[commit]
+        return int(found.commit_time), str(found.message).strip().split("\n", 1)[0]
+    except (KeyError, ValueError, AttributeError, LookupError):
+        return -1, ""
+
+
+def _ref_line(row: Row) -> str:
+    return joined([row["kind"], row["name"], row["commit"][:SHORT_OID], day(row["commit_date"]), row["subject"]])
+
+
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(COUNT, _count, _render_counts, TableItems("rows")),
+    Handler(EXPLAIN, _explain, _render_explanation, None),
+    Handler(LIST_REFS, _list_refs, render_rows(_ref_line), TableItems("refs")),
+)

@@ -1,0 +1,80 @@
+"""How the tables of analyses read over MCP: one line a row, and what rows share once above them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sourcelight.engines.tools.rows import SHORT_OID, Row, day, joined, place, render_rows
+
+
+def _blame_heading(row: Row) -> str:
+    return joined([row["commit"][:SHORT_OID], day(row["commit_date"]), f"{row['author']}:", row["subject"]])
+
+
+def _outline_line(row: Row) -> str:
+    lines = f"{row['start_line']}-{row['end_line']}"
+    return f"{lines}: {'  ' * row['depth']}{joined([row['kind'] or '', row['signature'] or row['symbol']])}"
+
+
+def _map_line(row: Row) -> str:
+    return row["text"] if row["line_number"] is None else f"{row['line_number']}: {row['text']}"
+
+
+def _calls_heading(row: Row) -> str:
+    return place(row, "caller_")
+
+
+def _caller_line(row: Row) -> str:
+    by = row["caller"] or "the top of the file"
+    return joined([_depth(row), f"{row['line_number']}: in {by}, calls {row['callee']}:", str(row["line"]).strip()])
+
+
+def _callee_line(row: Row) -> str:
+    where = "" if row["callee_path"] is None else f"{row['callee_path']}:{row['callee_line']}"
+    if where and row["callee_repository"] != row["caller_repository"]:
+        where = f"{row['callee_repository']} {where}"
+    by = f" (by {row['caller']})" if row["depth"] > 1 else ""
+    where = where or "not in these repositories"
+    return joined([_depth(row), f"{row['line_number']}: {row['callee']}{by}", "→", where])
+
+
+def _depth(row: Row) -> str:
+    return f"[{row['depth']}]" if row["depth"] > 1 else ""
+
+
+def _dependency_line(row: Row) -> str:
+    target = f"{row['target']} (external)" if row["external"] else row["target"]
+    name = "" if row["module"] == row["target"] else f"as {row['module']}"
+    return joined(["→", target, name, f"{row['imports']:,} imports in {row['files']:,} files"])
+
+
+def _contributor_line(row: Row) -> str:
+    grouped = joined([row["repository"] or "", day(row["period"])])
+    changed = f"+{row['additions']:,} -{row['deletions']:,}"
+    dates = f"{day(row['first_date'])}..{day(row['last_date'])}"
+    who = f"{row['author']} <{row['author_email']}>{' (bot)' if row['bot'] else ''}"
+    return joined([grouped, f"{row['commits']:,} commits", changed, who, dates])
+
+
+def _hotspot_line(row: Row) -> str:
+    lines = "binary" if row["lines"] is None else f"{row['lines']:,} lines"
+    counts = f"{row['commits']:,} commits, {row['authors']:,} authors, {lines}"
+    return joined([f"{row['score']:.2f}", row["path"], counts, f"last {day(row['last_date'])}"])
+
+
+def _repository(row: Row) -> str:
+    return f"# {row['repository']}"
+
+
+TEXTS: Mapping[str, Any] = {
+    "blame": render_rows(lambda row: f"{row['line_number']}: {row['line']}", _blame_heading, keeps_lines=True),
+    "outline": render_rows(_outline_line, place, keeps_lines=True),
+    "repo_map": render_rows(_map_line, _repository, keeps_lines=True),
+    "callers": render_rows(_caller_line, _calls_heading),
+    "callees": render_rows(_callee_line, _calls_heading),
+    "dependency_graph": render_rows(_dependency_line, lambda row: f"# {row['source']}"),
+    "contributors": render_rows(_contributor_line),
+    "hotspots": render_rows(_hotspot_line, _repository),
+}
+"""By the name of the tool, what renders its table."""

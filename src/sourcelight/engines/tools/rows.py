@@ -1,0 +1,78 @@
+"""Tables as answers over MCP: short text with one line a row, and the rows as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from sourcelight.core.batches.results import ToolResult, time_text
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.handler import NOTHING, Rendered, tail, with_notices
+
+Row: TypeAlias = Mapping[str, Any]
+SHORT_OID = 10
+_MAX_LINE = 300
+_FACTS = {"repository": "repo", "revision": "revision", "commit": "commit", "path": "path", "total": "total"}
+
+
+def render_rows(
+    line: Callable[[Row], str], heading: Callable[[Row], str] | None = None, *, keeps_lines: bool = False
+) -> Callable[[ToolResult, ToolContext], Rendered]:
+    """Return what renders the rows of a table.
+
+    Parameters
+    ----------
+    line
+        Formats a row.
+    heading
+        Formats what consecutive rows share, which is said once above them.
+    keeps_lines
+        Whether lines are text of files, whose spaces at the start count.
+    """
+
+    def render(answer: ToolResult, context: ToolContext) -> Rendered:
+        del context
+        rows = answer.table.to_pylist()
+        parts = []
+        for shared, group in groupby(rows, key=heading or (lambda _: "")):
+            lines = "".join(f"{_shorten(line(row), keeps_lines=keeps_lines)}\n" for row in group)
+            parts.append(f"{_shorten(shared)}\n{lines}" if shared else lines)
+        names = answer.table.schema.names
+        # A column without a value says nothing; the names of those that are left say which.
+        kept = [name for name in names if answer.table.column(name).null_count < len(rows)]
+        payload = {
+            **{wire: answer.attributes[name] for name, wire in _FACTS.items() if answer.attributes.get(name)},
+            "columns": kept,
+            "rows": [[_value(row[name]) for name in kept] for row in rows],
+            **tail(answer),
+        }
+        return payload, with_notices("".join(parts) or NOTHING, answer)
+
+    return render
+
+
+def _value(value: Any) -> Any:
+    return time_text(value) if isinstance(value, datetime) else value
+
+
+def _shorten(text: str, *, keeps_lines: bool = False) -> str:
+    line = text.replace("\r", " ").replace("\n", " ") if keeps_lines else " ".join(text.split())
+    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1]}…"
+
+
+def day(value: datetime | None) -> str:
+    """Return a date in UTC."""
+    return "" if value is None else value.strftime("%Y-%m-%d")
+
+
+def place(row: Row, prefix: str = "") -> str:
+    """Return the heading of a file, as texts of searches have it."""
+    repository, path = row[f"{prefix}repository"], row[f"{prefix}path"]
+    return f"# {repository} – {path}"  # noqa: RUF001 - the dash that readers of these texts look for
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Return the parts that say something, with spaces."""
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,305 @@
+"""The tools beyond the specification's: answers against git and naive scans, suites, permissions, schemas."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+
+import sourcelight as sl
+from server.mcp.calling import Said, over, said
+from server.mcp.calling import call as call_over_http
+from server.mcp.conftest import SECRET, Served
+from sourcelight.backends.embedded import open_engine
+from sourcelight.core.markup.tokens import estimate_tokens
+from sourcelight.core.tools.catalog import TOOLS, mcp_tools
+from sourcelight.core.tools.paging import DEFAULT_MAX_TOKENS
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.repos import Viewer
+from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
+from sourcelight.server.mcp.protocol import make_server
+from sourcelight.testing.repositories import RepositoryBuilder
+
+REPO = "example.org/more/lamps"
+NEW = {
+    "blame", "callees", "callers", "contributors", "count", "dependency_graph", "explain", "history_of", "hotspots",
+    "list_refs", "outline", "repo_map",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def builder(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
+    one = RepositoryBuilder(tmp_path_factory.mktemp("more") / "lamps", origin=f"https://{REPO}.git")
+    one.commit(
+        {"lamp.py": "def light(level):\n    return level\n\n\ndef shine():\n    return light(1)\n", "a.md": "# A\n"},
+        "start",
+    )
+    one.git("tag", "v1.0")
+    one.commit(
+        {"lamp.py": "def light(level):\n    return level * 2\n\n\ndef shine():\n    return light(1)\n"}, "double"
+    )
+    one.commit(
+        {"use.py": "from lamp import shine\n\n\ndef use():\n    shine()\n    shine()\n", "b.md": "light\n"}, "use it"
+    )
+    one.git("tag", "v2.0")
+    one.git("branch", "old", "v1.0")
+    one.commit({"use.py": "from lamp import shine\n\n\ndef use():\n    shine()\n"}, "once is enough")
+    return one
+
+
+@pytest.fixture(scope="module")
+def lamps(builder: RepositoryBuilder) -> Iterator[LocalEngine]:
+    engine = open_engine([builder.path.parent], index=builder.path.parent.parent / "more-index")
+    yield engine
+    engine.close()
+
+
+def ask(engine: LocalEngine, name: str, **arguments: Any) -> Said:
+    server = make_server(mcp_tools("all"), ToolRunner(engine), lambda _: CallIdentity(Viewer.owner()))
+
+    async def main() -> Said:
+        with anyio.fail_after(60):
+            async with Client(server) as client:
+                await client.list_tools()  # so that the client checks the structured content against the schema
+                return await said(client, name, arguments)
+
+    return anyio.run(main)
+
+
+def rows(answer: Said) -> list[dict[str, Any]]:
+    assert not answer.failed, answer.text
+    return [dict(zip(answer.content["columns"], row, strict=True)) for row in answer.content["rows"]]
+
+
+def test_only_the_suite_of_all_tools_has_them(served: Served) -> None:
+    assert set(mcp_tools("all")) - set(mcp_tools()) == NEW
+
+    async def refused(client: Client) -> str:
+        with pytest.raises(MCPError) as error:
+            await said(client, "count", {"query": "lamp"})
+        return str(error.value)
+
+    assert "unknown tool 'count'; available: read_file" in over(served.url, served.tokens["owner"], refused)
+    found = call_over_http(f"{served.url}/all", served.tokens["owner"], "count", {"query": "lighthouse"})
+    assert not found.failed
+
+
+def test_counts_are_those_of_a_scan(lamps: LocalEngine, builder: RepositoryBuilder) -> None:
+    files = {path.name: path.read_text("utf-8") for path in builder.path.iterdir() if path.is_file()}
+    expected = {name: count for name, text in files.items() if (count := text.lower().count("light"))}
+    answer = ask(lamps, "count", query="light", by=["path"])
+    assert {row["path"]: row["matches"] for row in rows(answer)} == expected
+    assert (answer.content["matches"], answer.content["status"]) == (sum(expected.values()), "complete")
+    assert answer.text.startswith(f"{sum(expected.values())} matches, complete\n")
+    assert [row["matches"] for row in rows(ask(lamps, "count", query="light"))] == [sum(expected.values())]
+    both = rows(ask(lamps, "count", query="light OR shine", by=["repository", "language"]))
+    assert all(row["repository"] == REPO for row in both)
+    assert ask(lamps, "count", query="nowhere").content["matches"] == 0
+    assert rows(ask(lamps, "count", query="nowhere", by=["path"])) == []
+    first = ask(lamps, "count", query="light", by=["path"], limit=1)
+    assert first.content["limitHit"]
+
+
+def test_blame_is_that_of_git(lamps: LocalEngine, builder: RepositoryBuilder) -> None:
+    expected = [line.split()[0].lstrip("^") for line in builder.git("blame", "-l", "lamp.py").splitlines()]
+    answer = rows(ask(lamps, "blame", repo=REPO, path="lamp.py"))
+    assert [row["commit"][:39] for row in answer] == [oid[:39] for oid in expected]
+    part = ask(lamps, "blame", repo=REPO, path="lamp.py", startLine=2, endLine=3)
+    assert [row["line_number"] for row in rows(part)] == [2, 3]
+    assert part.text.splitlines()[1] == "2:     return level * 2"
+    assert "lines" in ask(lamps, "blame", repo=REPO, path="lamp.py", startLine=99).text
+
+
+def test_refs_are_those_of_git(lamps: LocalEngine, builder: RepositoryBuilder) -> None:
+    lines = builder.git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags").splitlines()
+    expected = {(name.split("/", 2)[2], oid) for name, _, oid in (line.partition(" ") for line in lines)}
+    answer = rows(ask(lamps, "list_refs", repo=REPO))
+    assert {(row["name"], row["commit"]) for row in answer} == expected
+    assert [row["name"] for row in answer if row["default"]] == [builder.git("symbolic-ref", "--short", "HEAD").strip()]
+    dates = [row["commit_date"] for row in answer]
+    assert dates == sorted(dates, reverse=True)
+    tags = rows(ask(lamps, "list_refs", repo=REPO, kind="tag", query="V2"))
+    assert [row["name"] for row in tags] == ["v2.0"]
+
+
+@pytest.mark.parametrize("text", ["shine()", "level * 2", "light"])
+def test_the_history_of_a_text_is_that_of_gits_pickaxe(
+    lamps: LocalEngine, builder: RepositoryBuilder, text: str
+) -> None:
+    expected = builder.git("log", "--format=%H", f"-S{text}").split()
+    answer = rows(ask(lamps, "history_of", repo=REPO, text=text))
+    assert list(dict.fromkeys(row["commit"] for row in answer)) == expected
+
+
+def test_the_history_of_lines_is_that_of_git(lamps: LocalEngine, builder: RepositoryBuilder) -> None:
+    expected = builder.git("log", "-s", "--format=%H", "-L1,2:lamp.py").split()
+    answer = rows(ask(lamps, "history_of", repo=REPO, path="lamp.py", startLine=1, endLine=2))
+    assert [row["commit"] for row in answer] == expected
+    assert [(row["added"], row["removed"]) for row in answer] == [(1, 1), (2, 0)]
+    assert answer[0]["subject"] == "double"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({}, "either text, or path and startLine"),
+        ({"text": "a", "startLine": 1}, "either text, or path"),
+        ({"startLine": 1}, "needs the path"),
+        ({"path": "lamp.py", "startLine": 70}, "has 6 lines"),
+        ({"path": "lamp.py", "startLine": 3, "endLine": 2}, "before startLine"),
+        ({"path": "none.py", "startLine": 1}, "not found"),
+    ],
+)
+def test_a_history_of_nothing_is_refused(lamps: LocalEngine, arguments: dict[str, Any], words: str) -> None:
+    answer = ask(lamps, "history_of", repo=REPO, **arguments)
+    assert answer.failed
+    assert words in answer.text
+
+
+def test_outlines_and_calls_name_lines(lamps: LocalEngine) -> None:
+    outline = ask(lamps, "outline", repo=REPO, path="lamp.py")
+    assert [(row["symbol"], row["start_line"], row["end_line"]) for row in rows(outline)] == [
+        ("light", 1, 2),
+        ("shine", 5, 6),
+    ]
+    assert "1-2: function def light(level)" in outline.text
+    callers = ask(lamps, "callers", repo=REPO, path="lamp.py", symbol="light", depth=2)
+    assert [(row["depth"], row["caller"], row["line_number"]) for row in rows(callers)] == [
+        (1, "shine", 6),
+        (2, "use", 5),
+    ]
+    assert "6: in shine, calls light: return light(1)" in callers.text
+    callees = ask(lamps, "callees", repo=REPO, path="use.py", symbol="use")
+    assert [(row["callee"], row["callee_path"], row["callee_line"]) for row in rows(callees)] == [
+        ("shine", "lamp.py", 5)
+    ]
+    assert "shine → lamp.py:5" in callees.text
+
+
+def test_people_and_hotspots_are_counted(lamps: LocalEngine, builder: RepositoryBuilder) -> None:
+    people = rows(ask(lamps, "contributors", repos=[REPO]))
+    authors = Counter(builder.git("log", "--format=%aE").split())
+    assert {row["author_email"]: row["commits"] for row in people} == dict(authors)
+    changed = Counter(builder.git("log", "--name-only", "--format=", "--no-merges").split())
+    hot = rows(ask(lamps, "hotspots", repos=[REPO]))
+    assert {row["path"]: row["commits"] for row in hot} == dict(changed)
+    assert rows(ask(lamps, "repo_map", repo=REPO))
+    assert not ask(lamps, "dependency_graph", repos=[REPO]).failed
+
+
+def test_a_query_is_explained_without_a_search(lamps: LocalEngine) -> None:
+    answer = ask(lamps, "explain", query="repo:lamps light OR (shine")
+    assert answer.failed or "light" in answer.text
+    answer = ask(lamps, "explain", query="repo:nothing light")
+    assert "no repository passes the filters" in answer.text
+    assert {row["part"] for row in rows(answer)} >= {"scope", "filter", "pattern", "warning"}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("count", {"query": "hidden", "by": ["repository"]}),
+        ("blame", {"repo": SECRET, "path": "key.py"}),
+        ("list_refs", {"repo": SECRET}),
+        ("history_of", {"repo": SECRET, "text": "lamp"}),
+        ("history_of", {"repo": SECRET, "path": "key.py", "startLine": 1}),
+        ("outline", {"repo": SECRET, "path": "key.py"}),
+        ("callers", {"repo": SECRET, "path": "key.py", "symbol": "lamp"}),
+        ("repo_map", {"repo": SECRET}),
+        ("contributors", {"repos": [SECRET]}),
+        ("contributors", {}),
+        ("hotspots", {}),
+        ("dependency_graph", {}),
+        ("explain", {"query": f"repo:{SECRET} lamp"}),
+    ],
+)
+def test_a_hidden_repository_is_absent(served: Served, name: str, arguments: dict[str, Any]) -> None:
+    hidden = call_over_http(f"{served.url}/all", served.tokens["user"], name, arguments)
+    absent = {
+        key: str(value).replace("secret", "absent") if key == "repo" else value for key, value in arguments.items()
+    }
+    if "repo" in arguments:
+        other = call_over_http(f"{served.url}/all", served.tokens["user"], name, absent)
+        assert hidden.text.replace("secret", "absent") == other.text
+    asked = str(arguments)
+    assert SECRET in asked or SECRET not in hidden.text
+    assert "key.py" in asked or "key.py" not in hidden.text
+    assert "'hidden" not in hidden.text
+
+
+def test_each_says_when_to_use_it_and_when_not_with_an_example() -> None:
+    for name in NEW:
+        text = TOOLS[name].mcp
+        assert text is not None
+        assert "Use it" in text.description, name
+        assert "Example: " in text.description, name
+        others = re.findall(r"\b[a-z]+(?:_[a-z]+)+\b|\b(?:blame|outline|callers)\b", text.description)
+        assert set(others) & set(mcp_tools("all")) - {name} or " not " in text.description.lower(), name
+        assert estimate_tokens(text.description) <= 130, name
+
+
+def test_schemas_fit_the_validators_of_three_vendors() -> None:
+    for tool in mcp_tools("all").values():
+        schema = dict(tool.advertised_schema)
+        for strict in (_openai_strict(schema), _anthropic(schema), _gemini(schema)):
+            assert set(strict["properties"]) == set(schema["properties"])
+
+
+def _openai_strict(schema: dict[str, Any]) -> dict[str, Any]:
+    """Strict function calling: all names are required, optional ones nullable, nothing additional; few keywords."""
+    allowed = {"type", "description", "enum", "items", "minimum", "maximum", "properties", "required",
+               "additionalProperties"}  # fmt: skip
+    properties = {}
+    for name, value in schema["properties"].items():
+        own = {key: part for key, part in value.items() if key != "minLength"}
+        assert set(own) <= allowed, (name, own)
+        if name not in schema["required"]:
+            own["type"] = [own["type"], "null"]
+        properties[name] = own
+    strict = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    assert len(properties) <= 100
+    return strict
+
+
+def _anthropic(schema: dict[str, Any]) -> dict[str, Any]:
+    """Names of arguments match a pattern, and the schema is an object of JSON Schema 2020-12."""
+    assert schema["type"] == "object"
+    assert all(re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name) for name in schema["properties"])
+    return schema
+
+
+def _gemini(schema: dict[str, Any]) -> dict[str, Any]:
+    """A subset of OpenAPI: no references, no unions, no ``additionalProperties``; arrays say their items."""
+    for value in schema["properties"].values():
+        assert isinstance(value["type"], str)
+        assert not {"$ref", "anyOf", "oneOf", "allOf", "additionalProperties"} & set(value)
+        assert value["type"] != "array" or value["items"]["type"] == "string"
+        assert "enum" not in value or value["type"] == "string"
+    assert "additionalProperties" not in schema
+    return schema
+
+
+def test_long_answers_are_cut_without_being_asked(tmp_path: Path) -> None:
+    one = RepositoryBuilder(tmp_path / "long", origin="https://example.org/more/long.git")
+    one.commit({"long.py": "".join(f"value_{n} = {n}  # number {n}\n" for n in range(3000))}, "start")
+    long = open_engine([tmp_path], index=tmp_path / "index")
+    answer = ask(long, "blame", repo="example.org/more/long", path="long.py")
+    assert estimate_tokens(answer.text) <= DEFAULT_MAX_TOKENS
+    assert answer.content["leftOut"]["lines"] > 0
+    following = ask(long, "blame", repo="example.org/more/long", path="long.py", cursor=answer.content["nextCursor"])
+    assert rows(following)[0]["line_number"] == rows(answer)[-1]["line_number"] + 1
+
+
+def test_python_has_them_as_methods(builder: RepositoryBuilder, tmp_path: Path) -> None:
+    with sl.open(builder.path, index_dir=tmp_path) as code:
+        refs = code.list_refs(REPO, kind="tag")
+        assert refs["name"].tolist() == ["v2.0", "v1.0"]
+        assert code.history_of(REPO, "shine()").attrs["status"] == "complete"
+        assert len(code.blame(REPO, "lamp.py", start_line=2, end_line=2)) == 1
