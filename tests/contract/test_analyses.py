@@ -46,6 +46,13 @@ CALLS: list[tuple[str, Mapping[str, Any]]] = [
     ("hotspots", {"repos": [HUB], "limit": 3}),
     ("coupling", {"repos": ALL, "minCommits": 2}),
     ("commits_behind", {"repos": [HUB], "of": "churn", "path": "README.md"}),
+    ("count", {"query": "retry", "by": ["repository", "path"]}),
+    ("count", {"query": "retry OR hub", "limit": 3, "by": ["language"]}),
+    ("explain", {"query": f"repo:^{HUB}$ retry"}),
+    ("list_refs", {"repo": HUB}),
+    ("history_of", {"repo": HUB, "text": "retry"}),
+    ("history_of", {"repo": HUB, "path": "README.md", "startLine": 1, "endLine": 3}),
+    ("blame", {"repo": HUB, "path": "README.md", "startLine": 2, "endLine": 4}),
     ("identities", {"repos": ALL}),
     ("identity_suggestions", {"repos": ALL}),
 ]

@@ -12,6 +12,7 @@ from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import RepositoryError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.query import parse
 from sourcelight.core.query.narrowing import narrow
 from sourcelight.core.tools.catalog import table_of
@@ -28,7 +29,7 @@ from sourcelight.core.wire.events import Alert, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.engines.tools.context import ToolContext
-from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_notices
+from sourcelight.engines.tools.handler import Handler, Rendered
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.pages import TableItems
 from sourcelight.engines.tools.rows import SHORT_OID, Row, day, joined, render_rows
@@ -140,16 +141,23 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
     rows += [(None, "warning", advice.message, advice.fix, None, None) for advice in explanation.warnings]
     names = ("alternative", "part", "text", "meaning", "files", "repositories")
     columns: dict[str, Any] = {name: [row[at] for row in rows] for at, name in enumerate(names)}
-    facts = {"query": arguments.query, "pattern_type": explanation.pattern_type, "text": str(explanation)}
+    facts = {"query": arguments.query, "pattern_type": explanation.pattern_type, "tree": explanation.tree_text}
     return ToolResult("query_parts", table_of("query_parts", len(rows), **columns), facts)
 
 
-_explained_rows = render_rows(lambda row: joined([row["part"], row["text"], row["meaning"]]))
+def _part_line(row: Row) -> str:
+    leaves = [count_of(row[name], noun) for name, noun in _LEAVES.items() if row[name] is not None]
+    return joined([f"{row['part']}:", row["text"], f"({row['meaning']})" if row["meaning"] else "", ", ".join(leaves)])
+
+
+_LEAVES = {"repositories": "repository", "files": "file"}
+_explained_rows = render_rows(_part_line)
 
 
 def _render_explanation(answer: ToolResult, context: ToolContext) -> Rendered:
-    payload, _ = _explained_rows(answer, context)
-    return payload | tail(answer), with_notices(f"{answer.attributes['text']}\n", answer)
+    payload, text = _explained_rows(answer, context)
+    tree = answer.attributes["tree"]
+    return {**payload, "tree": tree}, f"{tree}\n\n{text}"
 
 
 def _list_refs(arguments: ListRefsArguments, context: ToolContext) -> ToolResult:
@@ -204,6 +212,6 @@ def _ref_line(row: Row) -> str:
 
 HANDLERS: tuple[Handler[Any], ...] = (
     Handler(COUNT, _count, _render_counts, TableItems("rows")),
-    Handler(EXPLAIN, _explain, _render_explanation, None),
+    Handler(EXPLAIN, _explain, _render_explanation, TableItems("parts")),
     Handler(LIST_REFS, _list_refs, render_rows(_ref_line), TableItems("refs")),
 )
