@@ -330,7 +330,7 @@ def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]
     }
 
 
-_FORMAT = 1
+_FORMAT = 2
 _FORMER_COLUMNS = {"line_number": "start_line", "last_line_number": "end_line"}
 """Columns of `sources` in files that were written before the columns were renamed."""
 

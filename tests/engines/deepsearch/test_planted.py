@@ -45,7 +45,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 
 def test_without_a_model_orders_are_only_quoted(planted: LocalEngine) -> None:
     found = research(planted, f"repo:^{TEAPOT}$ {QUESTION}")
-    lead = found.text.split("\n\n")[0]
+    lead = found.text.split("\n## ")[0]
     assert "brew_teapot" in lead
     assert "PWNED" not in lead
     assert "sum(ledger)" not in found.text

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from sourcelight.core.markup import clean_markdown, code, join_inline, literal, visible
 from sourcelight.engines.deepsearch.citations import Citation
+from sourcelight.engines.deepsearch.evidence.languages import fence_name
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence
 from sourcelight.engines.deepsearch.redaction import redact
 
@@ -14,12 +15,6 @@ CITED = re.compile(r"\[(E\d{1,6}(?:\s*,\s*E\d{1,6})*)\]", re.IGNORECASE)
 
 _WITH_SPACE = re.compile(rf"(\s*){CITED.pattern}", re.IGNORECASE)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|!~])")
-_FENCE_NAMES = {
-    "py": "python", "pyi": "python", "js": "javascript", "ts": "typescript", "rb": "ruby", "rs": "rust", "go": "go",
-    "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "java": "java", "kt": "kotlin", "scala": "scala",
-    "cs": "csharp", "php": "php", "sh": "bash", "md": "markdown", "rst": "rst", "json": "json", "yml": "yaml",
-    "yaml": "yaml", "toml": "toml", "jsx": "jsx", "tsx": "tsx", "sql": "sql", "html": "html", "css": "css",
-}  # fmt: skip
 
 
 def inline(text: str, limit: int = 300) -> str:
@@ -36,8 +31,7 @@ def fence_code(text: str, path: str) -> str:
     fence = "```"
     while fence in lines:
         fence += "`"
-    extension = path.rpartition("/")[2].rpartition(".")[2].lower()
-    return f"{fence}{_FENCE_NAMES.get(extension, '')}\n{lines}\n{fence}"
+    return f"{fence}{fence_name(path)}\n{lines}\n{fence}"
 
 
 def link_to(citation: Citation, base_url: str) -> str:

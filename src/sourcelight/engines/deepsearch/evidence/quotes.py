@@ -9,8 +9,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.engines.deepsearch.evidence.model import FileEvidence
+from sourcelight.engines.deepsearch.evidence.languages import fence_name
+from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pins, StepRequest, run_step
+from sourcelight.engines.deepsearch.evidence.units import fit_to_units
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search import Target
@@ -145,13 +147,23 @@ class QuoteSelector:
         if any(_likeness(names, other_names) > _ALIKE for other_names in self._names):
             return None
         first, last = best_window(lines, self.weights, min(window, self.most_lines - self.quoted))
-        start, end = chunk.begin_line + first, chunk.begin_line + last
+        start, end = self._fit(chunk, chunk.begin_line + first, chunk.begin_line + last)
         if self.overlaps(*file, start, end):
             return None
         quote = self.texts.evidence(chunk.target, chunk.path, start, end, role, chunk.score, chunk.symbols)
         self._names.append(names)
         self.take(quote)
         return quote
+
+    def _fit(self, chunk: RankedChunk, first: int, last: int) -> tuple[int, int]:
+        """Return the whole units around some lines of a chunk; of documents, the lines as they are."""
+        if chunk.kind == "docs":
+            return first, last
+        definitions = self.texts.engine.store.definitions_of(chunk.target, chunk.path)
+        listed = list(definitions.each()) if definitions is not None else []
+        lines = self.texts.lines(chunk.target, chunk.path)
+        start, end = fit_to_units(lines, first, last, listed, fence_name(chunk.path))
+        return start, min(end, start + MAX_LINES - 1)
 
     def overlaps(self, repository: str, path: str, start: int, end: int) -> bool:
         """Return whether some of these lines are quoted already."""

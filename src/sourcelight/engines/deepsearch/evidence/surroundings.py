@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sourcelight.engines.deepsearch.evidence.heads import DOCSTRING, head_end
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.search import Target
@@ -20,7 +21,6 @@ LESSER = 0.5
 what stands elsewhere beside what is in the best file."""
 
 _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "struct", "enum", "constant", "module"})
-_DOCSTRING = re.compile(r"""^\s*[rRuUbB]?(\"\"\"|''')""")
 _MARKS = re.compile(r"^\s*(?:///?|/\*+|\*+/|\*+|#+!?|--|;+|[rRuUbB]?(?:\"\"\"|'''))\s?|\s*(?:\*+/|\"\"\"|''')\s*$")
 _SENTENCE = re.compile(r"(.+?[.!?])(?=\s|$)", re.DOTALL)
 _MIN_SAID = 12
@@ -89,7 +89,7 @@ def _definition_excerpt(
 ) -> DefinitionExcerpt:
     lines = texts.lines(target, path)
     start = lead_start(lines, definition.begin_line - 1) + 1
-    end = min(_head_end(lines, definition), start + MAX_DEFINITION_LINES - 1, len(lines))
+    end = min(head_end(lines, definition), start + MAX_DEFINITION_LINES - 1, len(lines))
     end = max(end, min(definition.line, len(lines)))
     if end - start >= MAX_DEFINITION_LINES:
         start = definition.begin_line
@@ -98,28 +98,12 @@ def _definition_excerpt(
     return DefinitionExcerpt(target, path, definition, score, evidence, first_sentence(lines, definition))
 
 
-def _head_end(lines: Sequence[str], definition: Definition) -> int:
-    """Return the last line of a definition's head: its signature and docstring."""
-    line = definition.line
-    last = min(definition.end_line, len(lines))
-    while line < last and not re.search(r"[:{;=]\s*(?:#.*|//.*)?$", lines[line - 1]):
-        line += 1
-    if line < last and (docstring := _DOCSTRING.match(lines[line])):
-        line += 1
-        quotation = docstring[1]
-        if lines[line - 1].count(quotation) < 2:
-            while line < last and quotation not in lines[line]:
-                line += 1
-            line += 1
-    return min(line, last)
-
-
 def first_sentence(lines: Sequence[str], definition: Definition) -> str:
     """Return the first sentence of a definition's docstring or of the comment above; empty if none."""
-    head = _head_end(lines, definition)
+    head = head_end(lines, definition)
     docstring: list[str] = []
     for line_index in range(definition.line, head):
-        if docstring or _DOCSTRING.match(lines[line_index]):
+        if docstring or DOCSTRING.match(lines[line_index]):
             docstring.append(lines[line_index])
     above = lead_start(lines, definition.begin_line - 1)
     comment = [line for line in lines[above : definition.begin_line - 1] if not line.lstrip().startswith(("@", "#["))]

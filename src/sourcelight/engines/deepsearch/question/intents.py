@@ -59,6 +59,30 @@ def intents_of(question: RankQuery) -> QuestionIntents:
     )
 
 
+_VERBS_TEXT = """
+accept access allow apply avoid begin build calculate call cause change check choose clean cleanup collect compare
+compute configure connect consider control convert create decide define depend describe detect determine disable do
+enable end enforce ensure evict execute expire explain fail fetch find finish generate get give handle happen
+implement improve keep know launch limit load locate look make manage mean measure obtain occur open organize parse
+perform pick prevent process produce protect read receive remove render report resolve respond retrieve return
+rotate run save select send serve show solve start stop store support switch take tell track transform trigger try
+turn understand update use validate verify wait work write
+"""
+_VERBS = frozenset(_VERBS_TEXT.split())
+_FORM_OF_VERB = re.compile(r".*(?:ed|ing|ly|ize[sd]?|ise[sd]?)")
+
+
+def key_words(question: RankQuery, words: Sequence[str]) -> tuple[str, ...]:
+    """Return those of some words of a question that it is about: names, and words that are no verbs or numbers."""
+    kept = []
+    for word in words:
+        folded = word.lower()
+        is_verb = folded in _VERBS or folded.removesuffix("s") in _VERBS or _FORM_OF_VERB.fullmatch(folded) is not None
+        if word in question.names or word in question.files or not (is_verb or word.isdigit()):
+            kept.append(word)
+    return tuple(kept)
+
+
 def is_follow_up(text: str) -> bool:
     """Return whether a question is so short, or has such pronouns, that it refers to the previous answer."""
     question = analyze(text)

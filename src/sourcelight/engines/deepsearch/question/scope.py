@@ -128,7 +128,8 @@ def read_scope(text: str, names: RepositoryNames, *, by_word: bool) -> QuestionS
         Repositories that may be named.
     by_word
         Whether the last part of a name counts as a name where its place in the sentence says so. Otherwise only
-        names with an owner do, and those that are called repositories: in prose, `requests` may be any requests.
+        names with an owner do, those that are called repositories, and those at the ends of a question or before
+        its verb, as in "how does click parse": elsewhere in prose, `requests` may be any requests.
     """
     marked = MarkedText.from_text(text)
     scope_parts = _repositories(marked, names, by_word=by_word)
@@ -204,6 +205,7 @@ def _patterns(spellings: Iterable[str], *, by_word: bool) -> Iterable[tuple[str,
         yield rf"(?:{_BEFORE})?(?:\bthe\s+)?{name}\s+{_REPOSITORY}\b", spelling
         yield rf"{_BEFORE}(?:owner|org(?:ani[sz]ation)?|group|team)\s+(?P<owner>)?{name}", spelling
         if not by_word:
+            yield from ((pattern, spelling) for pattern in _clear_patterns(name))
             continue
         yield rf"{_BEFORE}{name}{_AFTER}", spelling
         yield rf"{name}['\u2019]s\b", spelling
@@ -215,6 +217,16 @@ def _patterns(spellings: Iterable[str], *, by_word: bool) -> Iterable[tuple[str,
             spelling,
         )
         yield rf"{name}(?=\s+{_KINDS}\b)", spelling
+
+
+def _clear_patterns(name: str) -> Iterable[str]:
+    """Return where even in prose a word is the name of a repository: at the ends of a question, and as who acts."""
+    yield rf"^\W*(?:in|within|inside|for)\s+(?:the\s+)?{name}(?=\s*[,:])"
+    yield rf"\b(?:in|of|within|inside|by|from|for|to)\s+(?:the\s+)?{name}(?=\W*$)"
+    yield rf"\b(?:in|of)\s+{name}(?=\s+(?:defines?|declares?|implements?|contains?|has|is|are|does|do)\b)"
+    yield rf"(?<=\bdoes\s){name}(?=\s+[a-z])"
+    yield rf"(?<=\bdid\s){name}(?=\s+[a-z])"
+    yield rf"{name}['\u2019]s\b"
 
 
 def _first_match(pattern: str, text: str) -> re.Match[str] | None:

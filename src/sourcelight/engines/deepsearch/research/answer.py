@@ -18,6 +18,7 @@ from sourcelight.engines.deepsearch.research.protocol import CountTable, Draft, 
 
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\s|$)|\n|$)")
 _BEFORE_CITED = re.compile(rf"\s*{markdown.CITED.pattern}", re.IGNORECASE)
+_ITEM = re.compile(r"[-*] |\||\d{1,3}\. ")
 UNVERIFIED = "(unverified)"
 
 
@@ -175,12 +176,12 @@ def _split_blocks(text: str) -> list[tuple[str, str]]:
     blocks: list[tuple[str, str]] = []
     for block in re.split(r"\n{2,}", text.strip("\n")):
         lines = block.split("\n")
-        if len(lines) > 1 and all(line.startswith(("- ", "* ", "|")) for line in lines):
+        if len(lines) > 1 and all(_ITEM.match(line) for line in lines):
             blocks += [("line", line) for line in lines]
         elif block.startswith("#"):
             blocks.append(("heading", block))
         elif block.strip():
-            blocks.append(("line" if block.startswith(("- ", "* ")) else "block", block))
+            blocks.append(("line" if block[0] != "|" and _ITEM.match(block) else "block", block))
     return blocks
 
 

@@ -69,7 +69,7 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         draft.parts.append(Heading("Not counted"))
         draft.parts.append(Paragraph("\n".join(f"- {inline(note)}" for note in dict.fromkeys(fact.notes))))
     draft.parts.append(Heading("Searched"))
-    draft.parts.append(Paragraph(_format_searched(inquiry)))
+    draft.parts.append(Paragraph(format_searched(inquiry)))
     draft.searches.append(fact.query)
     draft.stats |= {
         "tool_calls": 1,
@@ -263,7 +263,8 @@ def _cite(cited: CitedLine | CommitEvidence | None, inquiry: ResearchRequest, dr
     return f"[{draft.ledger.add(texts.evidence(target, cited.path, cited.line, cited.line, 'read'))}]"
 
 
-def _format_searched(inquiry: ResearchRequest) -> str:
+def format_searched(inquiry: ResearchRequest) -> str:
+    """List the repositories and commits that were searched."""
     pins = list(inquiry.pins)
     listed = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:_NAMED_REPOSITORIES])
     suffix = f" and {len(pins) - _NAMED_REPOSITORIES:,} further repositories" if len(pins) > _NAMED_REPOSITORIES else ""

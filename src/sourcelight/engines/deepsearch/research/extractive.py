@@ -11,20 +11,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.commits import ASKING, HistoryEvidence
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, EvidenceLedger, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import StepRequest, run_step
 from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, FileTexts, QuoteSelector
+from sourcelight.engines.deepsearch.evidence.relevant import RelevantPlace, find_relevant
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions, paragraph_of
+from sourcelight.engines.deepsearch.lookups.answering import find_lookup
 from sourcelight.engines.deepsearch.markdown import inline
-from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, is_follow_up, with_follow_up
+from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, is_follow_up, key_words, with_follow_up
 from sourcelight.engines.deepsearch.question.events import WHEN, WHO
 from sourcelight.engines.deepsearch.question.marks import MarkedText
 from sourcelight.engines.deepsearch.question.reading import ignored_words
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
+from sourcelight.engines.deepsearch.research.citing import write_finding
 from sourcelight.engines.deepsearch.research.counting import count, scope_lines
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Heading, Paragraph, Quote, ResearchBudget
 from sourcelight.engines.execution import natural_language
@@ -61,7 +64,7 @@ _TESTS, _DOCS, _USES, _COMMITS = 2, 2, 5, 3
 _KEPT_LINES = 32
 _QUOTES_BESIDE_HISTORY = 4
 _WHY = re.compile(r"\b(?:why|how)\b", re.IGNORECASE)
-_NO_ANSWER = "No direct answer found; closest code:"
+_NO_ANSWER = "No direct answer found: what is searched has few of the question's words together."
 
 
 @dataclass(slots=True)
@@ -77,6 +80,7 @@ class Findings:
     tests: list[FileEvidence] = field(default_factory=list)
     docs: list[FileEvidence] = field(default_factory=list)
     past: HistoryEvidence | None = None
+    relevant: list[RelevantPlace] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -93,7 +97,7 @@ class ExtractiveResearcher:
             return remote_draft
         started_s = time.monotonic()
         draft = Draft()
-        request = count(inquiry, draft, emit)
+        request = self._read(inquiry, draft, emit)
         is_counted = "unit" in draft.stats
         if not is_counted or (
             request is not None and request.kind in {"who", "when"} and _wants_code(request, inquiry)
@@ -113,8 +117,16 @@ class ExtractiveResearcher:
             remote_draft: Draft | None = remote.value
             return remote_draft
         draft = Draft()
-        count(inquiry, draft, emit)
+        self._read(inquiry, draft, emit)
         return draft if "unit" in draft.stats else None
+
+    def _read(self, inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | None:
+        """Answer from lines that prove the answer, or by a count; return the request of a count, answered or not."""
+        finding = find_lookup(inquiry, emit)
+        if finding is None:
+            return count(inquiry, draft, emit)
+        write_finding(finding, inquiry, draft)
+        return None
 
     def evidence(self, inquiry: ResearchRequest, emit: Emit) -> tuple[list[FileEvidence], list[CommitEvidence]]:
         """Return quotes and commits: the first evidence for a model."""
@@ -160,6 +172,7 @@ class ExtractiveResearcher:
         chooser.most_lines = budget.quoted_lines
         best_chunks = [chunk for chunk in code_chunks if chunk.kind == "code"][:20]
         findings.defined = find_asked_definitions(texts, best_chunks, weights, question.names, 2)
+        findings.relevant = find_relevant(texts, ranking, weights, code_chunks or list(ranking.chunks))
         if not findings.weak:
             if not intents.tests:
                 tests = [chunk for chunk in ranking.chunks if chunk.kind == "test"]
@@ -264,7 +277,7 @@ def _lay_out(
     draft.confident = is_counted or not findings.weak
     past = findings.past.commits if findings.past is not None else []
     if lead:
-        parts.append(Paragraph(_lead(findings, past, ledger, unread)))
+        parts += [Paragraph(text) for text in _lead(findings, past, ledger, unread)]
     if past:
         parts.append(Heading("History"))
         parts.append(Paragraph("\n".join(_commit(item, ledger) for item in past)))
@@ -283,9 +296,10 @@ def _lay_out(
     if findings.docs:
         parts.append(Heading("Documentation"))
         parts.append(Paragraph("\n".join(_document(each, ledger) for each in findings.docs)))
-    if ranking.unknown:
+    told = key_words(ranking.question, ranking.unknown) if lead else ()
+    if untold := [word for word in ranking.unknown if word not in told]:
         parts.append(Heading("Not found"))
-        parts.append(Paragraph("Nothing searched has " + ", ".join(code(word) for word in ranking.unknown) + "."))
+        parts.append(Paragraph(f"Nothing searched has {', '.join(code(word) for word in untold)}."))
     parts.append(Heading("Searched"))
     parts.append(Paragraph("\n".join(_format_searched(findings, inquiry))))
     draft.searches.append(" ".join(inquiry.question.split()))
@@ -314,48 +328,38 @@ def _unread(request: FactRequest | None, inquiry: ResearchRequest) -> Sequence[s
 
 def _lead(
     findings: Findings, past: Sequence[CommitEvidence], ledger: EvidenceLedger, unread: Sequence[str] | None = None
-) -> str:
-    ranking = findings.ranking
+) -> list[str]:
+    """Write the first paragraphs: what is absent, then the most relevant places, and nothing that is not certain."""
+    paragraphs = []
+    if absent := key_words(findings.ranking.question, findings.ranking.unknown):
+        paragraphs.append(f"Nothing searched has {', '.join(code(word) for word in absent)}.")
     if past and not findings.weak:
         commit = past[0]
-        who = inline(commit.author, 80)
-        fits = f"commit that fits best is of {commit.date[:10]}, by {who} [{ledger.add(commit)}]."
-        if unread is None:
-            return f"The {fits}"
-        unread_words = ", ".join(code(word) for word in unread) or "what it asks about"
-        were = "were" if len(unread) > 1 else "was"
-        return f"This can't be answered as asked: {unread_words} {were} not read. By words, the {fits}"
-    if not findings.quotes and not findings.defined:
-        return "No direct answer found: no file searched shares a word with the question."
-    if findings.weak:
-        return (
-            f"{_NO_ANSWER} {code(findings.quotes[0].path)} [{ledger.add(findings.quotes[0])}]."
-            if (findings.quotes)
-            else "No direct answer found."
+        note = f", {commit.note}" if commit.note else ""
+        relevant = (
+            f"Most relevant: the commit of {commit.date[:10]} by {inline(commit.author, 80)}, "
+            f"“{inline(commit.subject)}”{note} [{ledger.add(commit)}]."
         )
-    best = _find_asked_definition(findings)
-    if best is not None:
-        place_text = f"{code(best.path)} of {code(best.target.repository.name)}"
-        return f"The closest answer is {code(best.definition.name)} in {place_text} [{ledger.add(best.evidence)}]."
-    first = findings.quotes[0]
-    suffix = (
-        f", first of {ranking.matched_files:,} files that share words with the question"
-        if ranking.matched_files
-        else ""
+        if unread is not None:
+            unread_words = ", ".join(code(word) for word in unread) or "what it asks about"
+            were = "were" if len(unread) > 1 else "was"
+            relevant = f"This can't be answered as asked: {unread_words} {were} not read. {relevant}"
+        return [*paragraphs, relevant]
+    if not findings.relevant:
+        return [*paragraphs, "No direct answer found: no file searched shares a word with the question."]
+    paragraphs.append(f"{_NO_ANSWER} Most relevant:" if findings.weak else "Most relevant:")
+    paragraphs.append(
+        "\n".join(f"{number}. {_relevant(place, ledger)}" for number, place in enumerate(findings.relevant, 1))
     )
-    return f"The closest answer is in {code(first.path)} of {code(first.repository)}{suffix} [{ledger.add(first)}]."
+    return paragraphs
 
 
-def _find_asked_definition(findings: Findings) -> DefinitionExcerpt | None:
-    """Return the definition named in the question, else one in the file of the first quote."""
-    first = next(iter(findings.defined), None)
-    if first is None or not findings.quotes or first.definition.name in findings.ranking.question.names:
-        return first
-    quote = findings.quotes[0]
-    file = quote.repository, quote.path
-    return next(
-        (excerpt for excerpt in findings.defined if (excerpt.target.repository.name, excerpt.path) == file), None
-    )
+def _relevant(place: RelevantPlace, ledger: EvidenceLedger) -> str:
+    """Write one place and one line of why it is there."""
+    name = f"{code(place.name)} in " if place.name else ""
+    said = f": “{inline(place.description, 160)}”" if place.description else ""
+    words = f" It has {join_words([code(word) for word in place.words])}." if place.words else ""
+    return f"{name}{code(place.evidence.path)}{said} [{ledger.add(place.evidence)}].{words}"
 
 
 def _definition(excerpt: DefinitionExcerpt, ledger: EvidenceLedger) -> str:

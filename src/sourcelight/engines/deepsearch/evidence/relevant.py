@@ -1,0 +1,91 @@
+"""The most relevant places of a ranking: three, each of another file, with what they say of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts, best_window
+from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
+from sourcelight.engines.deepsearch.redaction import is_hidden_file
+from sourcelight.engines.search.ranking import RankedChunk, Ranking
+from sourcelight.engines.search.ranking.tokenizer import TOKEN, terms_of
+from sourcelight.engines.symbols.definition_parser import Definition
+
+PLACES = 3
+_WORDS = 4
+_WINDOW = 15
+_NAMED_FACTOR = 3.0
+_KINDS = frozenset({"function", "method", "constructor", "class", "interface", "struct", "enum", "module"})
+
+
+@dataclass(frozen=True, slots=True)
+class RelevantPlace:
+    """A place: its definition, the first sentence of its documentation, and the question's words that it has."""
+
+    evidence: FileEvidence
+    name: str
+    description: str
+    words: tuple[str, ...]
+
+
+def find_relevant(
+    texts: FileTexts, ranking: Ranking, weights: Mapping[str, float], chunks: Sequence[RankedChunk]
+) -> list[RelevantPlace]:
+    """Return the best place of each of the best files, in the order of the files."""
+    by_file: dict[tuple[str, str, str], list[RankedChunk]] = {}
+    for chunk in chunks:
+        by_file.setdefault((chunk.target.repository.key, chunk.target.commit, chunk.path), []).append(chunk)
+    order = [(file.target.repository.key, file.target.commit, file.path) for file in ranking.files]
+    files = [key for key in order if key in by_file] or list(by_file)
+    return [_place(texts, by_file[key], ranking, weights) for key in files if not is_hidden_file(key[2])][:PLACES]
+
+
+def _place(
+    texts: FileTexts, chunks: Sequence[RankedChunk], ranking: Ranking, weights: Mapping[str, float]
+) -> RelevantPlace:
+    """Choose the definition that has most of the question: in its name above all, else the best lines."""
+    best: tuple[float, RankedChunk, Definition] | None = None
+    for number, chunk in enumerate(chunks[:PLACES]):
+        lines = texts.lines(chunk.target, chunk.path)
+        definitions = texts.engine.store.definitions_of(chunk.target, chunk.path)
+        for definition in definitions.each() if definitions is not None else ():
+            if definition.kind not in _KINDS or not chunk.begin_line <= definition.line <= chunk.end_line:
+                continue
+            body = "\n".join(lines[definition.begin_line - 1 : min(definition.end_line, definition.begin_line + 80)])
+            by_name, by_body = _weight(definition.name, weights), _weight(body, weights)
+            score = (_NAMED_FACTOR * by_name + by_body) * (0.9**number)
+            if best is None or score > best[0] + 1e-12:
+                best = score, chunk, definition
+    if best is None or best[0] <= 0.0:
+        chunk = chunks[0]
+        lines = texts.lines(chunk.target, chunk.path)
+        first, last = best_window(lines[chunk.begin_line - 1 : chunk.end_line], weights, _WINDOW)
+        evidence = texts.evidence(
+            chunk.target, chunk.path, chunk.begin_line + first, chunk.begin_line + last, "body", chunk.score
+        )
+        return RelevantPlace(evidence, "", "", _words(evidence.text, ranking, weights))
+    _, chunk, definition = best
+    lines = texts.lines(chunk.target, chunk.path)
+    text = "\n".join(lines[definition.begin_line - 1 : definition.end_line])
+    evidence = texts.evidence(
+        chunk.target, chunk.path, definition.line, definition.line, "definition", chunk.score, (definition.name,)
+    )
+    said = first_sentence(lines, definition)
+    return RelevantPlace(evidence, definition.name, said, _words(text, ranking, weights))
+
+
+def _terms(text: str) -> set[str]:
+    return {term for token in TOKEN.findall(text.encode()) for term in terms_of(token.decode("utf-8", "replace"))}
+
+
+def _weight(text: str, weights: Mapping[str, float]) -> float:
+    return sum(weights[term] for term in sorted(_terms(text) & weights.keys()))
+
+
+def _words(text: str, ranking: Ranking, weights: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the question's words in a text, the rarest first."""
+    present = sorted(_terms(text) & weights.keys(), key=lambda term: (-weights[term], term))
+    shown = [ranking.question.shown.get(term, term) for term in present if not term.startswith("=")]
+    return tuple(dict.fromkeys(shown))[:_WORDS]

@@ -1,0 +1,154 @@
+"""Widen or narrow lines to whole syntactic units: no quote begins in a comment or ends in a signature.
+
+Units are comments and texts over several lines, heads of definitions, and expressions whose brackets are open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sourcelight.core.markup.markdown import line_tokens
+from sourcelight.engines.deepsearch.evidence.heads import head_end
+from sourcelight.engines.search.ranking.tokenizer import lead_start
+from sourcelight.engines.symbols.definition_parser import Definition
+
+WHOLE_LINES = 24
+"""Lines up to which a definition is shown whole."""
+
+MAX_WIDENING = 8
+"""Lines by which a border moves outwards to the border of a unit; beyond, it moves inwards."""
+
+_MARGIN = 200
+"""Lines around a window that are read for comments: longer ones are rare, and files may have millions of lines."""
+
+
+def fit_to_units(
+    lines: Sequence[str], first: int, last: int, definitions: Sequence[Definition], language: str
+) -> tuple[int, int]:
+    """Return the lines (from 1, inclusive) nearest to `first` and `last` that are whole units.
+
+    Parameters
+    ----------
+    lines
+        The whole file.
+    definitions
+        Of the file.
+    language
+        Name or extension by which comments and texts are known; empty for none.
+    """
+    inner = _innermost(definitions, first, last)
+    if inner is not None and inner.end_line - inner.begin_line < WHOLE_LINES:
+        start = lead_start(lines, inner.begin_line - 1) + 1
+        if inner.end_line - start < WHOLE_LINES + MAX_WIDENING:
+            return start, min(inner.end_line, len(lines))
+        return inner.begin_line, min(inner.end_line, len(lines))
+    units = _units(lines, first, last, definitions, language)
+    for _ in range(3):  # one border may lead into the next unit
+        before = first, last
+        first, last = _snap_start(first, last, units), _snap_end(first, last, units)
+        if (first, last) == before:
+            break
+    while first < last and not lines[first - 1].strip():
+        first += 1
+    while last > first and not lines[last - 1].strip():
+        last -= 1
+    return first, last
+
+
+def _innermost(definitions: Sequence[Definition], first: int, last: int) -> Definition | None:
+    """Return the smallest definition of several lines around some lines; else the only one in them."""
+    around = [each for each in definitions if each.begin_line <= first and last <= each.end_line]
+    several = [each for each in around if each.end_line > each.begin_line]
+    if several:
+        return min(several, key=lambda each: (each.end_line - each.begin_line, -each.begin_line))
+    middle = (first + last) // 2
+    holding = [each for each in definitions if each.begin_line <= middle <= each.end_line > each.begin_line]
+    return min(holding, key=lambda each: each.end_line - each.begin_line, default=None)
+
+
+def _units(
+    lines: Sequence[str], first: int, last: int, definitions: Sequence[Definition], language: str
+) -> list[tuple[int, int]]:
+    low, high = max(1, first - _MARGIN), min(len(lines), last + _MARGIN)
+    # A window that begins within a comment reads it as code: begin where a definition does.
+    low = max((each.begin_line for each in definitions if each.begin_line <= low), default=low)
+    part = list(lines[low - 1 : high])
+    tokens = line_tokens(part, language)
+    units = [(low + start, low + end) for start, end in (*_comments(part, tokens), *_brackets(part, tokens))]
+    units += [
+        (each.begin_line, min(head_end(lines, each), each.end_line))
+        for each in definitions
+        if low <= each.begin_line <= high and each.end_line > each.begin_line
+    ]
+    return [unit for unit in units if unit[1] > unit[0]]
+
+
+def _comments(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, str]]]) -> list[tuple[int, int]]:
+    """Return the runs of lines that are comments, or go on in a text of several lines."""
+    runs: list[tuple[int, int]] = []
+    start = -1
+    for number, line in enumerate([*lines, ""]):
+        kinds = (
+            {kind for begin, end, kind in tokens[number] if line[begin:end].strip()} if number < len(lines) else set()
+        )
+        covered = sum(end - begin for begin, end, _ in tokens[number]) if number < len(lines) else 0
+        is_covered = bool(line.strip()) and covered >= len(line.strip()) and kinds <= {"c", "s"} and bool(kinds)
+        if is_covered and start < 0:
+            start = number
+        elif start >= 0 and not is_covered and (line.strip() or not _goes_on(lines, tokens, number)):
+            runs.append((start, number - 1))
+            start = -1
+    return runs
+
+
+def _goes_on(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, str]]], number: int) -> bool:
+    """Return whether an empty line stands within a text of several lines."""
+    if number + 1 >= len(lines) or not tokens[number - 1] or not tokens[number + 1]:
+        return False
+    before, after = tokens[number - 1], tokens[number + 1]
+    ends_open = before[-1][1] >= len(lines[number - 1]) and not lines[number - 1].rstrip().endswith(
+        ('"""', "'''", "*/")
+    )
+    return ends_open and before[-1][2] == after[0][2] and after[0][0] == 0 and before[-1][2] in {"c", "s"}
+
+
+def _brackets(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, str]]]) -> list[tuple[int, int]]:
+    """Return the runs of lines in which round or square brackets are open, from the line that opens them."""
+    runs: list[tuple[int, int]] = []
+    depth, start = 0, -1
+    for number, line in enumerate(lines):
+        position = 0
+        pieces: list[str] = []
+        for begin, end, kind in tokens[number]:
+            if kind in {"c", "s"}:
+                pieces.append(line[position:begin])
+                position = end
+        code_text = "".join([*pieces, line[position:]])
+        for letter in code_text:
+            if letter in "([":
+                if depth == 0:
+                    start = number
+                depth += 1
+            elif letter in ")]" and depth:
+                depth -= 1
+                if depth == 0 and number > start:
+                    runs.append((start, number))
+        if depth and number - start > 40:  # brackets that never close: this is no code that we can read
+            depth = 0
+    return runs
+
+
+def _snap_start(first: int, last: int, units: Sequence[tuple[int, int]]) -> int:
+    inside = [unit for unit in units if unit[0] < first <= unit[1]]
+    if not inside:
+        return first
+    begin, end = min(inside)
+    return begin if first - begin <= MAX_WIDENING or end >= last else end + 1
+
+
+def _snap_end(first: int, last: int, units: Sequence[tuple[int, int]]) -> int:
+    inside = [unit for unit in units if unit[0] <= last < unit[1]]
+    if not inside:
+        return last
+    begin, end = max(inside, key=lambda unit: unit[1])
+    return end if end - last <= MAX_WIDENING or begin <= first else begin - 1

@@ -1,0 +1,145 @@
+"""Who calls a function: the call graph around its definitions, a line of code for each caller."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sourcelight.core.errors import RepositoryError, SourcelightError
+from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work, format_call
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
+from sourcelight.engines.deepsearch.lookups.names import MAX_PLACES, SHOWN, NamedPlace, rank_of
+
+_CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
+_MAX_DEFINITIONS = 3
+
+
+def find_callers(work: Work, places: Sequence[NamedPlace], name: str, notes: list[str]) -> Finding | None:
+    """Return the callers of a function; None if the name is none, or if what calls it is not certain."""
+    lowest = min(place.rank for place in places)
+    callables = [place for place in places if place.definition.kind in _CALLABLE and place.rank == lowest]
+    if not callables or len(callables) > _MAX_DEFINITIONS:
+        return None
+    simple = callables[0].definition.name
+    rows: dict[tuple[str, str, int], dict[str, Any]] = {}
+    counts: Counter[tuple[str, str, int]] = Counter()
+    queries: list[str] = []
+    complete = True
+    for place in callables:
+        arguments: dict[str, Any] = {"repo": place.target.repository.name, "path": place.path, "symbol": simple}
+        if place.target.revision:
+            arguments["revision"] = place.target.commit
+        # The line tells functions of one name in one file apart.
+        arguments["line"] = place.definition.line
+        try:
+            answer = work.call("callers", arguments)
+        except (RepositoryError, SourcelightError):
+            work.context.cancellation.check()
+            return None
+        queries.append(format_call("callers", arguments))
+        complete = complete and answer.complete
+        on_line: Counter[tuple[str, str, int]] = Counter()
+        for row in answer.table.to_pylist():
+            if _is_call(row, simple):
+                key = row["caller_repository"], row["caller_path"], row["line_number"]
+                rows.setdefault(key, row)
+                on_line[key] += 1
+        counts |= on_line  # a call that may be of two definitions is one call
+    if not rows:
+        return _no_callers(work, simple, callables, queries, notes)
+    for key, row in rows.items():
+        row["calls"] = counts[key]
+    return _state(work, list(rows.values()), name, callables, queries, complete=complete)
+
+
+def _is_call(row: Mapping[str, Any], name: str) -> bool:
+    """Return whether the line itself shows the call, so that it proves it."""
+    return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", row["line"] or "") is not None
+
+
+def _state(
+    work: Work,
+    rows: list[dict[str, Any]],
+    name: str,
+    callables: Sequence[NamedPlace],
+    queries: Sequence[str],
+    *,
+    complete: bool,
+) -> Finding:
+    texts = FileTexts(work.context)
+    rows.sort(key=lambda row: (rank_of(row["caller_path"]), row["caller_path"], row["line_number"]))
+    tested = [row for row in rows if rank_of(row["caller_path"])]
+    main = [row for row in rows if not rank_of(row["caller_path"])] or rows
+    by_caller: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in main:
+        by_caller.setdefault((row["caller_repository"], row["caller_path"], row["caller"] or ""), row)
+    shown = list(by_caller.values())[: 2 * SHOWN]
+    statements = [_statement(work, texts, row) for row in shown]
+    evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
+    names = [
+        f"{code(row['caller'])}" if row["caller"] else f"the top level of {code(row['caller_path'])}" for row in shown
+    ]
+    listed = join_words(list(dict.fromkeys(names)))
+    by_name = any(row["how"] in {"name", "text"} for row in main)
+    call_noun = count_of(sum(row["calls"] for row in main), "call")
+    file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
+    if len(by_caller) > len(shown):
+        listed = f"{len(by_caller):,} functions, among them {listed}"
+    text = f"{code(name)} is called by {listed} ({call_noun} in {file_count})"
+    finding = Finding(Statement(text, evidence), "callers", queries=list(queries), heading="Used by")
+    finding.places = [_statement(work, texts, row) for row in main[:MAX_PLACES]]
+    if len(main) > MAX_PLACES:
+        finding.method.append(f"The first {MAX_PLACES} of {len(main):,} lines with calls are listed.")
+    if tested and main is not rows and len(tested) != len(rows):
+        finding.method.append(
+            f"Tests and examples have {count_of(sum(row['calls'] for row in tested), 'further call')}."
+        )
+    if by_name:
+        finding.method.append(
+            "Some calls were found by the name alone: another function of this name may be the one that is called."
+        )
+    if len(callables) > 1:
+        finding.method.append(f"{len(callables)} definitions have this name; calls of all of them are listed.")
+    if not complete:
+        finding.method.append("There may be more calls: not every file could be read in time.")
+    return finding
+
+
+def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statement:
+    target = work.inquiry.pins.of(row["caller_repository"])
+    caller = code(row["caller"]) if row["caller"] else "the top level"
+    text = f"{caller} in {code(row['caller_path'])}: {code((row['line'] or '').strip()[:160])}"
+    if target is None:
+        return Statement(text)
+    line = row["line_number"]
+    symbols = (row["caller"],) if row["caller"] else ()
+    return Statement(text, (texts.evidence(target, row["caller_path"], line, line, "usage", 0.0, symbols),))
+
+
+def _no_callers(
+    work: Work, name: str, callables: Sequence[NamedPlace], queries: list[str], notes: list[str]
+) -> Finding | None:
+    """Say that nothing calls it, if no other line has the name at all."""
+    searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
+    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    defining = {(place.target.repository.name, place.path, place.definition.line) for place in callables}
+    others = [row for row in rows if (row["repository"], row["path"], row["line_number"]) not in defining]
+    if notes or others:
+        return None
+    texts = FileTexts(work.context)
+    first = callables[0]
+    line = first.definition.line
+    evidence = texts.evidence(first.target, first.path, line, line, "definition", 1.0, (name,))
+    text = (
+        f"Nothing that is searched calls {code(name)}: "
+        f"its definition in {code(first.path)} is the only line with the name"
+    )
+    return Finding(
+        Statement(text, (evidence,)), "callers", queries=[*queries, join_queries(searches)], is_negative=True
+    )

@@ -1,0 +1,159 @@
+"""Which versions a repository requires, of packages and of its language, as its manifests say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sourcelight.core.markup import code, count_of
+from sourcelight.core.query.quoting import quote_value
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.manifests import (
+    MANIFESTS,
+    Requirement,
+    is_same,
+    read_requirements,
+    read_runtime,
+)
+from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
+from sourcelight.engines.deepsearch.lookups.names import MAX_PLACES, SHOWN, rank_of
+from sourcelight.engines.search import Target
+
+_MAX_MANIFESTS = 200
+_NAMES = {
+    "python": "Python",
+    "go": "Go",
+    "rust": "Rust",
+    "node": "Node.js",
+    "ruby": "Ruby",
+    "java": "Java",
+    "php": "PHP",
+}
+
+
+def _manifests(
+    work: Work, texts: FileTexts, notes: list[str], queries: list[str]
+) -> Iterator[tuple[Target, str, list[str]]]:
+    """Yield the manifests of each repository: those at the top first."""
+    searches = make_queries(work, f"type:path file:{quote_value(MANIFESTS)}")
+    queries += searches
+    rows = [row for row in run_searches(work, searches, notes) if row["path"]]
+    rows.sort(key=lambda row: (row["repository"], rank_of(row["path"]) > 1, row["path"].count("/"), row["path"]))
+    for row in rows[:_MAX_MANIFESTS]:
+        target = work.inquiry.pins.of(row["repository"])
+        if target is not None:
+            yield target, row["path"], texts.lines(target, row["path"])
+    if len(rows) > _MAX_MANIFESTS:
+        notes.append(f"The first {_MAX_MANIFESTS} of {len(rows):,} manifests were read.")
+
+
+def find_dependency(work: Work, name: str, notes: list[str]) -> Finding | None:
+    """Return whether and in which version manifests list a package; None where there are none to read."""
+    texts = FileTexts(work.context)
+    queries: list[str] = []
+    found: list[tuple[Target, str, Requirement]] = []
+    read, unread = [], []
+    for target, path, lines in _manifests(work, texts, notes, queries):
+        requirements = read_requirements(path, lines)
+        if requirements is None:
+            unread.append(path)
+            continue
+        read.append(path)
+        found += [(target, path, each) for each in requirements if each.line and is_same(each.name, name)]
+    if not found:
+        return _no_dependency(work, texts, name, read, unread, queries, notes)
+    several = len(work.inquiry.pins) > 1
+    statements = [_statement(texts, target, path, each, several=several) for target, path, each in found]
+    first = statements[0]
+    finding = Finding(
+        Statement(f"Yes: {first.text}" if _is_yes_no(work) else first.text, first.evidence),
+        "dependency",
+        queries=[join_queries(queries)],
+        notes=notes,
+        heading="Other manifests and lists",
+    )
+    finding.places = statements[1:MAX_PLACES]
+    finding.method.append(
+        f"Read {count_of(len(read), 'manifest')}; lock files and what is installed were not looked at."
+    )
+    return finding
+
+
+def _is_yes_no(work: Work) -> bool:
+    return re.match(r"\W*(?:does|do|is|are)\b", work.inquiry.question, re.IGNORECASE) is not None
+
+
+def _statement(texts: FileTexts, target: Target, path: str, each: Requirement, *, several: bool) -> Statement:
+    name = each.name.rpartition(":")[2] if path.endswith((".xml", ".gradle", ".kts")) else each.name
+    joined = (
+        f"{name}{each.version}"
+        if each.version[:1] in "<>=!~" and path.endswith((".toml", ".txt", ".cfg", ".py", ".in"))
+        else ""
+    )
+    version = (
+        code(joined)
+        if joined
+        else f"{code(name)} {code(each.version)}"
+        if each.version
+        else f"{code(name)} in any version"
+    )
+    group = f" ({each.group})" if each.group else ""
+    of = f" of {code(target.repository.name)}" if several else ""
+    line = texts.evidence(target, path, each.line, each.line, "read", 1.0)
+    return Statement(f"{code(path)}{of} lists {version}{group}", (line,))
+
+
+def _no_dependency(
+    work: Work, texts: FileTexts, name: str, read: list[str], unread: list[str], queries: list[str], notes: list[str]
+) -> Finding | None:
+    if not read or unread or notes:
+        return None
+    tail = name.rpartition("/")[2]
+    searches = make_queries(work, f"case:no type:file /\\b{escape_regexp(tail)}\\b/")
+    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    if notes:
+        return None
+    manifests = ", ".join(code(path) for path in read[:SHOWN])
+    more = f" and {len(read) - SHOWN:,} more" if len(read) > SHOWN else ""
+    text = f"No: no manifest that is searched lists {code(name)} ({manifests}{more})"
+    finding = Finding(
+        Statement(text), "dependency", queries=[join_queries(queries), join_queries(searches)], is_negative=True
+    )
+    if not rows:
+        finding.method.append(f"No file that is searched has the word {code(tail)} at all.")
+        return finding
+    rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
+    finding.method.append(
+        f"{count_of(len(rows), 'line')} of files {'has' if len(rows) == 1 else 'have'} the word {code(tail)}."
+    )
+    finding.heading = "Lines with the word"
+    for row in rows[:SHOWN]:
+        target = work.inquiry.pins.of(row["repository"])
+        if target is not None:
+            line = texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage")
+            finding.places.append(Statement(code((row["line"] or "").strip()[:160]), (line,)))
+    return finding
+
+
+def find_runtime(work: Work, runtime: str, notes: list[str]) -> Finding | None:
+    """Return the version of a language that manifests require; None if none says so."""
+    texts = FileTexts(work.context)
+    queries: list[str] = []
+    statements: list[Statement] = []
+    several = len(work.inquiry.pins) > 1
+    for target, path, lines in _manifests(work, texts, notes, queries):
+        required = read_runtime(path, lines, runtime)
+        if required is None:
+            continue
+        version, line = required
+        of = f" of {code(target.repository.name)}" if several else ""
+        evidence = texts.evidence(target, path, line, line, "read", 1.0)
+        statements.append(Statement(f"{code(path)}{of} requires {_NAMES[runtime]} {code(version)}", (evidence,)))
+    if not statements:
+        return None
+    finding = Finding(statements[0], "runtime", queries=[join_queries(queries)], notes=notes, heading="Other manifests")
+    finding.places = statements[1:MAX_PLACES]
+    return finding

@@ -1,0 +1,299 @@
+"""Read what manifests of packages require: names, versions, and the lines that say so.
+
+Formats: pyproject.toml, setup.py, setup.cfg, requirements, package.json, go.mod, Cargo.toml, gemspecs and Gemfiles,
+pom.xml, Gradle. Nothing is executed; what cannot be read as data is searched line by line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+MANIFESTS = (
+    r"(^|/)(pyproject\.toml|setup\.(py|cfg)|[\w-]*requirements[\w.-]*\.(txt|in)|package\.json|go\.mod|Cargo\.toml"
+    r"|[\w.-]+\.gemspec|Gemfile|pom\.xml|build\.gradle(\.kts)?)$"
+)
+"""Which files are manifests: an expression for paths."""
+
+_REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(\[[^\]]*\])?\s*([^;#]*)")
+_GO_LINE = re.compile(r"^\s*(?:require\s+)?([\w.-]+(?:/[\w.~-]+)+|[\w-]+\.[\w.-]+/?[\w./-]*)\s+(v[\w.+-]+)(.*)$")
+_GEM = re.compile(
+    r"""^\s*(?:[\w.]+\.)?(?:add_(?:runtime_|development_)?dependency|gem)[\s(]+['"]([\w.-]+)['"]\s*,?\s*([^#]*)"""
+)
+_GRADLE = re.compile(
+    r"""^\s*(\w*(?:[iI]mplementation|[aA]pi|[cC]ompile\w*|[rR]untime\w*|[aA]nnotationProcessor))[\s(]+['"]([\w.-]+):([\w.-]+)(?::([^'"]+))?['"]"""
+)
+_QUOTED = re.compile(r"""['"]([A-Za-z0-9][\w.-]*(?:\[[^\]]*\])?\s*(?:[<>=!~][^'"]*)?)['"]""")
+_RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
+    "python": (
+        (r"pyproject\.toml$", r"""^\s*requires-python\s*=\s*["'](.+?)["']"""),
+        (r"pyproject\.toml$", r"""^\s*python\s*=\s*["'](.+?)["']"""),
+        (r"setup\.py$", r"""^\s*python_requires\s*=\s*["'](.+?)["']"""),
+        (r"setup\.cfg$", r"""^\s*python_requires\s*=\s*(.+?)\s*$"""),
+    ),
+    "go": ((r"go\.mod$", r"^go\s+(\S+)"),),
+    "rust": ((r"Cargo\.toml$", r"""^\s*rust-version\s*=\s*["'](.+?)["']"""),),
+    "node": ((r"package\.json$", r"""^\s*"node"\s*:\s*"(.+?)\""""),),
+    "ruby": ((r"\.gemspec$", r"""required_ruby_version\s*=\s*(?:Gem::Requirement\.new\s*\(?\s*)?['"](.+?)['"]"""),),
+    "java": (
+        (r"pom\.xml$", r"<(?:maven\.compiler\.(?:release|source)|java\.version|release)>\s*([\w.]+)\s*<"),
+        (r"build\.gradle(?:\.kts)?$", r"^\s*(?:sourceCompatibility|targetCompatibility)\s*=?\s*['\"]?(\S+?)['\"]?\s*$"),
+    ),
+    "php": ((r"composer\.json$", r"""^\s*"php"\s*:\s*"(.+?)\""""),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A package that a manifest lists.
+
+    Attributes
+    ----------
+    name
+        As it is written.
+    version
+        What the manifest says of versions; empty for nothing.
+    group
+        Which list it is in, such as ``optional: http2`` or ``devDependencies``; empty for what is always needed.
+    line
+        1-based line.
+    """
+
+    name: str
+    version: str
+    group: str
+    line: int
+
+
+def normalize(name: str) -> str:
+    """Return a name as registries compare it: small letters, dashes."""
+    return re.sub(r"[-_.]+", "-", name.lower())
+
+
+def is_same(requirement: str, asked: str) -> bool:
+    """Return whether a listed name is the one asked for: all of it, or its last part as in ``github.com/a/b/v2``."""
+    if normalize(requirement) == normalize(asked):
+        return True
+    bare = re.sub(r"/v\d+$|\.v\d+$", "", requirement)
+    if normalize(bare) == normalize(asked):
+        return True
+    asked_parts = asked.lower().split("/")
+    parts = re.split(r"[/:]", bare.lower())
+    return len(asked_parts) < len(parts) and [normalize(part) for part in parts[-len(asked_parts) :]] == [
+        normalize(part) for part in asked_parts
+    ]
+
+
+def read_requirements(path: str, lines: Sequence[str]) -> list[Requirement] | None:
+    """Return what a manifest lists; None if it can't be read."""
+    name = path.rpartition("/")[2]
+    for pattern, reader in _READERS:
+        if re.search(pattern, name):
+            try:
+                return list(reader(lines))
+            except (ValueError, TypeError, AttributeError, RecursionError):
+                return None
+    return None
+
+
+def read_runtime(path: str, lines: Sequence[str], runtime: str) -> tuple[str, int] | None:
+    """Return the version of a language that a manifest requires, and its line (from 1)."""
+    for file_pattern, pattern in _RUNTIME_LINES.get(runtime, ()):
+        if re.search(rf"(?:^|/)[^/]*{file_pattern}", path) is None:
+            continue
+        for number, line in enumerate(lines, 1):
+            match = re.search(pattern, line[:500])
+            if match is not None:
+                return match[1], number
+    return None
+
+
+def _line_of(lines: Sequence[str], name: str, version: str, start: int = 0) -> int:
+    """Return the first line (from 1) with a name and its version, else with the name; 0 for none."""
+    word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])")
+    with_name = [number for number, line in enumerate(lines[start:], start + 1) if word.search(line[:2_000])]
+    exact = [number for number in with_name if version and version in lines[number - 1]]
+    return next(iter(exact or with_name), 0)
+
+
+def _of_text(lines: Sequence[str], text: str, group: str) -> Requirement | None:
+    match = _REQUIREMENT.match(text)
+    if match is None:
+        return None
+    line = next((number for number, each in enumerate(lines, 1) if text in each), 0)
+    return Requirement(
+        match[1], " ".join(match[3].split()).rstrip(","), group, line or _line_of(lines, match[1], match[3].strip())
+    )
+
+
+def _pyproject(lines: Sequence[str]) -> Iterator[Requirement]:
+    data = tomllib.loads("\n".join(lines))
+    project = data.get("project") or {}
+    lists: list[tuple[str, Any]] = [("", project.get("dependencies"))]
+    lists += [(f"optional: {name}", items) for name, items in (project.get("optional-dependencies") or {}).items()]
+    lists += [(f"group {name}", items) for name, items in (data.get("dependency-groups") or {}).items()]
+    lists.append(("build", (data.get("build-system") or {}).get("requires")))
+    for group, items in lists:
+        for item in items or ():
+            if isinstance(item, str) and (found := _of_text(lines, item, group)) is not None:
+                yield found
+    poetry = (data.get("tool") or {}).get("poetry") or {}
+    tables = [("", poetry.get("dependencies")), ("dev", poetry.get("dev-dependencies"))]
+    tables += [
+        (f"group {name}", (group or {}).get("dependencies")) for name, group in (poetry.get("group") or {}).items()
+    ]
+    for group, table in tables:
+        for name, value in (table or {}).items():
+            if name != "python":
+                yield _of_table(lines, name, value, group)
+
+
+def _of_table(lines: Sequence[str], name: str, value: Any, group: str) -> Requirement:
+    version = value if isinstance(value, str) else str(value.get("version", "")) if isinstance(value, dict) else ""
+    package = value.get("package") if isinstance(value, dict) else None
+    assigned = re.compile(rf"""^\s*["']?{re.escape(name)}["']?\s*[=.]|^\s*\[.*\b{re.escape(name)}\s*\]""")
+    matching = [number for number, line in enumerate(lines, 1) if assigned.search(line[:500])]
+    line = next((number for number in matching if version and version in lines[number - 1]), next(iter(matching), 0))
+    return Requirement(package if isinstance(package, str) else name, version, group, line)
+
+
+def _cargo(lines: Sequence[str]) -> Iterator[Requirement]:
+    data = tomllib.loads("\n".join(lines))
+    tables: list[tuple[str, Any]] = []
+    scopes = [("", data), ("workspace", data.get("workspace") or {})]
+    scopes += [(f"target {name}", table) for name, table in (data.get("target") or {}).items()]
+    for scope, table in scopes:
+        for key, group in (("dependencies", ""), ("dev-dependencies", "dev"), ("build-dependencies", "build")):
+            tables.append((" ".join(part for part in (scope, group) if part), table.get(key)))
+    for group, table in tables:
+        for name, value in (table or {}).items():
+            yield _of_table(lines, name, value, group)
+
+
+def _package_json(lines: Sequence[str]) -> Iterator[Requirement]:
+    data = json.loads("\n".join(lines))
+    for key in ("dependencies", "peerDependencies", "optionalDependencies", "devDependencies"):
+        for name, version in (data.get(key) or {}).items():
+            start = next((index for index, line in enumerate(lines) if re.match(rf'\s*"{key}"', line)), 0)
+            member = re.compile(rf'^\s*"{re.escape(name)}"\s*:')
+            line = next((number for number, text in enumerate(lines[start:], start + 1) if member.match(text[:500])), 0)
+            yield Requirement(name, str(version), "" if key == "dependencies" else key, line)
+
+
+def _go_mod(lines: Sequence[str]) -> Iterator[Requirement]:
+    block = ""
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        opening = re.match(r"(require|replace|exclude|retract|tool)\s*\($", text)
+        if opening is not None:
+            block = opening[1]
+        elif text == ")":
+            block = ""
+        elif (block == "require" or text.startswith("require ")) and (match := _GO_LINE.match(line)) is not None:
+            yield Requirement(match[1], match[2], "indirect" if "// indirect" in match[3] else "", number)
+
+
+def _ruby(lines: Sequence[str]) -> Iterator[Requirement]:
+    for number, line in enumerate(lines, 1):
+        match = _GEM.match(line[:500])
+        if match is not None:
+            versions = re.findall(r"""['"]([<>=~!]*\s*\d[\w.]*)['"]""", match[2])
+            group = "development" if "development" in line else ""
+            yield Requirement(match[1], ", ".join(versions), group, number)
+
+
+def _requirements(lines: Sequence[str]) -> Iterator[Requirement]:
+    for number, line in enumerate(lines, 1):
+        match = _REQUIREMENT.match(line)
+        if match is not None and not line.lstrip().startswith(("-", "#")) and "://" not in line:
+            yield Requirement(match[1], " ".join(match[3].split()), "", number)
+
+
+def _setup_cfg(lines: Sequence[str]) -> Iterator[Requirement]:
+    section = key = ""
+    for number, line in enumerate(lines, 1):
+        if (header := re.match(r"\[(.+)\]\s*$", line)) is not None:
+            section, key = header[1], ""
+            continue
+        if (setting := re.match(r"([\w.-]+)\s*=\s*(.*)$", line)) is not None:
+            key, text = setting[1], setting[2]
+        else:
+            text = line.strip()
+        listed = (section == "options" and key in {"install_requires", "setup_requires", "tests_require"}) or (
+            section == "options.extras_require" and key
+        )
+        match = _REQUIREMENT.match(text) if listed and text and not text.startswith("#") else None
+        if match is not None:
+            group = "" if key == "install_requires" else f"optional: {key}" if "extras" in section else key
+            yield Requirement(match[1], " ".join(match[3].split()), group, number)
+
+
+def _setup_py(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Texts in the lists behind ``install_requires=`` and the like; lists that are made elsewhere are not seen."""
+    key, depth = "", 0
+    for number, line in enumerate(lines, 1):
+        opening = re.search(
+            r"\b(install_requires|extras_require|tests_require|setup_requires|requires)\s*=\s*(?=[\[{(])", line
+        )
+        if opening is not None and not key:
+            key, depth, text = opening[1], 0, line[opening.end() :]
+        elif key:
+            text = line
+        else:
+            continue
+        for match in _QUOTED.finditer(text.split("#")[0]):
+            if text[match.end() :].lstrip().startswith(":"):
+                continue
+            found = _REQUIREMENT.match(match[1])
+            if found is not None:
+                group = "" if key in {"install_requires", "requires"} else key
+                yield Requirement(found[1], " ".join(found[3].split()), group, number)
+        depth += sum(text.count(letter) for letter in "[{(") - sum(text.count(letter) for letter in "]})")
+        if depth <= 0:
+            key = ""
+
+
+def _pom(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Dependencies of Maven; the parser of XML is not needed, and hostile documents do no harm."""
+    inside = False
+    fields: dict[str, tuple[str, int]] = {}
+    for number, line in enumerate(lines, 1):
+        if "<dependency>" in line:
+            inside, fields = True, {}
+        if inside:
+            for tag in ("groupId", "artifactId", "version", "scope"):
+                if (match := re.search(rf"<{tag}>\s*([^<]*?)\s*</{tag}>", line[:1_000])) is not None:
+                    fields.setdefault(tag, (match[1], number))
+        if inside and "</dependency>" in line:
+            inside = False
+            artifact, where = fields.get("artifactId", ("", number))
+            version, version_line = fields.get("version", ("", where))
+            group = fields.get("groupId", ("", 0))[0]
+            if artifact:
+                yield Requirement(f"{group}:{artifact}", version, fields.get("scope", ("", 0))[0], version_line)
+
+
+def _gradle(lines: Sequence[str]) -> Iterator[Requirement]:
+    for number, line in enumerate(lines, 1):
+        match = _GRADLE.match(line[:500])
+        if match is not None:
+            group = "test" if match[1].startswith("test") else ""
+            yield Requirement(f"{match[2]}:{match[3]}", match[4] or "", group, number)
+
+
+_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (
+    (r"^pyproject\.toml$", _pyproject),
+    (r"^Cargo\.toml$", _cargo),
+    (r"^package\.json$", _package_json),
+    (r"^go\.mod$", _go_mod),
+    (r"\.gemspec$|^Gemfile$", _ruby),
+    (r"requirements[\w.-]*\.(?:txt|in)$", _requirements),
+    (r"^setup\.cfg$", _setup_cfg),
+    (r"^setup\.py$", _setup_py),
+    (r"^pom\.xml$", _pom),
+    (r"^build\.gradle(?:\.kts)?$", _gradle),
+)

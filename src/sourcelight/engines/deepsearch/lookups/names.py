@@ -1,0 +1,263 @@
+"""Definitions by name, the best ones first, and proof that a name is nowhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sourcelight.core.markup import code, count_of
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.heads import head_end
+from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
+from sourcelight.engines.deepsearch.lookups.values import value_of
+from sourcelight.engines.execution.natural_language import kind_of
+from sourcelight.engines.search import Target
+from sourcelight.engines.search.ranking.tokenizer import lead_start
+from sourcelight.engines.symbols.definition_parser import Definition
+
+SHOWN = 3
+"""Places that a headline names."""
+
+MAX_PLACES = 20
+_QUOTED_LINES = 12
+_SEPARATOR = re.compile(r"\.|::|->|#")
+_NOUNS = {
+    "class": ("class", "struct", "interface", "enum"), "function": ("function", "method"),
+    "method": ("method", "function"), "struct": ("struct", "class"), "interface": ("interface", "class"),
+    "enum": ("enum", "class"),
+    "trait": ("interface", "class"), "constant": ("constant", "variable", "field", "enummember"),
+    "variable": ("variable", "constant", "field"), "macro": ("function", "constant"), "field": ("field", "property"),
+    "attribute": ("field", "property", "variable"), "property": ("property", "field", "method"),
+    "exception": ("class",), "error": ("class", "variable", "constant"), "constructor": ("constructor", "method"),
+    "decorator": ("function",), "module": ("module", "namespace", "package"),
+}  # fmt: skip
+_OTHER_KINDS = {"vendored": 3, "generated": 3, "test": 2, "docs": 2, "config": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPlace:
+    """A definition, and the commit and file that hold it."""
+
+    target: Target
+    path: str
+    definition: Definition
+
+    @property
+    def rank(self) -> int:
+        """0 for the code itself; more for tests, documents and what others wrote."""
+        return rank_of(self.path)
+
+
+def rank_of(path: str) -> int:
+    """Return 0 for code; more for tests, examples, documents and vendored files."""
+    if re.search(TEST_FILES, path):
+        return 2
+    if re.search(r"(^|/)(examples?|samples?|benchmarks?|fuzz|fixtures?)/", path):
+        return 2
+    if re.match(r"(?:utils?|scripts?|tools?|contrib|hack|ci|\.github)/", path):
+        return 1
+    return _OTHER_KINDS.get(kind_of(path), 0)
+
+
+def find_definitions(work: Work, name: str, symbol_kind: str, notes: list[str], queries: list[str]) -> list[NamedPlace]:
+    """Find the definitions of a name, exactly as it is written; code before tests, definitions before declarations.
+
+    Of a dotted name, such as ``Client.get``, what stands before the last dot has to be the container's name.
+    """
+    container, simple = split_name(name)
+    texts = FileTexts(work.context)
+    searches = make_queries(work, f"case:yes type:symbol /^{escape_regexp(simple)}$/")
+    queries += searches
+    places: dict[tuple[str, str, int], NamedPlace] = {}
+    for row in run_searches(work, searches, notes):
+        target = work.inquiry.pins.of(row["repository"])
+        if target is None or (row["repository"], row["path"], row["line_number"]) in places:
+            continue
+        if container and not _is_within(row["container"] or "", container, row["path"]):
+            continue
+        definition = definition_at(texts, target, row["path"], simple, row["line_number"])
+        if definition is not None:
+            places[row["repository"], row["path"], row["line_number"]] = NamedPlace(target, row["path"], definition)
+    return choose_definitions(texts, list(places.values()), symbol_kind)
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Split a dotted name into its last container and the simple name."""
+    parts = [part for part in _SEPARATOR.split(name) if part]
+    return (parts[-2] if len(parts) > 1 else ""), (parts[-1] if parts else name)
+
+
+def _is_within(container: str, asked: str, path: str) -> bool:
+    module = path.rpartition("/")[2].partition(".")[0]
+    return _SEPARATOR.split(container)[-1] == asked or (not container and module == asked)
+
+
+def definition_at(texts: FileTexts, target: Target, path: str, name: str, line: int) -> Definition | None:
+    """Return the definition of a name on a line."""
+    definitions = texts.engine.store.definitions_of(target, path)
+    if definitions is None:
+        return None
+    return next((each for each in definitions.each() if each.name == name and each.line == line), None)
+
+
+def choose_definitions(texts: FileTexts, places: Sequence[NamedPlace], symbol_kind: str) -> list[NamedPlace]:
+    """Sort definitions, and leave out prototypes, overloads and kinds not asked for where there are others."""
+    noun = re.sub(r"(?<=ss)es$|(?<=[^s])s$|ies$", lambda match: "y" if match[0] == "ies" else "", symbol_kind)
+    kinds = _NOUNS.get(noun, ())
+    if kinds:
+        fitting = [place for place in places if place.definition.kind in kinds]
+        same = [place for place in fitting if place.definition.kind == kinds[0]]
+        places = same or fitting or places
+    bodies = [place for place in places if not (is_declaration(texts, place) or _is_alias(texts, place))]
+    best: dict[tuple[str, str, str], NamedPlace] = {}
+    for place in bodies or places:
+        key = place.target.repository.key, place.path, place.definition.container
+        other = best.get(key)
+        # Of overloads the longest has the body; conditional definitions of one file are shown by the first.
+        if other is None or _length(place) > _length(other):
+            best[key] = place
+    return sorted(best.values(), key=lambda each: (each.rank, each.path.count("/"), each.path, each.definition.line))
+
+
+def _length(place: NamedPlace) -> int:
+    return place.definition.end_line - place.definition.begin_line
+
+
+def _is_alias(texts: FileTexts, place: NamedPlace) -> bool:
+    """Return whether a variable only takes over what has the same name elsewhere, as in ``x = require("a").x``."""
+    definition = place.definition
+    if definition.kind not in {"variable", "constant"}:
+        return False
+    value = value_of(texts.lines(place.target, place.path), definition.name, definition.line, place.path)
+    if value is None:
+        return False
+    same = rf"(?:[\w.$]+(?:\([^()]*\))?(?:\.|::))*{re.escape(definition.name)}"
+    return re.fullmatch(rf"(?:{same}|require\s*\([^()]*\)(?:\.\w+)*|await import\([^()]*\))", value.text) is not None
+
+
+def is_declaration(texts: FileTexts, place: NamedPlace) -> bool:
+    """Return whether a place only declares what is defined elsewhere, as a prototype does."""
+    definition = place.definition
+    if definition.declaration:
+        return True
+    lines = texts.lines(place.target, place.path)
+    if definition.kind in {"function", "method"} and 0 < definition.end_line <= len(lines):
+        last = lines[definition.end_line - 1].split("//")[0].split("/*")[0].rstrip()
+        body = "".join(lines[definition.line - 1 : definition.end_line])
+        if last.endswith(";") and "{" not in body and not lines[definition.line - 1].lstrip().startswith("#"):
+            return True
+    if definition.kind in {"struct", "class", "union"} and definition.begin_line == definition.end_line:
+        return re.fullmatch(r"\s*(?:struct|class)\s+\w+\s*;\s*", lines[definition.line - 1]) is not None
+    above = "".join(lines[max(0, definition.begin_line - 1) : definition.line])
+    return "overload" in above and "@" in above
+
+
+def evidence_of_place(texts: FileTexts, place: NamedPlace, role: str = "definition") -> FileEvidence:
+    """Make evidence of the line that defines a name."""
+    line = place.definition.line
+    return texts.evidence(place.target, place.path, line, line, role, 1.0, (place.definition.name,))
+
+
+def head_of_place(texts: FileTexts, place: NamedPlace, most: int = _QUOTED_LINES) -> FileEvidence:
+    """Make evidence of a definition's comment, head and docstring, whole if it is short; never half a signature."""
+    lines = texts.lines(place.target, place.path)
+    definition = place.definition
+    start = lead_start(lines, definition.begin_line - 1) + 1
+    end = min(definition.end_line, len(lines))
+    if end - start >= most:
+        end = max(min(head_end(lines, definition), len(lines)), definition.line)
+    if end - start >= most + 8:
+        start = definition.begin_line
+    end = min(end, start + MAX_LINES - 1)
+    return texts.evidence(place.target, place.path, start, end, "definition", 1.0, (definition.name,))
+
+
+def state_definitions(
+    work: Work, name: str, places: Sequence[NamedPlace], queries: list[str], notes: list[str]
+) -> Finding:
+    """Write where a name is defined: all of the best places, further ones below."""
+    texts = FileTexts(work.context)
+    lowest = min(place.rank for place in places)
+    best = [place for place in places if place.rank == lowest]
+    shown = best[:SHOWN]
+    evidence = tuple(evidence_of_place(texts, place) for place in shown)
+    several = len({place.target.repository.name for place in shown}) > 1 or len(work.inquiry.pins) > 1
+    described = [_place_text(place, with_repository=several) for place in shown]
+    if len(best) == 1:
+        text = f"{code(name)} is defined in {described[0]}"
+    elif len(best) <= SHOWN:
+        text = f"{code(name)} is defined in {len(best)} places: {'; '.join(described)}"
+    else:
+        text = f"{code(name)} is defined in {len(best):,} places, among them {'; '.join(described)}"
+    finding = Finding(Statement(text, evidence), "definition", queries=[join_queries(queries)], notes=notes)
+    finding.quotes = [head_of_place(texts, place) for place in shown[:1]]
+    shown_keys = {id(place) for place in shown}
+    finding.places = [
+        Statement(_place_text(place, with_repository=several), (evidence_of_place(texts, place),))
+        for place in places[:MAX_PLACES]
+        if id(place) not in shown_keys
+    ]
+    said = first_sentence(texts.lines(shown[0].target, shown[0].path), shown[0].definition)
+    if said and len(best) == 1:
+        finding.method.append(f"Its documentation says: “{said}”")
+    return finding
+
+
+def _place_text(place: NamedPlace, *, with_repository: bool) -> str:
+    definition = place.definition
+    of = f" of {code(place.target.repository.name)}" if with_repository else ""
+    container = f" of {code(definition.container)}" if definition.container else ""
+    return f"{code(place.path)}{of}, line {definition.line:,}, as a {noun_of(definition)}{container}"
+
+
+def noun_of(definition: Definition) -> str:
+    """Return the kind of a definition as a word."""
+    return {"enummember": "member of an enum", "typeparameter": "type parameter"}.get(definition.kind, definition.kind)
+
+
+def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> Finding | None:
+    """Say that no file has a name, or that it has no definition but stands somewhere; None if that is not certain."""
+    _, simple = split_name(name)
+    queries = make_queries(work, f"case:no type:file /{escape_regexp(simple)}/")
+    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    if notes:
+        return None
+    where = _searched(work)
+    if not rows:
+        headline = Statement(f"Nothing searched has {code(simple)}: no line of {where} contains it")
+        method = ["Upper and lower case were taken as equal; names of files were not looked at."]
+        return Finding(headline, "absence", method=method, queries=[join_queries(queries)], is_negative=True)
+    texts = FileTexts(work.context)
+    rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
+    exact = [row for row in rows if re.search(rf"(?<!\w){re.escape(simple)}(?!\w)", row["line"])]
+    of_kind = f" {noun}" if noun else ""
+    mentioned = exact or rows
+    whole = "" if exact else ", always within other names"
+    evidence = []
+    for row in mentioned[:SHOWN]:
+        target = work.inquiry.pins.of(row["repository"])
+        if target is not None:
+            evidence.append(texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage"))
+    text = (
+        f"No{of_kind} definition of {code(simple)} was found in {where}; "
+        f"{count_of(len(rows), 'line')} {'has' if len(rows) == 1 else 'have'} the text{whole}, such as"
+    )
+    return Finding(
+        Statement(text, tuple(evidence)),
+        "absence",
+        queries=[join_queries(queries)],
+        is_negative=True,
+        method=["Definitions are those that the grammars of the languages know; the text may be made at run time."],
+    )
+
+
+def _searched(work: Work) -> str:
+    names = [code(name) for name in work.names]
+    return ", ".join(names) if len(names) <= SHOWN else f"{len(names):,} repositories"

@@ -1,0 +1,230 @@
+"""Values in source text: of constants, of parameters, of arguments. Nothing is executed; text is read with bounds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_OPENING = frozenset(_PAIRS.values())
+_QUOTATION_MARKS = frozenset("\"'`")
+_MAX_LINES, _MAX_CHARS, _MAX_ITEMS = 60, 4_000, 200
+MAX_VALUE_LINES = 12
+_DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)(\(?)")
+_HASH_COMMENTS = re.compile(
+    r"\.(?:py|pyi|rb|sh|bash|pl|r|jl|ex|exs|toml|ya?ml|cfg|ini|conf|gemspec|nix|cmake)$|(?:^|/)(?:Rakefile|Gemfile)$"
+)
+_ASSIGNED = re.compile(r"(?::=|(?<![=!<>+\-*/%&|^~:])=(?![=>~]))")
+_NO_VALUE = re.compile(r"^(?:function|def|class|struct|interface|enum|lambda|async|func|fn)\b|^\(?[\w\s,]*\)?\s*=>")
+_UNFINISHED = ("{", "(", "[", "+", "|", "&&")
+_HEAD_BEFORE_LIST = re.compile(
+    r"\s*(?:<[^()]*>|\[[^()]*\])?\s*(?:=\s*(?:async\s+)?(?:function\b\s*\w*)?\s*)?\("
+)  # type parameters, or the function that a name is set to
+
+
+@dataclass(frozen=True, slots=True)
+class SourceValue:
+    """A value as it is written, on one line, and the lines on which it stands, from 1."""
+
+    text: str
+    begin_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a head, or an argument of a call: name and value if it has them, its line, all of its text."""
+
+    name: str
+    value: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """The text of an expression without comments; line (from 0) and column behind it, and the letter that ended it."""
+
+    text: str
+    line: int
+    column: int
+    end: str
+
+
+def read_piece(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each kind of letter
+    lines: Sequence[str], line: int, column: int, path: str, stops: str = "", *, ends_with_line: bool = False
+) -> _Piece | None:
+    """Read from a place (from 0) to a letter of `stops` or a closing bracket that was not opened.
+
+    With `ends_with_line` a line's end ends it too, unless brackets are open there. None where it does not end.
+    """
+    open_brackets: list[str] = []
+    out: list[str] = []
+    count = 0
+    hashes = _HASH_COMMENTS.search(path) is not None
+    most = MAX_VALUE_LINES if ends_with_line else _MAX_LINES
+    for number in range(line, min(line + most, len(lines))):
+        text = lines[number]
+        position = column if number == line else 0
+        while position < len(text):
+            letter = text[position]
+            count += 1
+            if count > _MAX_CHARS:
+                return None
+            if (hashes and letter == "#") or (not hashes and text.startswith("//", position)):
+                break
+            if not hashes and text.startswith("/*", position):
+                end = text.find("*/", position + 2)
+                if end < 0:
+                    break
+                position = end + 2
+                continue
+            if letter in _QUOTATION_MARKS:
+                quoted = _read_quoted(text, position)
+                if quoted is None and letter != "'":  # a lifetime of Rust has one apostrophe
+                    return None
+                out.append(quoted or letter)
+                position += len(quoted or letter)
+                continue
+            if letter in _OPENING:
+                open_brackets.append(letter)
+            elif letter in _PAIRS:
+                if not open_brackets:
+                    return _Piece(" ".join("".join(out).split(" ")).strip(), number, position + 1, letter)
+                if open_brackets.pop() != _PAIRS[letter]:
+                    return None
+            elif letter in stops and not open_brackets:
+                return _Piece("".join(out).strip(), number, position + 1, letter)
+            out.append(letter)
+            position += 1
+        joined = "".join(out).rstrip()
+        if joined.endswith("\\"):
+            out = [joined.removesuffix("\\")]
+        elif ends_with_line and joined and not open_brackets:
+            return _Piece(joined.strip(), number, len(text), "")
+        out.append(" ")
+    return None
+
+
+def _read_quoted(text: str, position: int) -> str | None:
+    """Return a text with its quotation marks; None if it doesn't end on this line."""
+    letter = text[position]
+    mark = letter * 3 if letter != "`" and text.startswith(letter * 3, position) else letter
+    index = position + len(mark)
+    while index < len(text):
+        if text[index] == "\\" and mark != "`":
+            index += 2
+        elif text.startswith(mark, index):
+            return text[position : index + len(mark)]
+        else:
+            index += 1
+    return None
+
+
+def value_of(lines: Sequence[str], name: str, line: int, path: str) -> SourceValue | None:
+    """Return the value that a line (from 1) gives to a name; None if it gives none that can be read."""
+    if not 0 < line <= len(lines):
+        return None
+    text = lines[line - 1]
+    define = _DEFINE.match(text)
+    if define is not None:
+        if define[1] != name or define[2]:
+            return None
+        return _to_value(read_piece(lines, line - 1, define.end(), path, ends_with_line=True), line)
+    match = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)
+    assigned = None if match is None else _ASSIGNED.search(text, match.end())
+    if match is None or assigned is None or not _is_type(text[match.end() : assigned.start()]):
+        return None
+    return _to_value(read_piece(lines, line - 1, assigned.end(), path, ";", ends_with_line=True), line)
+
+
+def _is_type(between: str) -> bool:
+    """Return whether the text between a name and its equals sign is nothing or a type."""
+    if between.count("(") != between.count(")") or "," in _blank_brackets(between):
+        return False
+    return re.fullmatch(r"[\w.\[\]<>&*|,\s'\"?()$:]*", between) is not None
+
+
+def _to_value(piece: _Piece | None, line: int) -> SourceValue | None:
+    if piece is None:
+        return None
+    text = " ".join(piece.text.rstrip(",;").split())
+    if not text or _NO_VALUE.match(text) or text.endswith(_UNFINISHED):
+        return None
+    return SourceValue(text, line, piece.line + 1)
+
+
+def read_parameters(lines: Sequence[str], line: int, column: int, path: str) -> tuple[list[Parameter], int] | None:
+    """Read a list from the place (from 0) behind its opening bracket; also return its last line, from 1."""
+    found: list[Parameter] = []
+    for _ in range(_MAX_ITEMS):
+        begin = _first_text(lines, line, column)
+        piece = read_piece(lines, line, column, path, ",")
+        if piece is None:
+            return None
+        if piece.text:
+            text = " ".join(piece.text.split())
+            found.append(Parameter(*_split_parameter(text), begin + 1, text))
+        if piece.end in _PAIRS:
+            return found, piece.line + 1
+        line, column = piece.line, piece.column
+    return None
+
+
+def _first_text(lines: Sequence[str], line: int, column: int) -> int:
+    """Return the line (from 0) on which the next item begins."""
+    while line + 1 < len(lines):
+        rest = lines[line][column:].strip()
+        if rest and not rest.startswith(("#", "//", "\\")):
+            break
+        line, column = line + 1, 0
+    return line
+
+
+def _split_parameter(text: str) -> tuple[str, str]:
+    """Split ``name: type = value``, ``type name = value``, ``name: value`` of Ruby, or a plain name."""
+    assigned = _ASSIGNED.search(_blank_brackets(text))
+    head, value = (text, "") if assigned is None else (text[: assigned.start()], text[assigned.end() :].strip())
+    named = re.match(r"[*&.]{0,3}\s*([A-Za-z_$][\w$]*)\s*\??\s*(?::|$)", head)
+    if named is None:
+        named = re.search(r"([A-Za-z_$][\w$]*)\s*(?:\[\w*\])?\s*$", head)
+    return (named[1] if named is not None else ""), value
+
+
+def _blank_brackets(text: str) -> str:
+    """Blank what stands in brackets and in quotation marks, so that positions stay."""
+    out = list(text)
+    depth = position = 0
+    while position < len(text):
+        letter = text[position]
+        if letter in _QUOTATION_MARKS and (quoted := _read_quoted(text, position)) is not None:
+            out[position : position + len(quoted)] = " " * len(quoted)
+            position += len(quoted)
+            continue
+        if letter in _OPENING:
+            depth += 1
+        elif letter in _PAIRS:
+            depth = max(0, depth - 1)
+        elif depth:
+            out[position] = " "
+        position += 1
+    return "".join(out)
+
+
+def parameters_of(lines: Sequence[str], name: str, line: int, path: str) -> tuple[list[Parameter], int] | None:
+    """Read the parameters of the function whose name stands on a line (from 1); also return the list's last line."""
+    if not 0 < line <= len(lines):
+        return None
+    match = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", lines[line - 1])
+    if match is None:
+        return None
+    number, column = line - 1, match.end()
+    for _ in range(2):
+        opening = _HEAD_BEFORE_LIST.match(lines[number], column)
+        if opening is not None:
+            return read_parameters(lines, number, opening.end(), path)
+        if lines[number][column:].strip() or number + 1 >= len(lines):
+            return None
+        number, column = number + 1, 0
+    return None

@@ -1,0 +1,240 @@
+"""Read questions that a line of code answers: where something is defined, its value or default, who calls it.
+
+What is read here is only a proposal: `lookups` finds the lines that prove it, or leaves the question to the ranking.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sourcelight.engines.deepsearch.question.marks import GAP
+
+KINDS = (
+    r"(?:functions?|methods?|class(?:es)?|structs?|interfaces?|enums?|traits?|types?|constants?|variables?|macros?"
+    r"|modules?|fields?|propert(?:y|ies)|attributes?|decorators?|exceptions?|errors?|constructors?)"
+)
+_DET = r"(?:(?:the|a|an|any|its|this)\s+)?"
+_CODE = r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$~][\w$]*)*(?:\(\))?"
+_PACKAGE = r"@?[A-Za-z][\w.+-]*(?:/[\w.@+-]+)*"
+_TICKED = r"`[^`\n]+`|\"[^\"\n]+\"|“[^”\n]+”|(?<!\w)'[^'\n]+'(?!\w)"
+_NAME = rf"(?:{_TICKED}|{_CODE})"
+_SETTING = rf"(?:{_TICKED}|--?[A-Za-z][\w-]*|:?[A-Za-z_$][\w$.-]*(?:\(\))?)"
+_OF_KIND = rf"(?:{KINDS}\s+)?(?:called\s+|named\s+)?"
+_AFTER_KIND = rf"(?:\s+{KINDS})?"
+_DEFINED = r"(?:defined|declared|implemented|located|written down)"
+_WHAT = r"(?:what(?:'s|\u2019s|\s+is|\s+are|\s+was)?|which\s+is)"
+_PARAMETER = (
+    r"(?:\s+(?:parameters?|arguments?|options?|flags?|settings?|keywords?|config(?:uration)?|field|attribute"
+    r"|directive))?"
+)
+_OWNER_KIND = r"(?:\s+(?:function|method|class|constructor|struct|command|call|type|macro|module))?"
+_RUNTIMES = {
+    "python": "python", "go": "go", "golang": "go", "rust": "rust", "node": "node", "node.js": "node", "nodejs": "node",
+    "ruby": "ruby", "java": "java", "php": "php",
+}  # fmt: skip
+_RUNTIME = r"(?:python|golang|go|rust|node\.?js|node|ruby|java|php)"
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A question that lines of code answer.
+
+    Attributes
+    ----------
+    kind
+        ``definition``, ``existence``, ``value``, ``default``, ``callers``, ``dependency``, ``runtime`` or ``line``.
+    name
+        What it is about, as it is written, without quotation marks: a definition, a setting, a package, a language.
+    owner
+        Of a default: the function, class or program whose it is; empty for none.
+    symbol_kind
+        The noun beside the name, such as ``class``; empty for none.
+    path, line
+        Of a line: its file and number.
+    is_when
+        Whether a date is asked for, not a person.
+    """
+
+    kind: str
+    name: str = ""
+    owner: str = ""
+    symbol_kind: str = ""
+    path: str = ""
+    line: int = 0
+    is_when: bool = False
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(rf"^{text}$", re.IGNORECASE)
+
+
+_LINE = (
+    _pattern(
+        r"(?P<asks>who|when|which commit|what commit)\s+(?:was\s+|were\s+|did\s+)?(?:(?:has|have|last|originally|first|"
+        r"most recently|lastly)\s+)*(?:wrote|written|changed?|modified|touched|edited|authored|added|introduced)?\s*"
+        r"(?:the\s+)?lines?\s+(?P<line>\d{1,7})\s+(?:of|in|from)\s+(?:the\s+)?(?:file\s+)?(?P<path>`[^`]+`|[^\s`]+?)"
+        r"(?:\s+(?:last\s+)?(?:written|changed|modified|touched|edited|added))?"
+    ),
+    _pattern(
+        r"(?P<asks>who|when|which commit|what commit)\s+(?:(?:has|have|last|originally)\s+)*(?:wrote|changed|modified|"
+        r"touched|edited|authored)\s+(?P<path>`[^`]+`|[^\s`]+?)(?::|,?\s+(?:at\s+)?line\s+)(?P<line>\d{1,7})"
+    ),
+)
+_RUNTIME_FORMS = (
+    _pattern(
+        rf"(?:which|what)\s+(?:(?:is\s+the\s+)?(?:minimum|minimal|lowest|oldest)\s+)?(?:version\s+of\s+)?"
+        rf"(?P<name>{_RUNTIME})(?:\s+versions?)?(?:\s+(?:does|do|is|are))?\s+(?:needed|required?|supported?|need)"
+        rf"(?:\s+(?:by|for|in|to run|to use))?"
+    ),
+    _pattern(rf"{_WHAT}\s+(?:the\s+)?(?:minimum|minimal|lowest|oldest|required)\s+(?P<name>{_RUNTIME})(?:\s+version)?"
+             rf"(?:\s+(?:of|for|in|required|needed|supported)(?:\s+by)?)?"),
+)  # fmt: skip
+_DEPENDS = r"(?:depends?\s+(?:up)?on|requires?|needs?|uses?|imports?|pins?)"
+_DEPENDENCY_NOUN = r"(?:\s+(?:package|library|module|crate|gem|dependency))?"
+_DEPENDENCY = (
+    _pattern(
+        rf"(?:which|what)\s+version\s+of\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE}){_DEPENDENCY_NOUN}"
+        rf"(?:\s+(?:does|do|is|are))?\s+{_DEPENDS}(?:d|\s+by|\s+on)?"
+    ),
+    _pattern(
+        rf"(?:which|what)\s+version\s+of\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE}){_DEPENDENCY_NOUN}"
+        rf"(?:\s+(?:does|do|is|are))?\s+(?:used|required|needed|pinned|depended\s+on)(?:\s+by)?"
+    ),
+    _pattern(
+        rf"(?:does|do)\s+(?:it\s+)?(?:depend\s+(?:up)?on|require)\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE}){_DEPENDENCY_NOUN}"
+    ),
+    _pattern(
+        rf"is\s+(?:the\s+)?(?P<name>{_TICKED}|{_PACKAGE})\s+(?:a|one\s+of\s+the)\s+dependenc(?:y|ies)(?:\s+(?:of|in))?"
+    ),
+)
+_EXISTENCE = (
+    _pattern(rf"(?:is|are)\s+there\s+{_DET}(?P<kind>{KINDS})\s+(?:called\s+|named\s+)(?P<name>{_NAME})"),
+    _pattern(rf"(?:is|are)\s+there\s+{_DET}(?P<name>{_NAME})\s+(?P<kind>{KINDS})"),
+    _pattern(
+        rf"(?:does|do)\s+(?:it\s+)?(?:have|contain|define|declare|provide|export)\s+{_DET}(?P<kind>{KINDS})\s+"
+        rf"(?:called\s+|named\s+)?(?P<name>{_NAME})"
+    ),
+    _pattern(
+        rf"(?:does|do)\s+(?:it\s+)?(?:have|contain|define|declare|provide|export)\s+{_DET}(?P<name>{_NAME})\s+(?P<kind>{KINDS})"
+    ),
+)
+_DEFINITION = (
+    _pattern(
+        rf"where\s+(?:is|are|was|were)\s+{_DET}(?:(?P<kind>{KINDS})\s+)?(?:called\s+|named\s+)?(?P<name>{_NAME})"
+        rf"(?:\s+(?P<after>{KINDS}))?\s+{_DEFINED}"
+    ),
+    _pattern(
+        rf"where\s+(?:does|do)\s+(?:it\s+)?(?:define|declare|implement)\s+{_DET}(?:(?P<kind>{KINDS})\s+)?"
+        rf"(?P<name>{_NAME})(?:\s+(?P<after>{KINDS}))?"
+    ),
+    _pattern(
+        rf"(?:which|what)\s+(?:source\s+)?(?:file|module)\s+(?:defines|declares|implements|has\s+the\s+definition\s+of)\s+"
+        rf"{_DET}(?:(?P<kind>{KINDS})\s+)?(?P<name>{_NAME})(?:\s+(?P<after>{KINDS}))?"
+    ),
+    _pattern(
+        rf"(?:which|what)\s+(?:source\s+)?(?:file|module)\s+(?:is|contains)\s+{_DET}(?:(?P<kind>{KINDS})\s+)?"
+        rf"(?P<name>{_NAME})(?:\s+(?P<after>{KINDS}))?\s+{_DEFINED}(?:\s+in)?"
+    ),
+    _pattern(
+        rf"(?:show\s+(?:me\s+)?|find\s+|where\s+(?:is|can\s+i\s+find)\s+)the\s+(?:definition|declaration|implementation)\s+of"
+        rf"\s+{_DET}(?:(?P<kind>{KINDS})\s+)?(?P<name>{_NAME})(?:\s+(?P<after>{KINDS}))?"
+    ),
+)
+_CALLERS = (
+    _pattern(
+        rf"(?:what|who|which\s+(?:functions?|methods?|code|places?))\s+(?:calls?|invokes?)\s+{_DET}{_OF_KIND}"
+        rf"(?P<name>{_NAME}){_AFTER_KIND}"
+    ),
+    _pattern(rf"where\s+(?:is|are)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:called|invoked)(?:\s+from)?"),
+    _pattern(rf"(?:what|who)\s+are\s+the\s+callers\s+of\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"),
+)
+_VALUE = (
+    _pattern(
+        rf"{_WHAT}\s+(?:the\s+)?(?:current\s+)?value\s+of\s+{_DET}(?:(?P<kind>{KINDS})\s+)?(?P<name>{_NAME}){_AFTER_KIND}"
+    ),
+    _pattern(rf"what\s+(?:is|are|was)\s+{_DET}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:set|equal|defined|initiali[sz]ed)\s+(?:to|as)"),
+    _pattern(rf"{_WHAT}\s+(?P<name>{_NAME})"),
+)  # fmt: skip
+_OF = r"(?:of|for|in|to|on)"
+_DEFAULT = (
+    _pattern(
+        rf"{_WHAT}\s+(?:the\s+)?default(?:\s+(?:value|setting))?\s+(?:{_OF}\s+)?{_DET}(?P<name>{_SETTING}){_PARAMETER}"
+        rf"(?:\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}){_OWNER_KIND})?"
+    ),
+    _pattern(
+        rf"{_WHAT}\s+(?:the\s+)?default(?:\s+(?:value|setting))?\s+(?:{_OF}\s+)?{_DET}(?P<owner>{_NAME})"
+        rf"(?:'s|\u2019s)\s+(?P<name>{_SETTING}){_PARAMETER}"
+    ),
+    _pattern(
+        rf"what\s+(?:does|do)\s+{_DET}(?P<name>{_SETTING}){_PARAMETER}"
+        rf"(?:\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}){_OWNER_KIND})?\s+default\s+to"
+    ),
+    _pattern(
+        rf"{_WHAT}\s+(?:the\s+)?(?P<name>{_SETTING}){_PARAMETER}(?:\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}){_OWNER_KIND})?"
+        rf"\s+by\s+default"
+    ),
+)  # fmt: skip
+_ENDING = re.compile(r"[\s?.!,;:·]+$")
+_OPENING = re.compile(
+    r"^(?:[\s,;:·]|(?:please|can you tell me|tell me|could you tell me|do you know)\b)+", re.IGNORECASE
+)
+_SHORTEST = 3
+_PRONOUNS = frozenset(["it", "this", "that", "there", "they", "them", "what", "which", "who", "one"])
+
+
+def read_lookup(text: str) -> Lookup | None:
+    """Read a question without its repository names; None if no line of code can answer it alone."""
+    words = text.replace(GAP.strip(), " ").replace("\u2019", "'")
+    words = " ".join(_ENDING.sub("", _OPENING.sub("", words)).split())
+    if len(words) > 300:
+        return None
+    # Prepositions remain where the name of a repository was taken from behind them.
+    words = re.sub(r"\b(of|in|for|by|from)\s+in\b", r"\1", words)
+    words = re.sub(r"\s+(?:of|in|for|from|within)$", "", words)
+    for kind, patterns in _FORMS:
+        for pattern in patterns:
+            match = pattern.match(words)
+            lookup = match and _make(kind, match)
+            if lookup:
+                return lookup
+    return None
+
+
+def _make(kind: str, match: re.Match[str]) -> Lookup | None:
+    groups = match.groupdict()
+    if kind == "line":
+        path = groups["path"].strip("`")
+        return Lookup("line", path=path, line=int(groups["line"]), is_when=groups["asks"].lower() == "when")
+    written = groups["name"]
+    name = _bare(written)
+    if not name or name.lower() in _PRONOUNS:
+        return None
+    if kind == "runtime":
+        return Lookup("runtime", _RUNTIMES[name.lower()])
+    owner = _bare(groups.get("owner") or "")
+    noun = (groups.get("kind") or groups.get("after") or "").lower()
+    is_plain_word = written == name and re.fullmatch(r"[A-Za-z][a-z]*", name) is not None
+    # "What is authentication?" is prose; so is "who calls back?".
+    is_prose = is_plain_word and not groups.get("kind") and "value" not in match[0].lower()
+    if is_prose and (kind == "value" or (kind == "callers" and len(name) < _SHORTEST)):
+        return None
+    return Lookup(kind, name.removesuffix("()"), owner.removesuffix("()"), noun)
+
+
+def _bare(text: str) -> str:
+    return text.strip().strip("`\"'“”").strip()
+
+
+_FORMS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
+    ("line", _LINE),
+    ("runtime", _RUNTIME_FORMS),
+    ("dependency", _DEPENDENCY),
+    ("existence", _EXISTENCE),
+    ("definition", _DEFINITION),
+    ("callers", _CALLERS),
+    ("default", _DEFAULT),
+    ("value", _VALUE),
+)
+"""In the order in which they are tried: a default is a value too."""
