@@ -49,7 +49,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import WorkersUnreachable
 from sourcelight.core.wire.events import Progress
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.execution import Engine, LocalEngine
 from sourcelight.repos import Catalog, Viewer
 
 WORKERS = ("a", "b", "c", "d")
@@ -83,7 +83,7 @@ class Limited(Exception):
     """Raised for an answer that says that something is missing: it is measured once more."""
 
 
-def whole(engine: LocalEngine, query: str) -> tuple[int, float]:
+def whole(engine: Engine, query: str) -> tuple[int, float]:
     """As `answered`; an answer that says that something is missing is printed, and asked for again."""
     for _ in range(MOST_LIMITED):
         try:
@@ -93,7 +93,7 @@ def whole(engine: LocalEngine, query: str) -> tuple[int, float]:
     sys.exit(f"{query}: limited again and again")
 
 
-def answered(engine: LocalEngine, query: str) -> tuple[int, float]:
+def answered(engine: Engine, query: str) -> tuple[int, float]:
     """Search to the end; rows, and seconds until the first ones."""
     began = time.perf_counter()
     first = 0.0
@@ -366,7 +366,7 @@ def _memory(pid: int) -> str:
     return f"{whole:.0f} ({own:.0f})"
 
 
-def _rate(engine: LocalEngine, query: str, cell: Cell) -> tuple[float, float, float]:
+def _rate(engine: Engine, query: str, cell: Cell) -> tuple[float, float, float]:
     counts = [0] * IN_FLIGHT
     ends = time.monotonic() + SECONDS
 

@@ -39,7 +39,6 @@ from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence.commits import CommitRanker
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.execution.natural_language import prepare
 from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import Scorer
@@ -143,7 +142,7 @@ class Methods:
     commits: CommitRanker | None = None
 
     def __post_init__(self) -> None:
-        failed = prepare(self.engine, [self.target], Cancellation())
+        failed = self.engine.update_terms([self.target], Cancellation())
         if failed:
             sys.exit(f"not indexed: {failed}")
         self.opened = self.engine.terms.open(self.target)

@@ -29,7 +29,6 @@ from sourcelight.engines.deepsearch.evidence.pins import pin
 from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.deepsearch.research import ExtractiveResearcher
 from sourcelight.engines.deepsearch.research.answer import finish
-from sourcelight.engines.execution.natural_language import prepare
 from sourcelight.engines.search.ranking.collection import make_collection
 from sourcelight.engines.search.ranking.question import analyze
 from sourcelight.engines.search.ranking.ranker import Ranker, RankLimits
@@ -97,7 +96,7 @@ def main() -> None:
         corpus = Corpus(options.corpus, options.index or temporary)
         engine, stop = corpus.engine, Cancellation()
         targets = [engine.target_of(repository) for repository in corpus.repositories]
-        failed = prepare(engine, targets, stop)
+        failed = engine.update_terms(targets, stop)
         opened: list[OpenedTerms] = []
         for target in targets:
             try:

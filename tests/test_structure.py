@@ -27,7 +27,7 @@ MAX_PARTICIPLES = 10
 """Functions whose name is one participle: none is left; the limit leaves room for words that only look like one."""
 
 MAX_PHRASES = 145
-TYPE_CYCLES = 6
+TYPE_CYCLES = 4
 """Groups of packages that import each other for type checkers alone."""
 
 MIN_COMMENTS = {

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from sourcelight.backends.cluster.engine import ClusterEngine
-from sourcelight.backends.cluster.search import ClusterSearch
+from sourcelight.backends.cluster.search import ClusterSource
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.execution.query_reader import QueryReader
+from sourcelight.engines.execution.run import SearchExecution
+from sourcelight.engines.execution.source import SearchTask
 from sourcelight.repos import Viewer
 
 QUERY = "e count:all fork:yes archived:yes"
@@ -21,15 +24,16 @@ def lines(batch: Any) -> list[Line]:
     return [tuple(map(str, row.values())) for row in batch.select(names).to_pylist()]
 
 
-def searched(engine: ClusterEngine, query: str = QUERY) -> tuple[list[Line], ClusterSearch]:
-    """The lines that are found, and the search, whose accounting holds."""
-    request = SearchRequest(query)
-    read = engine.read(request)
-    assert not isinstance(read, float)
-    search = engine.searches(engine, *read, request, Viewer.owner(), Cancellation(), 0.0)
-    assert isinstance(search, ClusterSearch)
+def searched(
+    engine: ClusterEngine, query: str = QUERY, source_type: type[ClusterSource] = ClusterSource
+) -> tuple[list[Line], ClusterSource]:
+    """The lines that are found, and their source, whose accounting holds."""
+    request, cluster = SearchRequest(query), engine.snapshot()
+    read = QueryReader(engine.limits).parse(request, cluster.catalog.contexts)
+    task = SearchTask(*read, request, Viewer.owner(), Cancellation())
+    search = source_type(cluster, task)
     found = []
-    for event in search.events():
+    for event in SearchExecution(search, task, engine.limits, lambda _: False).events():
         if isinstance(event, MatchBatch):
             found += lines(event.batch)
     told = search.accounting

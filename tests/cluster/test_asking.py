@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -20,12 +19,13 @@ from sourcelight.backends.cluster.coordinator.requests import NoWorkerAnswered
 from sourcelight.backends.cluster.coordinator.slots import MAX_BYTES, OrderedMerge
 from sourcelight.backends.cluster.engine import ClusterEngine
 from sourcelight.backends.cluster.messages import ResultPiece, error_to_plain
-from sourcelight.backends.cluster.search import ClusterSearch
+from sourcelight.backends.cluster.search import ClusterSource
 from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
 from sourcelight.backends.cluster.worker.search import FILES
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError, StorageError
+from sourcelight.core.wire.events import Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines import tools
 from sourcelight.engines.tools import ToolContext
@@ -99,7 +99,7 @@ def test_what_one_worker_does_costs_no_row(
     harm: Harm, cell: DeskCell, engine: ClusterEngine, whole: list[Line]
 ) -> None:
     # Hashes of shards decide who holds what: one of three may hold nothing.
-    asked = next(iter(engine.holders().values()))[0].name
+    asked = next(iter(engine.snapshot().holders().values()))[0].name
     harmed(cell, harm, asked)
     for _ in range(2):
         found, search = searched(engine)
@@ -170,20 +170,17 @@ def test_a_generation_that_comes_while_a_search_is_planned_is_left_to_the_next(t
     cell = DeskCell(str(tmp_path / "storage"), tmp_path / "caches")
     engine = ClusterEngine(ClusterConnection([cell.address], str(tmp_path / "storage")))
 
-    class Swapped(ClusterSearch):
-        def _cluster_plans(self) -> Any:
-            planned = super()._cluster_plans()
+    class Swapped(ClusterSource):
+        def resolve(self) -> Iterator[Skipped]:
+            yield from super().resolve()
             build_generation(Catalog.open(tmp_path / "src" / "one"), storage)
             engine.fleet.refresh()
             engine.refresh()
-            return planned
 
     try:
-        engine.searches = Swapped
-        found, search = searched(engine, "tide type:file")
+        found, search = searched(engine, "tide type:file", Swapped)
         assert len(found) == 2
         assert not search.accounting.skipped
-        engine.searches = ClusterSearch
         assert len(searched(engine, "tide type:file")[0]) == 1
     finally:
         engine.close()

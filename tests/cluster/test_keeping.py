@@ -19,7 +19,7 @@ def placed(engine: ClusterEngine) -> dict[str, set[str]]:
     """By worker the shards that it is to hold."""
     shards = {entry.name: entry.shard for entry in engine.generation.searchable}
     found: dict[str, set[str]] = {}
-    for name, members in engine.holders().items():
+    for name, members in engine.snapshot().holders().items():
         for member in members:
             found.setdefault(member.name, set()).add(shards[name])
     return found
@@ -45,7 +45,7 @@ def test_what_has_no_room_is_left_until_it_is_asked_for(shards: str, tmp_path: P
     with asked(shards, tmp_path / "unbound", keeps=True) as (engine, _):
         largest = max(entry.size for entry in engine.generation.searchable)
     with asked(shards, tmp_path / "bound", keeps=True, most_bytes=largest) as (engine, cell):
-        engine.holders()
+        engine.snapshot().holders()
         for name in placed(engine):
             cache = cell.desks[name].desk.cache
             wait_until(lambda cache=cache: bool(cache.shard_sizes()), "a shard is fetched")  # type: ignore[misc]  # bound now

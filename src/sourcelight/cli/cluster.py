@@ -16,7 +16,7 @@ from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.build.generations import BuildProgress
-    from sourcelight.engines.execution import Limits, LocalEngine
+    from sourcelight.engines.execution import Engine, Limits
 
 
 def worker_command(
@@ -117,14 +117,14 @@ def build(
 
 def engine_opener(
     cluster: Sequence[str], storage: str | None, tls: Path | None, *, paths: Sequence[Path]
-) -> Callable[[Limits], LocalEngine]:
+) -> Callable[[Limits], Engine]:
     """Return a function that opens the engine of a cluster with the limits of a service."""
     if paths:
         raise typer.BadParameter("the repositories of a cluster are in --storage: give no PATH with --cluster")
     if not cluster or not storage:
         raise typer.BadParameter("--cluster and --storage need each other")
 
-    def open_engine(limits: Limits) -> LocalEngine:
+    def open_engine(limits: Limits) -> Engine:
         from sourcelight.backends.cluster.connection import ClusterConnection
         from sourcelight.backends.cluster.engine import ClusterEngine
 

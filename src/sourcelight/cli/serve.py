@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -19,7 +20,7 @@ from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.paging import DEFAULT_MAX_TOKENS, MAX_TOKENS, MIN_TOKENS
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution import Limits, LocalEngine
+    from sourcelight.engines.execution import Engine, Limits, LocalEngine
     from sourcelight.server.identity.authentication import OwnerTokenState
     from sourcelight.server.mcp.suites import StdioOptions
 
@@ -94,7 +95,7 @@ def serve(
     port: int,
     config: str | None,
     worktree: bool,
-    open_cluster_engine: Callable[[Limits], LocalEngine] | None = None,
+    open_cluster_engine: Callable[[Limits], Engine] | None = None,
 ) -> int:
     """Serve until a signal stops it; indexes in the background, so that clients can connect at once."""
     import logging
@@ -113,11 +114,12 @@ def serve(
     listener = bind(host, port)
     with listener, State(str(data_home() / FILE_NAME), actor="service") as state:
         owner = read_owner_token(state, str(data_home()), os.environ)
+        local: LocalEngine | None = None
         if open_cluster_engine is not None:
             engine = open_cluster_engine(search_limits(settings))
             warm_up(engine)
         else:
-            engine = open_engine(
+            engine = local = open_engine(
                 paths,
                 worktree=worktree,
                 policy=ServicePolicy(state.repositories, settings.default_visibility, settings.trusted_paths),
@@ -149,8 +151,8 @@ def serve(
         if settings.mcp_enabled:
             print_line(f"MCP clients connect to {settings.external_url or address}/.api/mcp")
         sys.stdout.flush()
-        if open_cluster_engine is None:
-            engine.start_indexing(lambda: _end_indexing(engine))
+        if local is not None:
+            local.start_indexing(partial(_end_indexing, local))
         app.state.mcp.preload()
         try:
             run(app, listener)
@@ -160,7 +162,7 @@ def serve(
     return DONE
 
 
-def _announce(engine: LocalEngine, owner: OwnerTokenState, *, host: str, address: str) -> None:
+def _announce(engine: Engine, owner: OwnerTokenState, *, host: str, address: str) -> None:
     from sourcelight.server.http.run import is_loopback
 
     if not is_loopback(host):

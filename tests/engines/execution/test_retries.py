@@ -14,7 +14,7 @@ SCRIPT = """
 import resource, sys, warnings
 warnings.simplefilter("ignore")
 import sourcelight as sl
-from sourcelight.engines.execution import local
+from sourcelight.engines.execution import repositories
 from sourcelight.testing import RepositoryBuilder
 
 def limit(size):
@@ -28,7 +28,7 @@ with sl.open(repo.path, index_dir=index, background_index=False, progress=False)
     limit(300)
     ask()
     limit(resource.RLIM_INFINITY)
-    local.RETRY_S = wait_s
+    repositories.RETRY_S = wait_s
     ask()
     repo.commit({"latest.txt": "needle\\n"})
     ask()

@@ -5,34 +5,40 @@ It plans queries from the facts of a generation; workers answer, and estimate fr
 
 from __future__ import annotations
 
-import copy
-import os
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from sourcelight.backends.cluster.connection import ClusterConnection
-from sourcelight.backends.cluster.coordinator.members import ReplicaOrder, WorkerInfo
+from sourcelight.backends.cluster.coordinator.members import ReplicaOrder
 from sourcelight.backends.cluster.coordinator.requests import HolderRequests, NoWorkerAnswered
 from sourcelight.backends.cluster.messages import EXPLAIN, WorkerRequest
 from sourcelight.backends.cluster.partial_calls import sentence, wait_for
-from sourcelight.backends.cluster.search import ClusterPlanCache, ClusterSearch, catalog_of, make_cluster_plans
-from sourcelight.backends.cluster.tool_calls import COORDINATED, count_on_workers, route
+from sourcelight.backends.cluster.search import ClusterSource, make_cluster_plans
+from sourcelight.backends.cluster.snapshot import ClusterSnapshot
+from sourcelight.backends.cluster.storage.generation import Generation
+from sourcelight.backends.cluster.tool_calls import COORDINATED, count_on_workers, route, run_step
 from sourcelight.backends.cluster.transport.connections import dask_client
-from sourcelight.core.batches.overview import IndexProgress
+from sourcelight.core.batches import Event
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import RepositoryNotFound
+from sourcelight.core.errors import QueryError, RepositoryNotFound, SearchIndexError
 from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Limits, LocalEngine
+from sourcelight.engines.execution import Limits, notices
 from sourcelight.engines.execution.advice import Advice
-from sourcelight.engines.execution.explain import Explanation, combine_explanations
+from sourcelight.engines.execution.explain import Explanation, combine_explanations, explain
+from sourcelight.engines.execution.first_indexing import FirstIndexing
+from sourcelight.engines.execution.plan import PlanCache
 from sourcelight.engines.execution.protocol import ToolHandler
-from sourcelight.engines.search import IndexReport, IndexStore
+from sourcelight.engines.execution.query_reader import QueryReader
+from sourcelight.engines.execution.run import SearchExecution
+from sourcelight.engines.execution.source import SearchTask
+from sourcelight.engines.search import IndexReport, Target
 from sourcelight.engines.search.model import GroupBy
-from sourcelight.repos import Viewer
+from sourcelight.repos import Catalog, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.engines.tools import ToolContext
@@ -98,8 +104,8 @@ class ClusterView:
         return self._fleet.members.live
 
 
-class ClusterEngine(LocalEngine):
-    """Answers queries over the repositories of a cluster's newest generation.
+class ClusterEngine:
+    """`Engine` over the repositories of a cluster's newest generation.
 
     Nothing of a repository but its facts is on this machine.
 
@@ -111,111 +117,122 @@ class ClusterEngine(LocalEngine):
         Bounds of every search.
     """
 
-    searches = ClusterSearch
     holds_files = False
 
     def __init__(self, fleet: ClusterConnection, *, limits: Limits | None = None) -> None:
         self.fleet = fleet
-        self.generation = fleet.generation
-        super().__init__(catalog_of(self.generation), IndexStore(os.devnull), limits=limits)
+        self.limits = limits or Limits()
+        self.indexing = FirstIndexing()  # never runs: `build` indexes on the workers
+        self.report: IndexReport | None = None
         self.cluster = ClusterView(fleet)
-        self.plannings = ClusterPlanCache()
+        self._queries = QueryReader(self.limits)
+        self._snapshot = ClusterSnapshot(fleet, fleet.generation, PlanCache())
         self._swapping = threading.Lock()
-        self._at_rest = False
+
+    @property
+    def catalog(self) -> Catalog:
+        """The repositories of the newest generation that was noticed."""
+        return self._snapshot.catalog
+
+    @property
+    def generation(self) -> Generation:
+        """The newest generation that was noticed."""
+        return self._snapshot.generation
 
     def refresh(self, cancellation: Cancellation | None = None) -> None:
         """Read a newer generation, if there is one."""
         del cancellation
+        self.snapshot()
+
+    def snapshot(self) -> ClusterSnapshot:
+        """Return the newest generation for one search or call; later ones don't affect it."""
         newest = self.fleet.generation
         with self._swapping:
-            if newest.id != self.generation.id and not self._at_rest:
-                self.generation, self.catalog = newest, catalog_of(newest)
+            if newest.id != self._snapshot.generation.id:
+                self._snapshot = replace(self._snapshot, generation=newest)
+            return self._snapshot
 
-    def snapshot(self) -> ClusterEngine:
-        """Return this engine bound to the newest generation for one search or call; later ones don't affect it."""
-        self.refresh()
-        with self._swapping:
-            engine = copy.copy(self)
-            engine._at_rest = True  # noqa: SLF001 - a copy of this one
-        return engine
+    def stream(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[Event]:
+        """Search and yield events as they arrive; see `LocalEngine.stream`."""
+        started = time.monotonic()
+        cluster = self.snapshot()
+        read = self._queries.read(request, cluster.catalog.contexts)
+        read_s = time.monotonic() - started
+        if isinstance(read, float):
+            return notices.late_to_read(read, read_s)
+        task = SearchTask(*read, request, viewer, cancellation, started, read_s)
 
-    def holders(self) -> dict[str, tuple[WorkerInfo, ...]]:
-        """For each repository of this engine's generation the workers that hold its shard."""
-        return self.fleet.holders(self.generation)
+        def finds(text: str) -> bool:
+            return self._finds(replace(request, query=text), viewer)
 
-    def update(
-        self,
-        *,
-        progress: Callable[[IndexProgress], None] | None = None,
-        cancellation: Cancellation | None = None,
-    ) -> IndexReport:
-        """Nothing is indexed here: `build` does it on the workers."""
-        del progress, cancellation
-        return IndexReport()
+        return SearchExecution(ClusterSource(cluster, task), task, self.limits, finds).events()
 
     def count(
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
     ) -> Any | None:
         """Matches and files by ``repository``, ``language`` or ``path``; see `LocalEngine.count`."""
-        self.read(request)
-        return count_on_workers(self.snapshot(), request, by, viewer, cancellation)
+        cluster = self.snapshot()
+        self._queries.read(request, cluster.catalog.contexts)  # raises before any worker is asked
+        return count_on_workers(cluster, request, by, viewer, cancellation)
 
     def run_tool(self, handler: ToolHandler[A], arguments: A, context: ToolContext) -> ToolResult:
-        """Run a tool on the workers, or here, from the catalog and by searches; see `LocalEngine`."""
+        """Run a tool on the workers, or here, from the catalog and by searches; see `LocalEngine.run_tool`."""
         if handler.tool.scope in COORDINATED:
-            return super().run_tool(handler, arguments, context)
+            return handler.run(arguments, context)
         return route(self.snapshot(), handler, arguments.to_wire(), context)
 
     def close(self) -> None:
         """End the connections to the workers."""
-        super().close()
         self.cluster.close()
         self.fleet.close()
 
-    def run_step(self, step: str, request: Any, context: Any, on_event: Callable[[Any], None]) -> Any:
+    def step_runner(self, step: str, request: Any, context: Any, on_event: Callable[[Any], None]) -> Any:
         """Run a step of deep search on a worker that has the repositories of the question."""
-        from sourcelight.backends.cluster.tool_calls import run_step
-
         return run_step(self.snapshot(), step, request, context, on_event)
 
     def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
-        """Explain a query; the workers add what their indexes can't rule out. See `LocalEngine.explain`."""
-        explanation = explain_by_workers(self.snapshot(), request, viewer, cancellation or Cancellation())
-        return super().explain(request, viewer, cancellation) if explanation is None else explanation
+        """Explain a query; the workers add what their indexes can't rule out. See `LocalEngine.explain`.
+
+        Raises
+        ------
+        QueryError
+            When the query can't be read, or holds what is not supported.
+        ClusterError
+            When no worker answers for any repository.
+        """
+        cluster = self.snapshot()
+        query, scoped = self._queries.parse(request, cluster.catalog.contexts)
+        stop = cancellation or Cancellation()
+        _, plans, names = make_cluster_plans(cluster, viewer, scoped)
+        if not names:
+            return explain(_open_nothing, self.limits, query, request, plans, stop)
+        order = WorkerRequest(
+            cluster.generation.id,
+            tuple(names),
+            viewer=viewer.name,
+            allowed_s=stop.remaining_s,
+            request=request,
+            step=EXPLAIN,
+        )
+        turns = ReplicaOrder(self.fleet.members, cluster.holders())
+        asking = HolderRequests(turns, cluster.generation, order, self.fleet.silence_s)
+        messages = wait_for(self.fleet, asking.each(), stop)
+        if not messages:
+            raise NoWorkerAnswered("explain", [one for name in asking.skipped for one in turns.why(name)])
+        parts = [message["answer"]["attributes"]["explained"] for message in messages]
+        explanation = combine_explanations(self.limits, query, request, plans, parts)
+        advice = [Advice("backend-missing", sentence(name, turns.why(name))) for name in sorted(asking.skipped)]
+        return replace(explanation, warnings=(*explanation.warnings, *advice))
+
+    def _finds(self, request: SearchRequest, viewer: Viewer) -> bool:
+        """Whether a query has a match within a short time; False also when it can't be parsed."""
+        cluster = self.snapshot()
+        try:
+            read = self._queries.parse(request, cluster.catalog.contexts)
+            return ClusterSource(cluster, SearchTask(*read, request, viewer, Cancellation(notices.TRY_S))).finds()
+        except QueryError:
+            return False
 
 
-def explain_by_workers(
-    engine: ClusterEngine, request: SearchRequest, viewer: Viewer, cancellation: Cancellation
-) -> Explanation | None:
-    """Explain a query; None where it chooses no repository.
-
-    Raises
-    ------
-    QueryError
-        When the query can't be read, or holds what is not supported.
-    ClusterError
-        When no worker answers for any repository.
-    """
-    query, scoped = engine.parse(request)
-    _, plans, names = make_cluster_plans(engine, viewer, cancellation, scoped)
-    if not names:
-        return None
-    fleet = engine.fleet
-    order = WorkerRequest(
-        engine.generation.id,
-        tuple(names),
-        viewer=viewer.name,
-        allowed_s=cancellation.remaining_s,
-        request=request,
-        step=EXPLAIN,
-    )
-    turns = ReplicaOrder(fleet.members, engine.holders())
-    asking = HolderRequests(turns, engine.generation, order, fleet.silence_s)
-    messages = wait_for(engine, asking.each(), cancellation)
-    if not messages:
-        raise NoWorkerAnswered("explain", [one for name in asking.skipped for one in turns.why(name)])
-    explanation = combine_explanations(
-        engine, query, request, plans, [one["answer"]["attributes"]["explained"] for one in messages]
-    )
-    advice = [Advice("backend-missing", sentence(name, turns.why(name))) for name in sorted(asking.skipped)]
-    return replace(explanation, warnings=(*explanation.warnings, *advice))
+def _open_nothing(target: Target) -> NoReturn:
+    raise SearchIndexError(target.repository.name, "its index is on the workers")

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.backends.cluster.connection import ClusterConnection
 from sourcelight.backends.cluster.coordinator.members import FailedAttempt, ReplicaOrder, reasons
 from sourcelight.backends.cluster.coordinator.requests import HolderRequests, NoWorkerAnswered
 from sourcelight.backends.cluster.messages import PART, RANK, WorkerRequest
 from sourcelight.backends.cluster.search import make_cluster_plans
+from sourcelight.backends.cluster.snapshot import ClusterSnapshot
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
@@ -18,7 +20,6 @@ from sourcelight.engines.execution.scope.revisions import resolve_context
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
-    from sourcelight.backends.cluster.engine import ClusterEngine
     from sourcelight.engines.tools import Split, ToolContext
 
 _STEP_S = 0.1
@@ -29,7 +30,7 @@ _DATES = ("after", "before")
 class ClusterToolCall:
     """A call, and for whom."""
 
-    engine: ClusterEngine
+    cluster: ClusterSnapshot
     name: str
     arguments: Mapping[str, Any]
     context: ToolContext
@@ -37,7 +38,7 @@ class ClusterToolCall:
     def order(self, names: Sequence[str], step: str = "", arguments: Mapping[str, Any] | None = None) -> WorkerRequest:
         """What workers are asked, of some repositories; `arguments` in place of those of the call."""
         return WorkerRequest(
-            self.engine.generation.id,
+            self.cluster.generation.id,
             tuple(names),
             viewer=self.context.viewer.name,
             allowed_s=self.context.cancellation.remaining_s,
@@ -55,10 +56,10 @@ class ClusterToolCall:
 
     def holders(self, names: Sequence[str], step: str, arguments: Mapping[str, Any] | None = None) -> HolderRequests:
         """The workers of some repositories; `arguments` in place of those of the call."""
-        fleet = self.engine.fleet
+        fleet = self.cluster.fleet
         order = self.order(names, step, arguments)
-        turns = ReplicaOrder(fleet.members, self.engine.holders())
-        return HolderRequests(turns, self.engine.generation, order, fleet.silence_s, on_message=self.on_message)
+        turns = ReplicaOrder(fleet.members, self.cluster.holders())
+        return HolderRequests(turns, self.cluster.generation, order, fleet.silence_s, on_message=self.on_message)
 
     def nowhere(self) -> ToolContext:
         """The context of a viewer who may see nothing, for answers over no repository."""
@@ -75,7 +76,7 @@ def in_parts(call: ClusterToolCall, tool: Tool[Any], split: Split[Any], needed: 
     # What is asked in words, such as a week ago, is the same moment for every worker.
     call = replace(call, arguments=_with_dates(call))
     asking = call.holders([repository.name for repository in needed], PART)
-    messages = wait_for(call.engine, asking.each(), call.context.cancellation)
+    messages = wait_for(call.cluster.fleet, asking.each(), call.context.cancellation)
     skipped = _reasons(call.name, asking, messages)
     complete_names = [name for name in asking.order.names if name not in skipped]
     part = tools.PartialResult.merge(complete_names, [message["answer"]["attributes"]["part"] for message in messages])
@@ -87,14 +88,14 @@ def in_parts(call: ClusterToolCall, tool: Tool[Any], split: Split[Any], needed: 
 
 def rank(call: ClusterToolCall) -> ToolResult:
     """Rank for a question over all workers; raises `NoWorkerAnswered` when none answers for any repository."""
-    from sourcelight.engines.tools.search import combine_ranked, rank_chunks
+    from sourcelight.engines.tools.search import combine_ranked, rank_nothing
 
     text = call.arguments["query"]
     names = names_of_question(call, text)
     if not names:
-        return rank_chunks(text, call.nowhere())
+        return rank_nothing(text, call.context)
     asking = call.holders(names, RANK)
-    messages = wait_for(call.engine, asking.together(), call.context.cancellation)
+    messages = wait_for(call.cluster.fleet, asking.together(), call.context.cancellation)
     skipped = _reasons(call.name, asking, messages)
     parts = [message["answer"]["attributes"]["ranked"] for message in messages]
     return with_skipped_rows(combine_ranked(text, parts, skipped, call.context), skipped)
@@ -104,10 +105,10 @@ def names_of_question(call: ClusterToolCall, text: str) -> list[str]:
     """Names of the repositories that the filters of a question choose, of those the viewer may see."""
     from sourcelight.engines.execution.natural_language import filters_query, split_filters
 
-    engine = call.engine
+    cluster = call.cluster
     query = filters_query(split_filters(text)[0])
-    scopes = [item for part in query.plan for item in resolve_context(part, engine.catalog.contexts, query.text)]
-    return make_cluster_plans(engine, call.context.viewer, call.context.cancellation, scopes)[2]
+    scopes = [item for part in query.plan for item in resolve_context(part, cluster.catalog.contexts, query.text)]
+    return make_cluster_plans(call.cluster, call.context.viewer, scopes)[2]
 
 
 def _with_dates(call: ClusterToolCall) -> Mapping[str, Any]:
@@ -148,9 +149,9 @@ def with_skipped_rows(answer: ToolResult, skipped: Mapping[str, str]) -> ToolRes
     return replace(answer, attributes={**answer.attributes, "skipped": rows}, complete=False)
 
 
-def wait_for(engine: ClusterEngine, work: Any, cancellation: Cancellation) -> Any:
+def wait_for(fleet: ClusterConnection, work: Any, cancellation: Cancellation) -> Any:
     """Wait for work on the fleet's loop; cancelling ends it there."""
-    future = engine.fleet.start(work)
+    future = fleet.start(work)
     while True:
         try:
             return future.result(_STEP_S)

@@ -6,69 +6,44 @@ Plans come from the facts of a generation, before any worker is asked.
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from sourcelight.backends.cluster.alternative_counts import AlternativeCounts
 from sourcelight.backends.cluster.coordinator.members import FailedAttempt, ReplicaOrder, reasons
 from sourcelight.backends.cluster.coordinator.slots import OrderedMerge
 from sourcelight.backends.cluster.coordinator.streams import WorkerStreams
 from sourcelight.backends.cluster.messages import WorkerRequest
-from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS
-from sourcelight.core.batches import Event
-from sourcelight.core.cancellation import Cancellation
+from sourcelight.backends.cluster.snapshot import ClusterSnapshot, repositories_of
+from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS, SearchOutcome
 from sourcelight.core.query import Pattern
-from sourcelight.core.wire.events import Alert, Skipped
+from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.execution import notices
 from sourcelight.engines.execution.commits.query import asked_of
-from sourcelight.engines.execution.plan import Plan, PlanCache, make_plan, stands, summary_of
+from sourcelight.engines.execution.plan import NO_PLANS, Plan, make_plan, stands, summary_of
 from sourcelight.engines.execution.results.owners import OwnerPredicate
 from sourcelight.engines.execution.results.ranking import SCORE, FileRanker
 from sourcelight.engines.execution.results.select import by_place
-from sourcelight.engines.execution.run import SearchExecution
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative
-from sourcelight.engines.execution.scope.scope import ScopeResolver
+from sourcelight.engines.execution.scope.scope import ScopeSelector
 from sourcelight.engines.execution.scope.selection import facts_test, predicates_of, select_repositories
-from sourcelight.repos import Catalog, Repository, Viewer
-
-if TYPE_CHECKING:
-    from sourcelight.backends.cluster.engine import ClusterEngine
-    from sourcelight.backends.cluster.storage.generation import Generation, StoredShard
-
-
-Planned = tuple[list[Plan], list[str]]
-
-ClusterPlanCache = PlanCache[Planned]
-
-
-def catalog_of(generation: Generation) -> Catalog:
-    """The repositories of a generation that have a shard, as a catalog with no place on this machine."""
-    return Catalog.from_repositories(
-        _repositories(generation.searchable), contexts=generation.contexts, skipped=generation.skipped
-    )
-
-
-def _repositories(entries: Iterable[StoredShard]) -> list[Repository]:
-    return [
-        Repository(entry.facts, entry.shard, "git", "", "", entry.incomplete, lender_names=entry.lenders)
-        for entry in entries
-    ]
+from sourcelight.engines.execution.source import SearchTask, SourceReport, scope_alert, scope_items
+from sourcelight.repos import Catalog, Viewer
 
 
 def make_cluster_plans(
-    engine: ClusterEngine, viewer: Viewer, cancellation: Cancellation, scopes: Sequence[ScopedAlternative]
-) -> tuple[ScopeResolver, list[Plan], list[str]]:
+    cluster: ClusterSnapshot, viewer: Viewer, scopes: Sequence[ScopedAlternative]
+) -> tuple[ScopeSelector, list[Plan], list[str]]:
     """What chose the repositories, plans that name them, and their names; of those that the viewer may see.
 
     Raises `QueryError` for a pattern that can't be searched for.
     """
-    scoper = ScopeResolver(engine, viewer, cancellation)
-    repositories = engine.catalog.repositories
-    cached = engine.plannings.get(scopes, viewer, repositories)
+    scoper = ScopeSelector(cluster.catalog, viewer)
+    repositories = cluster.catalog.repositories
+    cached = cluster.plan_cache.get(scopes, viewer, repositories)
     if cached is None:
         selected = scoper.select(scopes)
         # Compiles patterns: what is wrong with them is said once, here. Names of repositories are matched by workers.
@@ -76,7 +51,7 @@ def make_cluster_plans(
         plans = [replace(plan, targets=scope.targets) for plan, scope in zip(plans_by_facts, selected, strict=True)]
         cached = plans, sorted({target.repository.name for plan in plans for target in plan.targets})
         if scoper.clean and stands(scopes, plans):
-            engine.plannings.put(scopes, viewer, repositories, cached)
+            cluster.plan_cache.put(scopes, viewer, repositories, cached)
     return scoper, *cached
 
 
@@ -126,73 +101,63 @@ class ShardAccounting:
     excluded: frozenset[str] = frozenset()
 
 
-class ClusterSearch(SearchExecution):
-    """One search under way; `accounting` is whole when its events have ended."""
+class ClusterSource:
+    """`SearchSource` over the workers of a cluster; `accounting` is whole after `report`.
 
-    accounting: ShardAccounting = ShardAccounting()
-    _slots: OrderedMerge
-    _streams: WorkerStreams | None = None
-    _owners: OwnerPredicate
-    _searched: int = 0
-    _counts: AlternativeCounts
-    _told_late: set[str]
+    Parameters
+    ----------
+    cluster
+        The generation and the workers.
+    task
+        The search.
+    """
 
-    def events(self) -> Generator[Event, None, None]:
-        """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
-        limit = self._limit()
-        allowed_s = self._allowed_s()
-        # Planning has used up part of the time limit already.
-        self.cancellation.limit(None if allowed_s is None else allowed_s - self.read_s)
-        scoper, plans, names = self._cluster_plans()
-        self.summary = summary_of(plans)
-        self.last_progress = time.monotonic()
-        self._owners = OwnerPredicate(lambda *_: None, lambda *_: False)
-        self._told_late = set()
-        yield from self._match_events(self._batches(plans, names, limit), limit)
-        if self.cancellation.cancelled:
-            return
-        self._sum_up(names, scoper)
-        plans = without(plans, self.accounting.excluded)
-        self.summary = summary_of(plans)
-        yield from self._closing(plans, scoper, limit, allowed_s)
-
-    def finds(self) -> bool:
-        """Whether there is a match within the time limit."""
-        _, plans, names = self._cluster_plans()
-        batches = self._batches(plans, names, 1)
-        try:
-            return any(batch.num_rows for batch in batches)
-        finally:
-            batches.close()
-
-    def _cluster_plans(self) -> tuple[ScopeResolver, list[Plan], list[str]]:
-        """The visible repositories that the query names, and the work for them."""
-        engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the one that made this search
-        self.engine = engine.snapshot()
-        return make_cluster_plans(self.engine, self.viewer, self.cancellation, self.scoped)
-
-    def _batches(self, plans: list[Plan], names: list[str], limit: int) -> Generator[Any, None, None]:
-        """All rows, ranked where a search on one machine would rank them."""
-        engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the snapshot that was planned on
-        self._slots = OrderedMerge(names, phases_of(plans))
-        self._counts = AlternativeCounts([plan.alternative for plan in plans])
+    def __init__(self, cluster: ClusterSnapshot, task: SearchTask) -> None:
+        self.cluster = cluster
+        self.task = task
+        self.plans: list[Plan] = []
+        self.summary = NO_PLANS
+        self.accounting = ShardAccounting()
+        self._names: list[str] = []
+        self._scope = ScopeSelector(cluster.catalog, task.viewer)
+        self._slots = OrderedMerge((), ())
         self._streams: WorkerStreams | None = None
-        if not names:
+        self._counts = AlternativeCounts(())
+        self._owners = OwnerPredicate(lambda *_: None, lambda *_: False)
+        self._late: set[str] = set()
+        self._searched = 0
+        self._gaps = SearchOutcome()
+
+    def prepare(self) -> Iterator[Skipped]:
+        """Nothing is waited for: shards are built before a generation names them."""
+        return iter(())
+
+    def resolve(self) -> Iterator[Skipped]:
+        """Choose the visible repositories that the query names, and make plans for them."""
+        self._scope, self.plans, self._names = make_cluster_plans(self.cluster, self.task.viewer, self.task.scoped)
+        self.summary = summary_of(self.plans)
+        return iter(())
+
+    def batches(self, limit: int) -> Generator[Any, None, None]:
+        """All rows, ranked where a search on one machine would rank them."""
+        plans, task, fleet = self.plans, self.task, self.cluster.fleet
+        self._slots = OrderedMerge(self._names, phases_of(plans))
+        self._counts = AlternativeCounts([plan.alternative for plan in plans])
+        if not self._names:
             return
-        fleet = engine.fleet
-        remaining = self.cancellation.remaining_s
+        remaining = task.cancellation.remaining_s
         order = WorkerRequest(
-            engine.generation.id,
+            self.cluster.generation.id,
             (),
-            viewer=self.viewer.name,
+            viewer=task.viewer.name,
             allowed_s=remaining,
-            request=replace(self.request, timeout_s=remaining if remaining is None else max(remaining, 0.0)),
+            request=replace(task.request, timeout_s=remaining if remaining is None else max(remaining, 0.0)),
             limit=limit,
         )
         turns = ReplicaOrder(fleet.members)
-        self._streams = WorkerStreams(turns, engine.generation, order, self._slots, silence_s=fleet.silence_s)
+        self._streams = WorkerStreams(turns, self.cluster.generation, order, self._slots, silence_s=fleet.silence_s)
         work: Future[None] = fleet.start(self._streams.run())
-        is_stopped = lambda: self.cancellation.stopped  # noqa: E731 - asked between units
+        is_stopped = lambda: task.cancellation.stopped  # noqa: E731 - asked between units
         try:
             batches = self._slots.batches(is_stopped)
             if self._counts.any:
@@ -200,7 +165,7 @@ class ClusterSearch(SearchExecution):
             if limit < sys.maxsize and any(plan.ranked for plan in plans):
                 # As on one machine: what is ranked ends with the repository in which there are enough.
                 place_batches = (piece for batch in batches for piece in by_place(batch))
-                batches = self._ranking(plans, limit).rank(place_batches)
+                batches = self._ranking(limit).rank(place_batches)
             for batch in batches:
                 column = batch.schema.get_field_index(SCORE)
                 yield batch.remove_column(column) if column >= 0 else batch
@@ -210,58 +175,83 @@ class ClusterSearch(SearchExecution):
                 with suppress(BaseException):
                     work.result(timeout=1.0)
 
-    def _ranking(self, plans: list[Plan], limit: int) -> FileRanker:
-        ranked_limit = limit if self.request.display < 0 else min(limit, self.request.display)
-        stars = {t.repository.name: t.repository.facts.stars for plan in plans for t in plan.targets}
+    def finds(self) -> bool:
+        """Whether there is a match within the time limit."""
+        for _ in self.resolve():
+            pass
+        batches = self.batches(1)
+        try:
+            return any(batch.num_rows for batch in batches)
+        finally:
+            batches.close()
+
+    def report(self, shown: Collection[str], *, limit_hit: bool) -> SourceReport:
+        """Merge what the workers reported beside their matches, and account for every shard."""
+        outcomes = [] if self._streams is None else self._streams.outcomes
+        self._merge(outcomes)
+        self._account(outcomes, limit_hit=limit_hit)
+        self.plans = without(self.plans, self.accounting.excluded)
+        self.summary = summary_of(self.plans)
+        is_late = self.task.cancellation.expired and not limit_hit
+        return SourceReport(
+            sorted(self._late) if is_late else [],
+            list(self._skipped_items(shown)),
+            capped=self._counts.capped,
+            is_complete=not self.accounting.skipped,
+            owners_alert=self._owners.alert(self._searched),
+            scope_alert=scope_alert(self._scope),
+        )
+
+    def _ranking(self, limit: int) -> FileRanker:
+        display = self.task.request.display
+        stars = {t.repository.name: t.repository.facts.stars for plan in self.plans for t in plan.targets}
+        ranked_limit = limit if display < 0 else min(limit, display)
         return FileRanker(phrases=(), case_sensitive=False, stars=stars, limit=ranked_limit)
 
-    def _sum_up(self, names: list[str], scoper: ScopeResolver) -> None:
-        """Merge what the workers reported beside their matches."""
-        streams = self._streams
-        outcomes = [] if streams is None else streams.outcomes
-        excluded: set[str] = set()
-        for outcome, own_names in outcomes:
-            excluded |= own_names & set(outcome.excluded)
-            self.name_only |= _of(outcome.name_only, own_names)
-            self.missing |= {name: tuple(named) for name, named in _of(outcome.missing, own_names).items()}
-            labelled = {k: v for k, v in outcome.unsearchable.items() if _repository_of(k, own_names) in own_names}
-            scoper.unsearchable |= labelled
-            scoper.invalid |= outcome.invalid
-            self.histories.failed |= _of(outcome.without_history, own_names)
-            self.histories.unread |= _of(outcome.unread, own_names)
-            self.histories.shallow |= _of(outcome.shallow, own_names)
-            self._told_late |= own_names & set(outcome.late)
-            self._owners.unknown |= own_names & set(outcome.unknown_owners)
-            self._owners.later |= own_names & set(outcome.later_owners)
-            self._owners.unowned.update(_of(outcome.unowned, own_names))
-            self._searched += min(outcome.targets, len(own_names))
-        if self.cancellation.expired and not self.limit_hit:
+    def _merge(self, outcomes: Sequence[tuple[SearchOutcome, frozenset[str]]]) -> None:
+        """Merge the outcomes of workers, each for the repositories that count from it."""
+        gaps, scope = self._gaps, self._scope
+        for outcome, names in outcomes:
+            gaps.excluded += names & set(outcome.excluded)
+            gaps.name_only |= _of(outcome.name_only, names)
+            gaps.missing |= _of(outcome.missing, names)
+            gaps.without_history |= _of(outcome.without_history, names)
+            gaps.unread |= _of(outcome.unread, names)
+            gaps.shallow |= _of(outcome.shallow, names)
+            scope.unsearchable |= {k: v for k, v in outcome.unsearchable.items() if _repository_of(k, names) in names}
+            scope.invalid |= outcome.invalid
+            self._late |= names & set(outcome.late)
+            self._owners.unknown |= names & set(outcome.unknown_owners)
+            self._owners.later |= names & set(outcome.later_owners)
+            self._owners.unowned.update(_of(outcome.unowned, names))
+            self._searched += min(outcome.targets, len(names))
+
+    def _account(self, outcomes: Sequence[tuple[SearchOutcome, frozenset[str]]], *, limit_hit: bool) -> None:
+        """Put every planned shard into one of the three parts of `accounting`."""
+        names, streams, excluded = self._names, self._streams, frozenset(self._gaps.excluded)
+        expired = self.task.cancellation.expired
+        if expired and not limit_hit:
             # Workers may have told what there was no time to give on.
-            self._told_late |= self._slots.left
-        done = {name for _, own_names in outcomes for name in own_names}
+            self._late |= self._slots.left
+        done = {name for _, worker_names in outcomes for name in worker_names}
         skipped = {} if streams is None else {n: streams.turns.why(n) for n in names if n not in done}
-        if self.limit_hit:
+        if limit_hit:
             skipped = {}
             done = set(names)
-        elif self.cancellation.expired:
+        elif expired:
             # No worker failed: the time that the query has was over before one could answer.
-            self._told_late |= {name for name, tried in skipped.items() if not tried}
-        done -= excluded
-        self.accounting = ShardAccounting(frozenset(names), frozenset(done), skipped, frozenset(excluded))
+            self._late |= {name for name, tried in skipped.items() if not tried}
+        self.accounting = ShardAccounting(frozenset(names), frozenset(done - excluded), skipped, excluded)
 
-    def _late(self, plans: list[Plan], scoper: ScopeResolver) -> list[str]:
-        del plans, scoper
-        return sorted(self._told_late)
-
-    def _left_out(self, plans: list[Plan], scoper: ScopeResolver) -> Iterator[Skipped]:
-        del plans
-        skipped = {n: tried for n, tried in (self.accounting.skipped or {}).items() if n not in self._told_late}
-        yield from unanswered_items(skipped, self.tally.repositories)
+    def _skipped_items(self, shown: Collection[str]) -> Iterator[Skipped]:
+        gaps = self._gaps
+        skipped = {n: tried for n, tried in (self.accounting.skipped or {}).items() if n not in self._late}
+        yield from unanswered_items(skipped, shown)
         yield from notices.not_indexed(self._problems())
-        yield from self._left_out_everywhere(scoper)
-        if self.viewer.sees_private:
-            yield from notices.unreadable(self.engine.catalog.skipped)
-        yield from notices.named_only(self.name_only, self.missing)
+        yield from scope_items(self._scope, self.summary, gaps.without_history, gaps.unread, gaps.shallow)
+        if self.task.viewer.sees_private:
+            yield from notices.unreadable(self.cluster.catalog.skipped)
+        yield from notices.named_only(gaps.name_only, gaps.missing)
 
     def _problems(self) -> dict[str, str]:
         """Repositories that the query names and whose last build failed, and why.
@@ -269,25 +259,15 @@ class ClusterSearch(SearchExecution):
         Those that are searched as a former build left them, and those that no shard was ever built of, which are not in
         the catalog.
         """
-        engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the snapshot that was planned on
-        problems = {entry.name: entry.problem for entry in engine.generation.entries if entry.problem}
+        generation = self.cluster.generation
+        problems = {entry.name: entry.problem for entry in generation.entries if entry.problem}
         visible = {name for name in self.summary.searched if name in problems}
-        unbuilt = Catalog.from_repositories(_repositories(engine.generation.unbuilt)).visible(self.viewer)
-        for item in self.scoped if unbuilt else ():
+        unbuilt = Catalog.from_repositories(repositories_of(generation.unbuilt)).visible(self.task.viewer)
+        for item in self.task.scoped if unbuilt else ():
             listed = [one for one in unbuilt if item.listed is None or one.name in item.listed]
             test = facts_test(predicates_of(item.alternative))
             visible |= {one.name for one in select_repositories(item.alternative, listed, test).repositories}
         return {name: problem for name, problem in problems.items() if name in visible}
-
-    def _of_owners(self, searched: int) -> Alert | None:
-        del searched  # workers know how many were
-        return self._owners.alert(self._searched)
-
-    def _cap(self) -> int:
-        return self._counts.capped
-
-    def _whole(self) -> bool:
-        return not self.accounting.skipped
 
 
 def without(plans: Sequence[Plan], excluded: frozenset[str]) -> list[Plan]:
@@ -297,7 +277,7 @@ def without(plans: Sequence[Plan], excluded: frozenset[str]) -> list[Plan]:
     return [replace(p, targets=tuple(t for t in p.targets if t.repository.name not in excluded)) for p in plans]
 
 
-def unanswered_items(skipped: dict[str, tuple[FailedAttempt, ...]], partly_shown: set[str]) -> Iterator[Skipped]:
+def unanswered_items(skipped: dict[str, tuple[FailedAttempt, ...]], partly_shown: Collection[str]) -> Iterator[Skipped]:
     """One item for each repository that no worker completed."""
     for name, tried in sorted(skipped.items()):
         partly = "Some of its matches are shown. " if name in partly_shown else ""

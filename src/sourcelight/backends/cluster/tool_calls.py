@@ -23,6 +23,7 @@ from sourcelight.backends.cluster.partial_calls import (
     wait_for,
     with_skipped_rows,
 )
+from sourcelight.backends.cluster.snapshot import ClusterSnapshot
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
@@ -32,7 +33,6 @@ from sourcelight.engines.execution.protocol import ToolHandler
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
-    from sourcelight.backends.cluster.engine import ClusterEngine
     from sourcelight.engines.tools import ToolContext
 
 
@@ -45,7 +45,7 @@ _STEP_S = 0.1
 
 
 def route(
-    engine: ClusterEngine, handler: ToolHandler[Any], arguments: WireArguments, context: ToolContext
+    cluster: ClusterSnapshot, handler: ToolHandler[Any], arguments: WireArguments, context: ToolContext
 ) -> ToolResult:
     """Answer a call by workers.
 
@@ -65,10 +65,10 @@ def route(
     from sourcelight.engines.tools import Split
 
     tool = handler.tool
-    call = ClusterToolCall(engine, tool.name, arguments, context)
+    call = ClusterToolCall(cluster, tool.name, arguments, context)
     if tool.scope is Scope.RANKING:
         return rank(call)
-    needed = _required_repositories(engine, tool, arguments, context.viewer)
+    needed = _required_repositories(cluster, tool, arguments, context.viewer)
     if isinstance(handler.run, Split) and (len(needed) != 1 or not tool.takes_repos):
         return in_parts(call, tool, handler.run, needed)
     return _gather(call, needed)
@@ -76,8 +76,8 @@ def route(
 
 def _gather(call: ClusterToolCall, needed: tuple[Repository, ...]) -> ToolResult:
     """Answer a call on one worker that has all shards which it needs."""
-    engine = call.engine
-    total = size_of(engine, needed)
+    cluster = call.cluster
+    total = size_of(cluster, needed)
     if total > GATHER_BYTES:
         hint = "search for the name with keyword_search" if "symbol" in call.arguments else "name fewer repositories"
         raise ClusterError(
@@ -87,44 +87,44 @@ def _gather(call: ClusterToolCall, needed: tuple[Repository, ...]) -> ToolResult
     names = [repository.name for repository in needed]
     repo = str(call.arguments.get("repo", ""))
     try:
-        return _ask(call, call.order(names), candidates_of(engine, repo, needed))
+        return _ask(call, call.order(names), candidates_of(cluster, repo, needed))
     except NoWorkerAnswered:
-        wait_for(engine, engine.fleet.members.look(), call.context.cancellation)
+        wait_for(cluster.fleet, cluster.fleet.members.look(), call.context.cancellation)
     # Other workers may hold them now; where none can have all, one answers with what it can have.
     order = call.order(names, "" if len(names) == 1 else REST)
-    answer = _ask(call, order, candidates_of(engine, repo, needed))
+    answer = _ask(call, order, candidates_of(cluster, repo, needed))
     facts = dict(answer.attributes)
     reasons = {name: reason_left_out(name, reason) for name, reason in sorted(facts.pop("missing", {}).items())}
     return with_skipped_rows(replace(answer, attributes=facts, notices=(*answer.notices, *reasons.values())), reasons)
 
 
 def _ask(call: ClusterToolCall, order: WorkerRequest, candidates: Sequence[WorkerInfo]) -> ToolResult:
-    fleet = call.engine.fleet
+    fleet = call.cluster.fleet
     work = ask_one(
         fleet.members, CALL, order, candidates, label=call.name, silence_s=fleet.silence_s, on_message=call.on_message
     )
-    return answer_from_plain(wait_for(call.engine, work, call.context.cancellation)["answer"])
+    return answer_from_plain(wait_for(call.cluster.fleet, work, call.context.cancellation)["answer"])
 
 
 def count_on_workers(
-    engine: ClusterEngine, request: SearchRequest, by: Sequence[str], viewer: Viewer, cancellation: Cancellation
+    cluster: ClusterSnapshot, request: SearchRequest, by: Sequence[str], viewer: Viewer, cancellation: Cancellation
 ) -> Any | None:
     """Counts of all workers, summed; None where only a stream can answer, or a worker did not, or a build failed."""
-    if any(entry.problem for entry in engine.generation.entries):
+    if any(entry.problem for entry in cluster.generation.entries):
         return None
-    holders = engine.holders()
-    names = [repository.name for repository in engine.catalog.visible(viewer)]
+    holders = cluster.holders()
+    names = [repository.name for repository in cluster.catalog.visible(viewer)]
     groups: dict[WorkerInfo, list[str]] = {}
     for name in names:
         if not holders.get(name):
             return None
         groups.setdefault(holders[name][0], []).append(name)
     tables = []
-    fleet = engine.fleet
+    fleet = cluster.fleet
     work = []
     for repository_names in groups.values():
         order = WorkerRequest(
-            engine.generation.id,
+            cluster.generation.id,
             tuple(repository_names),
             viewer=viewer.name,
             allowed_s=cancellation.remaining_s,
@@ -135,7 +135,7 @@ def count_on_workers(
         # The workers of one group hold the same shards first; for the second try any of them will do.
         candidates = list(dict.fromkeys(member for name in repository_names for member in holders[name]))
         work.append(ask_one(fleet.members, SEARCH, order, candidates, label="count", silence_s=fleet.silence_s))
-    for message in wait_for(engine, _together(work), cancellation):
+    for message in wait_for(cluster.fleet, _together(work), cancellation):
         if not message["counted"]:
             return None
         tables.append(message["table"])
@@ -169,26 +169,26 @@ def _sum(table: Any, by: Sequence[str]) -> Any:
 
 
 def _required_repositories(
-    engine: ClusterEngine, tool: Tool[Any], arguments: Mapping[str, Any], viewer: Viewer
+    cluster: ClusterSnapshot, tool: Tool[Any], arguments: Mapping[str, Any], viewer: Viewer
 ) -> tuple[Repository, ...]:
     """The repositories that a call reads."""
     names = [str(one).strip("/") for one in (arguments.get("repo"), *(arguments.get("repos") or ())) if one]
-    repositories = tuple(engine.catalog.get(one, viewer) for one in dict.fromkeys(names))
+    repositories = tuple(cluster.catalog.get(one, viewer) for one in dict.fromkeys(names))
     if tool.scope in {Scope.SYMBOL, Scope.ACROSS} or not repositories:
-        repositories = engine.catalog.visible(viewer)
+        repositories = cluster.catalog.visible(viewer)
     return repositories
 
 
-def size_of(engine: ClusterEngine, repositories: Sequence[Repository]) -> int:
+def size_of(cluster: ClusterSnapshot, repositories: Sequence[Repository]) -> int:
     """Bytes of the shards of some repositories."""
-    sizes = {entry.name: entry.size for entry in engine.generation.searchable}
+    sizes = {entry.name: entry.size for entry in cluster.generation.searchable}
     return sum(sizes[repository.name] for repository in repositories)
 
 
-def candidates_of(engine: ClusterEngine, repo: str, needed: Sequence[Repository]) -> list[WorkerInfo]:
+def candidates_of(cluster: ClusterSnapshot, repo: str, needed: Sequence[Repository]) -> list[WorkerInfo]:
     """The workers to ask: first those of the named repository, then those with most of the required shards."""
-    holders = engine.holders()
-    sizes = {entry.name: entry.size for entry in engine.generation.searchable}
+    holders = cluster.holders()
+    sizes = {entry.name: entry.size for entry in cluster.generation.searchable}
     counts: dict[WorkerInfo, int] = {}
     for repository in needed:
         for member in holders.get(repository.name, ()):
@@ -205,7 +205,7 @@ _OWN = frozenset({"check", "lines"})
 """Steps that need the repositories of the question alone; others look for uses in all of them."""
 
 
-def run_step(engine: ClusterEngine, step: str, request: Any, context: Any, on_event: Callable[[Any], None]) -> Any:
+def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on_event: Callable[[Any], None]) -> Any:
     """Run a step of a question: pinning where each repository is, other steps on one worker that fetches what it lacks.
 
     Raises what the step raises, and `ClusterError` when no worker answers, or the repositories of the question are
@@ -213,7 +213,7 @@ def run_step(engine: ClusterEngine, step: str, request: Any, context: Any, on_ev
     """
     from sourcelight.engines.deepsearch.evidence.pins import StepResult
 
-    call = ClusterToolCall(engine, step, {}, context)
+    call = ClusterToolCall(cluster, step, {}, context)
     if step == PIN:
         return StepResult(_pin(call, request))
     needed = _needed_workers(call, step, request)
@@ -225,19 +225,19 @@ def run_step(engine: ClusterEngine, step: str, request: Any, context: Any, on_ev
         else:
             call.on_message(message)
 
-    fleet = engine.fleet
-    candidates = candidates_of(engine, "", needed)
+    fleet = cluster.fleet
+    candidates = candidates_of(cluster, "", needed)
     work = ask_one(
         fleet.members, CALL, order, candidates, label="deepsearch", silence_s=fleet.silence_s, on_message=on_message
     )
-    return wait_for(engine, work, context.cancellation)["answer"]["attributes"]["found"]
+    return wait_for(cluster.fleet, work, context.cancellation)["answer"]["attributes"]["found"]
 
 
 def _pin(call: ClusterToolCall, request: Any) -> Any:
     """The commits of a question; a repository that no worker answers for can't be pinned."""
     names = names_of_question(call, request.filters)
     asking = call.holders(names, RESEARCH, {"asked": pickle.dumps(request)})
-    messages = wait_for(call.engine, asking.each(), call.context.cancellation)
+    messages = wait_for(call.cluster.fleet, asking.each(), call.context.cancellation)
     parts = [message["answer"]["attributes"]["found"].value for message in messages]
     unanswered = tuple((name, sentence(name, asking.turns.tried.get(name, ()))) for name in sorted(asking.skipped))
     merged = type(request).merge(parts)
@@ -249,14 +249,14 @@ def _needed_workers(call: ClusterToolCall, step: str, request: Any) -> tuple[Rep
 
     Without those that could not be pinned, which the answer names.
     """
-    engine, viewer = call.engine, call.context.viewer
+    cluster, viewer = call.cluster, call.context.viewer
     names = [pin.repository for pin in request.pins]
     unpinned = dict(request.failed).keys() - set(names)
-    visible = tuple(one for one in engine.catalog.visible(viewer) if one.name not in unpinned)
-    if step not in _OWN and size_of(engine, visible) <= GATHER_BYTES:
+    visible = tuple(one for one in cluster.catalog.visible(viewer) if one.name not in unpinned)
+    if step not in _OWN and size_of(cluster, visible) <= GATHER_BYTES:
         return visible
-    repositories = tuple(engine.catalog.get(name, viewer) for name in dict.fromkeys(names))
-    total = size_of(engine, repositories)
+    repositories = tuple(cluster.catalog.get(name, viewer) for name in dict.fromkeys(names))
+    total = size_of(cluster, repositories)
     if total > GATHER_BYTES:
         raise ClusterError(
             f"deep search over {len(repositories):,} repositories needs {total:,} bytes of shards on one worker, and "

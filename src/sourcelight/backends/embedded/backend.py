@@ -20,7 +20,7 @@ from sourcelight.core.batches.results import REPOSITORIES_COUNTED, CallObserver,
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.tools.catalog import is_conversation
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Limits, LocalEngine
+from sourcelight.engines.execution import Engine, Limits, LocalEngine
 from sourcelight.engines.execution.overview import overview
 from sourcelight.engines.search import IndexStore
 from sourcelight.engines.search.model import GroupBy
@@ -118,7 +118,7 @@ class EmbeddedBackend:
 
     def __init__(
         self,
-        engine: LocalEngine,
+        engine: Engine,
         *,
         viewer: Viewer | None = None,
         conversations: ConversationService | None = None,
@@ -221,7 +221,9 @@ class EmbeddedBackend:
         return await asyncio.get_running_loop().run_in_executor(self._threads, read_info)
 
     def _overview(self) -> tuple[RepositoryOverview, ...]:
-        return overview(self.engine, self.viewer)
+        if isinstance(self.engine, LocalEngine):
+            return overview(self.engine, self.viewer)
+        return tuple(RepositoryOverview(one.name, one.facts.commit) for one in self.engine.catalog.visible(self.viewer))
 
     def _cached_names(self) -> tuple[str, ...]:
         return tuple(repository.name for repository in self.engine.catalog.visible(self.viewer))

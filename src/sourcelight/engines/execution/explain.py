@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sourcelight.core.boolean import fold
 from sourcelight.core.cancellation import Cancellation
@@ -17,13 +17,12 @@ from sourcelight.core.query.parse import effective_type
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import Advice, advise
 from sourcelight.engines.execution.plan import Plan
+from sourcelight.engines.execution.protocol import Limits
 from sourcelight.engines.history.search.matches import visible_patterns
 from sourcelight.engines.search.estimate import Estimate, PatternShare, estimate
 from sourcelight.engines.search.model import FileTerm
 from sourcelight.engines.search.model import prepare as numbered
-
-if TYPE_CHECKING:
-    from sourcelight.engines.execution.local import LocalEngine
+from sourcelight.engines.search.open_index import Opener
 
 MAX_NAMES = 20
 LOOK_S = 3.0
@@ -124,14 +123,14 @@ class Explanation:
 
 
 def explain(
-    engine: LocalEngine,
+    open_target: Opener,
+    limits: Limits,
     query: Query,
     request: SearchRequest,
     plans: Sequence[Plan],
-    cancellation: Cancellation | None = None,
+    cancellation: Cancellation,
 ) -> Explanation:
     """Explain `query`, whose alternatives resolved to `plans`; reads indexes but no text."""
-    cancellation = cancellation or Cancellation()
     # An explanation must be quick; its numbers are then of the repositories up to that moment.
     cancellation.limit(LOOK_S)
     warnings = [*advise(query), *(advice for plan in plans for advice in _of_plan(plan))]
@@ -141,13 +140,13 @@ def explain(
         pattern_type_source=_source(query, request),
         tree=canonical(query.root),
         tree_text=tree_text(query.root),
-        alternatives=tuple(_alternative(engine, request, plan, cancellation) for plan in plans),
+        alternatives=tuple(_alternative(open_target, limits, request, plan, cancellation) for plan in plans),
         warnings=tuple(dict.fromkeys(warnings)),
     )
 
 
 def combine_explanations(
-    engine: LocalEngine, query: Query, request: SearchRequest, plans: Sequence[Plan], parts: Sequence[Explanation]
+    limits: Limits, query: Query, request: SearchRequest, plans: Sequence[Plan], parts: Sequence[Explanation]
 ) -> Explanation:
     """Explain `query` by explanations over some of the repositories each.
 
@@ -157,7 +156,7 @@ def combine_explanations(
     alternatives = []
     # Each part has the same alternatives in the same order, as all come from the same query.
     for plan, same_alternative in zip(plans, zip(*(part.alternatives for part in parts), strict=True), strict=True):
-        bounds = _bounds(engine, request, plan.alternative)
+        bounds = _bounds(limits, request, plan.alternative)
         left_out = len(plan.selection.forks_left_out), len(plan.selection.archived_left_out)
         alternatives.append(
             replace(_add_up(same_alternative), forks_left_out=left_out[0], archived_left_out=left_out[1], **bounds)
@@ -171,11 +170,11 @@ def combine_explanations(
     )
 
 
-def _bounds(engine: LocalEngine, request: SearchRequest, alternative: Alternative) -> dict[str, Any]:
+def _bounds(limits: Limits, request: SearchRequest, alternative: Alternative) -> dict[str, Any]:
     has_count = request.default_matches is not None or alternative.first("count") is not None
     return {
-        "limit": alternative.count_limit(request.default_matches or engine.limits.matches),
-        "timeout_s": engine.limits.timeout_s(alternative.timeout_s(), has_count=has_count),
+        "limit": alternative.count_limit(request.default_matches or limits.matches),
+        "timeout_s": limits.timeout_s(alternative.timeout_s(), has_count=has_count),
     }
 
 
@@ -238,13 +237,13 @@ def _of_plan(plan: Plan) -> list[Advice]:
 
 
 def _alternative(
-    engine: LocalEngine, request: SearchRequest, plan: Plan, cancellation: Cancellation
+    open_target: Opener, limits: Limits, request: SearchRequest, plan: Plan, cancellation: Cancellation
 ) -> AlternativeMeaning:
     alternative = plan.alternative
     query = plan.text
     if query is None and plan.symbols is not None:
         query = replace(plan.symbols, tree=None)  # names of definitions are read, no text
-    sums = Estimate() if query is None else estimate(engine.store.open, plan.targets, query, cancellation)
+    sums = Estimate() if query is None else estimate(open_target, plan.targets, query, cancellation)
     atoms = () if query is None else numbered(query).terms
     patterns = tuple(_pattern(atom, share, sums.units) for atom, share in zip(atoms, sums.candidates, strict=False))
     if plan.symbols is not None:
@@ -270,7 +269,7 @@ def _alternative(
         units=sums.units,
         read_bytes=sums.to_read.size_bytes,
         text_bytes=sums.size_bytes,
-        **_bounds(engine, request, alternative),
+        **_bounds(limits, request, alternative),
         select=".".join(alternative.select()),
         phrase=alternative.boost or "",
         looked_at=sums.repositories,

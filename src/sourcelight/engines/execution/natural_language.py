@@ -7,26 +7,25 @@ such as ``(repo:a OR repo:b)``); what remains is the question.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray
-from sourcelight.core.batches.overview import IndexProgress
 from sourcelight.core.batches.results import CallObserver, ToolProgress
-from sourcelight.core.cancellation import Cancellation, run_in_thread
-from sourcelight.core.errors import Cancelled, QueryError, SourcelightError
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import QueryError, SourcelightError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.fields import ALIASES, FilterScope, names_of
 from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.parse import refuse_unsupported
 from sourcelight.engines.execution.plan import SUPPORTED, make_plan
+from sourcelight.engines.execution.repositories import IndexedRepositories, label_of
 from sourcelight.engines.execution.scope.revisions import resolve_context
 from sourcelight.engines.execution.scope.scope import ScopeResolver
-from sourcelight.engines.search import IndexReport, Target, TextQuery
-from sourcelight.engines.search.ranking import RankedChunk, Ranking, Scorer
+from sourcelight.engines.search import Target, TextQuery
+from sourcelight.engines.search.ranking import Ranking, Scorer
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange
 from sourcelight.engines.search.ranking.paths import kind_of
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
@@ -34,13 +33,7 @@ from sourcelight.engines.search.ranking.ranker import Ranker, RankLimits
 from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.repos import Viewer, resolve
 
-if TYPE_CHECKING:
-    from sourcelight.engines.execution.local import LocalEngine
-
-_WATCH_S = 0.02
-_LATE = "the time limit passed while its words were read; ask again in a moment"
-
-__all__ = ["RankedSearch", "kind_of", "prepare", "rank", "split_filters", "targets_of", "text_of"]
+__all__ = ["RankedSearch", "kind_of", "rank", "rank_nothing", "split_filters", "targets_of"]
 
 _NARROWING = names_of(FilterScope.REPOSITORY, FilterScope.FILE) | {"case"}
 _FIELDS = "|".join(spelling for spelling, name in ALIASES.items() if name in _NARROWING)
@@ -95,7 +88,7 @@ def split_filters(text: str) -> tuple[str, str]:
 
 
 def rank(
-    engine: LocalEngine,
+    repositories: IndexedRepositories,
     request: RankedSearch,
     viewer: Viewer,
     cancellation: Cancellation,
@@ -112,34 +105,31 @@ def rank(
     Cancelled
         After ``cancellation.cancel()``.
     """
-    filters, words = split_filters(request.text) if request.question is None else (request.filters, "")
-    question = request.question or analyze(words)
-    if not question.terms:
-        raise QueryError("no words to look for", query=request.text, hint="say in words what to look for")
-    for item in engine.indexing.wait(cancellation):
+    filters, question = _read_question(request)
+    for item in repositories.indexing.wait(cancellation):
         if observer is not None:
             observer(ToolProgress(item.title, 0, 0))
-    places, failed = _places(engine, request, filters, viewer, cancellation)
-    pending = set(engine.pending([target for target, _ in places]))
+    places, failed = _places(repositories, request, filters, viewer, cancellation)
+    pending = set(repositories.pending([target for target, _ in places]))
     failed.update(dict.fromkeys(pending, "it is being indexed for the first time; ask again in a moment"))
     places = [place for place in places if place[0].repository.name not in pending]
     targets = [target for target, _ in places]
-    failed.update(prepare(engine, targets, cancellation, observer))
+    failed.update(repositories.update_terms(targets, cancellation, observer))
     opened: list[OpenedTerms] = []
     masks: list[BoolArray | None] = []
     for target, texts in places:
         try:
-            each = engine.terms.open(target)
+            each = repositories.terms.open(target)
             mask = _mask(each, texts)
         except (SourcelightError, OSError) as fault:
-            failed.setdefault(_label(target), str(fault))
+            failed.setdefault(label_of(target), str(fault))
             continue
         opened.append(each)
         masks.append(mask)
         missing = each.snapshot.missing_count(mask)
         if missing:
             files = "1 of its files is" if missing == 1 else f"{missing:,} of its files are"
-            failed.setdefault(_label(target), f"{files} not in this clone, or can't be read")
+            failed.setdefault(label_of(target), f"{files} not in this clone, or can't be read")
     cancellation.check()
     limits = RankLimits(request.limit, request.files, request.per_file)
     ranking = Ranker(scorers=request.scorers, exchange=request.exchange).rank(
@@ -148,21 +138,36 @@ def rank(
     return replace(ranking, failed=failed)
 
 
+def rank_nothing(text: str) -> Ranking:
+    """Rank no repository for a question; raises `QueryError` for a text without a word to look for."""
+    _, question = _read_question(RankedSearch(text))
+    return Ranker().rank(question, [], [], RankLimits(), Cancellation())
+
+
+def _read_question(request: RankedSearch) -> tuple[str, RankQuery]:
+    """Return the filters of a request, and its question."""
+    filters, words = split_filters(request.text) if request.question is None else (request.filters, "")
+    question = request.question or analyze(words)
+    if not question.terms:
+        raise QueryError("no words to look for", query=request.text, hint="say in words what to look for")
+    return filters, question
+
+
 def _places(
-    engine: LocalEngine, request: RankedSearch, filters: str, viewer: Viewer, cancellation: Cancellation
+    repositories: IndexedRepositories, request: RankedSearch, filters: str, viewer: Viewer, cancellation: Cancellation
 ) -> tuple[list[tuple[Target, tuple[TextQuery, ...]]], dict[str, str]]:
     """Return the targets with the file filters of each (one must pass), and repositories that can't be searched.
 
     Repositories come by name, a revision once however often it was asked for.
     """
     query = filters_query(filters)
-    engine.refresh(cancellation)
-    scopes = [item for part in query.plan for item in resolve_context(part, engine.catalog.contexts, query.text)]
-    scoper = ScopeResolver(engine, viewer, cancellation)
+    repositories.refresh(cancellation)
+    scopes = [item for part in query.plan for item in resolve_context(part, repositories.catalog.contexts, query.text)]
+    scoper = ScopeResolver(repositories, viewer, cancellation)
     queries_by_target: dict[tuple[str, str], tuple[Target, list[TextQuery]]] = {}
     for scope in scoper.scopes(scopes):
         plan = make_plan(scope)
-        for target in _visible_targets(engine, request, plan.targets, viewer):
+        for target in _visible_targets(repositories, request, plan.targets, viewer):
             text = plan.text or TextQuery(None)
             place = queries_by_target.setdefault((target.repository.key, target.commit), (target, []))
             if text not in place[1]:
@@ -181,11 +186,11 @@ def filters_query(filters: str) -> Query:
 
 
 def _visible_targets(
-    engine: LocalEngine, request: RankedSearch, targets: Sequence[Target], viewer: Viewer
+    repositories: IndexedRepositories, request: RankedSearch, targets: Sequence[Target], viewer: Viewer
 ) -> Sequence[Target]:
     if request.targets is None:
         return targets
-    seen = {repository.key for repository in engine.catalog.visible(viewer)}
+    seen = {repository.key for repository in repositories.catalog.visible(viewer)}
     return [target for target in request.targets if target.repository.key in seen]
 
 
@@ -196,87 +201,20 @@ def _mask(opened: OpenedTerms, texts: Sequence[TextQuery]) -> BoolArray | None:
     return np.logical_or.reduce(narrow) if len(narrow) == len(masks) else None
 
 
-def _label(target: Target) -> str:
-    return f"{target.repository.name}@{target.revision}" if target.revision else target.repository.name
-
-
 def targets_of(
-    engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation
+    repositories: IndexedRepositories, filters: str, viewer: Viewer, cancellation: Cancellation
 ) -> tuple[list[Target], dict[str, str]]:
     """Return the repositories and commits that filters choose, by name, and what can't be searched and why.
 
     Every target has its commit, so that what is asked of it later is asked of the same text.
     """
-    places, failed = _places(engine, RankedSearch(""), filters, viewer, cancellation)
+    places, failed = _places(repositories, RankedSearch(""), filters, viewer, cancellation)
     targets = []
     for target, _ in places:
         try:
             commit = target.commit or resolve(target.repository, target.revision or "HEAD")
         except SourcelightError as fault:
-            failed[_label(target)] = str(fault)
+            failed[label_of(target)] = str(fault)
             continue
         targets.append(replace(target, commit=commit))
     return targets, failed
-
-
-def prepare(
-    engine: LocalEngine, targets: Sequence[Target], cancellation: Cancellation, observer: CallObserver | None = None
-) -> dict[str, str]:
-    """Index the text, definitions and terms of `targets`; return failures with their reasons.
-
-    When the time limit passes, the engine goes on in the background, and what isn't ready is a failure.
-
-    Raises `Cancelled`; what was finished by then stays.
-    """
-    stale = [target for target in targets if not engine.terms.is_current(target)]
-    if not stale:
-        return {}
-    if cancellation.remaining_s is None:
-        return _build(engine, stale, cancellation, observer)
-    failed: dict[str, str] = {}
-    # The build looks at requests to stop alone, so a thread watches the time for it.
-    try:
-        for _ in run_in_thread(
-            lambda stop: failed.update(_build(engine, stale, stop, observer)), cancellation, _WATCH_S
-        ):
-            pass
-    except Cancelled:
-        cancellation.check()
-    if cancellation.expired:
-        unfinished = [target for target in stale if not engine.terms.is_current(target)]
-        engine.term_updates.start(unfinished)
-        failed |= {_label(target): _LATE for target in unfinished}
-    cancellation.check()
-    return failed
-
-
-def _build(
-    engine: LocalEngine, stale: Sequence[Target], cancellation: Cancellation, observer: CallObserver | None
-) -> dict[str, str]:
-
-    def telling(stage: str) -> Callable[[IndexProgress], None]:
-        def tell(state: IndexProgress) -> None:
-            if observer is not None:
-                observer(ToolProgress(stage, state.repositories_done, state.repositories_total, state.repository))
-
-        return tell
-
-    failed: dict[str, str] = {}
-    reports: list[IndexReport] = []
-    # Terms are read from text shards and definitions, so those are built first.
-    missing = [target for target in stale if not engine.store.is_current(target)]
-    if missing:
-        reports.append(engine.store.update(missing, progress=telling("reading text"), cancellation=cancellation))
-    cancellation.check()
-    reports.append(engine.terms.update(stale, progress=telling("reading words"), cancellation=cancellation))
-    cancellation.check()
-    for report in reports:
-        failed.update(report.failures)
-    return failed
-
-
-def text_of(engine: LocalEngine, chunk: RankedChunk) -> str:
-    """Return the lines of a chunk, newlines between them; bytes that are not UTF-8 as U+FFFD."""
-    data = engine.store.read(chunk.target, chunk.path) or b""
-    lines = data.split(b"\n")[chunk.begin_line - 1 : chunk.end_line]
-    return b"\n".join(line.removesuffix(b"\r") for line in lines).decode("utf-8", "replace")

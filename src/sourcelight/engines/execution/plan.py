@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.boolean import And as All
@@ -23,17 +23,15 @@ from sourcelight.core.query.fields import RESULT_TYPES, FilterScope, names_of
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.predicates import PREDICATES
 from sourcelight.core.wire.events import Alert
+from sourcelight.engines.execution.background import HistoryRequest
 from sourcelight.engines.execution.commits.query import CommitPlan, asked_of
 from sourcelight.engines.execution.commits.search import HistoryCommit, places_of
+from sourcelight.engines.execution.scope.revisions import ScopedAlternative
 from sourcelight.engines.execution.scope.scope import Scope
 from sourcelight.engines.execution.scope.selection import RepositorySelection
 from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, Target, TextQuery
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.repos import Repository, Viewer
-
-if TYPE_CHECKING:
-    from sourcelight.engines.execution.scope.revisions import ScopedAlternative
-
 
 # With these fields alone a query can have repository hits (query-language reference, result types).
 _REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY, FilterScope.TEXT, FilterScope.RESULT)
@@ -267,6 +265,15 @@ def _disjoint(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         if not disjoint or span[0] >= disjoint[-1][1]:
             disjoint.append(span)
     return tuple(disjoint)
+
+
+def histories_of(plans: Sequence[Plan]) -> list[HistoryRequest]:
+    """The histories that `plans` need: of commits, and of the files whose contributors they ask for."""
+    requests = [place.request for plan in plans for place in plan.places]
+    for plan in plans:
+        if any(predicate.name == "has.contributor" for predicate in plan.alternative.predicates("file")):
+            requests += [place.request for place in places_of(plan.targets, lambda _: ())]
+    return list({one.key: one for one in requests}.values())
 
 
 _MAX_CACHED_PLANS = 64

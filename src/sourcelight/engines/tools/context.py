@@ -8,7 +8,7 @@ from typing import Protocol
 from sourcelight.core.batches.results import CallObserver, ToolResult, place_text
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.tools.tool import WireArguments
-from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.execution import Engine, LocalEngine
 from sourcelight.repos import Repository, Viewer, resolve
 
 
@@ -47,7 +47,7 @@ class ToolContext:
     Parameters
     ----------
     engine
-        Answers over the catalog; also reaches history and navigation.
+        Answers over the catalog.
     viewer
         Whose permissions hold. Repositories are taken from ``engine.catalog.visible(viewer)`` alone.
     cancellation
@@ -66,7 +66,7 @@ class ToolContext:
         Whether other repositories of the same call are asked elsewhere, and the answer is made of all together.
     """
 
-    engine: LocalEngine
+    engine: Engine
     viewer: Viewer
     cancellation: Cancellation = field(default_factory=Cancellation)
     observer: CallObserver | None = None
@@ -75,6 +75,13 @@ class ToolContext:
     conversations: Conversations | None = None
     parted: bool = False
     has_pages: bool = True
+
+    @property
+    def local(self) -> LocalEngine:
+        """The engine with its indexes, for work that runs where the repositories are."""
+        if not isinstance(self.engine, LocalEngine):
+            raise TypeError("this work needs the repositories, and they are not in this process")
+        return self.engine
 
     def link(self, url: str) -> str:
         """Return a relative address of the service as readers can use it."""
@@ -107,7 +114,7 @@ def place_of(context: ToolContext, repo: str, revision: str = "") -> RequestedCo
     """
     repository = context.engine.catalog.get(repo.strip("/"), context.viewer)
     if not revision:
-        target = context.engine.target_of(repository)
+        target = context.local.target_of(repository)
         return RequestedCommit(repository, target.revision, target.commit or resolve(repository, ""))
     return RequestedCommit(repository, revision, resolve(repository, revision))
 

@@ -29,7 +29,7 @@ def missing_contents(
         for item in unreadable(context.engine.catalog.skipped):
             if item.severity == "warn":
                 yield " ".join(item.message.split())
-    if not tool.reads:
+    if not tool.reads or not context.engine.holds_files:
         return
     concerned = None if over_all else _repositories_of(result, arguments)
     path = str(arguments.get("path") or "") if tool.reads == "path" else ""
@@ -54,7 +54,7 @@ def _repositories_of(result: ToolResult, arguments: WireArguments) -> set[str]:
 
 
 def _missing(repository: Repository, arguments: WireArguments, context: ToolContext) -> tuple[str, ...]:
-    engine, revision = context.engine, arguments.get("revision")
+    engine, revision = context.local, arguments.get("revision")
     try:
         target = engine.target_of(repository)
         if revision and arguments.get("repo") == repository.name:

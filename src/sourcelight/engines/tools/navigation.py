@@ -53,7 +53,7 @@ SymbolArguments: TypeAlias = GoToDefinitionArguments | FindReferencesArguments |
 def workspace_of(context: ToolContext) -> Workspace:
     """Return the workspace of a navigation call; missing definitions start to build."""
     seconds = SERVED_SECONDS if context.served else None
-    return context.engine.navigation.workspace(context.viewer, TimeBudget(context.cancellation, seconds))
+    return context.local.navigation.workspace(context.viewer, TimeBudget(context.cancellation, seconds))
 
 
 def document_of(call: str, arguments: FileArguments, workspace: Workspace) -> Document:
@@ -77,7 +77,7 @@ def document_of(call: str, arguments: FileArguments, workspace: Workspace) -> Do
 
 def start_definitions(context: ToolContext, document: Document) -> None:
     """Start building missing definition tables in the background."""
-    context.engine.definitions.start([document.project.target])
+    context.local.definitions.start([document.project.target])
 
 
 def symbol_query_of(
@@ -265,7 +265,7 @@ class _ReferenceReporter:
 
 def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
     rows = answer.table.to_pylist()
-    workspace = workspace_of(context)
+    workspace = workspace_of(context) if context.engine.holds_files else None
     references, texts = [], []
     for (name, commit, path), grouped in groupby(rows, key=itemgetter("repository", "commit", "path")):
         group = list(grouped)
@@ -303,8 +303,8 @@ def _shorten(lines: list[str], own_index: int, line: str) -> list[str]:
     ]
 
 
-def _text_of(context: ToolContext, workspace: Workspace, name: str, commit: str, path: str) -> list[str]:
-    if not context.engine.holds_files:
+def _text_of(context: ToolContext, workspace: Workspace | None, name: str, commit: str, path: str) -> list[str]:
+    if workspace is None:
         reading = replace(context, served=False, observer=None)
         arguments = ReadFileArguments(repo=name, path=path, revision=commit)
         answer = context.engine.run_tool(files.READ_FILE_HANDLER, arguments, reading)

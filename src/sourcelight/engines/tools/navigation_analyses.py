@@ -75,7 +75,7 @@ def _wait(context: ToolContext, projects: Iterable[Project], workspace: Workspac
     """Wait for the tables of definitions: an analysis is of the whole repository, or says what is missing."""
     targets = [project.target for project in projects if project.snapshot is not None]
     seconds = 10.0 if context.served else None
-    for missing in context.engine.definitions.wait(targets, context.cancellation, seconds):
+    for missing in context.local.definitions.wait(targets, context.cancellation, seconds):
         if context.observer is not None:
             context.observer(ToolProgress("finding definitions", len(targets) - missing, len(targets)))
     workspace.budget.check()

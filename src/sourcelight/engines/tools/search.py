@@ -48,6 +48,11 @@ def rank_chunks(text: str, context: ToolContext) -> ToolResult:
     return _answer(text, ranking, _with_text(ranking.chunks, context), context)
 
 
+def rank_nothing(text: str, context: ToolContext) -> ToolResult:
+    """Make the answer over no repository, for a coordinator that has none to ask; raises what `rank_chunks` raises."""
+    return _answer(text, natural_language.rank_nothing(text), [], context)
+
+
 def gather_ranked(text: str, context: ToolContext, exchange: StatsExchange) -> RankedPartial:
     """Rank what is here as a part of all that is asked; raises what `rank_chunks` raises."""
     ranking = _rank(text, context, exchange)
@@ -71,7 +76,7 @@ def _rank(text: str, context: ToolContext, exchange: StatsExchange) -> Ranking:
     request = natural_language.RankedSearch(text, exchange=exchange)
     if context.served:
         request = replace(request, files=MAX_FILES, per_file=MAX_CHUNKS)
-    return natural_language.rank(context.engine, request, context.viewer, context.cancellation, context.observer)
+    return natural_language.rank(context.local, request, context.viewer, context.cancellation, context.observer)
 
 
 def _answer(text: str, ranking: Ranking, chunks: Sequence[ResultChunk], context: ToolContext) -> ToolResult:
@@ -113,7 +118,7 @@ def _with_text(ranked: Sequence[RankedChunk], context: ToolContext) -> list[Resu
         context.cancellation.check()
         if last is None or last[0] is not chunk.target or last[1] != chunk.path:
             last = chunk.target, chunk.path
-            lines = (context.engine.store.read(chunk.target, chunk.path) or b"").split(b"\n")
+            lines = (context.local.store.read(chunk.target, chunk.path) or b"").split(b"\n")
         text = b"\n".join(line.removesuffix(b"\r") for line in lines[chunk.begin_line - 1 : chunk.end_line])
         chunks.append(_chunk(chunk, text.decode("utf-8", "replace")))
     return chunks

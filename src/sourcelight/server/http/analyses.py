@@ -36,7 +36,7 @@ from sourcelight.server.http.response import StreamResponse, accepts_gzip
 from sourcelight.server.identity import Authenticator, FairQueue, Principal, QueueFull, Refusal
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution import LocalEngine
+    from sourcelight.engines.execution import Engine
 
 log = logging.getLogger("sourcelight.service")
 DESCRIPTION_PATH = "/.api/sourcelight"
@@ -106,7 +106,7 @@ class Analyses:
 
     def __init__(
         self,
-        engine: LocalEngine,
+        engine: Engine,
         authenticator: Authenticator,
         *,
         enabled: bool = True,

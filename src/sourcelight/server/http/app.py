@@ -41,7 +41,7 @@ from sourcelight.server.oauth import OAuthEndpoints, OAuthOptions
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import ConversationService
-    from sourcelight.engines.execution import Limits, LocalEngine
+    from sourcelight.engines.execution import Engine, Limits
     from sourcelight.engines.tools import Conversations
     from sourcelight.server.http.deepsearch.api import Api
     from sourcelight.server.http.graphql.endpoint import GraphQLEndpoint
@@ -169,7 +169,7 @@ def create_app(
     )
 
     mcp = McpEndpoints(
-        cast("LocalEngine", engine),
+        cast("Engine", engine),
         McpOptions(
             enabled=settings.mcp_enabled,
             disabled_tools=frozenset(settings.mcp_tools_disabled),
@@ -185,15 +185,15 @@ def create_app(
         on_principal=_note_principal,
     )
     analyses = Analyses(
-        cast("LocalEngine", engine),
+        cast("Engine", engine),
         authenticator,
         enabled=settings.analyses_enabled,
         timeout_s=float(settings.max_analysis_s),
     )
     service = _served_conversations(conversations)
-    api = None if service is None else _deepsearch_api(cast("LocalEngine", engine), service, authenticator, settings)
+    api = None if service is None else _deepsearch_api(cast("Engine", engine), service, authenticator, settings)
     pages = Pages(
-        cast("LocalEngine", engine),
+        cast("Engine", engine),
         service,
         authenticator,
         settings.external_url,
@@ -217,7 +217,7 @@ def create_app(
         from sourcelight.server.http.graphql.endpoint import GraphQLEndpoint
 
         return GraphQLEndpoint(
-            cast("LocalEngine", engine),
+            cast("Engine", engine),
             authenticator,
             timeout_s=float(settings.max_timeout_s),
             version=SRC_CLI_VERSION,
@@ -239,7 +239,7 @@ def create_app(
         if search.stopping:
             return plain_response(503, "stopping")
         if isinstance(catalog, Catalog):
-            local = cast("LocalEngine", engine)
+            local = cast("Engine", engine)
             if local.indexing.is_running:
                 return plain_response(503, "indexing")
             if local.indexing.failure is not None and local.report is None:
@@ -310,7 +310,7 @@ def _served_conversations(conversations: Conversations | None) -> ConversationSe
 
 
 def _deepsearch_api(
-    engine: LocalEngine, service: ConversationService, authenticator: Authenticator, settings: Settings
+    engine: Engine, service: ConversationService, authenticator: Authenticator, settings: Settings
 ) -> Api:
     from sourcelight.server.http.deepsearch.api import Api
     from sourcelight.server.http.deepsearch.messages import ConversationAccess

@@ -21,7 +21,8 @@ from sourcelight.core.wire.request import RANKED, SearchRequest, display_limit, 
 from sourcelight.repos import Viewer
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution import LocalEngine
+    from sourcelight.engines.execution import Engine
+    from sourcelight.engines.tools import ToolContext
     from sourcelight.server.http.producer import SearchEngine
 
 _PATTERN_TYPE = re.compile(r"(?i)(?<!\S)patterntype:(\S+)")
@@ -51,27 +52,25 @@ def ranked_events(
     from sourcelight.engines.tools import ToolContext
 
     started = time.monotonic()
-    local_engine = cast("LocalEngine", engine)
+    full_engine = cast("Engine", engine)
     query = _PATTERN_TYPE.sub(" ", request.query)
     bounds = {name.lower(): value for name, value in _BOUND.findall(query)}
     text = " ".join(_BOUND.sub(" ", query).split())
     count = int(bounds["count"]) if bounds.get("count", "").isdecimal() else sys.maxsize
     asked_s = [s for s in (request.timeout_s, duration_s(bounds.get("timeout", ""))) if s is not None]
-    allowed_s = local_engine.limits.timeout_s(min(asked_s, default=None), has_count="count" in bounds)
+    allowed_s = full_engine.limits.timeout_s(min(asked_s, default=None), has_count="count" in bounds)
     cancellation.limit(allowed_s)
-    context = ToolContext(local_engine, viewer, cancellation)
+    context = ToolContext(full_engine, viewer, cancellation)
     answer = tools.answer(NLS_SEARCH, {"query": text}, context)
     files = _files(answer.table)
-    facts = {repository.name: repository.facts for repository in local_engine.catalog.visible(viewer)}
+    facts = {repository.name: repository.facts for repository in full_engine.catalog.visible(viewer)}
     words = _words(split_filters(text)[1])
     tally = Tally()
     display = count if request.display < 0 else min(count, request.display)
     shown = 0
     for file in files[:_MAX_FILES]:
         cancellation.check()
-        batch = first_matches(
-            _batch(file, words, request, facts, _line_offsets(local_engine, viewer, file)), count - tally.matches
-        )
+        batch = first_matches(_batch(file, words, request, facts, _line_offsets(context, file)), count - tally.matches)
         is_new = file.repository not in tally.repositories
         tally.add(batch)
         visible = first_matches(batch, display - shown)
@@ -150,14 +149,14 @@ class _RankedLine:
     spans: list[tuple[int, int]]
 
 
-def _line_offsets(engine: LocalEngine, viewer: Viewer, file: _RankedFile) -> list[int]:
+def _line_offsets(context: ToolContext, file: _RankedFile) -> list[int]:
     """The offset of each line of a file in this process; empty where it can't be read."""
     from sourcelight.engines.search import Target
 
-    if not engine.holds_files:
+    if not context.engine.holds_files:
         return []
-    repository = engine.catalog.get(file.repository, viewer)
-    data = engine.store.read(Target(repository, file.revision, file.commit), file.path) or b""
+    repository = context.engine.catalog.get(file.repository, context.viewer)
+    data = context.local.store.read(Target(repository, file.revision, file.commit), file.path) or b""
     return list(accumulate((len(line) + 1 for line in data.split(b"\n")), initial=0))
 
 

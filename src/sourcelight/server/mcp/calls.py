@@ -35,7 +35,7 @@ from sourcelight.server.identity import FairQueue, QueueFull
 from sourcelight.server.mcp.opening import EngineOpening, ToolSources
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution import LocalEngine
+    from sourcelight.engines.execution import Engine
     from sourcelight.engines.tools import Conversations
 
 log = logging.getLogger("sourcelight.mcp")
@@ -96,7 +96,7 @@ class ToolRunner:
         Whether answers have structured content beside their text.
     """
 
-    engine: LocalEngine | EngineOpening
+    engine: Engine | EngineOpening
     conversations: Conversations | None = None
     timeout_s: float | None = None
     at_once: int = 16

@@ -20,7 +20,7 @@ from sourcelight.server.identity import Principal, Refusal
 from sourcelight.server.mcp.suites import ENDPOINTS, METADATA_PREFIX, PREFIX, McpOptions, challenge, resource_metadata
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution import LocalEngine
+    from sourcelight.engines.execution import Engine
     from sourcelight.engines.tools import Conversations
     from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
 
@@ -59,7 +59,7 @@ class McpEndpoints:
 
     def __init__(
         self,
-        engine: LocalEngine,
+        engine: Engine,
         options: McpOptions,
         authenticate: Authenticate,
         *,

@@ -16,7 +16,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution import LocalEngine
+    from sourcelight.engines.execution import Engine
     from sourcelight.engines.tools import Conversations
 
 WAIT_S = 20.0
@@ -28,7 +28,7 @@ _STEP_S = 0.1
 class ToolSources(NamedTuple):
     """What tools answer from: an engine, and deep search (None without it)."""
 
-    engine: LocalEngine
+    engine: Engine
     conversations: Conversations | None = None
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.execution.natural_language import prepare
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.model import join_rankings
 from sourcelight.engines.search.ranking.question import analyze
@@ -81,7 +80,7 @@ def test_parts_rank_as_all_of_them(tmp_path: Path) -> None:
         )
     engine = open_engine([tmp_path / "code"], index=tmp_path / "index", workers=1)
     targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
-    assert prepare(engine, targets, Cancellation()) == {}
+    assert engine.update_terms(targets, Cancellation()) == {}
     opened = [engine.terms.open(target) for target in targets]
     for text in ("close the ledger period", "`close_account_2` in part_7.py", "test of the balance", "zebra"):
         question = analyze(text)

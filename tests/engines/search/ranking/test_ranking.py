@@ -19,7 +19,7 @@ from sourcelight.core.batches.results import ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, QueryError
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.execution.natural_language import RankedSearch, prepare, rank, split_filters, text_of
+from sourcelight.engines.execution.natural_language import RankedSearch, rank, split_filters
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.bm25 import Weights, score
@@ -98,7 +98,8 @@ def test_code_comes_before_tests_docs_and_change_logs(engine: LocalEngine) -> No
     best = found.chunks[0]
     assert (best.path, best.score, best.kind) == ("books/ledger.py", 1.0, "code")
     assert "post_entry" in best.symbols
-    assert "self.balances[account] += amount" in text_of(engine, best)
+    text = engine.store.read(best.target, best.path) or b""
+    assert b"self.balances[account] += amount" in b"\n".join(text.split(b"\n")[best.begin_line - 1 : best.end_line])
     assert [file.score for file in found.files] == sorted((file.score for file in found.files), reverse=True)
 
 
@@ -164,7 +165,7 @@ def test_scores_are_those_of_the_formula(engine: LocalEngine, revision: str) -> 
     """The tables give, at any revision, what counting words in the text of that revision gives."""
     repository = engine.catalog.repositories[0]
     target = Target(repository, revision, resolve(repository, revision or "HEAD"))
-    prepare(engine, [target], Cancellation())
+    engine.update_terms([target], Cancellation())
     opened = engine.terms.open(target)
     space = make_collection([opened], [None])
     terms = {"ledger": 1.0, "entri": 2.0, "=postentry": 1.0, "post": 1.0, "invoic": 1.0, "close": 1.0, "book": 0.5}

@@ -16,12 +16,11 @@ from sourcelight.core.batches.rows import MatchRows, boundaries, match_count
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.execution.commits.search import history_of
-from sourcelight.engines.execution.pipeline import ResultPipeline, own_counts
-from sourcelight.engines.execution.plan import Plan
+from sourcelight.engines.execution.local_source import LocalSource
+from sourcelight.engines.execution.pipeline import own_counts
+from sourcelight.engines.execution.plan import Plan, histories_of
 from sourcelight.engines.execution.results.ranking import CANDIDATES
-from sourcelight.engines.execution.run import SearchExecution
-from sourcelight.engines.execution.scope.scope import ScopeResolver
+from sourcelight.engines.execution.source import SearchTask
 from sourcelight.engines.history.history import UnreadCommits
 from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Viewer
@@ -60,30 +59,31 @@ class SearchOutcome:
     later_owners: list[str] = field(default_factory=list)
 
 
-class ShardSearchExecution(SearchExecution):
+class ShardSearch:
     """One order carried out; `outcome` is whole when `pieces` has ended."""
 
-    outcome: SearchOutcome
-    _needed: Counter[str]
-    _passing: list[str]
-    _finished_names: list[str]
+    def __init__(self, engine: LocalEngine, task: SearchTask) -> None:
+        self.outcome = SearchOutcome()
+        self._engine = engine
+        self._task = task
+        self._source = LocalSource(engine, engine.plan_cache, task)
+        self._needed: Counter[str] = Counter()
+        self._passing: list[str] = []
+        self._finished_names: list[str] = []
 
     def pieces(self, limit: int) -> Iterator[ResultPiece | RepositoriesDone | RepositoriesFailed]:
         """Yield matches as they are found, by repository in each phase."""
-        self.outcome = SearchOutcome()
-        engine = self.engine
-        self.cancellation.limit(self._allowed_s())
-        scoper = ScopeResolver(engine, self.viewer, self.cancellation)
-        plans = _result(self._make_plans(scoper))
-        self._needed = Counter(t.repository.facts.name for p in plans if p.searches for t in p.targets)
-        self._passing: list[str] = []
-        self._finished_names: list[str] = []
-        if not self.raw:
-            yield from self._search(plans, limit)
-        if self.cancellation.cancelled:
+        source, cancellation = self._source, self._task.cancellation
+        cancellation.limit(self._task.allowed_s(self._engine.limits))
+        for _ in source.resolve():
+            pass
+        self._needed = Counter(t.repository.facts.name for p in source.plans if p.searches for t in p.targets)
+        if not source.late_to_plan:
+            yield from self._search(source.plans, limit)
+        if cancellation.cancelled:
             # A worker that is told to stop ends its searches early: what they found is not all there is.
             raise Cancelled("the worker stopped")
-        self._finish(plans, scoper)
+        self._finish()
 
     def _search(self, plans: list[Plan], limit: int) -> Iterator[ResultPiece | RepositoriesDone | RepositoriesFailed]:
         limit_here = max(limit, CANDIDATES)
@@ -98,35 +98,27 @@ class ShardSearchExecution(SearchExecution):
             with_commits=any(plan.commits is not None for plan in plans),
             symbols_first=len(searching) == 1 and both and not searching[0].alternative.select(),
         )
-        self.gathering = ResultPipeline(
-            self.engine.store,
-            self.histories,
-            plans,
-            self.request,
-            self.cancellation,
-            limit,
-            self._on_part,
-            for_another=True,
-        )
-        for _ in self.engine.histories.wait(history_of(plans), self.cancellation):
+        source, cancellation = self._source, self._task.cancellation
+        batches: Iterator[Any] = source.make_pipeline(limit, self._on_part, for_another=True).batches()
+        for _ in self._engine.histories.wait(histories_of(plans), cancellation):
             pass
-        self.histories.failed.update(self.engine.histories.failures(history_of(plans)))
+        source.commits.failed.update(self._engine.histories.failures(histories_of(plans)))
         defining = [target for plan in plans if plan.symbols is not None for target in plan.targets]
-        for _ in self.engine.definitions.wait(defining, self.cancellation, None):
+        for _ in self._engine.definitions.wait(defining, cancellation, None):
             pass
         match_total = 0
         failed_names: set[str] = set()
         # Alternatives each name repositories from first to last, so their names are merged before phases see them.
-        for batch in _names_in_order(self.gathering.batches()) if len(plans) > 1 else self.gathering.batches():
-            if self.cancellation.cancelled:
+        for batch in _names_in_order(batches) if len(plans) > 1 else batches:
+            if cancellation.cancelled:
                 raise Cancelled("stopped on request")
             # Sent before the rows that follow: the coordinator may still give the repository to another worker, as none
             # of its rows has been shown.
-            if self.failed.keys() - failed_names:
+            if source.failed.keys() - failed_names:
                 yield RepositoriesFailed(
-                    {name: reason for name, reason in self.failed.items() if name not in failed_names}
+                    {name: reason for name, reason in source.failed.items() if name not in failed_names}
                 )
-                failed_names.update(self.failed)
+                failed_names.update(source.failed)
             match_total += match_count(batch)
             yield from phases.pieces(batch)
             if match_total >= limit_here:
@@ -139,29 +131,30 @@ class ShardSearchExecution(SearchExecution):
                 self._finished_names.clear()
 
     def _on_part(self, part: SearchPart) -> None:
-        self._note(part)
+        self._source.note(part)
         # What an earlier part finished has been told by now; the batches of this one have not.
         self._finished_names += self._passing
-        self._passing = [name for name in part.repositories_done if self.done[name] >= self._needed[name]]
+        self._passing = [name for name in part.repositories_done if self._source.finished[name] >= self._needed[name]]
 
-    def _finish(self, plans: list[Plan], scoper: ScopeResolver) -> None:
-        outcome = self.outcome
-        stopped_early = self.cancellation.expired and not outcome.limit_hit
-        outcome.late = sorted(self.cancellation.untold.union(self._late(plans, scoper))) if stopped_early else []
-        outcome.failed = dict(self.failed)
-        outcome.name_only = self.unread_files(plans, scoper)
-        outcome.missing = {name: list(named) for name, named in self.missing_names(plans).items()}
+    def _finish(self) -> None:
+        source, outcome, cancellation = self._source, self.outcome, self._task.cancellation
+        plans, scoper, commits = source.plans, source.scoper, source.commits
+        if cancellation.expired and not outcome.limit_hit:
+            outcome.late = sorted(cancellation.untold.union(source.late_repositories()))
+        outcome.failed = dict(source.failed)
+        outcome.name_only = source.unread_files()
+        outcome.missing = {name: list(paths) for name, paths in source.missing_names().items()}
         outcome.unsearchable = dict(scoper.unsearchable)
         outcome.invalid = dict(scoper.invalid)
-        outcome.without_history = dict(self.histories.failed)
-        outcome.unread = dict(self.histories.unread)
-        outcome.shallow = dict(self.histories.shallow)
-        if self.gathering is not None:
-            owners = self.gathering.ownership
+        outcome.without_history = dict(commits.failed)
+        outcome.unread = dict(commits.unread)
+        outcome.shallow = dict(commits.shallow)
+        if source.pipeline is not None:
+            owners = source.pipeline.ownership
             outcome.unknown_owners, outcome.later_owners = sorted(owners.unknown), sorted(owners.later)
             outcome.unowned = dict(owners.unowned)
         outcome.targets = len({t.repository.facts.name for p in plans for t in p.targets if p.searches})
-        visible = {repository.facts.name for repository in self.engine.catalog.visible(self.viewer)}
+        visible = {repository.facts.name for repository in self._engine.catalog.visible(self._task.viewer)}
         searched = {t.repository.facts.name for p in plans for t in p.targets}
         outcome.excluded = sorted(visible - searched - scoper.undecided)
 
@@ -240,27 +233,18 @@ def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:
         yield join_cuts([cut for _, cut in sorted(cuts, key=itemgetter(0))])
 
 
-def shard_search(engine: LocalEngine, order: WorkerRequest, cancellation: Cancellation) -> ShardSearchExecution:
+def shard_search(engine: LocalEngine, order: WorkerRequest, cancellation: Cancellation) -> ShardSearch:
     """A search as an order asks for it; raises `QueryError`, as a search on one machine does."""
     request = order.request
     if request is None:
         raise ValueError("a request without a search")
-    read = engine.read(request)
+    read = engine.queries.read(request, engine.catalog.contexts)
     if isinstance(read, float):
         raise ClusterError("the time limit passed before the query was parsed")
-    return ShardSearchExecution(engine, *read, request, viewer_of(order), cancellation, time.monotonic())
+    return ShardSearch(engine, SearchTask(*read, request, viewer_of(order), cancellation, time.monotonic()))
 
 
 def viewer_of(order: WorkerRequest) -> Viewer:
     """For whom: the repositories of the order are all that exist."""
     names = frozenset(order.names)
     return Viewer(order.viewer, sees_private=False, granted=names, only=names)
-
-
-def _result(steps: Any) -> Any:
-    """Run a generator to its end for its return value."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value

@@ -58,7 +58,7 @@ def pin_filters(filters: str, context: ToolContext) -> Pins:
     """Pin the repositories of `filters`, local or remote; raises as `pin`."""
     result = run_step("pin", StepRequest(filters=filters), context)
     if result is None:
-        return pin(context.engine, filters, context.viewer, context.cancellation)
+        return pin(context.local, filters, context.viewer, context.cancellation)
     pins: Pins = result.value.resolve_pins(context.engine.catalog, context.viewer)
     return _require_pins(pins, filters)
 
@@ -160,5 +160,5 @@ def run_step(
 
     `on_event` is told what happens on the way. Raises what the step raises.
     """
-    result: StepResult | None = context.engine.run_step(step, request, context, on_event)
-    return result
+    run = context.engine.step_runner
+    return None if run is None else run(step, request, context, on_event)

@@ -85,7 +85,7 @@ class FileTexts:
     @property
     def engine(self) -> LocalEngine:
         """What reads them."""
-        return self.context.engine
+        return self.context.local
 
     def lines(self, target: Target, path: str) -> list[str]:
         """Return a file's lines; none if it can't be read."""

@@ -138,7 +138,7 @@ def count_languages(work: Work) -> Fact:
 
 def _is_binary(work: Work, target: Target, path: str) -> bool:
     """Return whether the index left a file out since it is no text."""
-    view = work.inquiry.context.engine.store.open(target)[0].view
+    view = work.inquiry.context.local.store.open(target)[0].view
     position = view.file_number(path.encode())
     return position is not None and REASONS[int(view.reason[position])] == "binary"
 
@@ -154,7 +154,7 @@ def count_lines(work: Work) -> Fact:
     for repository, path in sorted({(row["repository"], row["path"]) for row in rows if row["path"]}):
         work.inquiry.context.cancellation.check()
         target = work.inquiry.pins.of(repository)
-        text = work.inquiry.context.engine.store.read(target, path) if target is not None else None
+        text = work.inquiry.context.local.store.read(target, path) if target is not None else None
         if text is None and target is not None and _is_binary(work, target, path):
             continue
         if text is None:

@@ -21,7 +21,7 @@ _MAX_OWNED = 5
 
 def find_owners(work: Work, paths: PathNames) -> Fact | None:
     """Find owners by CODEOWNERS; None if no file of the path has any."""
-    engine = work.inquiry.context.engine
+    engine = work.inquiry.context.local
     ownership = OwnerPredicate(engine.store.read, partial(is_missing, engine.store))
     counts: Counter[str] = Counter()
     table = Rows("Owners", ("repository", "path", "owners"))

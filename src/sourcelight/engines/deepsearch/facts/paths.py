@@ -48,7 +48,7 @@ class PathNames:
     @cached_property
     def paths(self) -> dict[tuple[str, str], list[str]]:
         """The files of each repository at each commit; repositories that can't be read are left out."""
-        engine = self.inquiry.context.engine
+        engine = self.inquiry.context.local
         missing = [target for target in self.inquiry.pins.targets if not engine.store.is_current(target)]
         if missing:
             engine.store.update(missing, cancellation=self.inquiry.context.cancellation)

@@ -177,7 +177,7 @@ def _find_in_bytes(work: Work, files: Collection[tuple[str, str]], notes: list[s
     file_count, byte_count = 0, 0
     for repository, path in sorted(files):
         target = work.inquiry.pins.of(repository)
-        view = None if target is None else context.engine.store.open(target)[0].view
+        view = None if target is None else context.local.store.open(target)[0].view
         number = None if view is None else view.file_number(path.encode("utf-8", "surrogateescape"))
         if target is None or view is None or number is None or REASONS[int(view.reason[number])] not in _BY_NAME:
             continue

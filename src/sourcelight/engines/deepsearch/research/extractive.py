@@ -140,7 +140,7 @@ class ExtractiveResearcher:
     def find(self, inquiry: ResearchRequest, budget: ResearchBudget, emit: Emit) -> Findings:
         """Find evidence in local repositories."""
         context = inquiry.context
-        engine = context.engine
+        engine = context.local
         question = analyze(inquiry.question)
         if inquiry.previous:
             question = with_follow_up(question, inquiry.previous[-1].cited)

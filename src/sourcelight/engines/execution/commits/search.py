@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +32,6 @@ from sourcelight.engines.history.search.query import CommitQuery, DiffQuery, Tre
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, resolve
 
-if TYPE_CHECKING:
-    from sourcelight.engines.execution.plan import Plan
-
 WORKTREE = "WORKTREE"
 
 
@@ -50,15 +47,6 @@ class HistoryCommit:
     def request(self) -> HistoryRequest:
         """What must have been read before."""
         return HistoryRequest(self.repository, tuple(dict.fromkeys((*self.revisions, *self.without))))
-
-
-def history_of(plans: Sequence[Plan]) -> list[HistoryRequest]:
-    """The histories that `plans` need: of commits, and of the files whose contributors they ask for."""
-    requests = [place.request for plan in plans for place in plan.places]
-    for plan in plans:
-        if any(predicate.name == "has.contributor" for predicate in plan.alternative.predicates("file")):
-            requests += [place.request for place in places_of(plan.targets, lambda _: ())]
-    return list({one.key: one for one in requests}.values())
 
 
 def places_of(targets: Sequence[Target], without: Callable[[Repository], Sequence[str]]) -> tuple[HistoryCommit, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from sourcelight.core.batches.overview import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, RepositoryError, SourcelightError
 from sourcelight.core.query import Alternative, Filter
+from sourcelight.engines.execution.repositories import IndexedRepositories, label_of
 from sourcelight.engines.execution.scope import revisions, selection
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative, context_missing
 from sourcelight.engines.execution.scope.selection import (
@@ -22,10 +22,7 @@ from sourcelight.engines.execution.scope.selection import (
     select_repositories,
 )
 from sourcelight.engines.search import Target
-from sourcelight.repos import Repository, Viewer
-
-if TYPE_CHECKING:
-    from sourcelight.engines.execution.local import LocalEngine
+from sourcelight.repos import Catalog, Repository, Viewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +39,15 @@ class Scope:
     without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class ScopeResolver:
-    """Resolves the alternatives of one query, in three steps, since the second can take long.
-
-    `scopes` reads repositories and refs; `index` makes the revisions searchable that never were; `narrow` asks what
-    predicates want to know of files. What could not be searched, and why, is kept on the way.
+class ScopeSelector:
+    """Chooses the repositories of a query's alternatives by context, filters and facts: reads no ref and no file.
 
     Parameters
     ----------
-    engine
-        Its catalog and index are used.
+    catalog
+        The repositories.
     viewer
         For whom; repositories that this viewer may not see are not looked at.
-    cancellation
-        Ends each step early.
 
     Attributes
     ----------
@@ -70,88 +61,31 @@ class ScopeResolver:
         Repositories for which time did not suffice.
     """
 
-    engine: LocalEngine
-    viewer: Viewer
-    cancellation: Cancellation
-    unsearchable: dict[str, str] = field(default_factory=dict)
-    invalid: dict[str, str] = field(default_factory=dict)
-    absent: set[str] = field(default_factory=set)
-    undecided: set[str] = field(default_factory=set)
-    _files: FilePredicates = field(init=False)
-    _defaults: set[Place] = field(default_factory=set)
+    __slots__ = ("absent", "catalog", "invalid", "undecided", "unsearchable", "viewer")
 
-    def __post_init__(self) -> None:
-        self._files = FilePredicates(self.engine.store, self.cancellation)
-
-    @property
-    def missing(self) -> Mapping[str, int]:
-        """Files that predicates on repositories ask about and that partial clones lack, by repository."""
-        return self._files.missing
+    def __init__(self, catalog: Catalog, viewer: Viewer) -> None:
+        self.catalog = catalog
+        self.viewer = viewer
+        self.unsearchable: dict[str, str] = {}
+        self.invalid: dict[str, str] = {}
+        self.absent: set[str] = set()
+        self.undecided: set[str] = set()
 
     @property
     def clean(self) -> bool:
         """Whether there is nothing to say of any repository."""
         return not (self.unsearchable or self.invalid or self.absent or self.undecided)
 
-    def scopes(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
-        """Resolve filters, contexts and revisions; some targets may not be indexed yet."""
-        visible = self.engine.catalog.visible(self.viewer)
-        return [self._scope(item, visible) for item in scoped]
-
     def select(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
         """Resolve filters and contexts alone: for a planner whose workers read refs and files."""
-        visible = self.engine.catalog.visible(self.viewer)
-        chosen = [(item.alternative, self._choose(item, visible)) for item in scoped]
+        visible = self.catalog.visible(self.viewer)
+        selections = [(item.alternative, self.choose(item, visible)) for item in scoped]
         return [
-            Scope(one, selection_of_item, tuple(map(self.engine.target_of, selection_of_item.repositories)))
-            for one, selection_of_item in chosen
+            Scope(alternative, chosen, tuple(Target(one, "", one.facts.commit) for one in chosen.repositories))
+            for alternative, chosen in selections
         ]
 
-    def unindexed_targets(self, scopes: Sequence[Scope]) -> list[Target]:
-        """The targets that `index` must bring in, each commit once; ``index:only`` keeps its alternative out."""
-        targets: dict[tuple[str, str], Target] = {}
-        for scope in scopes:
-            if scope.alternative.yes_no_only("index") == "only" or not _needs_index(scope.alternative):
-                continue
-            for target in self._new(scope.targets):
-                targets.setdefault((target.repository.key, target.commit), target)
-        return list(targets.values())
-
-    def index(
-        self,
-        targets: Sequence[Target],
-        *,
-        progress: Callable[[IndexProgress], None] | None = None,
-        cancellation: Cancellation | None = None,
-    ) -> None:
-        """Index `targets`; failures go into `unsearchable`."""
-        if not targets:
-            return
-        report = self.engine.store.update(targets, progress=progress, cancellation=cancellation or self.cancellation)
-        for target in targets:
-            if not self.engine.store.is_current(target):
-                name = target.repository.name
-                if report.cancelled and name not in report.failures:
-                    self.undecided.add(name)
-                else:
-                    self.unsearchable[_label(target)] = report.failures.get(name, "it could not be indexed")
-
-    def narrow(self, scopes: Sequence[Scope]) -> list[Scope]:
-        """Leave out what could not be indexed, and what does not satisfy the predicates on files."""
-        return [replace(scope, targets=tuple(self._narrow(scope))) for scope in scopes]
-
-    def resolve(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
-        """All three steps, for a caller that shows no progress."""
-        scopes = self.scopes(scoped)
-        self.index(self.unindexed_targets(scopes))
-        return self.narrow(scopes)
-
-    def at_head(self, repositories: Iterable[Repository]) -> list[Repository]:
-        """Those of `repositories` that are searched at their default revision."""
-        keys = {place[0] for place in self._defaults}
-        return [repository for repository in repositories if repository.key in keys]
-
-    def _choose(self, item: ScopedAlternative, visible: Sequence[Repository]) -> RepositorySelection:
+    def choose(self, item: ScopedAlternative, visible: Sequence[Repository]) -> RepositorySelection:
         """The repositories of an alternative: by context, filters, and facts that predicates ask for."""
         predicates = predicates_of(item.alternative)
         self.absent.update(selection.absent_facts(predicates, visible))
@@ -176,12 +110,93 @@ class ScopeResolver:
             return
         raise context_missing(item.context, item.query)
 
+
+class ScopeResolver(ScopeSelector):
+    """Resolves the alternatives of one query, in three steps, since the second can take long.
+
+    `scopes` reads repositories and refs; `index` makes the revisions searchable that never were; `narrow` asks what
+    predicates want to know of files. What could not be searched, and why, is kept on the way.
+
+    Parameters
+    ----------
+    repositories
+        Their catalog and index are used.
+    viewer
+        For whom.
+    cancellation
+        Ends each step early.
+    """
+
+    __slots__ = ("_defaults", "_files", "_store", "_target_of", "cancellation")
+
+    def __init__(self, repositories: IndexedRepositories, viewer: Viewer, cancellation: Cancellation) -> None:
+        super().__init__(repositories.catalog, viewer)
+        self.cancellation = cancellation
+        self._store = repositories.store
+        self._target_of = repositories.target_of
+        self._files = FilePredicates(repositories.store, cancellation)
+        self._defaults: set[Place] = set()
+
+    @property
+    def missing(self) -> Mapping[str, int]:
+        """Files that predicates on repositories ask about and that partial clones lack, by repository."""
+        return self._files.missing
+
+    def scopes(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
+        """Resolve filters, contexts and revisions; some targets may not be indexed yet."""
+        visible = self.catalog.visible(self.viewer)
+        return [self._scope(item, visible) for item in scoped]
+
+    def unindexed_targets(self, scopes: Sequence[Scope]) -> list[Target]:
+        """The targets that `index` must bring in, each commit once; ``index:only`` keeps its alternative out."""
+        targets: dict[tuple[str, str], Target] = {}
+        for scope in scopes:
+            if scope.alternative.yes_no_only("index") == "only" or not _needs_index(scope.alternative):
+                continue
+            for target in self._new(scope.targets):
+                targets.setdefault((target.repository.key, target.commit), target)
+        return list(targets.values())
+
+    def index(
+        self,
+        targets: Sequence[Target],
+        *,
+        progress: Callable[[IndexProgress], None] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> None:
+        """Index `targets`; failures go into `unsearchable`."""
+        if not targets:
+            return
+        report = self._store.update(targets, progress=progress, cancellation=cancellation or self.cancellation)
+        for target in targets:
+            if not self._store.is_current(target):
+                name = target.repository.name
+                if report.cancelled and name not in report.failures:
+                    self.undecided.add(name)
+                else:
+                    self.unsearchable[label_of(target)] = report.failures.get(name, "it could not be indexed")
+
+    def narrow(self, scopes: Sequence[Scope]) -> list[Scope]:
+        """Leave out what could not be indexed, and what does not satisfy the predicates on files."""
+        return [replace(scope, targets=tuple(self._narrow(scope))) for scope in scopes]
+
+    def resolve(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
+        """All three steps, for a caller that shows no progress."""
+        scopes = self.scopes(scoped)
+        self.index(self.unindexed_targets(scopes))
+        return self.narrow(scopes)
+
+    def at_head(self, repositories: Iterable[Repository]) -> list[Repository]:
+        """Those of `repositories` that are searched at their default revision."""
+        keys = {place[0] for place in self._defaults}
+        return [repository for repository in repositories if repository.key in keys]
+
     def _scope(self, item: ScopedAlternative, visible: Sequence[Repository]) -> Scope:
         alternative = item.alternative
         predicates = predicates_of(alternative)
-        chosen = self._choose(item, visible)
+        chosen = self.choose(item, visible)
         if item.listed is None and not predicates and not _names_places(alternative):
-            defaults = tuple(map(self.engine.target_of, chosen.repositories))
+            defaults = tuple(map(self._target_of, chosen.repositories))
             self._defaults.update(map(place_of, defaults))
             return Scope(alternative, chosen, defaults)
         targets: list[Target] = []
@@ -208,7 +223,7 @@ class ScopeResolver:
         named = any(not item.negated for item in alternative.all("repo"))
         at_time = revisions.moment(alternative) if named else None
         if not lists and at_time is None:
-            target = self.engine.target_of(repository)
+            target = self._target_of(repository)
             self._defaults.add(place_of(target))
             return (target,)
         try:
@@ -234,7 +249,7 @@ class ScopeResolver:
         except Cancelled:
             self.undecided.add(target.repository.name)
         except RepositoryError as fault:
-            self.unsearchable[_label(target)] = str(fault)
+            self.unsearchable[label_of(target)] = str(fault)
         return False
 
     def _new(self, targets: Iterable[Target]) -> Iterator[Target]:
@@ -245,7 +260,7 @@ class ScopeResolver:
 
     def _is_current(self, target: Target) -> bool:
         try:
-            return self.engine.store.is_current(target)
+            return self._store.is_current(target)
         except (SourcelightError, OSError):
             return False
 
@@ -259,13 +274,13 @@ class ScopeResolver:
             name = target.repository.name
             if place_of(target) in left_out:
                 if scope.alternative.yes_no_only("index") == "only":
-                    self.unsearchable[_label(target)] = "it is not indexed, and index:only excludes it"
+                    self.unsearchable[label_of(target)] = "it is not indexed, and index:only excludes it"
                 continue
             passes = not asks or self._files.passes(target, about_files, case_sensitive=sensitive)
             if passes:
                 yield target
             elif passes is None and place_of(target) in self._files.failed:
-                self.unsearchable[_label(target)] = self._files.failed[place_of(target)]
+                self.unsearchable[label_of(target)] = self._files.failed[place_of(target)]
             elif passes is None:
                 self.undecided.add(name)
 
@@ -285,7 +300,3 @@ def _needs_index(alternative: Alternative) -> bool:
         return selection.reads_files(predicates)
     about_files = any(alternative.all(name) for name in ("file", "lang")) or bool(alternative.predicates("file"))
     return alternative.pattern is not None or about_files or selection.reads_files(predicates)
-
-
-def _label(target: Target) -> str:
-    return f"{target.repository.name}@{target.revision}" if target.revision else target.repository.name

@@ -111,7 +111,7 @@ def _cut_notices(count: int) -> list[str]:
 def _kept_history(repository: Repository, context: ToolContext) -> History | None:
     """The repository's history as it was read last; a comparison needs none."""
     try:
-        return context.engine.history.open(repository)
+        return context.local.history.open(repository)
     except (SearchIndexError, OSError):
         return None
 

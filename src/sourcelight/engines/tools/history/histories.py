@@ -292,7 +292,7 @@ def _resolve(
 
 
 def _update(context: ToolContext, requests: Sequence[_OpenRequest], partial: PartialResult) -> None:
-    store = context.engine.history
+    store = context.local.history
     observer = context.observer
 
     def tell(progress: HistoryProgress) -> None:
@@ -328,7 +328,7 @@ def _open(context: ToolContext, request: _OpenRequest, histories: OpenedHistorie
         histories.partial.omit("open", repository.name, sentence)
 
     try:
-        history = context.engine.history.open(repository)
+        history = context.local.history.open(repository)
     except SearchIndexError as fault:
         lack(f"The history of {repository.name} can't be read: {fault.reason}.")
         return

@@ -23,7 +23,7 @@ from sourcelight.server.identity import Authenticator, Principal, Refusal
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import ConversationService
-    from sourcelight.engines.execution import LocalEngine
+    from sourcelight.engines.execution import Engine
 
 
 log = logging.getLogger("sourcelight.deepsearch")
@@ -64,7 +64,7 @@ class ConversationAccess:
         Address of the service; empty: the address that each request used.
     """
 
-    engine: LocalEngine
+    engine: Engine
     service: ConversationService
     authenticator: Authenticator
     external_url: str = ""

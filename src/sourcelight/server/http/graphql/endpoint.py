@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
-from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.execution import Engine
 from sourcelight.server.http.bodies import RequestRefused, read_json_object
 from sourcelight.server.http.graphql import limits
 from sourcelight.server.http.graphql.query import QueryRoot
@@ -59,7 +59,7 @@ class GraphQLEndpoint:
 
     def __init__(
         self,
-        engine: LocalEngine,
+        engine: Engine,
         authenticator: Authenticator,
         *,
         timeout_s: float,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos import Repository, Viewer
 from sourcelight.server.http.graphql.limits import Budget
 
@@ -26,7 +26,7 @@ class GraphRequest:
         What the request may still do.
     """
 
-    engine: LocalEngine
+    engine: Engine
     viewer: Viewer
     budget: Budget
 

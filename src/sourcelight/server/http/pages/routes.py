@@ -27,7 +27,7 @@ from sourcelight.server.oauth import READER_COOKIE
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import ConversationService
-    from sourcelight.engines.execution import LocalEngine
+    from sourcelight.engines.execution import Engine
 
 log = logging.getLogger("sourcelight.service")
 _ABSENT = "This page doesn't exist, or you may not see it."
@@ -95,7 +95,7 @@ class Pages:
 
     def __init__(
         self,
-        engine: LocalEngine,
+        engine: Engine,
         conversations: ConversationService | None,
         authenticator: Authenticator,
         external_url: str = "",

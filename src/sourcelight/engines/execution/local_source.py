@@ -1,0 +1,272 @@
+"""Search the repositories of this machine: plans, batches, and what could not be searched."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+from sourcelight.core.cancellation import DeadlineExceeded, run_in_thread, run_with_deadline
+from sourcelight.core.completeness import limits
+from sourcelight.core.errors import Cancelled
+from sourcelight.core.wire.events import Skipped
+from sourcelight.engines.execution import notices
+from sourcelight.engines.execution.background import WAIT_S, under_way
+from sourcelight.engines.execution.commits.search import CommitSearch
+from sourcelight.engines.execution.pipeline import ResultPipeline
+from sourcelight.engines.execution.plan import (
+    NO_PLANS,
+    CachedPlan,
+    Plan,
+    PlanCache,
+    PlanSummary,
+    histories_of,
+    make_plan,
+    stands,
+    summary_of,
+    takes_a_moment,
+    unmade_plan,
+)
+from sourcelight.engines.execution.repositories import IndexedRepositories
+from sourcelight.engines.execution.scope.scope import Scope, ScopeResolver
+from sourcelight.engines.execution.source import SearchTask, SourceReport, scope_alert, scope_items
+from sourcelight.engines.search import SearchPart
+from sourcelight.engines.search.model import add_maximum
+from sourcelight.repos import Repository
+
+INDEXING_EVERY_S = 0.1
+
+
+@dataclass(slots=True)
+class LocalSource:
+    """`SearchSource` over the indexes of this machine.
+
+    Parameters
+    ----------
+    repositories
+        What is searched.
+    plan_cache
+        Plans of earlier searches.
+    task
+        The search.
+    """
+
+    repositories: IndexedRepositories
+    plan_cache: PlanCache[CachedPlan]
+    task: SearchTask
+    plans: list[Plan] = field(init=False, default_factory=list)
+    summary: PlanSummary = field(init=False, default=NO_PLANS)
+    cached_plan: CachedPlan | None = field(init=False, default=None)
+    pipeline: ResultPipeline | None = field(init=False, default=None)
+    finished: Counter[str] = field(init=False, default_factory=Counter)
+    name_only: dict[str, dict[str, int]] = field(init=False, default_factory=dict)
+    failed: dict[str, str] = field(init=False, default_factory=dict)
+    late_to_plan: bool = field(init=False, default=False)
+    commits: CommitSearch = field(init=False)
+    scoper: ScopeResolver = field(init=False)
+    _missing: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
+    _pending: frozenset[str] = field(init=False, default=frozenset())
+
+    def __post_init__(self) -> None:
+        task = self.task
+        self.commits = CommitSearch(self.repositories.history, task.cancellation, task.request.diff_previews)
+        self.scoper = ScopeResolver(self.repositories, task.viewer, task.cancellation)
+
+    def prepare(self) -> Iterator[Skipped]:
+        """Wait for the first indexing, then look whether commits have moved."""
+        yield from self.repositories.indexing.wait(self.task.cancellation)
+        self.repositories.refresh(self.task.cancellation)
+
+    def resolve(self) -> Iterator[Skipped]:
+        """Take cached plans for the same repositories, or make new ones."""
+        repositories = self.repositories.catalog.repositories
+        cached = self.plan_cache.get(self.task.scoped, self.task.viewer, repositories)
+        if cached is None:
+            scopes = self.scoper.scopes(self.task.scoped)
+            yield from self._index(scopes)
+            self._make_plans(self.scoper.narrow(scopes))
+            self._cache(repositories)
+        else:
+            self.cached_plan, self.plans, self.summary = cached, cached.plans, cached.summary
+        self._pending = frozenset(self.repositories.pending([target for plan in self.plans for target in plan.targets]))
+
+    def batches(self, limit: int) -> Generator[Any, None, None]:
+        """Yield matches, after what they need has been built in the background."""
+        if self.late_to_plan:
+            return
+        pipeline = self.make_pipeline(limit, self.note, raw=self.task.request.display < 0)
+        if needed := histories_of(self.plans):
+            yield from self.repositories.histories.wait(needed, self.task.cancellation)
+            self.commits.failed.update(self.repositories.histories.failures(needed))
+        if defining := [target for p in self.plans if p.symbols is not None for target in p.targets]:
+            wait_s = None if limit == sys.maxsize else WAIT_S
+            for missing in self.repositories.definitions.wait(defining, self.task.cancellation, wait_s):
+                yield under_way(missing)
+        yield from pipeline.batches()
+
+    def make_pipeline(
+        self, limit: int, note: Callable[[SearchPart], None], *, for_another: bool = False, raw: bool = False
+    ) -> ResultPipeline:
+        """Make the pipeline of the plans; the parameters are those of `ResultPipeline`."""
+        self.pipeline = ResultPipeline(
+            self.repositories.store,
+            self.commits,
+            self.plans,
+            self.task.request,
+            self.task.cancellation,
+            limit,
+            note,
+            for_another=for_another,
+            raw=raw,
+        )
+        return self.pipeline
+
+    def note(self, part: SearchPart) -> None:
+        """Record what a part of the search says besides its matches."""
+        self._missing.update(part.missing)
+        self.finished.update(part.repositories_done)
+        self.failed.update(part.failed)
+        for name, counts in part.skipped.items():
+            add_maximum(self.name_only.setdefault(name, {}), counts)
+
+    def report(self, shown: Collection[str], *, limit_hit: bool) -> SourceReport:
+        """Sum up the search."""
+        del shown  # a repository that is late here is named whether it has matches or not
+        late = self.late_repositories() if self.task.cancellation.expired and not limit_hit else []
+        skipped = list(self._missing_work())
+        if not self.repositories.worktree:
+            cached = self.cached_plan
+            at_head = self.scoper.at_head(self.summary.searched.values()) if cached is None else cached.worktrees
+            skipped += notices.changed_worktrees(self.repositories.changes.count(at_head))
+        pipeline = self.pipeline
+        return SourceReport(
+            late,
+            skipped,
+            capped=0 if pipeline is None else pipeline.capped,
+            is_complete=not self._pending.intersection(self.failed),
+            owners_alert=None if pipeline is None else pipeline.ownership.alert(len(self.summary.searched)),
+            scope_alert=scope_alert(self.scoper),
+            advice=None if self.cached_plan is None else self.cached_plan.advice,
+        )
+
+    def finds(self) -> bool:
+        """Whether there is a match within the time limit; indexes, counts and reports nothing."""
+        repositories = self.repositories.catalog.repositories
+        cached = self.plan_cache.get(self.task.scoped, self.task.viewer, repositories)
+        if cached is None:
+            try:
+                self._make_plans(self.scoper.narrow(self.scoper.scopes(self.task.scoped)))
+            except Cancelled:
+                return False
+            self._cache(repositories)
+        else:
+            self.plans = cached.plans
+        with closing(self.make_pipeline(1, lambda _: None).batches()) as batches:
+            return any(batch.num_rows for batch in batches)
+
+    def missing_from_count(self, plan: Plan, parts: Sequence[SearchPart] = ()) -> tuple[str, ...]:
+        """Why the count of one plan is incomplete, from the parts it reported; empty if it is complete.
+
+        What a stream would say of the same search decides, so that both have one status. Without parts: what is known
+        before anything is counted.
+        """
+        self.plans, self.summary = [plan], summary_of([plan])
+        for part in parts:
+            self.note(part)
+        return limits(self._missing_work(), ())
+
+    def late_repositories(self) -> list[str]:
+        """Repositories with a revision that was not completely searched."""
+        plans, undecided = self.plans, self.scoper.undecided
+        if self.late_to_plan:
+            return sorted({t.repository.facts.name for p in plans for t in p.targets} | undecided)
+        sources = [targets for p in plans for targets in [p.targets] * ((p.text is not None) + (p.symbols is not None))]
+        needed = Counter(t.repository.facts.name for targets in sources for t in targets)
+        late = {name for name, count in needed.items() if self.finished[name] < count} | undecided
+        histories = {place.repository.name for p in plans for place in p.places}
+        return sorted(late | histories.difference(self.commits.done, self.commits.failed))
+
+    def missing_names(self) -> dict[str, tuple[str, ...]]:
+        """Some of the files that the query asks to look into and whose content is not there, by repository."""
+        owners = {} if self.pipeline is None else self.pipeline.ownership.missing
+        names: dict[str, tuple[str, ...]] = {name: (path,) for name, path in owners.items()}
+        return names | self._missing if _reads_any(self.plans) else names
+
+    def unread_files(self) -> dict[str, dict[str, int]]:
+        """How many files were not looked into though the query asks for that, by repository and by reason."""
+        is_read = _reads_any(self.plans)
+        counts_by_name = {name: dict(counts) for name, counts in self.name_only.items()} if is_read else {}
+        for name, count in self.scoper.missing.items():
+            add_maximum(counts_by_name.setdefault(name, {}), {"missing": count})
+        for name in set() if self.pipeline is None else self.pipeline.ownership.missing:
+            add_maximum(counts_by_name.setdefault(name, {}), {"missing": 1})
+        return counts_by_name
+
+    def _index(self, scopes: Sequence[Scope]) -> Iterator[Skipped]:
+        """Index revisions that never were, and yield how far that is."""
+        targets = self.scoper.unindexed_targets(scopes)
+        if targets:
+            notice = notices.IndexingNotice(targets)
+            for _ in run_in_thread(
+                lambda stop: self.scoper.index(targets, progress=notice.note, cancellation=stop),
+                self.task.cancellation,
+                INDEXING_EVERY_S,
+            ):
+                yield notice.item()
+        self.task.cancellation.check()
+
+    def _make_plans(self, scopes: Sequence[Scope]) -> None:
+        """Make plans, in which all patterns are compiled; when that takes too long, plans that search nothing."""
+
+        def make() -> list[Plan]:
+            plans = []
+            for scope in scopes:
+                if self.task.cancellation.stopped:
+                    raise DeadlineExceeded
+                plans.append(make_plan(scope))
+            return plans
+
+        try:
+            self.plans = make() if takes_a_moment(scopes) else run_with_deadline(make, self.task.cancellation)
+        except DeadlineExceeded:
+            self.late_to_plan = True
+            self.plans = [unmade_plan(scope) for scope in scopes]
+        self.summary = summary_of(self.plans)
+
+    def _cache(self, repositories: tuple[Repository, ...]) -> None:
+        """Keep the plans for the next search, if they depend on the repositories alone."""
+        scoped = self.task.scoped
+        if self.repositories.worktree or self.late_to_plan or not self.scoper.clean or not stands(scoped, self.plans):
+            return
+        worktrees = [one for one in self.scoper.at_head(self.summary.searched.values()) if one.worktree]
+        self.cached_plan = CachedPlan(self.plans, worktrees, self.summary)
+        self.plan_cache.put(scoped, self.task.viewer, repositories, self.cached_plan)
+
+    def _missing_work(self) -> Iterator[Skipped]:
+        repositories, targets = self.repositories, self.summary.searched
+        failures = {} if repositories.report is None else dict(repositories.report.failures)
+        if unread := self._pending.intersection(self.failed):
+            yield repositories.indexing.missing(sorted(unread))
+            self.failed = {name: why for name, why in self.failed.items() if name not in unread}
+        yield from notices.not_indexed({n: why for n, why in (self.failed | failures).items() if n in targets})
+        commits = self.commits
+        yield from scope_items(self.scoper, self.summary, commits.failed, commits.unread, commits.shallow)
+        if self.task.viewer.sees_private:
+            yield from notices.unreadable(repositories.catalog.skipped)
+            yield from notices.removed_repositories(repositories.removed_repositories)
+        yield from notices.named_only(self.unread_files(), self.missing_names())
+
+
+def _reads_any(plans: Sequence[Plan]) -> bool:
+    """Whether any plan looks into files."""
+    return any(plan.symbols is not None or (plan.text is not None and reads_content(plan)) for plan in plans)
+
+
+def reads_content(plan: Plan) -> bool:
+    """Whether a plan looks into files, so that those matched by name only are worth telling."""
+    alternative = plan.alternative
+    required = any(predicate.name == "has.content" for predicate in alternative.predicates("file"))
+    return required or (alternative.pattern is not None and "file" in alternative.types)

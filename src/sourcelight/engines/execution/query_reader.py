@@ -1,0 +1,95 @@
+"""Read the query of a request: parse it within its time limit, check it, and resolve its contexts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from sourcelight.core.caching import LruCache
+from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_with_deadline
+from sourcelight.core.errors import QueryError
+from sourcelight.core.query import Query, parse
+from sourcelight.core.query.fields import duration_s
+from sourcelight.core.query.parse import refuse_unsupported
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.execution.commits.query import asked_of
+from sourcelight.engines.execution.plan import SUPPORTED
+from sourcelight.engines.execution.protocol import Limits
+from sourcelight.engines.execution.scope.revisions import ScopedAlternative, resolve_context
+from sourcelight.engines.execution.scope.selection import check_dates
+
+ReadQuery: TypeAlias = tuple[Query, tuple[ScopedAlternative, ...]]
+"""A query, and its alternatives with their contexts resolved."""
+
+_SHORT, _FEW_OR = 300, 6
+"""Characters and alternatives of a query that is read in a moment."""
+_MAX_CACHED_QUERIES = 64
+_TIMEOUT = re.compile(r"(?i)(?<![^\s(])timeout:([^\s()]+)")
+
+
+class QueryReader:
+    """Reads queries, and keeps the short ones. Safe to share between threads.
+
+    Parameters
+    ----------
+    limits
+        How long reading may take at most.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._read: LruCache[int, ReadQuery] = LruCache(_MAX_CACHED_QUERIES)
+
+    def read(self, request: SearchRequest, contexts: Mapping[str, Any]) -> ReadQuery | float:
+        """Read a query; return the seconds that were allowed when even that took too long.
+
+        Raises `QueryError` for a query that can't be read, or holds what is not supported.
+        """
+        text = request.query
+        if len(text) <= _SHORT and text.lower().count(" or ") <= _FEW_OR:
+            return self.parse(request, contexts)
+        # Its own `timeout:` is known only when it is read: seen here so, it may stand in a quoted text as well.
+        timeouts_s = [s for s in (request.timeout_s, *map(duration_s, _TIMEOUT.findall(text))) if s is not None]
+        allowed_s = self._limits.timeout_s(max(timeouts_s[-1], 0.0) if timeouts_s else None, has_count=True)
+        try:
+            return run_with_deadline(lambda: self.parse(request, contexts), Cancellation(allowed_s))
+        except DeadlineExceeded:
+            return allowed_s or 0.0
+
+    def parse(self, request: SearchRequest, contexts: Mapping[str, Any]) -> ReadQuery:
+        """Read a query, however long that takes; raises `QueryError` as `read`."""
+        query = parse(request.query, request.pattern_type, version=request.version)
+        # The parser keeps short queries, so that an id is that of one query; what is kept here keeps its own alive.
+        cached = self._read.get(id(query))
+        if cached is not None and cached[0] is query:
+            return cached
+        result = check_query(query, request), resolve_contexts(query, contexts)
+        # Not kept where a context stood for what may change.
+        if len(request.query) <= _SHORT and [id(item.alternative) for item in result[1]] == [*map(id, query.plan)]:
+            self._read.put(id(query), result)
+        return result
+
+    def clear(self) -> None:
+        """Forget every query."""
+        self._read.clear()
+
+
+def check_query(query: Query, request: SearchRequest) -> Query:
+    """Return a query that the engines can answer; raises `QueryError` for another."""
+    if query.root is None:
+        raise QueryError("no query found", query=request.query, position=0, hint="type what to search for")
+    for alternative in query.plan:
+        refuse_unsupported(alternative, SUPPORTED)
+        asked_of(alternative)  # raises for a pattern that is too large
+    return query
+
+
+def resolve_contexts(query: Query, contexts: Mapping[str, Any]) -> tuple[ScopedAlternative, ...]:
+    """Return the alternatives of a query with their contexts resolved; raises `QueryError`, also for a bad date."""
+    alternatives = tuple(
+        item for alternative in query.plan for item in resolve_context(alternative, contexts, query.text)
+    )
+    for item in alternatives:
+        check_dates(item.alternative, query.text)
+    return alternatives

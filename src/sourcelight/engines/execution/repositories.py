@@ -1,0 +1,220 @@
+"""The repositories of an engine on this machine: their indexes, and how those follow the commits.
+
+Nothing here knows a query. `sourcelight.engines.execution.local` searches over it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from sourcelight.core.batches.overview import IndexProgress
+from sourcelight.core.batches.results import CallObserver, ToolProgress
+from sourcelight.core.cancellation import Cancellation, run_in_thread
+from sourcelight.core.errors import Cancelled, RepositoryError
+from sourcelight.engines.execution.background import DefinitionUpdater, HistoryRequest, HistoryUpdater, TermUpdater
+from sourcelight.engines.execution.first_indexing import FirstIndexing
+from sourcelight.engines.execution.worktree_changes import WorktreeChanges
+from sourcelight.engines.history import HistoryStore
+from sourcelight.engines.history.store.store import LocalHistoryStore
+from sourcelight.engines.search import IndexReport, IndexStore, Target
+from sourcelight.engines.search.term_store import TermStore
+from sourcelight.repos import Catalog, Repository, resolve
+
+WORKTREE = "WORKTREE"
+WHOLE_LOOK_S = 0.25
+"""How long new repositories, and what the present ones say of themselves, may go unnoticed; commits never do."""
+RETRY_S = 30.0
+"""How long a repository that could not be indexed, of a full disk or else, waits for a try while it is unchanged."""
+
+_WATCH_S = 0.02
+_LATE = "the time limit passed while its words were read; ask again in a moment"
+
+
+class IndexedRepositories:
+    """The repositories of `catalog`, with the index of `store` and what is built beside it.
+
+    Parameters
+    ----------
+    catalog
+        Repositories, and who may see them.
+    store
+        The text index.
+    worktree
+        Whether work trees are searched as they are on disk (revision ``WORKTREE``) in place of their HEAD.
+    history
+        Keeps histories; None: in a folder beside that of `store`. `histories` brings them up to date.
+    """
+
+    def __init__(
+        self, catalog: Catalog, store: IndexStore, *, worktree: bool = False, history: HistoryStore | None = None
+    ) -> None:
+        self.catalog = catalog
+        self.store = store
+        self.worktree = worktree
+        self.report: IndexReport | None = None
+        self.indexing = FirstIndexing()
+        self.changes = WorktreeChanges()
+        self.definitions = DefinitionUpdater(store)
+        self.history = history or LocalHistoryStore(store.folder.with_name(f"{store.folder.name}-history"))
+        self.histories = HistoryUpdater(self.history)
+        self.terms = TermStore(store)
+        self.term_updates = TermUpdater(self.definitions, self.update_terms)
+        self._seen = {repository.facts.name for repository in catalog.repositories}
+        # One thread indexes at a time; a search that finds it taken goes on with the index as it is.
+        self._updating = threading.Lock()
+        self._next_look = 0.0
+        self._tried: dict[str, tuple[str, float]] = {}
+        self._targets: tuple[tuple[Repository, ...], tuple[Target, ...]] = ((), ())
+
+    def update(
+        self,
+        *,
+        progress: Callable[[IndexProgress], None] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> IndexReport:
+        """Index what is missing for the current commit of each repository; failures are data in the report."""
+        with self._updating:
+            targets = [self.target_of(repository) for repository in self.catalog.repositories]
+            self.report = self.store.update(targets, progress=progress, cancellation=cancellation)
+            self._note_tries(targets)
+            return self.report
+
+    def start_indexing(self, on_end: Callable[[], None] = lambda: None) -> None:
+        """Index what is missing in a thread, then call `on_end`; searches wait for it a while, other calls don't."""
+        self.indexing.start(lambda note, stop: self.update(progress=note, cancellation=stop), on_end)
+
+    def pending(self, targets: Sequence[Target]) -> list[str]:
+        """Name the repositories of `targets` that the first indexing has not reached; none after it."""
+        if not self.indexing.is_running:
+            return []
+        return sorted({target.repository.name for target in targets if not self.store.is_current(target)})
+
+    def refresh(self, cancellation: Cancellation | None = None) -> None:
+        """Detect moved refs, and changed work trees where they are searched, and index what is new.
+
+        Costs some microseconds a repository when nothing moved. Other commits are seen at once, and new repositories
+        within a quarter of a second. While another thread indexes, the caller goes on with
+        the index as it is.
+        """
+        if self.indexing.is_running or not self._updating.acquire(blocking=False):
+            return
+        try:
+            now = time.monotonic()
+            brief = now < self._next_look
+            self.catalog.refresh(brief=brief)
+            self._next_look = self._next_look if brief else now + WHOLE_LOOK_S
+            targets = self._default_targets()
+            if self.store.all_current(targets):
+                return
+            stale = [target for target in targets if not self.store.is_current(target)]
+            if any(self._is_due(target, now) for target in stale):
+                self.report = self.store.update(stale, cancellation=cancellation)
+                self._note_tries(stale)
+        finally:
+            self._updating.release()
+
+    def update_terms(
+        self, targets: Sequence[Target], cancellation: Cancellation, observer: CallObserver | None = None
+    ) -> dict[str, str]:
+        """Index the text, definitions and terms of `targets`; return failures with their reasons.
+
+        When the time limit passes, the engine goes on in the background, and what isn't ready is a failure.
+
+        Raises `Cancelled`; what was finished by then stays.
+        """
+        stale = [target for target in targets if not self.terms.is_current(target)]
+        if not stale:
+            return {}
+        if cancellation.remaining_s is None:
+            return self._build_terms(stale, cancellation, observer)
+        failed: dict[str, str] = {}
+        # The build looks at requests to stop alone, so a thread watches the time for it.
+        try:
+            for _ in run_in_thread(
+                lambda stop: failed.update(self._build_terms(stale, stop, observer)), cancellation, _WATCH_S
+            ):
+                pass
+        except Cancelled:
+            cancellation.check()
+        if cancellation.expired:
+            unfinished = [target for target in stale if not self.terms.is_current(target)]
+            self.term_updates.start(unfinished)
+            failed |= {label_of(target): _LATE for target in unfinished}
+        cancellation.check()
+        return failed
+
+    def _build_terms(
+        self, stale: Sequence[Target], cancellation: Cancellation, observer: CallObserver | None
+    ) -> dict[str, str]:
+        def report_as(stage: str) -> Callable[[IndexProgress], None]:
+            def report(state: IndexProgress) -> None:
+                if observer is not None:
+                    observer(ToolProgress(stage, state.repositories_done, state.repositories_total, state.repository))
+
+            return report
+
+        failed: dict[str, str] = {}
+        # Terms are read from text shards and definitions, so those are built first.
+        missing = [target for target in stale if not self.store.is_current(target)]
+        if missing:
+            text = self.store.update(missing, progress=report_as("reading text"), cancellation=cancellation)
+            failed.update(text.failures)
+        cancellation.check()
+        terms = self.terms.update(stale, progress=report_as("reading words"), cancellation=cancellation)
+        cancellation.check()
+        return failed | dict(terms.failures)
+
+    def target_of(self, repository: Repository) -> Target:
+        """What is searched of `repository`: HEAD, or its work tree where this engine reads those."""
+        if self.worktree and repository.kind == "git" and repository.worktree:
+            try:
+                return Target(repository, WORKTREE, resolve(repository, WORKTREE))
+            except RepositoryError:
+                pass
+        return Target(repository, "", repository.facts.commit)
+
+    @property
+    def default_histories(self) -> list[HistoryRequest]:
+        """What `histories` has to read so that commits of every repository can be searched at its current commit."""
+        repositories = (one for one in self.catalog.repositories if one.kind == "git")
+        return [HistoryRequest(one, (one.facts.commit,)) for one in repositories]
+
+    @property
+    def removed_repositories(self) -> list[str]:
+        """Repositories that were here since opening, and are no longer."""
+        return sorted(self._seen - {repository.facts.name for repository in self.catalog.repositories})
+
+    def close(self) -> None:
+        """Stop background work; finished work stays."""
+        self.indexing.stop()
+        self.term_updates.stop()
+        self.definitions.stop()
+        self.histories.stop()
+
+    def _note_tries(self, targets: Sequence[Target]) -> None:
+        now = time.monotonic()
+        self._tried = {target.repository.key: (target.commit, now) for target in targets}
+
+    def _is_due(self, target: Target, now: float) -> bool:
+        """Whether to index a target: one that failed is tried again when it changed, and after a while all the same."""
+        if self.report is None or target.repository.facts.name not in self.report.failures:
+            return True
+        commit, tried = self._tried.get(target.repository.key, ("", 0.0))
+        return commit != target.commit or now - tried >= RETRY_S
+
+    def _default_targets(self) -> tuple[Target, ...]:
+        """What is searched of each repository; the same object while the repositories are the same."""
+        repositories, targets = self._targets
+        if repositories is not self.catalog.repositories or self.worktree:
+            repositories = self.catalog.repositories
+            self._seen.update(repository.facts.name for repository in repositories)
+            targets = tuple(map(self.target_of, repositories))
+            self._targets = repositories, targets
+        return targets
+
+
+def label_of(target: Target) -> str:
+    """Return the name of a repository, with the revision that was asked for."""
+    return f"{target.repository.name}@{target.revision}" if target.revision else target.repository.name
