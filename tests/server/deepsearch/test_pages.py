@@ -62,11 +62,12 @@ def test_addresses_of_repositories_and_searches_have_pages(ann: httpx.Client, bo
         shown = ann.get(address)
         assert (shown.status_code, "<ul><li>" in shown.text) == (200, True), address
     for query in ("checkout", "patterntype:nls how is the checkout total computed", "patternType:keyword checkout"):
-        shown = ann.get("/search", params={"q": query})
+        shown = ann.get("/search", params={"q": query, "wait": "1"})
         assert shown.status_code == 200
-        assert re.search(rf'<h2><a href="/{OPEN}@[0-9a-f]+/-/blob/', shown.text), query
+        assert re.search(rf'<a href="/{OPEN}@[0-9a-f]+/-/blob/', shown.text), query
     hostile = ann.get("/search", params={"q": '<script>alert(1)</script> "'})
     assert "<script>" not in hostile.text
+    assert "&lt;script&gt;alert(1)" in hostile.text
     assert ann.get("/search", params={"q": "repo:["}).status_code == 400
     assert ann.get("/search").status_code == 200
 
@@ -157,11 +158,11 @@ def test_what_is_not_there_is_not_found(ann: httpx.Client, path: str) -> None:
     assert ann.get(path).status_code == 404
 
 
-def test_pages_have_a_policy_that_runs_nothing(links: Links, ann: httpx.Client) -> None:
+def test_pages_have_a_policy_that_runs_nothing_inline(links: Links, ann: httpx.Client) -> None:
     for path in (f"/deepsearch/{links.token}", links.files[OPEN], "/nothing@x/-/blob/y"):
         headers = ann.get(path).headers
         policy = headers["content-security-policy"]
-        assert policy.startswith("default-src 'none'; style-src 'self';")
+        assert policy.startswith("default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self';")
         assert "unsafe" not in policy
         assert headers["x-frame-options"] == "DENY"
         assert headers["cache-control"] == "private, no-store"

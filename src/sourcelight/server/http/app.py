@@ -59,7 +59,7 @@ MCP_PATHS = ("/.api/mcp", "/.api/mcp/{rest:path}", METADATA_PREFIX, METADATA_PRE
 _ANY = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognized, not bound
 _HOME = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>sourcelight</title></head><body>'
-    "<h1>sourcelight</h1><p>This is a search service for notebooks and scripts. In Python:</p>"
+    '<h1>sourcelight</h1><p><a href="search">Search code</a> in the browser, or in Python:</p>'
     '<pre>import sourcelight as sl\ncode = sl.connect("the address above", token="your token")\n'
     'code.search("TODO").matches</pre></body></html>\n'
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,9 +10,15 @@ from starlette.responses import HTMLResponse, Response
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.markup import escape, one_line, own_address, to_html
+from sourcelight.core.query.fields import ALIASES
 
 STYLE_PATH = "/-/page.css"
-_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+SCRIPT_PATH = "/-/page.js"
+_POLICY = (
+    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+_FIELDS = " ".join(ALIASES)
 HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Frame-Options": "DENY",
@@ -61,7 +68,15 @@ blockquote { margin: .5rem 0; padding-left: 1rem; border-left: 4px solid var(--l
 
 
 def page(
-    title: str, body: str, *, prefix: str = "", status: int = 200, refresh_s: int = 0, wide: bool = False
+    title: str,
+    body: str,
+    *,
+    prefix: str = "",
+    status: int = 200,
+    refresh_s: int = 0,
+    wide: bool = False,
+    query: str = "",
+    kind: str = "",
 ) -> Response:
     """Return an HTML page.
 
@@ -79,17 +94,45 @@ def page(
         Seconds until the browser reloads it; 0: never.
     wide
         Whether it uses the full width.
+    query, kind
+        What the query box at the top has: a query and a pattern type.
     """
     refresh = f'<meta http-equiv="refresh" content="{refresh_s}">' if refresh_s else ""
     text = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
         f'content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">{refresh}'
         f"<title>{escape(one_line(title, 120))} \u00b7 sourcelight</title>"
-        f'<link rel="stylesheet" href="{escape(prefix)}{STYLE_PATH}"></head>'
-        f"<body><main{' class=wide' if wide else ''}>{body}</main></body></html>\n"
+        f'<link rel="stylesheet" href="{escape(prefix)}{STYLE_PATH}">'
+        f'<script src="{escape(prefix)}{SCRIPT_PATH}" defer></script></head>'
+        f"<body>{_bar(prefix, query, kind)}<main{' class=wide' if wide else ''}>{body}</main></body></html>\n"
     )
     # A path of any bytes may have lone surrogates in its text. They are visible by now; the rest must not fail here.
     return HTMLResponse(text.encode("utf-8", "replace"), status, HEADERS)
+
+
+def _bar(prefix: str, query: str, kind: str) -> str:
+    """The bar at the top of every page: home and the query box."""
+    options = "".join(
+        f'<option value="{value}"{" selected" if value == kind else ""}>{label}</option>'
+        for value, label in (
+            ("", "Standard"),
+            ("keyword", "Keywords"),
+            ("regexp", "Regexp"),
+            ("literal", "Literal"),
+            ("nls", "Description"),
+        )
+    )
+    base = escape(prefix)
+    return (
+        f'<header class="bar"><a href="{base}/search">sourcelight</a>'
+        f'<form class="search" role="search" action="{base}/search" data-fields="{_FIELDS}" '
+        f'data-live="{base}/search/live" '
+        f'data-suggestions="{base}/search/suggestions"><div class="field">'
+        f'<input name="q" type="text" value="{html.escape(query)}" aria-label="Search code" placeholder="Search code" '
+        'maxlength="10000" autocomplete="off" autocapitalize="none" spellcheck="false"></div>'
+        f'<select name="patternType" aria-label="How patterns are read">{options}</select>'
+        '<button type="submit">Search</button></form></header>'
+    )
 
 
 def error_page(status: int, title: str, text: str, *, prefix: str = "", sign_in: str = "") -> Response:

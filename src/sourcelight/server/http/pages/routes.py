@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 import anyio.to_thread
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
@@ -21,8 +24,16 @@ from sourcelight.engines import tools
 from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware import notes_of
 from sourcelight.server.http.pages import code, search
-from sourcelight.server.http.pages.conversations import HEADERS, STYLE, STYLE_PATH, conversation_page, error_page
-from sourcelight.server.identity import Authenticator, Principal, Refusal
+from sourcelight.server.http.pages.conversations import (
+    HEADERS,
+    SCRIPT_PATH,
+    STYLE,
+    STYLE_PATH,
+    conversation_page,
+    error_page,
+)
+from sourcelight.server.http.pages.suggestions import suggest
+from sourcelight.server.identity import Authenticator, FairQueue, Principal, QueueFull, Refusal
 from sourcelight.server.oauth import READER_COOKIE
 
 if TYPE_CHECKING:
@@ -31,6 +42,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("sourcelight.service")
 _ABSENT = "This page doesn't exist, or you may not see it."
+_PAGES, _PAGES_PER_READER, _MAX_WAITING, _QUEUE_S = 16, 6, 16, 10.0
+_ASSET_HEADERS = {"Cache-Control": "max-age=3600"}
 _KINDS = frozenset({"blob", "tree", "commit"})
 
 
@@ -108,6 +121,7 @@ class Pages:
         self._external_url = external_url
         self._has_repositories = has_repositories
         self._prefix = urlsplit(external_url).path.rstrip("/")
+        self._queue = FairQueue(_PAGES, _PAGES_PER_READER, _MAX_WAITING)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes. Add them last: the route of code matches every address."""
@@ -118,12 +132,18 @@ class Pages:
         return [
             Route(STYLE_PATH, _style),
             *(conversations if self._conversations is not None else []),
+            Route(SCRIPT_PATH, _script),
             Route(search.PATH, self._search),
+            Route(search.LIVE_PATH, self._search_live, methods=["GET"]),
+            Route(search.EXPORT_PATH, self._export, methods=["GET"]),
+            Route(search.NOTEBOOK_PATH, self._notebook, methods=["GET"]),
+            Route(search.SUGGESTIONS_PATH, self._suggestions, methods=["GET"]),
             _CodeRoute("/{rest:path}", self._code, has_repositories=self._has_repositories),
         ]
 
     def _enter(self, request: Request) -> ToolContext | Response:
-        principal = self._authenticator.for_page(request.headers, request.cookies.get(READER_COOKIE, ""))
+        cookie = request.cookies.get(READER_COOKIE, "") if _is_own(request) else ""
+        principal = self._authenticator.for_page(request.headers, cookie)
         if isinstance(principal, Refusal):
             sign_in = self._sign_in(request) if principal.status == 401 else ""
             return error_page(
@@ -185,22 +205,86 @@ class Pages:
         return conversations.read(address, context), turns
 
     async def _search(self, request: Request) -> Response:
+        return await self._searched(
+            request, lambda query, context: search.search_page(query, context, prefix=self._prefix)
+        )
+
+    async def _export(self, request: Request) -> Response:
+        return await self._searched(request, search.export)
+
+    async def _notebook(self, request: Request) -> Response:
+        base_url = self._base_of(request)
+        return await self._searched(request, lambda query, _: search.notebook(query, base_url))
+
+    async def _searched(
+        self, request: Request, answer: Callable[[search.PageQuery, ToolContext], Response]
+    ) -> Response:
+        """Return what `answer` makes of the query of a request."""
         context = self._enter(request)
         if isinstance(context, Response):
             return context
-        query, ranked = search.read_query(request.scope["query_string"].decode("latin-1"))
-        # Addresses on pages are relative to the prefix, so there is no base here.
-        context = replace(context, cancellation=Cancellation(search.TIMEOUT_S), served=True, base_url="")
-
-        def render() -> Response:
-            return search.search_page(query, context, ranked=ranked, prefix=self._prefix)
-
+        query, context = self._query(request), self._bounded(context)
         try:
-            return await anyio.to_thread.run_sync(render)
+            async with self._turn(request, context):
+                return await anyio.to_thread.run_sync(answer, query, context)
         except (QueryError, PatternError, RepositoryError, ToolError) as exc:
             return error_page(400, "This search can't be made", str(exc), prefix=self._prefix)
         except ClusterError as exc:
             return self._error_response(exc)
+        except QueueFull:
+            return self._busy()
+
+    async def _search_live(self, request: Request) -> Response:
+        context = self._enter(request)
+        if isinstance(context, Response):
+            return context
+        query, context = self._query(request), self._bounded(context)
+        states = search.live_states(query, context, prefix=self._prefix)
+        turn = self._turn(request, context)
+        try:
+            await turn.__aenter__()
+        except QueueFull:
+            return self._busy()
+
+        async def send() -> AsyncIterator[bytes]:
+            try:
+                while True:
+                    state = await anyio.to_thread.run_sync(next, states, b"", abandon_on_cancel=True)
+                    if not state:
+                        return
+                    yield state
+            finally:
+                # Also when the reader has gone: the work stops at its next look.
+                context.cancellation.cancel()
+                await turn.__aexit__(None, None, None)
+
+        headers = {**HEADERS, "X-Accel-Buffering": "no"}
+        return StreamingResponse(send(), media_type="text/event-stream", headers=headers)
+
+    async def _suggestions(self, request: Request) -> Response:
+        context = self._enter(request)
+        if isinstance(context, Response):
+            return context
+        names = [repository.name for repository in self._engine.catalog.visible(context.viewer)]
+        return JSONResponse(suggest(self._query(request).query, names), headers=HEADERS)
+
+    def _query(self, request: Request) -> search.PageQuery:
+        return search.PageQuery.parse(request.scope["query_string"].decode("latin-1"))
+
+    def _bounded(self, context: ToolContext) -> ToolContext:
+        # Addresses on pages are relative to the prefix, so there is no base here.
+        return replace(context, cancellation=Cancellation(search.TIMEOUT_S), served=True, base_url="")
+
+    def _turn(self, request: Request, context: ToolContext) -> AbstractAsyncContextManager[None]:
+        reader = context.viewer.name or f"anonymous {(request.scope.get('client') or ('',))[0]}"
+        return self._queue.slot(reader, _QUEUE_S)
+
+    def _busy(self) -> Response:
+        answer = error_page(
+            429, "Busy", "Too many pages are being made; reload this one in a moment.", prefix=self._prefix
+        )
+        answer.headers["Retry-After"] = "2"
+        return answer
 
     async def _code(self, request: Request) -> Response:
         context = self._enter(request)
@@ -233,5 +317,26 @@ class Pages:
         return code.file_page(answer, code.requested_lines(query), prefix=self._prefix)
 
 
+def _is_own(request: Request) -> bool:
+    """Whether a request comes from the service's own page or a person, as the browser says; a cookie of others is none.
+
+    A link on another site counts as a person. Old browsers don't say; then `SameSite` of the cookie must do.
+    """
+    site = request.headers.get("sec-fetch-site", "none")
+    is_link = (
+        request.headers.get("sec-fetch-mode") == "navigate" and request.headers.get("sec-fetch-dest") == "document"
+    )
+    return site in {"none", "same-origin"} or is_link
+
+
 async def _style(_: Request) -> Response:
-    return Response(STYLE, media_type="text/css", headers={"Cache-Control": "max-age=3600"})
+    return Response(STYLE + _asset("page.css"), media_type="text/css", headers=_ASSET_HEADERS)
+
+
+async def _script(_: Request) -> Response:
+    return Response(_asset("page.js"), media_type="text/javascript", headers=_ASSET_HEADERS)
+
+
+@functools.cache
+def _asset(name: str) -> str:
+    return (Path(__file__).parent / name).read_text("utf-8")

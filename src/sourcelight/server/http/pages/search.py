@@ -1,62 +1,244 @@
-"""The page of a search: what links of answers to ``/search?q=`` lead to."""
+"""The search page: a query box, results while they arrive, files of them, and suggestions.
+
+Everything works without script: the box is a form, and each state has an address. The script adds live results,
+suggestions and keys. Its requests count as a reader's by cookie only where the browser says that they come from the
+service's own pages.
+"""
 
 from __future__ import annotations
 
-import re
+import io
+import json
+import time
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.responses import Response
 
-from sourcelight.core.markup import escape
-from sourcelight.core.tools.files import KEYWORD_SEARCH, NLS_SEARCH
-from sourcelight.engines import tools
+from sourcelight.core.batches import Event, MatchBatch
+from sourcelight.core.batches.schema import conform
+from sourcelight.core.errors import PatternError, QueryError, ToolError
+from sourcelight.core.markup import escape, one_line
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.display.frames.export import write_csv, write_json_lines
 from sourcelight.engines.tools import ToolContext
-from sourcelight.server.http.pages.conversations import page
+from sourcelight.server.http.pages.conversations import HEADERS, page
+from sourcelight.server.http.pages.search_view import SearchView, search_url
+from sourcelight.server.http.ranked import is_ranked, ranked_events
 
 PATH = "/search"
+LIVE_PATH, EXPORT_PATH, NOTEBOOK_PATH, SUGGESTIONS_PATH = (
+    "/search/live", "/search/export", "/search/notebook", "/search/suggestions",
+)  # fmt: skip
 TIMEOUT_S = 20.0
-_PATTERN_TYPE = re.compile(r"(?i)(?<!\S)patterntype:(\S+)")
-_RANKED = frozenset({"nls", "codycontext"})
+FIRST_PAINT_S = 0.7
+"""How long a page waits for its results; what comes later is shown by the script, or by asking to wait."""
+MAX_EXPORTED = 10_000
+_TICK_S = 0.25
+_PATTERN_TYPES = ("standard", "keyword", "regexp", "literal", "nls")
 _MAX_QUERY_CHARS = 10_000
+_FORMATS = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/jsonl",
+    "parquet": "application/vnd.apache.parquet",
+}
+_EXAMPLES = (
+    ("TODO lang:python", "lines with a text, in files of a language"),
+    ("type:symbol Client", "definitions by name"),
+    ('type:diff after:"1 month ago" timeout', "changed lines of the last month"),
+    ("/func \\w+Error\\(/ -file:test", "a regular expression, without tests"),
+    ("repo:has.file(go.mod) select:repo", "repositories by their files"),
+)  # fmt: skip
 
 
-def read_query(query_string: str) -> tuple[str, bool]:
-    """Return the query of an address without ``patterntype:``, and whether it asks for ranked search.
+@dataclass(frozen=True, slots=True)
+class PageQuery:
+    """The parameters of an address of a search."""
 
-    The pattern type of the query wins over the parameter ``patternType``, as in streams.
-    """
-    parameters: dict[str, str] = {}
-    for name, value in parse_qsl(query_string):
-        parameters.setdefault(name, value)
-    text = parameters.get("q", "")[:_MAX_QUERY_CHARS]
-    kinds = _PATTERN_TYPE.findall(text)
-    kind = kinds[-1] if kinds else parameters.get("patternType", "")
-    return " ".join(_PATTERN_TYPE.sub(" ", text).split(" ")).strip(), kind.lower() in _RANKED
+    query: str
+    pattern_type: str = ""
+    waits: bool = False
+    format: str = "csv"
+
+    @classmethod
+    def parse(cls, query_string: str) -> PageQuery:
+        """Read the parameters; the first of a repeated name counts, and unknown values are left out."""
+        values: dict[str, str] = {}
+        for name, value in parse_qsl(query_string, errors="replace"):
+            values.setdefault(name, value)
+        kind, chosen = values.get("patternType", ""), values.get("format", "csv")
+        return cls(
+            values.get("q", "")[:_MAX_QUERY_CHARS],
+            kind if kind in _PATTERN_TYPES else "",
+            values.get("wait") == "1",
+            chosen if chosen in _FORMATS else "csv",
+        )
+
+    @property
+    def request(self) -> SearchRequest:
+        """The search that pages show."""
+        kind = self.pattern_type or "standard"
+        return SearchRequest(self.query, kind, chunk_matches=True, context_lines=1, max_line_len=2_000)
 
 
-def search_page(query: str, context: ToolContext, *, ranked: bool, prefix: str) -> Response:
-    """Search and render the best files; raises `QueryError` and `ToolError`.
+def search_page(query: PageQuery, context: ToolContext, *, prefix: str) -> Response:
+    """Return the page of a search, with what is found in a moment; without a query, what there is to ask.
 
     Parameters
     ----------
     query
-        What to search for; empty: the page says how to search.
+        The parameters of the address.
     context
-        A context with the limits of served answers.
-    ranked
-        Whether words describe the code, as in `nls_search`.
+        Engine, viewer, and a cancellation that ends with the time of a page.
     prefix
         Start of the service's addresses.
     """
-    if not query:
-        return page("Search", "<h1>Search</h1><p>Put a query into the address: <code>/search?q=TODO</code></p>")
-    tool = NLS_SEARCH if ranked else KEYWORD_SEARCH
-    payload, _ = tools.render(tool, tools.answer(tool, {"query": query}, context), context)
-    blocks = "".join(
-        f'<h2><a href="{escape(prefix + block["url"])}">{escape(block["repo"])} / {escape(block["file"])}</a></h2>'
-        + "".join(f"<pre>{escape(chunk['content'])}</pre>" for chunk in block.get("chunks") or ())
-        for block in payload["blocks"]
+    if not query.query.strip():
+        return page("Search", _start(context, prefix), prefix=prefix, wide=True)
+    view = SearchView(query.query, query.pattern_type, prefix)
+    deadline = time.monotonic() + (TIMEOUT_S if query.waits else FIRST_PAINT_S)
+    status = 200
+    try:
+        with closing(_events(query, context)) as events:
+            for event in events:
+                view.add(event)
+                if view.done or time.monotonic() > deadline:
+                    break
+    except (QueryError, PatternError) as exc:
+        view.fail(exc)
+        status = 400
+    live = ""
+    if not view.done:
+        context.cancellation.cancel()
+        wait = escape(search_url(prefix, query.query, query.pattern_type, wait="1"))
+        live = f'<p class="message warn" id="wait">The search goes on. <a href="{wait}">Wait for all of it</a></p>'
+    body = (
+        f'<h1 class="hidden">Search: {escape(one_line(query.query, 200))}</h1>{_tools(query, prefix)}{live}'
+        f'<div id="results" data-done="{int(view.done)}">{view.to_html()}</div>'
     )
-    notice = f'<p class="quiet">{escape(payload["notice"])}</p>' if payload.get("notice") else ""
-    body = f"<h1>Search: {escape(query)}</h1>{notice}{blocks or '<p>No results.</p>'}"
-    return page(f"{query} \u00b7 search", body, prefix=prefix)
+    title = f"{query.query} \u00b7 search"
+    return page(title, body, prefix=prefix, wide=True, query=query.query, kind=query.pattern_type, status=status)
+
+
+def live_states(query: PageQuery, context: ToolContext, *, prefix: str) -> Iterator[bytes]:
+    """Yield states of a running search as events, the first as soon as there are results, the last when it ends."""
+    view = SearchView(query.query, query.pattern_type, prefix)
+    shown_s = 0.0
+    try:
+        with closing(_events(query, context)) as events:
+            for event in events:
+                view.add(event)
+                if isinstance(event, MatchBatch) and time.monotonic() - shown_s >= _TICK_S:
+                    shown_s = time.monotonic()
+                    yield _state(view)
+    except (QueryError, PatternError) as exc:
+        view.fail(exc)
+    view.done = True
+    yield _state(view)
+
+
+def _state(view: SearchView) -> bytes:
+    text = json.dumps({"html": view.to_html(), "done": view.done})
+    return f"event: state\ndata: {text}\n\n".encode("utf-8", "replace")
+
+
+def _events(query: PageQuery, context: ToolContext) -> Generator[Event, None, None]:
+    find = partial(ranked_events, context.engine) if is_ranked(query.request) else context.engine.stream
+    yield from find(query.request, context.viewer, context.cancellation)
+
+
+def export(query: PageQuery, context: ToolContext) -> Response:
+    """Return the matches of a search as a file; raises `QueryError` and `ToolError`.
+
+    Its name says ``limited`` when there are more matches than it has.
+    """
+    request = SearchRequest(query.query, query.pattern_type or "standard", default_matches=MAX_EXPORTED)
+    view = SearchView(query.query, query.pattern_type, "")
+    batches, rows = [], 0
+    for event in context.engine.stream(request, context.viewer, context.cancellation):
+        if isinstance(event, MatchBatch):
+            batches.append(event.batch)
+            rows += event.rows
+            if rows > 20 * MAX_EXPORTED:
+                raise ToolError(f"more than {20 * MAX_EXPORTED:,} rows: narrow the query, or use Python")
+        else:
+            view.add(event)
+    table, file = conform(batches, shown_only=True), io.BytesIO()
+    if query.format == "parquet":
+        import pyarrow.parquet as pq
+
+        pq.write_table(table, file)
+    elif query.format == "jsonl":
+        write_json_lines(table, file)
+    else:
+        # A person opens it in a spreadsheet, which runs what looks like a formula.
+        write_csv(table, file, spreadsheet=True)
+    status = view.status
+    name = "matches" if status == "complete" else f"matches-{status}"
+    headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}.{query.format}"'}
+    headers["X-Sourcelight-Status"] = status
+    return Response(file.getvalue(), media_type=_FORMATS[query.format], headers=headers)
+
+
+def python_text(query: PageQuery, base_url: str = "https://this-service") -> str:
+    """Return the search in Python."""
+    kind = f", pattern_type={query.pattern_type!r}" if query.pattern_type else ""
+    return (
+        f"import sourcelight as sl\n\ncode = sl.connect({base_url!r})  # the token is in SRC_ACCESS_TOKEN\n"
+        f"result = code.search({query.query!r}{kind})\nresult.matches"
+    )
+
+
+def notebook(query: PageQuery, base_url: str) -> Response:
+    """Return a notebook that makes the search."""
+    lines = python_text(query, base_url).splitlines(keepends=True)
+    cells: list[dict[str, Any]] = [
+        {"cell_type": "code", "execution_count": None, "id": "search", "metadata": {}, "outputs": [], "source": lines},
+    ]
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    text = json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    headers = {**HEADERS, "Content-Disposition": 'attachment; filename="search.ipynb"'}
+    return Response(text.encode("utf-8", "replace"), media_type="application/x-ipynb+json", headers=headers)
+
+
+def _tools(query: PageQuery, prefix: str) -> str:
+    def link(path: str, **more: str) -> str:
+        return escape(search_url(prefix, query.query, query.pattern_type, path, **more))
+
+    files = " ".join(f'<a href="{link(EXPORT_PATH, format=name)}">{name.upper()}</a>' for name in _FORMATS)
+    return (
+        f'<div class="tools"><details><summary>Use in Python</summary><pre id="python">{escape(python_text(query))}'
+        f'</pre><button type="button" data-copy="python" hidden>Copy as Python</button> '
+        f'<a href="{link(NOTEBOOK_PATH)}">Open in a notebook</a></details>'
+        f'<p class="quiet">Export {files}</p></div>'
+    )
+
+
+def _start(context: ToolContext, prefix: str) -> str:
+    examples = "".join(
+        f'<li><a href="{escape(search_url(prefix, query))}"><code>{escape(query)}</code></a> {escape(meaning)}</li>'
+        for query, meaning in _EXAMPLES
+    )
+    visible = list(context.engine.catalog.visible(context.viewer))
+    items = "".join(
+        f'<li><a href="{escape(prefix)}/{escape(_quoted(repository.name))}/-/tree/">{escape(repository.name)}</a> '
+        f'<span class="quiet">{escape(one_line(repository.facts.description, 120))}</span></li>'
+        for repository in visible[:200]
+    )
+    more = f'<p class="quiet">{len(visible) - 200:,} more: search with <code>type:repo</code>.</p>' * (
+        len(visible) > 200
+    )
+    return (
+        "<h1>Search code</h1><p>Type a query above. <kbd>/</kbd> goes to the box, <kbd>j</kbd> and <kbd>k</kbd> go "
+        f'through results.</p><ul class="examples">{examples}</ul><h2>Repositories</h2><ul>{items}</ul>{more}'
+    )
+
+
+def _quoted(name: str) -> str:
+    from sourcelight.core.batches.results import repository_url
+
+    return repository_url("", name).removeprefix("/")

@@ -1,0 +1,186 @@
+// Adds to pages what a server can't: live results, suggestions, keys, copying. Pages work without it.
+"use strict";
+(() => {
+  const form = document.querySelector("form.search");
+  const box = form && form.querySelector("input[name=q]");
+  const results = document.getElementById("results");
+  const FIELDS = new Set((form && form.dataset.fields || "").split(" "));
+
+  // Text that a reader copies
+  for (const button of document.querySelectorAll("button[data-copy]")) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      const text = document.getElementById(button.dataset.copy).textContent;
+      const label = button.textContent;
+      try {
+        await navigator.clipboard.writeText(text);
+        button.textContent = "Copied";
+      } catch {
+        button.textContent = "Select and copy it";
+      }
+      setTimeout(() => { button.textContent = label; }, 2000);
+    });
+  }
+  if (!box) return;
+
+  // Colours in the box: the same text behind a transparent one
+  const mirror = document.createElement("div");
+  mirror.className = "mirror";
+  mirror.setAttribute("aria-hidden", "true");
+  box.before(mirror);
+  box.classList.add("mirrored");
+  const PART = /("(?:[^"\\]|\\.)*"?)|(\/(?:[^/\\\s]|\\.)+\/)|\b(AND|OR|NOT)\b|(-?[A-Za-z]+:)/g;
+  const span = (text, kind) => {
+    const part = document.createElement(kind ? "span" : "i");
+    if (kind) part.className = kind;
+    part.textContent = text;
+    return part;
+  };
+  function paint() {
+    const text = box.value, parts = [];
+    let end = 0;
+    for (const found of text.matchAll(PART)) {
+      const field = found[4];
+      if (field && !FIELDS.has(field.replace(/^-|:$/g, "").toLowerCase())) continue;
+      parts.push(span(text.slice(end, found.index), ""));
+      const kind = found[1] ? "sl-s" : found[2] ? "sl-n" : "sl-k";
+      parts.push(span(found[0], kind));
+      end = found.index + found[0].length;
+    }
+    parts.push(span(text.slice(end), ""));
+    mirror.replaceChildren(...parts);
+    mirror.scrollLeft = box.scrollLeft;
+  }
+  box.addEventListener("scroll", () => { mirror.scrollLeft = box.scrollLeft; });
+
+  // Suggestions: a list of options below the box
+  const list = document.createElement("ul");
+  list.id = "suggestions";
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", "Suggestions");
+  list.hidden = true;
+  form.append(list);
+  const attributes = {role: "combobox", "aria-autocomplete": "list", "aria-controls": list.id, "aria-expanded": "false"};
+  for (const [name, value] of Object.entries(attributes)) box.setAttribute(name, value);
+  let chosen = -1, asked = 0;
+  function close() {
+    list.hidden = true;
+    chosen = -1;
+    box.setAttribute("aria-expanded", "false");
+    box.removeAttribute("aria-activedescendant");
+  }
+  function choose(number) {
+    const options = [...list.children];
+    chosen = (number + options.length) % options.length;
+    options.forEach((option, index) => option.setAttribute("aria-selected", String(index === chosen)));
+    box.setAttribute("aria-activedescendant", options[chosen].id);
+    options[chosen].scrollIntoView({block: "nearest"});
+  }
+  function take(option) {
+    const after = box.value.slice(box.selectionStart);
+    box.value = option.dataset.text + after;
+    box.setSelectionRange(option.dataset.text.length, option.dataset.text.length);
+    paint();
+    close();
+    suggest();
+  }
+  async function suggest() {
+    const mine = ++asked;
+    const text = box.value.slice(0, box.selectionStart);
+    let answer = [];
+    try {
+      const response = await fetch(`${form.dataset.suggestions}?q=${encodeURIComponent(text)}`);
+      if (response.ok) answer = await response.json();
+    } catch { /* the box works without */ }
+    if (mine !== asked || document.activeElement !== box) return;
+    if (!answer.length) return close();
+    list.replaceChildren(...answer.map((each, index) => {
+      const option = document.createElement("li");
+      option.id = `suggestion-${index}`;
+      option.setAttribute("role", "option");
+      option.setAttribute("aria-selected", "false");
+      option.dataset.text = each.text;
+      option.append(span(each.label, "label"), span(each.meaning, "meaning"));
+      option.addEventListener("mousedown", (event) => { event.preventDefault(); take(option); });
+      return option;
+    }));
+    chosen = -1;
+    list.hidden = false;
+    box.setAttribute("aria-expanded", "true");
+  }
+
+  // Live results
+  let source = null, timer = 0;
+  function address(path) {
+    const parameters = new URLSearchParams(new FormData(form));
+    if (!parameters.get("patternType")) parameters.delete("patternType");
+    return `${path}?${parameters}`;
+  }
+  function live() {
+    if (source) source.close();
+    source = null;
+    if (!results || !box.value.trim()) return;
+    const query = box.value;
+    source = new EventSource(address(form.dataset.live));
+    results.setAttribute("aria-busy", "true");
+    const mine = source;
+    source.addEventListener("state", (event) => {
+      if (mine !== source) return;
+      const state = JSON.parse(event.data);
+      // The service escapes all text of repositories in it, and the page's policy runs nothing inline.
+      results.innerHTML = state.html;
+      if (!state.done) return;
+      mine.close();
+      results.removeAttribute("aria-busy");
+      document.title = `${query} \u00b7 search \u00b7 sourcelight`;
+      const wait = document.getElementById("wait");
+      if (wait) wait.remove();
+    });
+    // Without this, a browser would make the search again and again.
+    source.addEventListener("error", () => { mine.close(); results.removeAttribute("aria-busy"); });
+  }
+  box.addEventListener("input", () => {
+    paint();
+    suggest();
+    clearTimeout(timer);
+    if (results) {
+      timer = setTimeout(() => {
+        history.replaceState(null, "", address(form.action));
+        // What a page says of a query holds for another one no more.
+        document.querySelector(".tools")?.remove();
+        live();
+      }, 350);
+    }
+  });
+  box.addEventListener("blur", close);
+  box.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      if (list.hidden) box.blur();
+      close();
+    } else if (!list.hidden && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      event.preventDefault();
+      choose(event.key === "ArrowDown" ? chosen + 1 : chosen < 0 ? -1 : chosen - 1);
+    } else if (!list.hidden && chosen >= 0 && (event.key === "Enter" || event.key === "Tab")) {
+      event.preventDefault();
+      take(list.children[chosen]);
+    }
+  });
+
+  // Keys: / to the box, j and k through results
+  document.addEventListener("keydown", (event) => {
+    const inText = event.target.closest("input, textarea, select");
+    if (inText || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/") {
+      event.preventDefault();
+      box.focus();
+      box.select();
+    } else if (event.key === "j" || event.key === "k") {
+      const links = [...document.querySelectorAll(".result h2 a:not(.repo)")];
+      const at = links.indexOf(document.activeElement) + (event.key === "j" ? 1 : -1);
+      const link = links[Math.max(0, Math.min(links.length - 1, at))];
+      if (link) link.focus();
+    }
+  });
+  paint();
+  if (results && results.dataset.done === "0") live();
+})();

@@ -1,0 +1,303 @@
+"""What a person sees of a search: results, facets, what was skipped and what the service says, as HTML.
+
+A view takes the events of a stream one by one and can be rendered at any time, so that the page of a finished search
+and the pictures of a running one are made by the same code. All text is of repositories and of the query: escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from sourcelight.core.batches import Event, MatchBatch
+from sourcelight.core.batches.results import file_url, repository_url
+from sourcelight.core.completeness import is_limiting, status_of
+from sourcelight.core.errors import PatternError, QueryError
+from sourcelight.core.markup import escape, highlight, one_line
+from sourcelight.core.markup.counts import count_of
+from sourcelight.core.markup.markdown import highlight_code, line_tokens
+from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, SuggestedFilter
+
+MAX_FILES, MAX_CHUNKS, MAX_ROWS = 50, 5, 40
+"""Results on a page, pieces of text of each, and lines of a commit or definitions of a file."""
+_MAX_CHARS, _MAX_CHUNK_LINES = 400, 60
+_COLUMNS = (
+    "type", "repository", "revision", "commit", "path", "language", "line_number", "line", "start", "end",
+    "name_start", "name_end", "chunk", "chunk_start_line", "symbol", "symbol_kind", "container", "author",
+    "author_date", "message", "side",
+)  # fmt: skip
+_KINDS = {
+    "lang": "Languages", "repo": "Repositories", "file": "Files", "type": "Kinds", "author": "Authors",
+    "commit date": "Commit dates", "symbol type": "Definitions", "utility": "More",
+}  # fmt: skip
+_STATUS = {
+    "complete": ("good", "complete"),
+    "partial": ("quiet", "the part that was asked for"),
+    "limited": ("warn", "limited: there is more"),
+    "failed": ("bad", "failed"),
+}
+_Row = Mapping[str, Any]
+
+
+def search_url(prefix: str, query: str, pattern_type: str = "", path: str = "/search", **more: str) -> str:
+    """Return the address of a search."""
+    parameters = {"q": query} | ({"patternType": pattern_type} if pattern_type else {}) | more
+    return f"{prefix}{path}?{urlencode(parameters, quote_via=quote, errors='replace')}"
+
+
+@dataclass(slots=True)
+class _Result:
+    """A result on the page: the rows of one file, commit or repository."""
+
+    kind: str
+    rows: list[_Row] = field(default_factory=list)
+
+
+class SearchView:
+    """The state of one search.
+
+    Parameters
+    ----------
+    query, pattern_type
+        What is asked.
+    prefix
+        Start of the service's addresses.
+    """
+
+    def __init__(self, query: str, pattern_type: str, prefix: str) -> None:
+        self.query = query
+        self.pattern_type = pattern_type
+        self._prefix = prefix
+        self._results: dict[tuple[str, ...], _Result] = {}
+        self._hidden = 0
+        self._progress: Progress | None = None
+        self._filters: Sequence[SuggestedFilter] = ()
+        self._alerts: list[Alert] = []
+        self._errors: list[str] = []
+        self.done = False
+
+    def add(self, event: Event) -> None:
+        """Take an event."""
+        match event:
+            case MatchBatch():
+                self._add_rows(event.batch)
+            case Progress():
+                self._progress = event
+            case Filters():
+                self._filters = event.filters
+            case Alert():
+                self._alerts.append(event)
+            case ErrorEvent():
+                self._errors.append(event.message)
+            case Done():
+                self.done = True
+
+    def fail(self, error: QueryError | PatternError) -> None:
+        """Take the error of a query that can't run."""
+        hint = error.hint if isinstance(error, QueryError) else ""
+        self._alerts.append(Alert("This query can't run", f"{error}{f'; {hint}' if hint else ''}", "error"))
+        self.done = True
+
+    def _add_rows(self, batch: Any) -> None:
+        if len(self._results) >= MAX_FILES:
+            # One result may go on in the next batch, if a service sends so; more of it would not be shown anyway.
+            self._hidden += batch.num_rows
+            return
+        names = [name for name in _COLUMNS if name in batch.schema.names]
+        for row in batch.select(names).slice(0, MAX_FILES * MAX_ROWS).to_pylist():
+            kind = "commit" if row["type"] in {"commit", "diff"} else "repo" if row["type"] == "repo" else "file"
+            place = ("repository", "commit") if kind == "commit" else ("repository", "revision", "commit", "path")
+            key = (kind, *(str(row.get(name) or "") for name in place))
+            if key not in self._results and len(self._results) >= MAX_FILES:
+                self._hidden += 1
+                continue
+            self._results.setdefault(key, _Result(kind)).rows.append(row)
+
+    @property
+    def status(self) -> str:
+        """The status of the answer, in the words of every frame; ``running`` before its end."""
+        if not self.done:
+            return "running"
+        progress = self._progress
+        status, _ = status_of(
+            self.query,
+            self.pattern_type or "standard",
+            progress.match_count if progress else 0,
+            progress.skipped if progress else (),
+            tuple(self._alerts),
+            errors=tuple(self._errors),
+        )
+        return status
+
+    def to_html(self) -> str:
+        """Return the results with all that is said of them."""
+        results = "".join(self._result(key, result) for key, result in self._results.items())
+        if not results and self.done and self.status != "failed":
+            results = '<p class="empty">Nothing matches.</p>'
+        if self._hidden:
+            results += (
+                f'<p class="quiet">The first {count_of(len(self._results), "result")} are shown. Narrow the query, or '
+                "export all.</p>"
+            )
+        return (
+            f'{self._summary()}{self._messages()}<div class="columns"><aside class="facets" aria-label="Narrow the '
+            f'search">{self._facets()}</aside><div class="results">{results}</div></div>'
+        )
+
+    def _link(self, query: str) -> str:
+        return escape(search_url(self._prefix, query, self.pattern_type))
+
+    def _summary(self) -> str:
+        progress = self._progress
+        parts = []
+        if progress is not None:
+            parts.append(count_of(progress.match_count, "match"))
+            if progress.repositories_count:
+                parts[-1] += f" in {count_of(progress.repositories_count, 'repository')}"
+            parts.append(f"{progress.duration_ms:,} ms")
+        style, word = _STATUS.get(self.status, ("quiet", "searching\u2026"))
+        parts.append(f'<span class="{style}">{word}</span>')
+        text = " \u00b7 ".join(parts)
+        return f'<p class="summary" role="status" data-status="{self.status}">{text}</p>'
+
+    def _messages(self) -> str:
+        parts = []
+        for alert in self._alerts:
+            proposals = "".join(
+                f'<li><a href="{self._link(each.query)}"><code>{escape(each.query)}</code></a> '
+                f"{escape(each.description)}</li>"
+                for each in alert.proposed_queries
+            )
+            text = f"<p>{escape(alert.description)}</p>" if alert.description else ""
+            kind = "bad" if alert.kind == "error" else "warn"
+            parts.append(
+                f'<div class="message {kind}"><strong>{escape(alert.title)}</strong>{text}'
+                f"{f'<ul>{proposals}</ul>' if proposals else ''}</div>"
+            )
+        parts += [f'<div class="message bad">{escape(text)}</div>' for text in self._errors]
+        skipped = self._progress.skipped if self._progress is not None else ()
+        if skipped:
+            items = []
+            for item in skipped:
+                more = item.suggested
+                link = (
+                    f' <a href="{self._link(f"{self.query} {more.query_expression}")}">{escape(more.title)}</a>'
+                    if more is not None
+                    else ""
+                )
+                items.append(f"<li><strong>{escape(item.title)}</strong> {escape(item.message)}{link}</li>")
+            opened = " open" if any(map(is_limiting, skipped)) else ""
+            parts.append(
+                f"<details class=skipped{opened}><summary>Left out: {escape(', '.join(s.title for s in skipped))}"
+                f"</summary><ul>{''.join(items)}</ul></details>"
+            )
+        return "".join(parts)
+
+    def _facets(self) -> str:
+        groups: dict[str, list[str]] = {}
+        for each in self._filters:
+            more = "" if each.exhaustive else "+"
+            groups.setdefault(each.kind, []).append(
+                f'<li><a href="{self._link(f"{self.query} {each.value}".strip())}"><span>{escape(each.label)}</span> '
+                f'<span class="count">{each.count:,}{more}</span></a></li>'
+            )
+        return "".join(
+            f"<section><h2>{escape(_KINDS.get(kind, kind.capitalize()))}</h2><ul>{''.join(items[:12])}</ul></section>"
+            for kind, items in groups.items()
+        )
+
+    def _result(self, key: tuple[str, ...], result: _Result) -> str:
+        if result.kind == "commit":
+            return self._commit(result.rows)
+        if result.kind == "repo":
+            row = result.rows[0]
+            name = row["repository"]
+            label = highlight(name, row.get("name_start") or (), row.get("name_end") or ())
+            address = escape(self._repository(name, row.get("commit") or ""))
+            return f'<article class="result"><h2><a href="{address}">{label}</a></h2></article>'
+        return self._file(key, result.rows)
+
+    def _repository(self, name: str, commit: str) -> str:
+        return f"{repository_url(self._prefix, name, commit)}/-/tree/"
+
+    def _repository_link(self, name: str, commit: str) -> str:
+        return f'<a class="repo" href="{escape(self._repository(name, commit))}">{escape(name)}</a>'
+
+    def _file(self, key: tuple[str, ...], rows: Sequence[_Row]) -> str:
+        _, name, revision, commit, path = key
+        address = file_url(self._prefix, name, commit or revision, path)
+        first = rows[0]
+        label = highlight(path, first.get("name_start") or (), first.get("name_end") or ())
+        facts = [text for text in (first.get("language"), revision and f"at {revision}") if text]
+        text_rows = [row for row in rows if row["type"] == "content" and row.get("line_number") is not None]
+        if text_rows:
+            facts.append(count_of(len(text_rows), "line"))
+        body = self._chunks(text_rows, address) + self._symbols(rows, address)
+        return (
+            f'<article class="result"><h2>{self._repository_link(name, commit)} '
+            f'<a href="{escape(address)}">{label}</a> '
+            f"<small>{escape(', '.join(map(str, facts)))}</small></h2>"
+            f"{body}</article>"
+        )
+
+    def _symbols(self, rows: Sequence[_Row], address: str) -> str:
+        items = [
+            f'<li><span class="kind">{escape(str(row.get("symbol_kind") or ""))}</span> '
+            f'<a href="{escape(address)}?L{row["line_number"]}"><code>{escape(str(row["symbol"]))}</code></a> '
+            f'<span class="quiet">{escape(str(row.get("container") or ""))}</span></li>'
+            for row in rows
+            if row["type"] == "symbol" and row.get("symbol")
+        ]
+        return f'<ul class="symbols">{"".join(items[:MAX_ROWS])}</ul>{_more(len(items) - MAX_ROWS)}' if items else ""
+
+    def _chunks(self, rows: Sequence[_Row], address: str) -> str:
+        chunks: dict[tuple[int, str], list[_Row]] = {}
+        for row in rows:
+            start, text = row.get("chunk_start_line") or row["line_number"], row.get("chunk") or row.get("line") or ""
+            chunks.setdefault((start, text), []).append(row)
+        parts = []
+        for (start, text), inside in list(chunks.items())[:MAX_CHUNKS]:
+            spans = {row["line_number"]: (row.get("start") or (), row.get("end") or ()) for row in inside}
+            lines = [line[:_MAX_CHARS] for line in text.split("\n")[:_MAX_CHUNK_LINES]]
+            tokens = line_tokens(lines, str(inside[0].get("language") or ""))
+            for number, (line, line_token) in enumerate(zip(lines, tokens, strict=True), start):
+                starts, ends = spans.get(number, ((), ()))
+                hit = " class=hit" if number in spans else ""
+                parts.append(
+                    f'<tr{hit}><td><a href="{escape(address)}?L{number}">{number}</a></td>'
+                    f"<td>{highlight_code(line, line_token, starts, ends)}</td></tr>"
+                )
+            parts.append("<tr class=gap><td></td><td></td></tr>")
+        if not parts:
+            return ""
+        table = f'<div class="scroll"><table class="lines"><tbody>{"".join(parts[:-1])}</tbody></table></div>'
+        return table + _more(len(chunks) - MAX_CHUNKS)
+
+    def _commit(self, rows: Sequence[_Row]) -> str:
+        first = rows[0]
+        name, commit = first["repository"], str(first.get("commit") or "")
+        message = str(first.get("message") or "")
+        subject = one_line(message.partition("\n")[0], 200) or commit[:12]
+        address = f"{repository_url(self._prefix, name)}/-/commit/{commit}"
+        lines, path = [], None
+        for row in [row for row in rows if row.get("line") is not None][:MAX_ROWS]:
+            if row["type"] == "diff" and row.get("path") != path:
+                path = row.get("path")
+                lines.append(f'<span class="path">{escape(str(path))}</span>')
+            side = str(row.get("side") or "")
+            style, mark = {"added": ("add", "+"), "removed": ("del", "-")}.get(side, ("", " " if side else ""))
+            text = highlight(str(row["line"])[:_MAX_CHARS], row.get("start") or (), row.get("end") or ())
+            lines.append(f"<span{f' class={style}' if style else ''}>{mark}{text}</span>")
+        date = first["author_date"].date().isoformat() if first.get("author_date") is not None else ""
+        return (
+            f'<article class="result"><h2>{self._repository_link(name, "")} '
+            f'<a href="{escape(address)}">{escape(subject)}</a> <small>'
+            f"{escape(str(first.get('author') or ''))}, {date}, <code>{escape(commit[:12])}</code></small></h2>"
+            f'<pre class="diff" tabindex="0" aria-label="Matching lines">{"".join(lines)}</pre></article>'
+        )
+
+
+def _more(count: int) -> str:
+    return f'<p class="quiet more">{count:,} more in this result.</p>' if count > 0 else ""

@@ -1,0 +1,78 @@
+"""What the query box offers while somebody types: filters, their values, and names of repositories."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sourcelight.core.query.fields import ALIASES, FIELDS
+from sourcelight.core.query.languages import LANGUAGES
+
+MAX_SUGGESTIONS = 12
+_MAX_CHARS = 2_000
+_WORD = re.compile(r"(?P<not>-?)(?:(?P<field>[A-Za-z]+):)?(?P<value>[^\s]*)$")
+
+
+def suggest(text: str, repositories: Iterable[str]) -> list[dict[str, Any]]:
+    """Return what may stand in the place of the last word of `text`.
+
+    Parameters
+    ----------
+    text
+        The query up to the cursor.
+    repositories
+        Names of the repositories that the reader may see.
+
+    Returns
+    -------
+    list of dict
+        ``text``: the query with the suggestion; ``label`` and ``meaning``: what to show of it.
+
+    Examples
+    --------
+    >>> suggest("retry la", [])[0]["text"]
+    'retry lang:'
+    >>> suggest("retry case:", [])[0]["text"]
+    'retry case:yes '
+    """
+    text = text[:_MAX_CHARS]
+    match = _WORD.search(text)
+    assert match is not None  # noqa: S101 - an empty word matches everywhere
+    before = text[: match.start()]
+    negation, name, value = match["not"], match["field"], match["value"]
+    if name is None:
+        if not value:
+            return []
+        fields = (field for field in FIELDS.values() if field.is_offered and field.name.startswith(value.lower()))
+        return [
+            _entry(f"{before}{negation}{field.label or field.name}:", f"{field.label or field.name}:", field.meaning)
+            for field in fields
+            if field.negatable or not negation
+        ][:MAX_SUGGESTIONS]
+    field = FIELDS.get(ALIASES.get(name.lower(), ""))
+    if field is None:
+        return []
+    head = f"{before}{negation}{name}:"
+    found = list(dict.fromkeys(_values(field, value, repositories)))[:MAX_SUGGESTIONS]
+    return [_entry(f"{head}{each} ", each, "") for each in found if each != value]
+
+
+def _values(field: Any, value: str, repositories: Iterable[str]) -> Iterator[str]:
+    wanted = value.lower()
+    for each in (*field.values, *field.examples):
+        if each.lower().startswith(wanted):
+            yield f'"{each}"' if " " in each else each
+    if field.names == "repository":
+        wanted = wanted.lstrip("^").replace("\\", "")
+        for name in repositories:
+            if wanted in name.lower():
+                yield f"^{re.escape(name)}$"
+    if field.names == "language":
+        for language in LANGUAGES:
+            if language.lower().startswith(wanted):
+                yield f'"{language}"' if " " in language else language
+
+
+def _entry(text: str, label: str, meaning: str) -> dict[str, Any]:
+    return {"text": text, "label": label, "meaning": meaning}

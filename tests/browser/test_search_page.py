@@ -1,0 +1,134 @@
+"""The search page in a real browser: live results, suggestions, keys, and all of it without script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from browser import lab
+from browser.test_accessibility import in_both_schemes
+from server.running_service import Service, running
+from sourcelight.backends.embedded import open_engine
+from sourcelight.server.http.settings import Settings
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(120),
+    pytest.mark.skipif(not lab.CHROMIUM, reason="needs Debian's package chromium"),
+]
+HUB = "example.org/tidewatch/hub"
+
+
+@pytest.fixture(scope="module")
+def service(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    engine = open_engine([fleet], index=tmp_path_factory.mktemp("index"), workers=1)
+    with running(engine, Settings(auth_public=True)) as made:
+        yield made
+    engine.close()
+
+
+@pytest.fixture
+def page() -> Iterator[Any]:
+    """A page that fails the test for what the console says."""
+    with lab.chromium_page() as browser_page:
+        said: list[str] = []
+        browser_page.on("console", lambda message: said.append(message.text))
+        browser_page.on("pageerror", lambda error: said.append(str(error)))
+        yield browser_page
+        assert said == []
+
+
+def test_results_come_while_somebody_types_and_the_address_follows(service: Service, page: Any) -> None:
+    page.goto(service.url + "/search?q=alarm")
+    box = page.get_by_role("combobox", name="Search code")
+    box.fill("retry lang:go")
+    page.locator(".result h2", has_text="retry.go").first.wait_for()
+    expect(page).to_have_title(re.compile("^retry lang:go"))
+    assert page.url == service.url + "/search?q=retry+lang%3Ago"
+    assert page.locator("[data-status=complete]").count() == 1
+    assert page.locator("mark").count() > 0
+    first = page.locator(".result h2 a").nth(1).inner_text()
+    page.reload()
+    assert page.locator(".result h2 a").nth(1).inner_text() == first
+
+
+def test_suggestions_are_taken_by_keys(service: Service, page: Any) -> None:
+    page.goto(service.url + "/search")
+    page.keyboard.press("/")
+    box = page.get_by_role("combobox", name="Search code")
+    page.keyboard.type("retry la")
+    page.locator("#suggestions [role=option]").first.wait_for()
+    assert box.get_attribute("aria-expanded") == "true"
+    page.keyboard.press("ArrowDown")
+    active = box.get_attribute("aria-activedescendant")
+    assert page.locator(f"#{active}").get_attribute("aria-selected") == "true"
+    page.keyboard.press("Enter")
+    assert box.input_value() == "retry lang:"
+    page.keyboard.type("typesc")
+    page.get_by_role("option", name="TypeScript").first.wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    assert box.input_value() == "retry lang:TypeScript "
+    assert page.locator(".mirror .sl-k").inner_text() == "lang:"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?q=retry+lang%3ATypeScript*")
+    assert page.locator(".result").count() > 0
+
+
+def test_keys_go_through_results_and_into_a_file(service: Service, page: Any) -> None:
+    page.goto(service.url + "/search?q=retry&wait=1")
+    page.locator("h1").evaluate("node => node.focus()")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    second = page.locator(".result h2 a:not(.repo)").nth(1)
+    assert second.evaluate("node => node === document.activeElement")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/-/blob/**")
+
+
+def test_python_is_copied(service: Service, page: Any) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=service.url)
+    page.goto(service.url + "/search?q=retry&wait=1")
+    page.get_by_text("Use in Python").click()
+    page.get_by_role("button", name="Copy as Python").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    assert "code.search('retry')" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_everything_is_there_without_script(service: Service, page: Any) -> None:
+    context = page.context.browser.new_context(java_script_enabled=False)
+    plain = context.new_page()
+    plain.goto(service.url + "/search")
+    plain.get_by_label("Search code").fill("type:diff retry")
+    plain.get_by_role("button", name="Search").click()
+    plain.goto(plain.url + "&wait=1")
+    assert plain.locator(".result").count() > 2
+    plain.get_by_role("link", name="Retry failed requests").first.click()
+    assert "/-/commit/" in plain.url
+    context.close()
+
+
+def test_pages_are_read_by_keyboards_and_screen_readers(service: Service, page: Any) -> None:
+    for address in ("/search", "/search?q=retry&wait=1", "/search?q=type:diff+retry&wait=1"):
+        assert in_both_schemes(page, service.url + address) == [], address
+
+
+@pytest.mark.clock
+def test_the_first_paint_takes_less_than_a_second(service: Service, page: Any) -> None:
+    page.goto(service.url + "/search?q=retry")
+    page.goto(service.url + "/search?q=func+OR+class+count:all")
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    assert paint < 1000
+
+
+def test_a_phone_scrolls_down_only(service: Service, page: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    for address in ("/search", "/search?q=retry&wait=1", "/search?q=type:diff+retry&wait=1"):
+        page.goto(service.url + address)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address

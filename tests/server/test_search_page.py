@@ -1,0 +1,223 @@
+"""The search page without a browser: what it shows, who may see it, its files, and hostile text."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any
+
+import httpx
+import pandas as pd
+import pytest
+
+from server.running_service import Service, running
+from sourcelight.backends.embedded import open_engine
+from sourcelight.core.wire.sse import SseDecoder
+from sourcelight.repos import ServicePolicy
+from sourcelight.repos.state import State
+from sourcelight.server.http.pages.suggestions import MAX_SUGGESTIONS, suggest
+from sourcelight.server.http.settings import Settings
+from sourcelight.testing import RepositoryBuilder
+
+OPEN, SECRET = "example.org/acme/web", "example.org/acme/payments"
+ACT = "<img src=x onerror=alert(1)>"
+ODD = f"a{ACT.replace('/', '')}.py"
+
+
+@pytest.fixture(scope="module")
+def state() -> Iterator[State]:
+    with State() as made:
+        made.accounts.create("ann")
+        yield made
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, state: State) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("pages")
+    web = RepositoryBuilder(folder / "web", origin=f"https://{OPEN}.git")
+    web.commit(
+        {"a.py": f"def needle():\n    return '{ACT}'\n\n=1+1 needle\n", ODD: f"needle = '{ACT}'\n"}, f"add {ACT}"
+    )
+    RepositoryBuilder(folder / "pay", origin=f"https://{SECRET}.git").commit({"b.py": "secret needle\n"}, "pay")
+    (folder / "repos.toml").write_text(
+        f'[repositories."{SECRET}"]\nprivate = true\n[repositories."{OPEN}"]\nprivate = false\n'
+    )
+    engine = open_engine([folder], index=folder / "index", policy=ServicePolicy(state.repositories, "", ()), workers=1)
+    with running(engine, Settings(auth_public=True), state=state) as made:
+        yield made
+    engine.close()
+
+
+def get(service: Service, path: str, headers: dict[str, str] | None = None, **params: str) -> httpx.Response:
+    with httpx.Client(base_url=service.url, timeout=30, trust_env=False, headers=headers) as client:
+        return client.get(path, params=params)
+
+
+def text_of(page: str) -> str:
+    return unescape(re.sub(r"<[^>]*>", "", page))
+
+
+class _Acting(HTMLParser):
+    """Collects what could act: elements that load or run, handlers of events, styles, and addresses of scripts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in {"script", "img", "iframe", "object", "embed", "style", "svg", "base"}:
+            self.parts.append(tag)
+        self.parts += [name for name, _ in attrs if name.startswith("on") or name in {"style", "srcdoc"}]
+        self.parts += [str(value) for name, value in attrs if name == "href" and str(value)[:1] not in "/#"]
+
+
+def acting_parts(page: str) -> list[str]:
+    parser = _Acting()
+    parser.feed(page)
+    return parser.parts
+
+
+def test_results_have_marks_lines_links_counts_and_facets(service: Service) -> None:
+    page = get(service, "/search", q="needle lang:python", wait="1").text
+    assert "<mark>needle</mark>" in page
+    assert 'data-status="complete"' in page
+    assert "3 matches in 1 repository" in text_of(page)
+    assert re.search(rf'href="/{OPEN}@[0-9a-f]{{40}}/-/blob/a\.py\?L1"', page)
+    assert re.search(r'href="/search\?q=needle%20lang%3Apython%20repo[^"]*"', page)
+    assert 'value="needle lang:python"' in page
+
+
+def test_kinds_of_results_are_shown(service: Service) -> None:
+    assert ">needle</code>" in get(service, "/search", q="type:symbol needle", wait="1").text
+    commits = get(service, "/search", q="type:commit add", wait="1").text
+    assert re.search(rf'href="/{OPEN}/-/commit/[0-9a-f]{{40}}"', commits)
+    assert 'class="add"' in get(service, "/search", q="type:diff needle", wait="1").text.replace(
+        "class=add", 'class="add"'
+    )
+    assert f"/{OPEN}" in get(service, "/search", q="type:repo acme", wait="1").text
+
+
+def test_a_query_that_cannot_run_says_why_and_stays_in_the_box(service: Service) -> None:
+    page = get(service, "/search", q="/(/").text
+    assert "This query can't run" in text_of(page)
+    assert "missing closing )" in text_of(page)
+    assert 'value="/(/"' in page
+
+
+def test_hostile_text_stays_text(service: Service) -> None:
+    for query in ("needle", "type:commit add", "type:diff needle", ACT, f'"{ACT}"', "type:path a<img"):
+        for path in ("/search", "/search/live"):
+            answer = get(service, path, q=query, wait="1")
+            page = "".join(json.loads(e.data)["html"] for e in SseDecoder().feed(answer.content)) or answer.text
+            assert "img" in page  # the text is there
+            assert acting_parts(page) in ([], ["script"])
+
+
+def test_pages_run_the_script_of_the_service_alone(service: Service) -> None:
+    answer = get(service, "/search", q="needle")
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'; script-src 'self'; connect-src 'self';" in policy
+    assert "unsafe" not in policy
+    assert re.findall(r"<script[^>]*>", answer.text) == ['<script src="/-/page.js" defer>']
+    assert acting_parts(answer.text) == ["script"]
+    script = get(service, "/-/page.js")
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert len(script.content) < 60_000
+    assert not re.search(r"https?://", script.text)
+
+
+def test_private_repositories_are_not_shown_to_others(service: Service, state: State) -> None:
+    owner = dict(service.client.headers)
+    ann = {"Authorization": f"token {state.tokens.create('ann')[1]}"}
+    for headers in ({}, ann):
+        for path in ("/search", "/search/live", "/search/export", "/search/suggestions"):
+            params = {"q": "repo:pay"} if path.endswith("suggestions") else {"q": "needle count:all", "wait": "1"}
+            assert "payments" not in get(service, path, headers, **params).text
+        assert "payments" not in get(service, "/search", headers).text
+    assert "secret " in text_of(get(service, "/search", owner, q="needle", wait="1").text)
+    assert "payments" in get(service, "/search/suggestions", owner, q="repo:pay").text
+
+
+def test_a_live_search_sends_states_and_the_last_is_the_page(service: Service) -> None:
+    answer = get(service, "/search/live", q="needle")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    states = [json.loads(event.data) for event in SseDecoder().feed(answer.content)]
+    assert [state["done"] for state in states] == [False] * (len(states) - 1) + [True]
+    times = re.compile(r"[\d,]+ ms")
+    page = get(service, "/search", q="needle", wait="1").text
+    assert times.sub("", states[-1]["html"]) in times.sub("", page)
+
+
+def test_a_cookie_opens_pages_and_no_interface_and_not_for_other_sites(service: Service, state: State) -> None:
+    session = state.sessions.begin("ann")
+    cookie = {"Cookie": f"sourcelight-reader={state.sessions.reader(session)}"}
+    state.grants.add(SECRET, account="ann")
+    try:
+        for site, mode, dest, sees in (
+            ("same-origin", "cors", "empty", True),
+            ("none", "navigate", "document", True),
+            ("cross-site", "navigate", "document", True),  # a shared link
+            ("cross-site", "no-cors", "script", False),
+            ("cross-site", "navigate", "iframe", False),
+            ("same-site", "cors", "empty", False),
+        ):
+            headers = cookie | {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
+            found = "payments" in get(service, "/search/live", headers, q="needle").text
+            assert found is sees, (site, mode, dest)
+        assert "payments" not in get(service, "/.api/search/stream", cookie, q="needle").text
+    finally:
+        for grant in state.grants.all():
+            state.grants.remove(grant.repository, account="ann")
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_matches_are_exported(service: Service, kind: str) -> None:
+    answer = get(service, "/search/export", q="needle", format=kind)
+    assert answer.headers["content-disposition"] == f'attachment; filename="matches.{kind}"'
+    assert answer.headers["x-sourcelight-status"] == "complete"
+    read: Any = {"csv": pd.read_csv, "jsonl": lambda f: pd.read_json(f, lines=True), "parquet": pd.read_parquet}[kind]
+    frame = read(io.BytesIO(answer.content))
+    assert sorted(frame["line_number"].dropna().astype(int)) == [1, 1, 4]
+    if kind == "csv":
+        assert "'=1+1 needle" in list(frame["line"])  # no formula for a spreadsheet
+
+
+def test_a_cut_file_is_named_so(service: Service) -> None:
+    answer = get(service, "/search/export", q="needle count:1")
+    assert "matches-partial.csv" in answer.headers["content-disposition"]
+
+
+def test_a_search_opens_as_a_notebook_that_holds_the_query_as_text(service: Service) -> None:
+    query = 'x\'); import os\n""" \\'
+    answer = get(service, "/search/notebook", q=query)
+    (cell,) = answer.json()["cells"]
+    calls = [node for node in ast.walk(ast.parse("".join(cell["source"]))) if isinstance(node, ast.Call)]
+    (search,) = [call for call in calls if ast.unparse(call.func) == "code.search"]
+    assert [ast.literal_eval(argument) for argument in search.args] == [query]
+    assert len(calls) == 2
+
+
+def test_the_page_of_no_query_lists_repositories(service: Service) -> None:
+    page = get(service, "/search").text
+    assert f'href="/{OPEN}/-/tree/"' in page
+    assert "Search code" in page
+
+
+def test_suggestions_are_filters_their_values_and_names() -> None:
+    def texts(query: str, names: tuple[str, ...] = ()) -> list[str]:
+        return [each["text"] for each in suggest(query, names)]
+
+    assert texts("retry la") == ["retry lang:"]
+    assert texts("-fi") == ["-file:"]
+    assert "-count:" not in texts("-cou")
+    assert texts("lang:pyth")[0] == "lang:Python "
+    assert texts("x repo:web", (OPEN, SECRET)) == [r"x repo:^example\.org/acme/web$ "]
+    assert texts("case:") == ["case:yes ", "case:no "]
+    assert texts("nothing:x") == texts("") == texts("retry ") == []
+    assert len(texts("lang:")) == MAX_SUGGESTIONS
+    assert suggest("a" * 100_000, ()) == []
