@@ -70,21 +70,28 @@ def mcp_command(
     structured: Annotated[
         bool, typer.Option("--structured", help="Send structured content beside the text, for programs.")
     ] = False,
-    worktree: Worktree = False,
+    committed: Annotated[
+        bool, typer.Option("--committed", help="Search the last commits, without what changed in work trees since.")
+    ] = False,
+    worktree: Annotated[
+        bool, typer.Option("--worktree", help="Search work trees as they are on disk; the default.")
+    ] = False,
 ) -> int:
     """Offer the tools over standard input and output to an MCP client that starts this command.
 
-    Answers at once, and indexes what is below PATH (default: the current directory) meanwhile. Needs no token: the
-    client runs as you.
+    Answers at once, and indexes what is below PATH (default: the current directory) meanwhile. Searches work trees as
+    they are on disk, without ignored files. Needs no token: the client runs as you.
     """
     from sourcelight.server.mcp.suites import StdioOptions, named_tools
 
+    if worktree and committed:
+        raise ConfigurationError("--worktree and --committed exclude each other")
     if max_tokens and not MIN_TOKENS <= max_tokens <= MAX_TOKENS:
         raise ConfigurationError(f"--max-tokens must be {MIN_TOKENS} to {MAX_TOKENS}, or 0, got {max_tokens}")
     names = tuple(name.strip() for name in tools.split(",") if name.strip())
     named_tools(names)
     return serve_stdio_tools(
-        path_texts(paths, "."), StdioOptions(names, max_tokens or None, structured), worktree=worktree
+        path_texts(paths, "."), StdioOptions(names, max_tokens or None, structured), worktree=not committed
     )
 
 

@@ -19,6 +19,7 @@ from sourcelight.core.errors import ConfigurationError
 from sourcelight.core.markup.tokens import estimate_tokens
 from sourcelight.core.tools.catalog import mcp_tools
 from sourcelight.server.mcp.suites import named_tools
+from sourcelight.testing.repositories import RepositoryBuilder
 
 
 def test_a_client_starts_the_tools_itself(repositories: tuple[Path, tuple[str, ...]]) -> None:
@@ -90,3 +91,50 @@ def test_a_tool_that_is_not_there_is_named() -> None:
     with pytest.raises(ConfigurationError, match="unknown tool 'rgrep'; available: default, all, read_file"):
         named_tools(("default", "rgrep"))
     assert set(named_tools(("default",))) == set(mcp_tools())
+
+
+def test_a_file_changed_a_moment_ago_is_found_and_the_answer_says_what_it_read(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "fresh")
+    head = builder.commit({"lamp.py": "lamp = 1\n", ".gitignore": "ignored.py\n", "gone.py": "lamp\n"}, "start")
+    command = ["-c", "from sourcelight.cli import main; main()", "mcp", str(tmp_path)]
+    env = {**os.environ, "SOURCELIGHT_HOME": str(tmp_path / "home")}
+
+    async def answers(*options: str) -> list[Any]:
+        started = StdioServerParameters(command=sys.executable, args=[*command, *options], env=env)
+        with anyio.fail_after(90):
+            async with Client(stdio_client(started), mode="legacy") as client:
+                clean = await said(client, "keyword_search", {"query": "lamp"})
+                (builder.path / "lamp.py").write_text("lamp = 1\nlantern = 2\n", "utf-8")
+                (builder.path / "new.py").write_text("lantern = 3\n", "utf-8")
+                (builder.path / "ignored.py").write_text("lantern = 4\n", "utf-8")
+                (builder.path / "gone.py").unlink()
+                found = await said(client, "keyword_search", {"query": "lantern"})
+                read = await said(client, "read_file", {"repo": "fresh", "path": "new.py"})
+                counted = await said(client, "count", {"query": "lantern", "by": ["path"]})
+                builder.git("add", "-A")
+                builder.git("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-qm", "keep")
+                return [clean, found, read, counted, await said(client, "keyword_search", {"query": "lantern"})]
+
+    clean, found, read, counted, after = anyio.run(answers)
+    assert clean.text.endswith(f"(Read from fresh@{head[:12]}.)\n")
+    assert set(re.findall(r"^# fresh – (.+)$", found.text, re.MULTILINE)) == {"lamp.py", "new.py"}  # noqa: RUF001 - the dash
+    assert f"(Read from fresh@{head[:12]} and 3 files of its work tree that differ.)" in found.text
+    assert "1: lantern = 3" in read.text
+    assert counted.text.startswith("2 matches, complete\n")
+    assert after.text.endswith(f"(Read from fresh@{builder.git('rev-parse', 'HEAD')[:12]}.)\n")
+
+
+def test_committed_files_alone_are_searched_on_request(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "fresh")
+    builder.commit({"lamp.py": "lamp = 1\n"}, "start")
+    (builder.path / "new.py").write_text("lamp = 3\n", "utf-8")
+    command = ["-c", "from sourcelight.cli import main; main()", "mcp", "--committed", str(tmp_path)]
+    env = {**os.environ, "SOURCELIGHT_HOME": str(tmp_path / "home")}
+
+    async def main() -> Any:
+        started = StdioServerParameters(command=sys.executable, args=command, env=env)
+        with anyio.fail_after(90):
+            async with Client(stdio_client(started), mode="legacy") as client:
+                return await said(client, "count", {"query": "lamp", "by": ["path"]})
+
+    assert "1 matches, complete" in anyio.run(main).text

@@ -50,12 +50,16 @@ _OPENING_ERRORS = (NoRepositories, ConfigurationError)
 
 @dataclass(frozen=True, slots=True)
 class CallIdentity:
-    """The viewer of a call, the base of its addresses, whether its credential holds, and whether it has pages."""
+    """The viewer of a call, the base of its addresses, whether its credential holds, and whether it has pages.
+
+    `wants_sources` tells whether answers name the commits that they were read from; the specification's don't.
+    """
 
     viewer: Viewer
     base_url: str = ""
     holds: Callable[[], bool] = lambda: True
     has_pages: bool = True
+    wants_sources: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +186,7 @@ class ToolRunner:
         from sourcelight.engines import tools
         from sourcelight.engines.tools import ToolContext
         from sourcelight.engines.tools.pages import split_page_arguments
+        from sourcelight.engines.tools.sources import sources_of, with_sources
 
         with _caller_errors(call.tool):
             engine, conversations = self._sources(call.cancellation)
@@ -198,7 +203,11 @@ class ToolRunner:
             page, arguments = split_page_arguments(
                 call.tool.name, call.arguments, self._tokens_of(call.tool), with_structure=self.with_structure
             )
-            payload, text = tools.render(call.tool, tools.answer(call.tool, arguments, context), context, page)
+            result = tools.answer(call.tool, arguments, context)
+            rendered = tools.render(call.tool, result, context, page)
+            if call.caller.wants_sources:
+                rendered = with_sources(rendered, sources_of(result, context))
+            payload, text = rendered
             return _readable(payload), _clean(text)
 
     def _tokens_of(self, tool: Tool[Any]) -> int | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -59,7 +60,8 @@ def make_server(
     caller_of
         Returns the identity of a request.
     offers_pages
-        Whether schemas name the arguments of pages. They are taken anyway; the specification's suites don't name them.
+        Whether schemas name the arguments of pages, and answers the commits that they were read from. The arguments
+        are taken anyway; the specification's suites have neither.
     """
     schemas = {
         name: with_page_arguments(tool.advertised_schema) if offers_pages else tool.advertised_schema
@@ -81,7 +83,8 @@ def make_server(
         wants_progress = context.meta is not None and context.meta.get("progress_token") is not None
         report = context.session.report_progress if wants_progress else None
         try:
-            payload, text = await calls.answer(tool, params.arguments or {}, caller_of(context), report)
+            caller = replace(caller_of(context), wants_sources=offers_pages)
+            payload, text = await calls.answer(tool, params.arguments or {}, caller, report)
         except ToolFailed as exc:
             return types.CallToolResult(content=[types.TextContent(type="text", text=str(exc))], is_error=True)
         content = [types.TextContent(type="text", text=text)]

@@ -1,0 +1,113 @@
+"""What an answer was read from: the commit of each repository, and how far its work tree differs from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.errors import SourcelightError
+from sourcelight.core.markup.counts import count_of
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.repos import WORKTREE, Repository, worktree_status
+
+MAX_NAMED = 3
+_SHORT_OID = 12
+_PLACES = ("repository", "commit")
+# Tables whose commits say where a line is from, not what was read.
+_OF_HISTORY = frozenset({"commits", "diff_lines", "text_history", "blame_lines", "refs", "last_changes"})
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSource:
+    """A repository that an answer was read from.
+
+    Attributes
+    ----------
+    repository
+        Its name.
+    commit
+        The commit, 40 hex digits; of a work tree, the one that is checked out.
+    changed_files
+        Files of the work tree that differ from that commit and were read as they are on disk; None: the commit alone
+        was read.
+    """
+
+    repository: str
+    commit: str
+    changed_files: int | None = None
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return it as structured content has it."""
+        changed = {} if self.changed_files is None else {"changedFiles": self.changed_files}
+        return {"repo": self.repository, "commit": self.commit, **changed}
+
+    def __str__(self) -> str:
+        name = f"{self.repository}@{self.commit[:_SHORT_OID] or 'no commit'}"
+        if not self.changed_files:
+            return name
+        return f"{name} and {count_of(self.changed_files, 'file')} of its work tree that differ"
+
+
+def sources_of(result: ToolResult, context: ToolContext) -> list[AnswerSource]:
+    """Return what an answer was read from, in the order of its rows; empty where it is of no repository."""
+    visible = {repository.name: repository for repository in context.engine.catalog.visible(context.viewer)}
+    sources: dict[tuple[str, str], AnswerSource] = {}
+    for name, commit in _named(result):
+        repository = visible.get(name)
+        if repository is not None:
+            with suppress(SourcelightError, OSError):
+                source = _source(repository, commit, context)
+                sources.setdefault((source.repository, source.commit), source)
+    return list(sources.values())
+
+
+def _named(result: ToolResult) -> Iterable[tuple[str, str]]:
+    """Yield names of repositories with the commit that was read; empty: the one that searches read."""
+    facts: Mapping[str, Any] = result.attributes
+    columns = set(result.table.schema.names)
+    if facts.get("repository"):
+        for commit in (facts.get("base"), facts.get("head")) if "base" in facts else (facts.get("commit"),):
+            yield str(facts["repository"]), str(commit or "")
+        return
+    commits = facts.get("commits")
+    if isinstance(commits, Mapping):
+        for name, oids in commits.items():
+            yield from ((str(name), str(oid)) for oid in oids)
+        return
+    if "repository" in columns:
+        names = _PLACES if "commit" in columns and result.columns not in _OF_HISTORY else _PLACES[:1]
+        table = result.table.select(list(names)).group_by(list(names), use_threads=False).aggregate([])
+        for row in table.to_pylist():
+            if row["repository"]:
+                yield row["repository"], row.get("commit") or ""
+        if table.num_rows:
+            return
+    yield from ((str(name), "") for name in facts.get("repositories") or ())
+
+
+def _source(repository: Repository, commit: str, context: ToolContext) -> AnswerSource:
+    if not context.engine.holds_files:
+        return AnswerSource(repository.name, commit or repository.facts.commit)
+    target = context.local.target_of(repository)
+    if target.revision != WORKTREE or commit not in {"", target.commit}:
+        return AnswerSource(repository.name, commit or target.commit)
+    status = worktree_status(repository, fresh=True)
+    changed = status.modified + status.untracked + status.deleted
+    return AnswerSource(repository.name, repository.facts.commit, changed)
+
+
+def with_sources(rendered: tuple[dict[str, Any], str], sources: Sequence[AnswerSource]) -> tuple[dict[str, Any], str]:
+    """Add to an answer what it was read from."""
+    if not sources:
+        return rendered
+    payload, text = rendered
+    more = f" and {count_of(len(sources) - MAX_NAMED, 'more repository')}" if len(sources) > MAX_NAMED else ""
+    line = f"(Read from {'; '.join(map(str, sources[:MAX_NAMED]))}{more}.)"
+    payload = {**payload, "sources": [source.to_payload() for source in sources[:_MAX_SOURCES]]}
+    return payload, f"{text.rstrip(chr(10))}\n\n{line}\n"
+
+
+_MAX_SOURCES = 20
