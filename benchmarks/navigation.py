@@ -41,8 +41,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from sourcelight.engines.navigation import Navigator, ResolvedDefinition, Workspace
-from sourcelight.engines.navigation.definitions import SymbolQuery, definitions_of
+from sourcelight.engines.navigation.definitions import definitions_of
 from sourcelight.engines.navigation.languages import resolver_of
+from sourcelight.engines.navigation.model import SymbolQuery
 from sourcelight.engines.navigation.ranking import rank_definitions
 from sourcelight.engines.navigation.references import References
 from sourcelight.engines.navigation.scip.decode import last_descriptor

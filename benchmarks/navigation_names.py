@@ -28,9 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.engines.navigation import Navigator, Project, ResolvedDefinition, Workspace
-from sourcelight.engines.navigation.definitions import SymbolQuery
 from sourcelight.engines.navigation.languages import resolver_of
-from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.model import Document, SymbolQuery
 from sourcelight.engines.navigation.ranking import rank_definitions
 from sourcelight.engines.navigation.references import References
 from sourcelight.engines.search import IndexStore, Target

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.language import Language
     from sourcelight.engines.navigation.model import Document, How, Occurrence, Project, ResolvedDefinition
-    from sourcelight.engines.navigation.workspace import Navigator, TimeBudget, Workspace
+    from sourcelight.engines.navigation.navigator import Navigator
+    from sourcelight.engines.navigation.workspace import TimeBudget, Workspace
 
 __all__ = [
     "Document",
@@ -34,7 +35,11 @@ def __getattr__(name: str) -> object:
         from sourcelight.engines.navigation import model
 
         return getattr(model, name)
-    if name in {"Navigator", "TimeBudget", "Workspace"}:
+    if name == "Navigator":
+        from sourcelight.engines.navigation import navigator
+
+        return getattr(navigator, name)
+    if name in {"TimeBudget", "Workspace"}:
         from sourcelight.engines.navigation import workspace
 
         return getattr(workspace, name)

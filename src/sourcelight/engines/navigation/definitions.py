@@ -8,7 +8,7 @@ a name are unknown there, so the score is lower.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages import resolver_of
@@ -17,6 +17,7 @@ from sourcelight.engines.navigation.model import (
     Document,
     Occurrence,
     ResolvedDefinition,
+    SymbolQuery,
     TimeSpent,
     check_time,
     time_limit,
@@ -110,16 +111,6 @@ _WEIGHTS = {"function": 3.0, "method": 3.0, "class": 3.0, "struct": 3.0, "interf
             "parameter": 0.7}  # fmt: skip
 # The second and third answer of an occurrence are alternatives of its first one.
 _LATER_ANSWER_WEIGHT = 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class SymbolQuery:
-    """What is asked for: a name in a file, maybe on a 1-based line and at a column in code points."""
-
-    document: Document
-    name: str
-    line_number: int | None = None
-    column: int | None = None
 
 
 def occurrences_in(document: Document, name: bytes, workspace: Workspace) -> Sequence[Occurrence]:

@@ -7,10 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.definitions import SymbolQuery, resolve
+from sourcelight.engines.navigation.definitions import resolve
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.locations import line_of
-from sourcelight.engines.navigation.model import DeclarationKey, Document, How, Occurrence, ResolvedDefinition
+from sourcelight.engines.navigation.model import (
+    DeclarationKey,
+    Document,
+    How,
+    Occurrence,
+    ResolvedDefinition,
+    SymbolQuery,
+)
 from sourcelight.engines.navigation.named import (
     NamedDefinition,
     enclosing_definitions,

@@ -13,7 +13,7 @@ from sourcelight.engines.navigation.named import enclosing_definitions, outline_
 from sourcelight.engines.symbols import Definition
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.references import Reference
+    from sourcelight.engines.navigation.model import Reference
     from sourcelight.engines.navigation.workspace import Workspace
 
 

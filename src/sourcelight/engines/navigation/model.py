@@ -330,3 +330,25 @@ class ParsedFile:
             if len(path) % _STEPS == 0:
                 check_time()
         return path
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolQuery:
+    """What is asked for: a name in a file, maybe on a 1-based line and at a column in code points."""
+
+    document: Document
+    name: str
+    line_number: int | None = None
+    column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A use of a definition, or the definition itself."""
+
+    document: Document
+    occurrence: Occurrence
+    how: How
+    score: float
+    reason: str
+    is_definition: bool = False

@@ -5,10 +5,12 @@ The weights were set on Python repositories that the rules were developed on, an
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.model import Document, Occurrence, ResolvedDefinition
-from sourcelight.engines.navigation.named import NamedDefinition, definitions_named
+from sourcelight.engines.navigation.named import NamedDefinition, definitions_named, imports_of
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.workspace import Workspace
@@ -36,7 +38,7 @@ def rank_definitions(
     if len(candidates) > MAX_RANKED:
         workspace.notice("ranked", f"Only {MAX_RANKED} of {len(candidates):,} definitions of the name were ranked.")
         candidates = candidates[:MAX_RANKED]
-    imported = frozenset(workspace.imported_files(document))
+    imported = frozenset(_imported_files(document, workspace))
     same_language = [
         candidate for candidate in candidates if family(candidate.document.language) == family(document.language)
     ]
@@ -124,3 +126,19 @@ def is_test(path: bytes) -> bool:
         or b".test." in base
         or b".spec." in base
     )
+
+
+def _imported_files(document: Document, workspace: Workspace) -> Collection[tuple[str, str, bytes]]:
+    """Return the keys of the files that a file imports."""
+    resolver = resolver_of(document.language)
+    if resolver is None:
+        return ()
+
+    def find() -> frozenset[tuple[str, str, bytes]]:
+        targets = (
+            resolver.import_target(document, statement.module, statement.member, workspace)
+            for statement in imports_of(document, workspace)
+        )
+        return frozenset(target.key for target in targets if target is not None)
+
+    return document.project.remember(("imported", document.number), find)

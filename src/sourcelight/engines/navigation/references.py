@@ -8,14 +8,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.definitions import (
-    SymbolQuery,
     occurrences_in,
     queried_occurrences,
     resolve,
     resolve_by_rules,
 )
 from sourcelight.engines.navigation.languages import resolver_of
-from sourcelight.engines.navigation.model import SCORES, DeclarationKey, Document, How, Occurrence, ResolvedDefinition
+from sourcelight.engines.navigation.model import (
+    SCORES,
+    DeclarationKey,
+    Document,
+    Occurrence,
+    Reference,
+    ResolvedDefinition,
+    SymbolQuery,
+)
 from sourcelight.engines.navigation.named import contains, definitions_named, files_with, imported_modules
 from sourcelight.engines.navigation.ranking import family, rank_definitions
 from sourcelight.engines.navigation.scip import precise_symbols_at
@@ -46,18 +53,6 @@ _FILE_LOCAL_RENAMES = frozenset({"Go"})
 """Languages in which an import renames for its own file only."""
 
 _SEPARATOR = re.compile(r"::|[./\\]")
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """A use of a definition, or the definition itself."""
-
-    document: Document
-    occurrence: Occurrence
-    how: How
-    score: float
-    reason: str
-    is_definition: bool = False
 
 
 @dataclass(slots=True)

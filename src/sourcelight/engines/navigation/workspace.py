@@ -1,30 +1,22 @@
-"""The navigator, which calls share, its caches, and the workspace of one call."""
+"""What navigation calls share, and the workspace of one call."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SearchIndexError
 from sourcelight.core.markup.counts import count_of
-from sourcelight.engines.navigation.languages import resolver_of
-from sourcelight.engines.navigation.model import MAX_PARSED_BYTES, Document, Project
-from sourcelight.engines.navigation.named import imports_of
+from sourcelight.engines.navigation.model import MAX_PARSED_BYTES, Document, ParsedFile, Project, SymbolQuery
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.engines.search.missing_files import count_missing_definitions
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, resolve
-
-if TYPE_CHECKING:
-    from sourcelight.engines.navigation.definitions import SymbolQuery
-    from sourcelight.engines.navigation.languages.resolver import Resolver
-    from sourcelight.engines.navigation.model import ParsedFile
-
 
 REFERENCE_CACHE_BYTES = 16 * 1024 * 1024
 """Maximum bytes of cached Arrow tables; 10,000 references take about 1 MB."""
@@ -144,8 +136,16 @@ class ParsedEntry:
     source_bytes: int
 
 
-class Navigator:
-    """Navigation over one catalog and one index; safe to share between threads.
+class FileParser(Protocol):
+    """Parses the files of a language."""
+
+    def parse(self, language: str, text: bytes) -> ParsedFile | None:
+        """Parse a file; None when it takes too long."""
+        ...
+
+
+class ProjectCache:
+    """What calls share: open projects, parsed files and answers; safe to share between threads.
 
     Parameters
     ----------
@@ -153,6 +153,8 @@ class Navigator:
         Repositories, and who may see them.
     store
         The text index with its tables of definitions and imports.
+    parser_of
+        Parses the files of a language; None for one that can't be parsed.
     target_of
         What the default revision of a repository is; None: its HEAD.
     cache_bytes
@@ -163,12 +165,14 @@ class Navigator:
         self,
         catalog: Catalog,
         store: IndexStore,
+        parser_of: Callable[[str], FileParser | None],
         *,
         target_of: Callable[[Repository], Target] | None = None,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self.catalog = catalog
         self.store = store
+        self.parser_of = parser_of
         self._target_of = target_of or (lambda repository: Target(repository, "", repository.facts.commit))
         self.cache_bytes = cache_bytes
         self.parsed_files: LruCache[tuple[bytes, str], ParsedEntry] = LruCache(
@@ -210,25 +214,10 @@ class Navigator:
                 self._projects.put(key, project)
         return project
 
-    def keep_scip(self, repository: Repository, file: str) -> tuple[int, dict[str, int]]:
-        """Store a compiler's index file for the default commit of a repository; it then answers first.
-
-        Returns how many files it covers, and the counts of unusable entries by kind.
-
-        Raises
-        ------
-        ValueError
-            For a file that is no SCIP index, is cut off, or is of another repository.
-        OSError
-            When it can't be read or kept.
-        """
-        from sourcelight.engines.navigation.scip.index import keep
-
-        project = self.project(repository, "", TimeBudget())
-        index = keep(project, file, self.store.folder)
+    def forget_project(self, project: Project) -> None:
+        """Open a project anew for the next call, and forget all answers."""
         self._projects.pop((project.key, project.commit))
         self.answers.clear()
-        return len(index.positions), index.left_out
 
     def _open(self, target: Target, budget: TimeBudget) -> Project:
         try:
@@ -254,7 +243,7 @@ class Workspace:
     whose meaning is known to be in no repository, so that no name is guessed for them.
     """
 
-    navigator: Navigator
+    navigator: ProjectCache
     viewer: Viewer
     budget: TimeBudget
     unparsed: dict[Document, str] = field(default_factory=dict)
@@ -354,8 +343,8 @@ class Workspace:
 
     def parsed_file(self, document: Document) -> ParsedFile | None:
         """Return the parsed file; None when its language has no resolver, or it can't be parsed (see `unparsed`)."""
-        resolver = resolver_of(document.language)
-        if resolver is None:
+        parser = self.navigator.parser_of(document.language)
+        if parser is None:
             return None
         key = document.blob_id, document.language
         entry = self.navigator.parsed_files.get(key)
@@ -370,23 +359,8 @@ class Workspace:
                 self._facts.clear()
                 self._facts_bytes = 0
             # 256: an empty file has a tree and a cache entry too.
-            entry = ParsedEntry(resolver.parse(document.language, text), len(text) + 256)
+            entry = ParsedEntry(parser.parse(document.language, text), len(text) + 256)
             self.navigator.parsed_files.put(key, entry)
         if entry.parsed is None:
             self.unparsed[document] = "timed-out"
         return entry.parsed
-
-    def imported_files(self, document: Document) -> Collection[tuple[str, str, bytes]]:
-        """Return the keys of the files that a file imports."""
-        resolver = resolver_of(document.language)
-        if resolver is None:
-            return ()
-        return document.project.remember(
-            ("imported", document.number), lambda: frozenset(self._imported_files(document, resolver))
-        )
-
-    def _imported_files(self, document: Document, resolver: Resolver) -> Iterator[tuple[str, str, bytes]]:
-        for statement in imports_of(document, self):
-            target = resolver.import_target(document, statement.module, statement.member, self)
-            if target is not None:
-                yield target.key

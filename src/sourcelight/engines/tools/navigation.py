@@ -27,7 +27,7 @@ from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, number
 from sourcelight.engines.tools.pages import TableItems
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.definitions import SymbolQuery
+    from sourcelight.engines.navigation.model import SymbolQuery
     from sourcelight.engines.navigation.workspace import CachedReferences
 
 SERVED_REFERENCES = 100
@@ -84,7 +84,7 @@ def symbol_query_of(
     call: str, arguments: SymbolArguments, document: Document, column: int | None = None
 ) -> SymbolQuery:
     """Read what a call asks for; raises `ToolError` for what names no symbol."""
-    from sourcelight.engines.navigation.definitions import SymbolQuery
+    from sourcelight.engines.navigation.model import SymbolQuery
 
     line = arguments.line
     if column is not None and line is None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from sourcelight.core.batches import Event as EngineEvent
 from sourcelight.core.batches import MatchBatch, RepositoryInfo
@@ -29,6 +29,9 @@ from sourcelight.repos import Viewer
 from sourcelight.server.http.pacing import EncodedMatches
 from sourcelight.server.http.ranked import is_ranked, ranked_events
 from sourcelight.server.http.trace import Trace
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution import Engine
 
 _MAX_IDLE_THREADS = 2
 
@@ -225,7 +228,7 @@ class Producer:
     def _search(self) -> None:
         self._mark("search thread started")
         infos: dict[str, RepositoryInfo] = {}
-        find = partial(ranked_events, self.engine) if is_ranked(self.request) else self.engine.stream
+        find = partial(ranked_events, cast("Engine", self.engine)) if is_ranked(self.request) else self.engine.stream
         stream: Any = find(self.request, self.viewer, self.cancellation)
         with contextlib.closing(stream):
             for event in stream:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.batches.rows import first_matches, match_count
@@ -23,7 +23,6 @@ from sourcelight.repos import Viewer
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Engine
     from sourcelight.engines.tools import ToolContext
-    from sourcelight.server.http.producer import SearchEngine
 
 _PATTERN_TYPE = re.compile(r"(?i)(?<!\S)patterntype:(\S+)")
 _BOUND = re.compile(r"(?i)(?<!\S)(count|timeout):(\S+)")
@@ -38,7 +37,7 @@ def is_ranked(request: SearchRequest) -> bool:
 
 
 def ranked_events(
-    engine: SearchEngine, request: SearchRequest, viewer: Viewer, cancellation: Cancellation
+    engine: Engine, request: SearchRequest, viewer: Viewer, cancellation: Cancellation
 ) -> Iterator[Event]:
     """Yield the files that fit a description best, best first, with the lines that share a word with it.
 
@@ -52,18 +51,17 @@ def ranked_events(
     from sourcelight.engines.tools import ToolContext
 
     started = time.monotonic()
-    full_engine = cast("Engine", engine)
     query = _PATTERN_TYPE.sub(" ", request.query)
     bounds = {name.lower(): value for name, value in _BOUND.findall(query)}
     text = " ".join(_BOUND.sub(" ", query).split())
     count = int(bounds["count"]) if bounds.get("count", "").isdecimal() else sys.maxsize
     asked_s = [s for s in (request.timeout_s, duration_s(bounds.get("timeout", ""))) if s is not None]
-    allowed_s = full_engine.limits.timeout_s(min(asked_s, default=None), has_count="count" in bounds)
+    allowed_s = engine.limits.timeout_s(min(asked_s, default=None), has_count="count" in bounds)
     cancellation.limit(allowed_s)
-    context = ToolContext(full_engine, viewer, cancellation)
+    context = ToolContext(engine, viewer, cancellation)
     answer = tools.answer(NLS_SEARCH, {"query": text}, context)
     files = _files(answer.table)
-    facts = {repository.name: repository.facts for repository in full_engine.catalog.visible(viewer)}
+    facts = {repository.name: repository.facts for repository in engine.catalog.visible(viewer)}
     words = _words(split_filters(text)[1])
     tally = Tally()
     display = count if request.display < 0 else min(count, request.display)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from sourcelight.backends.cluster.messages import (
     CALL,
@@ -21,10 +21,6 @@ from sourcelight.backends.cluster.messages import (
     ResultPiece,
 )
 from sourcelight.core.errors import WorkersUnreachable
-
-if TYPE_CHECKING:
-    from sourcelight.backends.cluster.transport.connections import ConnectionPool
-
 
 _SMALL_BYTES = 1 << 16
 """Bytes of a batch up to which a copy costs less than a frame of its own."""
@@ -111,6 +107,18 @@ class ConnectionBroke(WorkersUnreachable):
     """Raised when a connection ends while the other side has a question in hand."""
 
 
+class Connections(Protocol):
+    """What an exchange needs of the pool of connections."""
+
+    async def write(self, address: str, message: Message) -> Any:
+        """Send a message over a connection, and return the connection."""
+        ...
+
+    def keep(self, address: str, comm: Any) -> None:
+        """Take a connection back for the next exchange."""
+        ...
+
+
 class WorkerExchange:
     """An order and its answer, message by message, on one connection.
 
@@ -122,7 +130,7 @@ class WorkerExchange:
         Whether the answer has ended.
     """
 
-    def __init__(self, connections: ConnectionPool, address: str, message: Message) -> None:
+    def __init__(self, connections: Connections, address: str, message: Message) -> None:
         self._connections = connections
         self._address = address
         self._message = message

@@ -10,10 +10,9 @@ from sourcelight.engines.navigation.languages.declared import (
     CODE,
     DeclarationModel,
     DeclarationRef,
-    DeclarationRules,
     ModuleRef,
 )
-from sourcelight.engines.navigation.languages.inference import NameResolver
+from sourcelight.engines.navigation.languages.inference import DeclarationRules, NameResolver
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import definitions_named
 from sourcelight.engines.symbols import parse_tree

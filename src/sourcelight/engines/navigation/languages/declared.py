@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sourcelight.engines.navigation.model import DeclarationKey, Document, How, ParsedFile, Role
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
-
-    from sourcelight.engines.navigation.languages.inference import NameResolver
-    from sourcelight.engines.navigation.model import Project
 
 
 CODE = frozenset({"function", "method", "constructor"})
@@ -116,7 +113,7 @@ class TypeStep:
     otherwise: TypeStep | None = None
 
 
-class DeclarationRules(Protocol):
+class SyntaxRules(Protocol):
     """The syntax of one language, or of several with one grammar. Stateless."""
 
     names: tuple[str, ...]
@@ -165,30 +162,6 @@ class DeclarationRules(Protocol):
         """Count the parameters of a function; and tell whether it takes more or fewer as well."""
         ...
 
-    def lookup_outside(
-        self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
-    ) -> Sequence[DeclarationRef | ModuleRef]:
-        """Return the declarations of a plain name outside of the scopes around it: imports, headers, the package."""
-        ...
-
-    def lookup_qualified(
-        self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
-    ) -> list[DeclarationRef | ModuleRef]:
-        """Return the declarations of a qualified name."""
-        ...
-
-    def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:
-        """Return the file that an import means, see `Language.import_target`."""
-        ...
-
-    def module_names(self, document: Document) -> Collection[str]:
-        """Return the names under which other files import this one."""
-        ...
-
-    def exports(self, project: Project) -> Mapping[str, Any]:
-        """Return the names under which other repositories import parts of this one."""
-        ...
-
 
 def nearest(path: Sequence[Node], kinds: Collection[str], before: int = -1) -> Node | None:
     """Return the innermost node of these kinds on a path, looking up from ``path[before - 1]``."""
@@ -217,7 +190,7 @@ MAX_DECLARATION_WORDS = 5000
 class DeclarationModel(ParsedFile):
     """A parsed file."""
 
-    def __init__(self, rules: DeclarationRules, text: bytes, tree: Tree) -> None:
+    def __init__(self, rules: SyntaxRules, text: bytes, tree: Tree) -> None:
         self.rules = rules
         super().__init__(text, tree)
         self._declared: dict[bytes, list[Declaration]] = {}

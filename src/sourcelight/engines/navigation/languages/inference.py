@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.engines.navigation.languages.declared import (
     CODE,
@@ -12,9 +12,9 @@ from sourcelight.engines.navigation.languages.declared import (
     Declaration,
     DeclarationModel,
     DeclarationRef,
-    DeclarationRules,
     ModuleRef,
     NameUse,
+    SyntaxRules,
     TypeStep,
 )
 from sourcelight.engines.navigation.model import Document
@@ -46,6 +46,34 @@ class TypeBody:
     document: Document
     node: Node
     name: bytes
+
+
+class DeclarationRules(SyntaxRules, Protocol):
+    """The rules of a language that declarations and imports describe: its syntax, and where names come from."""
+
+    def lookup_outside(
+        self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
+    ) -> Sequence[DeclarationRef | ModuleRef]:
+        """Return the declarations of a plain name outside of the scopes around it: imports, headers, the package."""
+        ...
+
+    def lookup_qualified(
+        self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
+    ) -> list[DeclarationRef | ModuleRef]:
+        """Return the declarations of a qualified name."""
+        ...
+
+    def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:
+        """Return the file that an import means, see `Language.import_target`."""
+        ...
+
+    def module_names(self, document: Document) -> Collection[str]:
+        """Return the names under which other files import this one."""
+        ...
+
+    def exports(self, project: Project) -> Mapping[str, Any]:
+        """Return the names under which other repositories import parts of this one."""
+        ...
 
 
 class NameResolver:
@@ -349,7 +377,7 @@ def misfit(declaration: Declaration, use: NameUse, *, separate_function_names: b
     return int(separate_function_names and declaration.kind in CODE) + (declaration.kind == "typeparameter")
 
 
-def parameter_mismatch(rules: DeclarationRules, declaration: Declaration, use: NameUse) -> int:
+def parameter_mismatch(rules: SyntaxRules, declaration: Declaration, use: NameUse) -> int:
     """Return how badly the parameters of a function fit the arguments of a call: 0 exact, 1 possible, 2 wrong."""
     if use.argument_count < 0 or declaration.kind not in CODE:
         return 0
@@ -359,7 +387,7 @@ def parameter_mismatch(rules: DeclarationRules, declaration: Declaration, use: N
     return 0 if parameter_count[0] == use.argument_count else 1 if parameter_count[1] else 2
 
 
-def innermost(rules: DeclarationRules, in_scope: list[Declaration], use: NameUse) -> list[Declaration]:
+def innermost(rules: SyntaxRules, in_scope: list[Declaration], use: NameUse) -> list[Declaration]:
     """Return the fitting declarations of the innermost scope, exact parameter counts first."""
     rank = min(
         (misfit(declaration, use, separate_function_names=rules.separate_function_names) for declaration in in_scope),
@@ -391,7 +419,7 @@ def innermost(rules: DeclarationRules, in_scope: list[Declaration], use: NameUse
 
 
 def fit_members(
-    rules: DeclarationRules, members: list[tuple[Document, Declaration]], use: NameUse
+    rules: SyntaxRules, members: list[tuple[Document, Declaration]], use: NameUse
 ) -> list[tuple[Document, Declaration]]:
     """Return members sorted by fit, best first."""
     return sorted(
