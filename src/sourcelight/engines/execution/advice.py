@@ -1,7 +1,4 @@
-"""Find likely mistakes in a query, and suggest what to write instead.
-
-Filters that an unclosed parenthesis cut short or made text, which the language allows and does not mention.
-"""
+"""Find likely mistakes in a query, and suggest what to write instead."""
 
 from __future__ import annotations
 
@@ -17,65 +14,12 @@ from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, 
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.fields import ALIASES, FIELDS, PREDICATE_NAMES, RESULT_TYPES, label_of, nearest_value
 from sourcelight.core.query.languages import find_language
-from sourcelight.core.query.lexer import Lexer, RawFilter, RawPattern
 from sourcelight.core.query.narrowing import in_pattern_type, with_choice, with_pattern
 from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.parse import effective_type
-from sourcelight.core.query.parser import Group, Raw, parse_tree
 from sourcelight.core.query.quoting import quote_value, slash_regexp
 from sourcelight.engines.execution.commits.query import keeps_no_commits
-
-_IN_GROUP = re.compile(r"\(+(-?)([A-Za-z]+):")
-
-
-def cut_filters(query: Query) -> Iterator[tuple[str, str]]:
-    """Yield (message, fix) for each filter of which a ``(`` without its ``)`` left only a part, or nothing."""
-    if query.text.count("(") == query.text.count("\\(") or query.root is None:
-        return
-    try:
-        tree = parse_tree(query.text, query.pattern_type)
-    except QueryError:
-        return
-    for leaf in _patterns_of(tree):
-        if isinstance(leaf, RawPattern):
-            match = _IN_GROUP.match(leaf.value)
-            if match and not (leaf.quoted or leaf.slashed) and match[2].lower() in ALIASES:
-                yield f"`{leaf.value}` is read as text: its parenthesis is never closed", "close the parenthesis"
-    # A filter that lost its value is gone from the tree, so those are looked for in the text.
-    yield from _cut_values(query)
-
-
-def _cut_values(query: Query) -> Iterator[tuple[str, str]]:
-    lexer = Lexer(query.text, query.pattern_type, plain_parens=True)
-    position = lexer.skip_white(0)
-    while position < len(query.text):
-        term = lexer.negation(position) or position
-        try:
-            filtered = lexer.filter(term)
-            end = filtered[1] if filtered is not None else lexer.pattern(term)[1]
-        except QueryError:
-            return
-        # The lexer ends a value at a parenthesis that isn't balanced.
-        if filtered is not None and end < len(query.text) and query.text[end] == "(":
-            leaf = filtered[0]
-            if not leaf.quoted and leaf.predicate is None:
-                dash = "-" if leaf.negated else ""
-                effect = f"only `{leaf.value}` is its value" if leaf.value else "it is left out"
-                message = f"is followed by a parenthesis that is never closed, so {effect} and the rest is text to find"
-                fix = f'close the parenthesis, or quote the value: {dash}{leaf.field}:"…"'
-                yield f"`{dash}{leaf.field}:` {message}", fix
-        position = lexer.skip_white(max(end, position + 1))
-
-
-def _patterns_of(tree: Raw | None) -> Iterator[RawFilter | RawPattern]:
-    pending: list[Raw] = [] if tree is None else [tree]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Group):
-            pending.extend(reversed(node.args))
-        else:
-            yield node
-
+from sourcelight.engines.execution.cut_filters import cut_filters
 
 _OPERATOR = re.compile(r"(?<=[\s)])(and|or)(?=[\s(])|(?:^|(?<=[\s()]))(not)(?=\s)")
 _EDGE_OPERATOR = re.compile(r"^\s*(and|or)\b|(?<=\s)(and|or|not)\s*$", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Bytes that indexes take on disk, by kind, and their deletion.
+"""What indexes take on disk, by kind and by repository, and their deletion.
 
 Files are deleted under the lock of their repository, so that no builder writes meanwhile. A process that has them open
 reads on, and builds what it misses with its next search; a kind that is deleted costs time, never an answer.
@@ -13,10 +13,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sourcelight.core.batches.overview import RepositoryOverview
+from sourcelight.core.errors import SearchIndexError
+from sourcelight.engines.execution.repositories import IndexedRepositories
 from sourcelight.engines.history.store.folder import HistoryFolder
 from sourcelight.engines.search import IndexStatus, IndexStore
 from sourcelight.engines.search.index.folder import TextIndexFolder
 from sourcelight.engines.storage.folder import MANIFEST
+from sourcelight.repos import Repository, Viewer
 
 KINDS = ("text", "definitions", "ranking", "history", "scip")
 """Text and its n-grams; definitions; terms of ranked search; commits and changes; index files of compilers."""
@@ -160,3 +164,35 @@ def _size(path: Path) -> int:
     with contextlib.suppress(OSError):
         return path.stat(follow_symlinks=False).st_size
     return 0
+
+
+DETAILED = 20
+"""Repositories of which sizes on disk and the state of each index are looked at: 1 ms each."""
+
+
+def overview(repositories: IndexedRepositories, viewer: Viewer) -> tuple[RepositoryOverview, ...]:
+    """Describe the repositories that a viewer may see, by name; the first `DETAILED` of them in detail."""
+    return tuple(
+        _overview(repositories, repository, detailed=number < DETAILED)
+        for number, repository in enumerate(repositories.catalog.visible(viewer))
+    )
+
+
+def _overview(repositories: IndexedRepositories, repository: Repository, *, detailed: bool) -> RepositoryOverview:
+    target = repositories.target_of(repository)
+    files = text_bytes = disk_bytes = None
+    with contextlib.suppress(SearchIndexError, OSError):
+        view = repositories.store.repository_folder(repository.key).manifest().view_of(target.commit)
+        if view is not None:
+            files, text_bytes = view.files, view.text_bytes
+    ready: dict[str, bool] = {}
+    if detailed:
+        disk_bytes = sum(kind_bytes(repositories.store.folder, repository.key).values())
+        ready = {
+            "text": text_bytes is not None and repositories.store.is_current(target),
+            "definitions": repositories.store.symbols_current(target),
+            "ranking": repositories.terms.is_current(target),
+        }
+        if repository.kind == "git":
+            ready["history"] = repositories.history.is_current(repository)
+    return RepositoryOverview(repository.name, target.commit, files, text_bytes, disk_bytes, ready)

@@ -123,12 +123,12 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
 
             return blame.HANDLERS
         case "analyses":
-            from sourcelight.engines.tools.history import behind, contributions, diffs, hotspots, identities
+            from sourcelight.engines.tools.history import behind, contributions, hotspots, identities, pickaxe
 
             return (
                 *behind.HANDLERS,
                 *contributions.HANDLERS,
-                *diffs.HANDLERS,
+                *pickaxe.HANDLERS,
                 *hotspots.HANDLERS,
                 *identities.HANDLERS,
             )

@@ -6,19 +6,13 @@ differences is checked before libgit2 reads an object: the heads of its entries 
 
 from __future__ import annotations
 
-import array
 import contextlib
 import os
-import stat
 import struct
-import threading
-import weakref
-import zlib
-from collections import OrderedDict
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sourcelight.repos.boundary import object_directories
+from sourcelight.repos.objects.pack_files import DIGITS, MAX_REMEMBERED, DamagedPack, changed_ns, open_pack, pack_keys
 from sourcelight.repos.repository import common_dir
 
 if TYPE_CHECKING:
@@ -27,44 +21,9 @@ if TYPE_CHECKING:
 MAX_UNFOLDED_BYTES = 64 << 20
 """Bytes of the largest content that an object is stored as a difference to, directly or not."""
 
-_MAX_CHAIN = 10_000
-_MAX_REMEMBERED = 200_000
-_MAX_OPEN_PACKS = 64
-"""Packs whose files are open at once; of the others, the counts of names by their first byte are at hand."""
 
-_MAX_PACKS = 4096
-_HEAD_BYTES = 64
-_DIFFERENCE_BYTES = 600
-"""Bytes of a packed difference that tell the sizes it has in front: Deflate's tables come before them."""
-
-_OFFSET_DELTA, _NAME_DELTA = 6, 7
-_FANOUT_BYTES = 1024
-_DIGITS = 40
-_MIN_DIGITS = 4
-"""As git itself: a shorter name is none."""
-
-_MAX_NAMES = 100
-_WINDOW = 100
-_MAGIC = b"\xfftOc\0\0\0\2"
 _BEFORE_ALL = 1 << 20
 """Priority before libgit2's own readers of loose objects and packs."""
-
-_packs: OrderedDict[tuple[str, int, int], _Pack | None] = OrderedDict()
-_open_files: OrderedDict[tuple[str, int, int], tuple[_File, _File]] = OrderedDict()
-_guard = threading.Lock()
-
-
-def _renew_lock() -> None:
-    global _guard  # noqa: PLW0603 - a forked worker must not inherit a lock that another thread held
-    _guard = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
-
-
-class DamagedPack(Exception):
-    """Raised inside this module where a pack can't be parsed: libgit2 then reports it, or reads another copy."""
 
 
 def largest_unfolded(git_dir: str, object_id: bytes) -> int:
@@ -113,7 +72,7 @@ def _backend_type() -> type[pygit2.OdbBackend]:
 
             def read_prefix_cb(self, prefix: str) -> tuple[int, bytes, object]:
                 # libgit2 also passes full names of 40 digits.
-                for name in [bytes.fromhex(prefix)] if len(prefix) == _DIGITS else self._guard.names(prefix):
+                for name in [bytes.fromhex(prefix)] if len(prefix) == DIGITS else self._guard.names(prefix):
                     self._check(name)
                 raise KeyError(prefix)
 
@@ -157,12 +116,12 @@ class _PackGuard:
         if known_size is None:
             known_size = 0
             for key in self._packs:
-                pack = _open_pack(key)
+                pack = open_pack(key)
                 if pack is not None:
                     with contextlib.suppress(DamagedPack, OSError, struct.error, IndexError):
                         # libgit2 may choose any pack that has the object, so the largest counts.
                         known_size = max(known_size, pack.largest(object_id))
-            if len(self._known) >= _MAX_REMEMBERED:
+            if len(self._known) >= MAX_REMEMBERED:
                 self._known.clear()
             self._known[object_id] = known_size
         return known_size
@@ -172,7 +131,7 @@ class _PackGuard:
         self._refresh()
         matches: list[bytes] = []
         for key in self._packs:
-            pack = _open_pack(key)
+            pack = open_pack(key)
             if pack is not None:
                 with contextlib.suppress(DamagedPack, OSError, struct.error, IndexError):
                     matches += pack.names(prefix)
@@ -181,246 +140,8 @@ class _PackGuard:
     def _refresh(self) -> None:
         if self._folders is None:
             self._folders = [os.path.join(directory, "pack") for directory in object_directories(self._shared)]
-        stamp = tuple(_changed_ns(folder) for folder in self._folders)
+        stamp = tuple(changed_ns(folder) for folder in self._folders)
         if stamp != self._stamp:
-            self._packs = [key for folder in self._folders for key in _pack_keys(folder)]
+            self._packs = [key for folder in self._folders for key in pack_keys(folder)]
             self._known.clear()
             self._stamp = stamp
-
-
-def _changed_ns(folder: str) -> int:
-    try:
-        return os.stat(folder).st_mtime_ns
-    except OSError:
-        return 0
-
-
-def _pack_keys(folder: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the path of each pack's index, with inode and time to detect a replaced file."""
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(".idx"):
-                with contextlib.suppress(OSError):
-                    info = entry.stat()
-                    yield entry.path, info.st_ino, info.st_mtime_ns
-
-
-def _open_pack(key: tuple[str, int, int]) -> _Pack | None:
-    with _guard:
-        if key in _packs:
-            _packs.move_to_end(key)
-            return _packs[key]
-    try:
-        # Not under the guard: _Pack opens its files, which takes the guard, and a Lock isn't reentrant.
-        pack = _Pack(key)
-    except (OSError, struct.error, DamagedPack):
-        pack = None
-    with _guard:
-        _packs[key] = pack
-        while len(_packs) > _MAX_PACKS:
-            _packs.popitem(last=False)
-    return pack
-
-
-def _open_pack_files(key: tuple[str, int, int]) -> tuple[_File, _File]:
-    """Return a pack's index and the pack; open them again if they were closed."""
-    with _guard:
-        files = _open_files.get(key)
-        if files is None:
-            path, *identity = key
-            files = _File(path), _File(path[:-4] + ".pack")
-            if list(files[0].identity) != identity:
-                raise DamagedPack  # another file has the name now: the directory is listed again for the next object
-            _open_files[key] = files
-            while len(_open_files) > _MAX_OPEN_PACKS:
-                _open_files.popitem(last=False)  # closed with the last reference
-        else:
-            _open_files.move_to_end(key)
-        return files
-
-
-class _File:
-    """A file read by offset; not mapped, since a truncated map would end the process. Closed when unused."""
-
-    def __init__(self, path: str) -> None:
-        self._lock = threading.Lock()
-        self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        weakref.finalize(self, os.close, self._fd)
-        info = os.fstat(self._fd)
-        if not stat.S_ISREG(info.st_mode):
-            raise DamagedPack
-        self.size = info.st_size
-        self.identity = info.st_ino, info.st_mtime_ns
-
-    def read(self, offset: int, size: int) -> bytes:
-        if hasattr(os, "pread"):
-            return os.pread(self._fd, size, offset)
-        with self._lock:
-            os.lseek(self._fd, offset, os.SEEK_SET)
-            return os.read(self._fd, size)
-
-
-class _Pack:
-    """A pack and its index, of format 1 or 2."""
-
-    def __init__(self, key: tuple[str, int, int]) -> None:
-        self._key = key
-        index, pack = _open_pack_files(key)
-        head = index.read(0, 8 + _FANOUT_BYTES)
-        self._is_new = head.startswith(_MAGIC)
-        start = 8 if self._is_new else 0
-        self._fanout = array.array("I", (0, *struct.unpack_from(">256I", head, start)))
-        self._names = start + _FANOUT_BYTES
-        # gitformat-pack: format 1 has rows of offset and name; format 2 has all names, then checksums, then offsets.
-        self._stride, self._lead = (20, 0) if self._is_new else (24, 4)
-        if self._names + self._fanout[-1] * self._stride > index.size:
-            raise DamagedPack
-        self._size = pack.size
-        self._largest: dict[int, int] = {}
-
-    def _read_index(self, offset: int, size: int) -> bytes:
-        return _open_pack_files(self._key)[0].read(offset, size)
-
-    def largest(self, object_id: bytes) -> int:
-        """Return the bytes of the largest content in an object's chain; 0 when it is not here."""
-        if self._fanout[object_id[0]] == self._fanout[object_id[0] + 1]:
-            return 0
-        number = self._find(object_id)
-        return 0 if number is None else self._largest_of_chain(self._offset(number))
-
-    def names(self, prefix: str) -> list[bytes]:
-        """Return ids that begin with at least `_MIN_DIGITS` hex digits; at most `_MAX_NAMES`."""
-        if len(prefix) < _MIN_DIGITS:
-            return []
-        # gitformat-pack: the fanout table gives, for each first byte, the end of its names; a binary search finds the
-        # smallest name with the prefix.
-        first = bytes.fromhex(prefix.ljust(_DIGITS, "0"))
-        start, end = self._fanout[first[0]], self._fanout[first[0] + 1]
-        while start < end:
-            middle = (start + end) // 2
-            if self._name(middle) < first:
-                start = middle + 1
-            else:
-                end = middle
-        matches: list[bytes] = []
-        while (
-            start < self._fanout[-1]
-            and len(matches) < _MAX_NAMES
-            and (name := self._name(start)).hex().startswith(prefix)
-        ):
-            matches.append(name)
-            start += 1
-        return matches
-
-    def _name(self, number: int) -> bytes:
-        return self._read_index(self._names + number * self._stride + self._lead, 20)
-
-    def _find(self, object_id: bytes) -> int | None:
-        start, end = self._fanout[object_id[0]], self._fanout[object_id[0] + 1]
-        # Names are hashes, evenly spread: the first guess is nearly always within the window.
-        guess = start + ((end - start) * int.from_bytes(object_id[1:5], "big") >> 32)
-        while start < end:
-            window_start = max(start, guess - _WINDOW)
-            window_end = min(end, guess + _WINDOW)
-            rows = self._read_index(
-                self._names + window_start * self._stride, (window_end - window_start) * self._stride
-            )
-            if object_id < rows[self._lead : self._lead + 20]:
-                end = window_start
-            elif object_id > rows[-20:]:
-                start = window_end
-            else:
-                return self._find_within(rows, object_id, window_start)
-            guess = (start + end) // 2
-        return None
-
-    def _find_within(self, rows: bytes, object_id: bytes, start: int) -> int | None:
-        position = rows.find(object_id)
-        while position >= 0 and (position - self._lead) % self._stride:
-            position = rows.find(object_id, position + 1)
-        return None if position < 0 else start + (position - self._lead) // self._stride
-
-    def _offset(self, number: int) -> int:
-        if not self._is_new:
-            return int(struct.unpack(">I", self._read_index(self._names + number * 24, 4))[0])
-        count = self._fanout[-1]
-        table = self._names + count * 24
-        (offset,) = struct.unpack(">I", self._read_index(table + number * 4, 4))
-        # The highest bit says that the rest is an index into the table of 64-bit offsets.
-        if offset >> 31:
-            (offset,) = struct.unpack(">Q", self._read_index(table + count * 4 + (offset & 0x7FFFFFFF) * 8, 8))
-        return int(offset)
-
-    def _largest_of_chain(self, offset: int) -> int:
-        """Return the largest size among an entry and all entries that it is a difference to."""
-        chain: list[tuple[int, int]] = []
-        largest = 0
-        while offset not in self._largest:
-            size, base = self._read_entry(offset)
-            chain.append((offset, size))
-            # git writes chains of at most 4,095; a longer or circular one is damage.
-            if len(chain) > _MAX_CHAIN:
-                raise DamagedPack
-            if base is None:
-                break
-            offset = base
-        else:
-            largest = self._largest[offset]
-        if len(self._largest) >= _MAX_REMEMBERED:
-            self._largest.clear()
-        # From the base outwards, so every entry of the chain is remembered with the largest size below it.
-        for entry_offset, size in reversed(chain):
-            largest = self._largest[entry_offset] = max(largest, size)
-        return largest
-
-    def _read_entry(self, offset: int) -> tuple[int, int | None]:
-        """Return the expanded size of an entry and the offset of its base; None without a base."""
-        head = _open_pack_files(self._key)[1].read(offset, _HEAD_BYTES)
-        # gitformat-pack: three bits of type and four of size, then seven bits of size in each byte, the lowest first.
-        kind, size, position = head[0] >> 4 & 7, head[0] & 15, 1
-        shift = 4
-        while head[position - 1] & 0x80:
-            size |= (head[position] & 0x7F) << shift
-            shift += 7
-            position += 1
-        if kind == _OFFSET_DELTA:
-            distance = head[position] & 0x7F
-            while head[position] & 0x80:
-                position += 1
-                # The added one is part of the encoding: no distance can be written in two ways.
-                distance = (distance + 1 << 7) | (head[position] & 0x7F)
-            position += 1
-            base: int = offset - distance
-        elif kind == _NAME_DELTA:
-            # The base is in the same pack: git completes thin packs when it stores them.
-            number = self._find(head[position : position + 20])
-            if number is None:
-                raise DamagedPack
-            base = self._offset(number)
-            position += 20
-        else:
-            return size, None
-        if not 0 < base < self._size or base == offset:
-            raise DamagedPack
-        return max(size, *self._read_sizes(offset + position)), base
-
-    def _read_sizes(self, offset: int) -> tuple[int, int]:
-        """Return the sizes of base and result from the head of a packed difference."""
-        try:
-            # Two sizes of at most ten bytes each: 64 bits in groups of seven.
-            text = zlib.decompressobj().decompress(_open_pack_files(self._key)[1].read(offset, _DIFFERENCE_BYTES), 20)
-        except zlib.error as error:
-            raise DamagedPack from error
-        sizes = []
-        position = 0
-        for _ in range(2):
-            size = shift = 0
-            while True:
-                byte = text[position]
-                size |= (byte & 0x7F) << shift
-                shift += 7
-                position += 1
-                if not byte & 0x80:
-                    break
-            sizes.append(size)
-        return sizes[0], sizes[1]

@@ -20,6 +20,7 @@ from sourcelight.engines.navigation.languages.declared import (
     NameUse,
     TypeStep,
     is_field,
+    misfit,
     nearest,
     text_of,
 )
@@ -341,8 +342,6 @@ class CRules:
         members = self._of_class_around(names, document, name, use, offset)
         if members:
             return members
-        from sourcelight.engines.navigation.languages.inference import misfit
-
         seen = included_files(names.session, document)
         visible_refs: list[DeclarationRef] = []
         hidden_refs: list[DeclarationRef] = []

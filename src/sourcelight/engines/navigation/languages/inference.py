@@ -16,6 +16,9 @@ from sourcelight.engines.navigation.languages.declared import (
     NameUse,
     SyntaxRules,
     TypeStep,
+    fit_members,
+    innermost,
+    misfit,
 )
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import definitions_named
@@ -355,78 +358,3 @@ class NameResolver:
         if leaf is None and (kind := node.child_by_field_name("type")) is not None:
             leaf = self.rules.type_leaf(kind)
         return (leaf.text or b"") if leaf is not None else b""
-
-
-def misfit(declaration: Declaration, use: NameUse, *, separate_function_names: bool) -> int:
-    """Return how badly a declaration fits a use: 0 fits, more is less likely."""
-    if use.is_type:
-        is_preferred = not use.preferred_nodes or declaration.node.type in use.preferred_nodes
-        return 0 if declaration.kind in TYPES and is_preferred else 1 if declaration.kind in TYPES else 2
-    if use.role == "attribute" and not use.path:
-        return int((declaration.kind in CODE) is not use.is_called)
-    if use.is_called:
-        return (
-            0
-            if declaration.kind in CODE
-            else 2
-            if declaration.kind == "typeparameter"
-            else int(separate_function_names)
-        )
-    if use.role == "import":
-        return 0
-    return int(separate_function_names and declaration.kind in CODE) + (declaration.kind == "typeparameter")
-
-
-def parameter_mismatch(rules: SyntaxRules, declaration: Declaration, use: NameUse) -> int:
-    """Return how badly the parameters of a function fit the arguments of a call: 0 exact, 1 possible, 2 wrong."""
-    if use.argument_count < 0 or declaration.kind not in CODE:
-        return 0
-    parameter_count = rules.parameters(declaration.node)
-    if parameter_count is None:
-        return 0
-    return 0 if parameter_count[0] == use.argument_count else 1 if parameter_count[1] else 2
-
-
-def innermost(rules: SyntaxRules, in_scope: list[Declaration], use: NameUse) -> list[Declaration]:
-    """Return the fitting declarations of the innermost scope, exact parameter counts first."""
-    rank = min(
-        (misfit(declaration, use, separate_function_names=rules.separate_function_names) for declaration in in_scope),
-        default=0,
-    )
-    fitting_declarations = [
-        declaration
-        for declaration in in_scope
-        if misfit(declaration, use, separate_function_names=rules.separate_function_names) == rank
-    ]
-    if not fitting_declarations:
-        return []
-    scope = min(declaration.scope.end_byte - declaration.scope.start_byte for declaration in fitting_declarations)
-    inner = [
-        declaration
-        for declaration in fitting_declarations
-        if declaration.scope.end_byte - declaration.scope.start_byte == scope
-    ]
-    last = -max(declaration.visible for declaration in inner)
-    # Of several that shadow one another the last counts; of overloads the one that takes as many arguments.
-    return sorted(
-        (declaration for declaration in inner if declaration.kind in CODE or -declaration.visible == last),
-        key=lambda declaration: (
-            parameter_mismatch(rules, declaration, use),
-            declaration.is_prototype,
-            declaration.start,
-        ),
-    )
-
-
-def fit_members(
-    rules: SyntaxRules, members: list[tuple[Document, Declaration]], use: NameUse
-) -> list[tuple[Document, Declaration]]:
-    """Return members sorted by fit, best first."""
-    return sorted(
-        members,
-        key=lambda member: (
-            misfit(member[1], use, separate_function_names=rules.separate_function_names),
-            parameter_mismatch(rules, member[1], use),
-            member[1].is_prototype,
-        ),
-    )

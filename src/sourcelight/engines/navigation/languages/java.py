@@ -15,6 +15,7 @@ from sourcelight.engines.navigation.languages.declared import (
     TypeStep,
     is_field,
     nearest,
+    parameter_mismatch,
     text_of,
 )
 from sourcelight.engines.navigation.model import Document
@@ -382,8 +383,6 @@ def _count(call: Node) -> int:
 
 
 def _sort_by_parameters(language: JavaRules, refs: list[DeclarationRef], use: NameUse) -> list[DeclarationRef]:
-    from sourcelight.engines.navigation.languages.inference import parameter_mismatch
-
     return sorted(refs, key=lambda ref: parameter_mismatch(language, ref.declaration, use))
 
 

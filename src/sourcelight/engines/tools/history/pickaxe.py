@@ -1,0 +1,146 @@
+"""`pickaxe`: when lines that match came and went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+
+from sourcelight.core.batches.ordering import group_order
+from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.cancellation import ScanStopped
+from sourcelight.core.patterns import CompiledPattern
+from sourcelight.core.tools.analyses import PICKAXE, PickaxeArguments
+from sourcelight.engines.history.model import RowNumbers
+from sourcelight.engines.history.search.find import filter_changes
+from sourcelight.engines.history.search.lines import changes_of, rows_with
+from sourcelight.engines.history.search.query import ChangedFileFilter
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.handler import Handler, PartialResult, Split
+from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.history.contributions import (
+    GroupSums,
+    commit_mask,
+    facts_of,
+    group_rows,
+    join_groups,
+    key_columns,
+)
+from sourcelight.engines.tools.history.histories import (
+    Dates,
+    OpenedHistory,
+    files_of,
+    gather_dated,
+    pattern_of,
+)
+from sourcelight.engines.tools.history.people import PersonNumbers
+from sourcelight.engines.tools.history.tables import bounds, count_distinct, group, line_numbers, period_of, total
+
+CALL = "pickaxe"
+_VALUES = ("added", "removed", "commits")
+
+
+def _by(arguments: PickaxeArguments) -> list[str]:
+    return list(arguments.by or ["month"])
+
+
+def _gather_pickaxe(arguments: PickaxeArguments, context: ToolContext) -> PartialResult:
+    period = period_of(CALL, _by(arguments))
+    regexp = bool(arguments.use_regex)
+    pattern = pattern_of(CALL, "pattern", arguments.pattern, regexp=regexp, one_line=True)
+    file_filter = files_of(CALL, arguments.files, regexp=regexp)
+
+    def find(opened: OpenedHistory, dates: Dates) -> GroupSums:
+        people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
+        return _sums(opened, people, _Asked(pattern, file_filter, period, dates), context)
+
+    return gather_dated(CALL, arguments, context, find)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    pattern: CompiledPattern
+    files: ChangedFileFilter
+    period: str | None
+    dates: Dates
+
+
+def _sums(opened: OpenedHistory, people: PersonNumbers, request: _Asked, context: ToolContext) -> GroupSums:
+    """Lines that match in one repository, by author and period."""
+    history = opened.history
+    try:
+        rows = rows_with(history, request.pattern, stopped=lambda: context.cancellation.cancelled)
+    except ScanStopped:
+        context.cancellation.check()
+        raise
+    changes = changes_of(history, rows)
+    commit = history.changes.commit[changes].astype(np.int64)
+    mask = commit_mask(opened, *request.dates)[commit]
+    passing = filter_changes(history, request.files)
+    if passing is not None:
+        mask = mask & passing[changes]
+    rows, commit = RowNumbers(rows[mask]), commit[mask]
+    _, is_removed = line_numbers(history, rows)
+    persons = people.of_identities(opened)[history.commits.author[commit]]
+    time = history.commits.commit_time[commit]
+    codes, keys = group_rows(persons, time, request.period)
+    count = len(keys[0])
+    first, last = bounds(codes, time, count)
+    removed = total(codes, is_removed, count)
+    values = {
+        "added": total(codes, np.ones(len(codes)), count) - removed,
+        "removed": removed,
+        "commits": count_distinct(codes, commit, count),
+        "first": first,
+        "last": last,
+    }
+    return GroupSums(people.person_set, keys, values)
+
+
+def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
+    by = _by(arguments)
+    period = period_of(CALL, by)
+    people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
+    rows = join_groups(part, people)
+    keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
+    keys += [rows.start] if period else []
+    keys += [rows.repository] if "repository" in by else []
+    codes, groups = group(keys)
+    count = len(groups[0])
+    nothing = np.zeros(0, np.int64)
+    # A commit has one author and one date, and belongs to one repository: so its counts add up.
+    added, removed, commits = (total(codes, rows.values.get(name, nothing), count) for name in _VALUES)
+    first, _ = bounds(codes, rows.values.get("first", nothing), count)
+    _, last = bounds(codes, rows.values.get("last", nothing), count)
+    starts = groups[1] if period else np.zeros(count, np.int64)
+    table = key_columns(by, period, groups, part.names, people)
+    if "author" not in by:
+        table.pop("author"), table.pop("author_email")
+    order = group_order((starts, -(added + removed)), table)
+    net = added - removed
+    running = np.zeros(count, np.int64)
+    running[order] = np.cumsum(net[order])
+    table |= {
+        "added": pa.array(added),
+        "removed": pa.array(removed),
+        "net": pa.array(net),
+        "total": pa.array(running) if period and len(by) == 1 else None,
+        "commits": pa.array(commits),
+        "first_date": tables.times(first),
+        "last_date": tables.times(last),
+    }
+    drill = {"authors": "author"} if "author" in by else {}
+    facts = facts_of(arguments.revisions, part, people, by, period, drill)
+    fixed = {"contentTerms": [arguments.pattern], "useRegex": bool(arguments.use_regex)}
+    facts["drill_down"]["arguments"] |= fixed | ({"files": list(arguments.files)} if arguments.files else {})
+    facts["pattern"] = arguments.pattern
+    notices = [*part.notices, "Merges and binary files are left out: they have no changed lines of their own."]
+    notices += people.join_notices(groups[0].tolist()) if "author" in by else []
+    shown_table = tables.table("pickaxe", table, count).take(pa.array(order))
+    return ToolResult("pickaxe", shown_table, facts, part.complete, tuple(notices))
+
+
+HANDLERS: tuple[Handler[Any], ...] = (Handler(PICKAXE, Split(_gather_pickaxe, _combine_pickaxe)),)
