@@ -63,13 +63,18 @@ class AsyncServiceTools:
         from sourcelight.display.frames.payloads import payload_frame
 
         requested_at, began = now(), time.monotonic()
-        structured, texts = await service.call_advertised(name, bound)
+        structured, texts, other = await service.call_advertised(name, bound)
         frame: DataFrame
         frame, complete = payload_frame(structured, texts)
+        reasons = [] if complete else ["the service says that there is more"]
+        if other:
+            reasons.append(f"the answer has {', '.join(sorted(set(other)))} content, which isn't read")
+        elif not structured and not any(text.strip() for text in texts):
+            reasons.append("the answer is empty")
         facts: dict[str, Any] = provenance(
             self._backend,
-            status="complete" if complete else "limited",
-            reasons=() if complete else ("the service says that there is more",),
+            status="limited" if reasons else "complete",
+            reasons=tuple(reasons),
             asked_at=requested_at,
             duration_s=time.monotonic() - began,
         )

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from sourcelight.core.batches import Event, RepositoryInfo
 from sourcelight.core.batches.overview import RepositoryOverview
-from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolResult
+from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolReply, ToolResult
 from sourcelight.core.wire.request import SearchRequest
 
 
@@ -57,8 +57,8 @@ class ServiceEndpoint(Protocol):
 
     async def call_advertised(
         self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None
-    ) -> tuple[Mapping[str, Any] | None, Sequence[str]]:
-        """Structured content and texts of a tool's answer, as they were sent."""
+    ) -> ToolReply:
+        """The answer of a tool, as it was sent."""
 
     async def fetch_file(self, link: str) -> bytes:
         """A file of the service, by its address."""

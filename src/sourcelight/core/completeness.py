@@ -50,7 +50,7 @@ def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ..
     Forks and archived repositories that the query did not ask for, repositories without a commit, and files that match
     by name only because they are binary or large, are shown but do not limit the answer.
     """
-    reasons = [f"{s.reason}: {s.title}" if s.title else s.reason for s in skipped if is_limiting(s)]
+    reasons = [": ".join(filter(None, (s.reason, s.title))) or "work was skipped" for s in skipped if is_limiting(s)]
     reasons += [f"alert: {a.title}" for a in alerts if a.kind != "error" and _TIMEOUT.search(a.title)]
     return tuple(dict.fromkeys(reasons))
 

@@ -30,7 +30,7 @@ from sourcelight.backends.remote.recording import tape
 from sourcelight.backends.remote.transport import HttpTransport
 from sourcelight.core.backend import Features
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
-from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolResult
+from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolReply, ToolResult
 from sourcelight.core.errors import QueryError, SearchFailed, StreamBroken, ToolError, TransportError
 from sourcelight.core.query import parse
 from sourcelight.core.query.alternatives import patterns_of
@@ -234,8 +234,8 @@ class RemoteBackend:
 
     async def call_advertised(
         self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None
-    ) -> tuple[Mapping[str, Any] | None, Sequence[str]]:
-        """Call any tool of the service; returns its structured content and its texts, as they were sent."""
+    ) -> ToolReply:
+        """Call any tool of the service; returns its answer as it was sent."""
         return await self._remote_tools().call_advertised(name, arguments, observer)
 
     async def fetch_file(self, link: str) -> bytes:

@@ -7,7 +7,7 @@ become gigabytes. This module undoes one coding in small portions and counts the
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 from sourcelight.core.errors import ProtocolError, StreamBroken
@@ -18,6 +18,7 @@ MAX_BODY_BYTES = 64 << 20
 
 _PORTION_BYTES = 1 << 18
 _GZIP = 16 + zlib.MAX_WBITS
+_MAGIC = b"\x1f\x8b"
 
 
 def bound_bodies(stream_base: Any) -> Callable[[Any], Awaitable[None]]:
@@ -43,14 +44,16 @@ def bound_bodies(stream_base: Any) -> Callable[[Any], Awaitable[None]]:
             self._host = host
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            unpacker = zlib.decompressobj(_GZIP) if self._packed else None
+            unpacker = _Unpacker(self._host) if self._packed else None
             async for raw in self._stream:
-                remaining = raw
-                while remaining:
-                    portion, remaining = _unpack(unpacker, remaining, self._host)
+                if unpacker is None:
+                    self._size.add(raw)
+                    if raw:
+                        yield raw
+                    continue
+                for portion in unpacker.feed(raw):
                     self._size.add(portion)
-                    if portion:
-                        yield portion
+                    yield portion
 
         async def aclose(self) -> None:
             await self._stream.aclose()
@@ -73,17 +76,33 @@ def bound_bodies(stream_base: Any) -> Callable[[Any], Awaitable[None]]:
     return limit_body
 
 
-def _unpack(unpacker: Any, raw: bytes, host: str) -> tuple[bytes, bytes]:
-    """Return a decompressed portion of `raw`, and the rest of `raw`."""
-    if unpacker is None:
-        return raw, b""
-    if unpacker.eof:
-        return b"", b""  # bytes after the end are padding
-    try:
-        portion = unpacker.decompress(raw, _PORTION_BYTES)
-    except zlib.error as error:
-        raise StreamBroken(f"the stream from {host} broke: damaged gzip: {error}") from None
-    return portion, unpacker.unconsumed_tail
+class _Unpacker:
+    """Decompresses gzip in small portions: all members of it (RFC 1952, 2.2), and no padding behind them."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._member = zlib.decompressobj(_GZIP)
+        self._start = b""
+
+    def feed(self, raw: bytes) -> Iterator[bytes]:
+        """Yield decompressed portions, none of them empty."""
+        remaining = raw
+        while remaining:
+            if self._member.eof:
+                start = self._start + remaining
+                if not _MAGIC.startswith(start[: len(_MAGIC)]):
+                    return  # padding
+                if len(start) < len(_MAGIC):
+                    self._start = start
+                    return
+                self._member, self._start, remaining = zlib.decompressobj(_GZIP), b"", start
+            try:
+                portion = self._member.decompress(remaining, _PORTION_BYTES)
+            except zlib.error as error:
+                raise StreamBroken(f"the stream from {self._host} broke: damaged gzip: {error}") from None
+            remaining = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+            if portion:
+                yield portion
 
 
 class _BodySize:

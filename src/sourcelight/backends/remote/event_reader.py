@@ -38,6 +38,7 @@ class EventReader:
         self._delayed: list[Alert | ErrorEvent] = []
         self._is_running = False
         self._progress: Progress | None = None
+        self._counted = 0
         self._said_error = ""
         self._other: Counter[str] = Counter()
         self._unknown_types: Counter[str] = Counter()
@@ -119,6 +120,7 @@ class EventReader:
 
     def _pass_on(self, event: Any) -> Iterator[Event]:
         if isinstance(event, Progress):
+            event = self._with_former(event)
             self._progress = event
         elif isinstance(event, ErrorEvent):
             self._said_error = event.message
@@ -136,6 +138,15 @@ class EventReader:
             yield from self._notices()
         if not isinstance(event, Matches):
             yield event
+
+    def _with_former(self, progress: Progress) -> Progress:
+        """Return statistics without taking back what former ones said: counts only grow, and a final word stays."""
+        former = self._progress
+        self._counted = max(self._counted, progress.match_count)
+        if former is None or not (former.done and progress.done):
+            return progress
+        skipped = tuple(dict.fromkeys((*former.skipped, *progress.skipped)))
+        return replace(progress, match_count=max(former.match_count, progress.match_count), skipped=skipped)
 
     def _notices(self) -> Iterator[Event]:
         """Yield what is missing in a stream that reached its end, as skipped work, and what was replaced."""
@@ -164,7 +175,7 @@ class EventReader:
             title = f"{count_of(count, 'match')} with {reason}"
             yield Skipped("unreadable-match", title, "`result.other` has them as they were sent.", "warn")
         arrived = self._matches.matches + self._unknown_types.total() + self._other.total()
-        counted = 0 if last is None else last.match_count
+        counted = self._counted
         expected = min(counted, self._display) if self._display >= 0 else counted
         if arrived < expected and not any(item.reason == "display" for item in (last.skipped if last else ())):
             yield Skipped(

@@ -11,10 +11,10 @@ Addresses of repositories and files at a service.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 _LISTS = frozenset({"repos", "authors", "files", "revisions", "messageTerms", "contentTerms"})
@@ -114,6 +114,14 @@ class AdvertisedTool:
     name: str
     description: str
     schema: Mapping[str, Any]
+
+
+class ToolReply(NamedTuple):
+    """What a tool of a service answered, as it was sent; `other` names the kinds of content that are no text."""
+
+    structured: Mapping[str, Any] | None
+    texts: Sequence[str]
+    other: Sequence[str] = ()
 
 
 REPOSITORIES_COUNTED = b"repositories"

@@ -265,8 +265,12 @@ def _matches(value: Json) -> Matches:
     return Matches(tuple(map(decode_match, value)) if isinstance(value, list) else ())
 
 
+_MAX_DIGITS = 19
+
+
 def _decode_skipped(value: Json) -> Skipped:
-    o = _object(value)
+    # Whatever its form, an item says that something was left out.
+    o = {"reason": value} if isinstance(value, str) else _object(value)
     suggested = o.get("suggested")
     s = _object(suggested)
     return Skipped(
@@ -282,13 +286,14 @@ def _decode_skipped(value: Json) -> Skipped:
 
 def _progress(value: Json) -> Progress:
     o = _object(value)
-    count = o.get("repositoriesCount")
+    count, matches, skipped = o.get("repositoriesCount"), o.get("matchCount"), o.get("skipped")
+    is_digits = isinstance(matches, str) and matches.isascii() and matches.isdecimal() and len(matches) < _MAX_DIGITS
     return Progress(
         done=_flag(o, "done"),
-        match_count=_int(o, "matchCount"),
+        match_count=int(matches) if is_digits else _number(matches),
         duration_ms=_int(o, "durationMs"),
         repositories_count=None if count is None else _number(count),
-        skipped=tuple(map(_decode_skipped, _items(o, "skipped"))),
+        skipped=tuple(map(_decode_skipped, [skipped] if isinstance(skipped, dict) else _items(o, "skipped"))),
         trace=_text(o, "trace"),
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 from sourcelight.backends.remote.mcp.payloads import (
     accepted_name,
     is_cut,
+    is_no_list,
     keep_text,
     limits_of,
     notices,
@@ -41,7 +42,7 @@ async def _list_files(request: ToolRequest) -> ToolResult:
         value = (await request.ask(page_arguments)).read(("files",))
         if isinstance(value, str):
             listed, messages = paths(value)
-            if not listed and messages:
+            if is_no_list(value) or (not listed and messages):
                 return keep_text(request.name, value, repository=arguments["repo"], path=arguments.get("path", ""))
             rows += [{"path": line, "isDirectory": line.endswith("/")} for line in listed]
             is_truncated = bool(messages)
@@ -105,7 +106,7 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
         value = (await request.ask(arguments)).read(("repos",))
         if isinstance(value, str):
             listed, messages = repositories(value)
-            if not listed and messages:
+            if is_no_list(value) or (not listed and messages):
                 return keep_text(request.name, value, query=request.arguments.get("query", ""))
             entries: list[Mapping[str, Any]] = [
                 {"name": name, "stars": stars, "description": text} for name, stars, text in listed

@@ -27,6 +27,7 @@ from urllib.parse import unquote, urlsplit
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import PathNotFound, RepositoryNotFound, RevisionNotFound, SourcelightError, ToolError
+from sourcelight.core.markup.counts import count_of, join_words
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.files import UNPARSED
 
@@ -39,11 +40,21 @@ _NOTE = re.compile(r"\((.*)\)")
 _BULLET = re.compile(r"^[-*\u2022] ")
 _FENCE = re.compile(r"```\w*")
 _MAX_NOTHING_LINES = 3
+_PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)\b", re.IGNORECASE)
 _NOTHING = re.compile(
     r"\s*(?:no\s[^\n]*\b(?:results?|match(?:es)?|repositor(?:y|ies)|files?|entries|commits?|references?|definitions?"
     r"|contributors?|changes|diffs?|found)\b|symbol not found)",
     re.IGNORECASE,
 )
+
+
+_TROUBLE = re.compile(
+    r"tim(?:ed|e) ?-?out|error|fail|unavailable|could ?n[o']t|can(?:no|')t|denied|permission|rate|missing|backend|later"
+    r"|unauthori[sz]ed|not ready|incomplete",
+    re.IGNORECASE,
+)
+"""What a sentence has that says why there is nothing, and not that there is nothing."""
+_SENTENCE = re.compile(r"[A-Z][^/\n]*(?: [^/\n ]+){3,}[.!]")
 
 
 @dataclass(slots=True)
@@ -76,7 +87,9 @@ def numbered_chunks(text: str) -> list[TextChunk]:
 def says_nothing(text: str) -> bool:
     """Tell whether a text is an answer without rows: empty, or a sentence such as ``No results found.``."""
     lines = sum(bool(line.strip()) for line in text.split("\n"))
-    return not lines or (lines <= _MAX_NOTHING_LINES and _NOTHING.match(text) is not None)
+    if not lines:
+        return True
+    return lines <= _MAX_NOTHING_LINES and _NOTHING.match(text) is not None and _TROUBLE.search(text) is None
 
 
 def unnumbered_lines(text: str) -> tuple[str, ...]:
@@ -135,6 +148,16 @@ def repositories(text: str) -> tuple[list[tuple[str, int, str]], tuple[str, ...]
         else:
             about.append(line)
     return rows, tuple(about)
+
+
+def is_no_list(text: str) -> bool:
+    """Return whether a text is JSON, a page or a sentence, and no list with one name a line."""
+    if _PAGE.match(text) is not None or _SENTENCE.fullmatch(text.strip()) is not None:
+        return not says_nothing(text)
+    try:
+        return not isinstance(json.loads(text), str | int | float)
+    except ValueError:
+        return False
 
 
 def paths(text: str) -> tuple[list[str], tuple[str, ...]]:
@@ -283,10 +306,15 @@ def _kinds(schema: Mapping[str, Any]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """The result of one tool call: structured content, and the texts of its content blocks."""
+    """The result of one tool call: structured content, and the texts of its content blocks.
+
+    `other` are the kinds of blocks that have no text. `doubts` receives why the answer may lack something.
+    """
 
     structured: Mapping[str, Any] | None
     texts: Sequence[str] = ()
+    other: Sequence[str] = ()
+    doubts: list[str] = field(default_factory=list)
 
     @property
     def text_content(self) -> str:
@@ -294,15 +322,64 @@ class Payload:
         value = self.read(("text",))
         return value if isinstance(value, str) else str(value.get("text") or "")
 
+    def check(self) -> None:
+        """Note an answer without any content, and content that is no text."""
+        if self.other:
+            kinds = join_words(sorted(set(self.other)))
+            self.doubts.append(f"The service sent {kinds} content, which isn't read.")
+        elif not self.structured and not any(text.strip() for text in self.texts):
+            self.doubts.append("The service sent an empty answer.")
+
     def read(self, keys: Collection[str]) -> Mapping[str, Any] | str:
         """Return the typed object if it has one of `keys`, else the text."""
         if self.structured is not None:
-            if any(key in self.structured for key in keys):
-                return self.structured
+            if _has(self.structured, keys):
+                return self._readable(self.structured)
             if isinstance(text := self.structured.get("text"), str):
-                return _typed_value(text, keys) or text
+                return self._typed_value(text, keys) or text
         text = "\n".join(self.texts)
-        return _typed_value(text, keys) or text
+        return self._typed_value(text, keys) or text
+
+    def as_text(self) -> str:
+        """Return all of it as text."""
+        return "\n".join(self.texts) or json.dumps(self.structured, default=str)
+
+    def _typed_value(self, text: str, keys: Collection[str]) -> Mapping[str, Any] | str | None:
+        value = _typed_value(text, keys)
+        return self._readable(value) if isinstance(value, Mapping) else value
+
+    def _readable(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a typed object without entries that are no objects, or name nothing."""
+        readable = dict(value)
+        for key in _LISTS.keys() & value:
+            entries = value[key] if isinstance(value[key], list) else ()
+            readable[key] = [entry for entry in entries if isinstance(entry, Mapping) and _names_something(entry, key)]
+            if missing := len(entries) - len(readable[key]):
+                self.doubts.append(f"The service sent {count_of(missing, 'entry')} in {key} that can't be read.")
+        return readable
+
+
+_LISTS: Mapping[str, tuple[str, ...]] = {
+    "files": (),
+    "repos": (),
+    "blocks": ("file", "path", "url"),
+    "commits": ("oid",),
+    "results": ("oid",),
+    "fileDiffs": ("newPath", "oldPath"),
+    "definitions": ("path", "url"),
+    "references": ("path", "url"),
+}
+"""Keys of lists of objects, each with the fields of which an object needs one."""
+
+
+def _names_something(entry: Mapping[str, Any], key: str) -> bool:
+    names = _LISTS[key]
+    return not names or any(isinstance(entry.get(name), str) and entry[name] for name in names)
+
+
+def _has(value: Mapping[str, Any], keys: Collection[str]) -> bool:
+    """Whether an object has one of `keys`, with a value of its kind."""
+    return any(key in value and (key not in _LISTS or isinstance(value[key], list | None)) for key in keys)
 
 
 def _typed_value(text: str, keys: Collection[str]) -> Mapping[str, Any] | str | None:
@@ -314,7 +391,7 @@ def _typed_value(text: str, keys: Collection[str]) -> Mapping[str, Any] | str | 
         return None
     if not isinstance(value, dict):
         return None
-    if any(key in value for key in keys):
+    if _has(value, keys):
         return value
     inner = value.get("text")
     return inner if isinstance(inner, str) and len(value) == 1 else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -44,6 +44,13 @@ class ToolRequest:
         Address of the service.
     observer
         Receives progress.
+
+    Attributes
+    ----------
+    doubts
+        Why an answer may lack something that its rows can't show.
+    last
+        The newest answer of the service.
     """
 
     name: str
@@ -52,7 +59,8 @@ class ToolRequest:
     stream: Stream
     base_url: str = ""
     observer: CallObserver | None = None
-    notices: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    last: Payload | None = None
 
     async def schema(self, name: str = "") -> Mapping[str, Any]:
         """Return the input schema of a tool, by default of the called one."""
@@ -61,7 +69,10 @@ class ToolRequest:
     async def ask(self, arguments: Mapping[str, Any], name: str = "") -> Payload:
         """Call a tool, by default the called one; fits the arguments to the server's schema."""
         name = name or self.name
-        return await self.server.ask(name, fit_arguments(name, arguments, await self.schema(name)), self.observer)
+        payload = await self.server.ask(name, fit_arguments(name, arguments, await self.schema(name)), self.observer)
+        self.last = payload = replace(payload, doubts=self.doubts)
+        payload.check()
+        return payload
 
     def report(self, stage: str, done: int = 0, total: int = 0, detail: str = "") -> None:
         """Report progress."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -124,7 +124,8 @@ class McpSession:
                 note([at.stage, at.done, at.total])
 
             payload = await self._live_call(name, tool, arguments, on_progress)
-            return {"structured": payload.structured, "texts": list(payload.texts)}
+            reply = {"structured": payload.structured, "texts": list(payload.texts)}
+            return reply | ({"other": list(payload.other)} if payload.other else {})
 
         def on_note(note: Any) -> None:
             if observer is not None:
@@ -132,7 +133,7 @@ class McpSession:
 
         what = {"name": tool.name, "arguments": dict(arguments)}
         reply = await recording.deck.ask("tool", self.url, what, call_live, on_note, self._redact)
-        return Payload(reply["structured"], reply["texts"])
+        return Payload(reply["structured"], reply["texts"], reply.get("other", ()))
 
     async def _live_call(
         self, name: str, tool: ServerTool, arguments: Mapping[str, Any], observer: CallObserver | None
@@ -149,9 +150,9 @@ class McpSession:
             )
         except ToolError as exc:
             raise type(exc)(f"{name}: {exc}", tool=name) from None
-        texts = [block.text for block in result.content if getattr(block, "type", "") == "text"]
+        texts, other = _contents(result.content)
         structured = result.structured_content
-        payload = Payload(structured if isinstance(structured, Mapping) else None, texts)
+        payload = Payload(structured if isinstance(structured, Mapping) else None, texts, other)
         if result.is_error:
             raise tool_error(name, self._redact(payload.text_content.strip()))
         return payload
@@ -260,6 +261,20 @@ class McpSession:
 
     def _redact(self, text: str) -> str:
         return hide(self._credential.redact(text), *(value for _, value in self._endpoint.headers))
+
+
+def _contents(blocks: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """Return the texts of content blocks, those of embedded files too, and the kinds of the other blocks."""
+    from mcp_types import EmbeddedResource, TextContent, TextResourceContents
+
+    texts, other = [], []
+    for block in blocks:
+        content = block.resource if isinstance(block, EmbeddedResource) else block
+        if isinstance(content, TextContent | TextResourceContents):
+            texts.append(content.text)
+        else:
+            other.append(block.type.replace("_", " "))
+    return texts, other
 
 
 def _outcome(task: asyncio.Task[None]) -> BaseException | None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy
 from sourcelight.backends.remote.mcp import analyses, conversations, files, history, navigation, read_file, search
-from sourcelight.backends.remote.mcp.payloads import Payload, fit_arguments
+from sourcelight.backends.remote.mcp.payloads import Payload, fit_arguments, keep_text
 from sourcelight.backends.remote.mcp.request import Stream, ToolRequest
 from sourcelight.backends.remote.mcp.session import McpSession, ServerTool
-from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolResult
-from sourcelight.core.errors import NotFound, UnsupportedTool
+from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolReply, ToolResult
+from sourcelight.core.errors import NotFound, SourcelightError, UnsupportedTool
 from sourcelight.core.tools.catalog import is_conversation
 from sourcelight.core.tools.paging import MAX_TOKENS, MAX_TOKENS_ARGUMENT
 
 _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
 _DEEP_SEARCH = "/.api/mcp/deepsearch"
+_BAD_FORMS = (AttributeError, LookupError, OverflowError, TypeError, ValueError)
 _ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
     **files.ANSWERS,
     **read_file.ANSWERS,
@@ -60,7 +62,19 @@ class RemoteTools:
                 tool=name,
                 accepted=tuple(_ANSWERS),
             )
-        return await answer(ToolRequest(name, arguments, self, self._stream, self._url, observer))
+        request = ToolRequest(name, arguments, self, self._stream, self._url, observer)
+        try:
+            result = await answer(request)
+        except SourcelightError:
+            raise
+        except _BAD_FORMS as exc:
+            # A field of another type than its name says, somewhere in the answer.
+            if request.last is None:
+                raise
+            result = keep_text(name, request.last.as_text(), f"The service's answer is malformed ({exc}).")
+        if not request.doubts:
+            return result
+        return replace(result, complete=False, notices=(*result.notices, *dict.fromkeys(request.doubts)))
 
     async def advertised(self) -> Mapping[str, AdvertisedTool]:
         """Return all tools of all endpoints of the service, by name."""
@@ -80,12 +94,12 @@ class RemoteTools:
 
     async def call_advertised(
         self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None
-    ) -> tuple[Mapping[str, Any] | None, Sequence[str]]:
-        """Call a tool as the service advertises it; returns its structured content and its texts."""
+    ) -> ToolReply:
+        """Call a tool as the service advertises it."""
         session = await self._session_with(name, (*_PATHS, _DEEP_SEARCH))
         schema = (await session.tools())[name].schema
         payload = await session.call(name, fit_arguments(name, arguments, schema), observer)
-        return payload.structured, payload.texts
+        return ToolReply(payload.structured, payload.texts, payload.other)
 
     async def tool(self, name: str) -> ServerTool:
         """Return the tool of that name from the first endpoint that has it."""
