@@ -409,6 +409,31 @@ def test_diffs_in_unknown_words_come_from_the_stream(through: str) -> None:
 
 
 @both
+def test_contributions_in_unknown_words_are_counted_from_the_stream(through: str) -> None:
+    commits = [
+        _commit("COMMIT_EDITMSG", "Retry the gauge", [])
+        | {"repository": name, "oid": f"{number:040x}", "committerDate": f"2026-03-{number + 1:02}T09:00:00Z"}
+        for number, name in enumerate([REPOSITORY, "git.example/hub", REPOSITORY])
+    ]
+    stream = sse(("matches", commits), progress(3), ("done", {}))
+    tools = {"get_contributor_repos": (_CONTRIBUTORS, lambda _: text(UNKNOWN))}
+    played = service("7.6", on_all=tools, stream=lambda _: stream)
+    with client_of(played, through) as code:
+        frame = code.get_contributor_repos("Ada")
+        fewer = code.get_contributor_repos("Ada", limit=1)
+    rows = frame[["repository", "commits", "authors"]].to_dict("records")
+    assert [(row["repository"], row["commits"], list(row["authors"])) for row in rows] == [
+        (REPOSITORY, 2, ["Ada"]),
+        ("git.example/hub", 1, ["Ada"]),
+    ]
+    assert str(frame["last_date"][0]) == "2026-03-03 09:00:00+00:00"
+    assert frame.attrs["status"] == "complete"
+    assert any("these rows are of its search" in notice for notice in frame.attrs["notices"])
+    assert (list(fewer["repository"]), fewer.attrs["status"]) == ([REPOSITORY], "partial")
+    assert played.searches[-1] == "fork:yes archived:yes author:Ada type:commit count:all"
+
+
+@both
 @pytest.mark.parametrize(
     ("method", "arguments"),
     [

@@ -13,6 +13,7 @@ from backends.scripted_tools import schema, text, typed
 from contract.generations import COMMIT, REPOSITORY, SYMBOL, service
 from contract.test_generations import client_of
 from sourcelight.client.portal import call
+from sourcelight.core.errors import SourcelightError
 
 _TASK = schema("task", task="string")
 _SCRIPT = schema("script", script="string", timeoutSeconds="integer")
@@ -60,6 +61,27 @@ def test_any_advertised_tool_has_its_schema_as_signature() -> None:
     assert frame.to_dict("records") == [{"name": "main", "commit": COMMIT}]
     assert frame.attrs["status"] == "limited"
     assert frame.attrs["payload"]["repo"] == REPOSITORY
+
+
+def test_a_federation_has_the_tools_of_its_services() -> None:
+    files = {"/.assets/a/rows.csv": ("text/csv", b"repo,count\n")}
+    harbour = service("7.6", tools=_OWN)
+    office = service("7.6", tools={"evaluator": (_SCRIPT, lambda _: text('{"rows": [{"repo": "c"}]}'))}, gets=files)
+    with client_of(harbour) as first, client_of(office) as second, sl.federate({"x": first, "y": second}) as code:
+        assert {"code_finder", "x:evaluator", "y:evaluator", "x:read_file", "y:read_file"} <= set(code.tools)
+        assert "evaluator" not in code.tools
+        assert code.tools.code_finder("find the retries").attrs["text"] == _SUMMARY
+        assert len(code.tools["x:evaluator"](script="s")) == 2
+        assert code.tools["y:evaluator"](script="s").to_dict("records") == [{"repo": "c"}]
+        with pytest.raises(AttributeError, match=r"no tool 'evaluator'; it has .*x:evaluator"):
+            _ = code.tools.evaluator
+        service_files = code.tools._tools._backend.features.service
+        assert service_files is not None
+        assert call(service_files.fetch_file, "/.assets/a/rows.csv") == b"repo,count\n"
+        with pytest.raises(SourcelightError):
+            call(service_files.fetch_file, "/.assets/b/rows.csv")
+    assert [name for name, _ in harbour.calls] == ["code_finder", "evaluator"]
+    assert [name for name, _ in office.calls] == ["evaluator"]
 
 
 def test_tools_are_awaited_too() -> None:

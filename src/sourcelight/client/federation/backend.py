@@ -14,6 +14,7 @@ from typing import Any
 from sourcelight.client.exhaustive import ExhaustiveSearch
 from sourcelight.client.federation.fan_out import answers, ask_all
 from sourcelight.client.federation.service import Service, explanation_of
+from sourcelight.client.federation.service_tools import federated_tools
 from sourcelight.client.federation.stream_merge import StreamMerge
 from sourcelight.client.federation.tool_calls import FederatedTools
 from sourcelight.client.provenance import FEDERATION
@@ -52,7 +53,10 @@ class FederatedBackend:
     ) -> None:
         self.services = tuple(services)
         self.features = Features(
-            services=dict(clients or {}), cached_names=self._cached_names, folder_of=self._folder_of
+            services=dict(clients or {}),
+            cached_names=self._cached_names,
+            folder_of=self._folder_of,
+            service=federated_tools(self.services),
         )
         self.name = f"{FEDERATION}{', '.join(service.name for service in services)}"
         self.local = all(service.backend.local for service in services)

@@ -284,13 +284,17 @@ def _decode_skipped(value: Json) -> Skipped:
     )
 
 
+def _count(value: Json) -> int:
+    is_digits = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < _MAX_DIGITS
+    return int(str(value)) if is_digits else _number(value)
+
+
 def _progress(value: Json) -> Progress:
     o = _object(value)
     count, matches, skipped = o.get("repositoriesCount"), o.get("matchCount"), o.get("skipped")
-    is_digits = isinstance(matches, str) and matches.isascii() and matches.isdecimal() and len(matches) < _MAX_DIGITS
     return Progress(
         done=_flag(o, "done"),
-        match_count=int(matches) if is_digits else _number(matches),
+        match_count=_count(matches),
         duration_ms=_int(o, "durationMs"),
         repositories_count=None if count is None else _number(count),
         skipped=tuple(map(_decode_skipped, [skipped] if isinstance(skipped, dict) else _items(o, "skipped"))),

@@ -395,7 +395,7 @@ async def _get_contributor_repos(request: ToolRequest) -> ToolResult:
     if isinstance(value, str):
         contributions = HistoryText([]) if says_nothing(value) else parse_contributions(value)
         if contributions is None:
-            return keep_text(request.name, value)
+            return await _instead(request, UnparsedText(value))
         value = {
             "repos": contributions.entries,
             **({"limitHit": True, "notices": contributions.notes} if contributions.notes else {}),

@@ -7,6 +7,7 @@ asks for all matches.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -26,7 +27,7 @@ _INSTEAD = "{tool}: this version can't parse the text of the service; these rows
 
 
 async def from_stream(request: ToolRequest) -> ToolResult | str:
-    """Answer `commit_search` or `diff_search` by a search; a reason when that can't be."""
+    """Answer `commit_search`, `diff_search` or `get_contributor_repos` by a search; a reason when that can't be."""
     try:
         query = _query(request.name, request.arguments)
         return await _search(request, query)
@@ -47,6 +48,9 @@ def _query(tool: str, arguments: Mapping[str, Any]) -> str:
     revisions = _texts(arguments, "revisions")
     at = f"@{revisions[0]}" if revisions else ""
     terms = [f"repo:{quote_value(f'^({repositories})${at}')}"] if repositories else []
+    if len(_texts(arguments, "repos")) != 1:
+        # A search leaves these out unless it names one repository; the tools don't.
+        terms += ["fork:yes", "archived:yes"]
     regexp = bool(arguments.get("useRegex"))
 
     def pattern(texts: list[str]) -> str:
@@ -59,7 +63,7 @@ def _query(tool: str, arguments: Mapping[str, Any]) -> str:
     if files := _texts(arguments, "files"):
         terms.append(f"file:{quote_value('|'.join(name if regexp else file_pattern(name) for name in files))}")
     terms += [f"{name}:{quote_value(str(arguments[name]))}" for name in ("after", "before") if arguments.get(name)]
-    contents = _texts(arguments, "contentTerms") if tool == "commit_search" else [str(arguments["pattern"])]
+    contents = _texts(arguments, "pattern" if tool == "diff_search" else "contentTerms")
     messages = _texts(arguments, "messageTerms")
     if contents and messages:
         raise ToolError(f"{tool}: no query has both message and content terms", tool=tool)
@@ -70,7 +74,8 @@ def _query(tool: str, arguments: Mapping[str, Any]) -> str:
         terms.append(pattern(contents or messages))
     if regexp:
         terms.append("case:yes")
-    limit = arguments.get("limit", arguments.get("count"))
+    # Repositories are counted once all of their commits are there.
+    limit = None if tool == "get_contributor_repos" else arguments.get("limit", arguments.get("count"))
     return " ".join([*terms, f"count:{limit or 'all'}"])
 
 
@@ -89,8 +94,13 @@ async def _search(request: ToolRequest, query: str) -> ToolResult:
                 complete = not limiting
             elif isinstance(event, ErrorEvent):
                 raise ToolError(event.message, tool=request.name)
-    name = "commits" if request.name == "commit_search" else "diff_lines"
-    records = list(_commits(rows) if name == "commits" else _diff_lines(rows))
+    name, make = _TABLES[request.name]
+    records = list(make(rows))
+    if name == "contributor_repositories":
+        least, limit = int(request.arguments.get("minCommits") or 1), request.arguments.get("limit")
+        records = [record for record in records if record["commits"] >= least]
+        complete = complete and (limit is None or len(records) <= limit)
+        records = records[:limit]
     columns = [column.name for column in COLUMNS[name]]
     table = table_of(name, len(records), **{column: [row.get(column) for row in records] for column in columns})
     attributes = {"repositories": _texts(request.arguments, "repos"), "total": len(records) if complete else None}
@@ -112,6 +122,30 @@ def _diff_lines(rows: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         if row["type"] == "diff" and row.get("side") in {"added", "removed"}:
             yield {**row, "subject": _subject_of(_message_of(row)), "old_path": row.get("path")}
+
+
+def _contributions(rows: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield one row for each repository, most commits first; authors are names alone."""
+    by_repository: dict[str, list[dict[str, Any]]] = {}
+    for commit in _commits(rows):
+        by_repository.setdefault(str(commit["repository"]), []).append(commit)
+    for repository, commits in sorted(by_repository.items(), key=lambda item: (-len(item[1]), item[0])):
+        dates = sorted(date for commit in commits if (date := commit.get("commit_date") or commit.get("author_date")))
+        authors = Counter(str(commit.get("author") or "") for commit in commits)
+        yield {
+            "repository": repository,
+            "commits": len(commits),
+            "first_date": dates[0] if dates else None,
+            "last_date": dates[-1] if dates else None,
+            "authors": [name for name, _ in authors.most_common() if name],
+        }
+
+
+_TABLES = {
+    "commit_search": ("commits", _commits),
+    "diff_search": ("diff_lines", _diff_lines),
+    "get_contributor_repos": ("contributor_repositories", _contributions),
+}
 
 
 def _message_of(row: Mapping[str, Any]) -> str:
