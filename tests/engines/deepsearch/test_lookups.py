@@ -72,6 +72,7 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "src/server.h": "int dictExpand(dict *d, unsigned long size);\n",
     "lib/app.js": "var compile = require('./utils').compile;\napp.set('subdomain offset', 2);\n",
     "lib/utils.js": "exports.compile = compile;\nfunction compile(value) {\n  return value;\n}\n",
+    "History.md": "- add `app.set('subdomain offset', 7)`\n",
     "cmd/main.go": 'package main\n\nvar at = flag.String("listen", ":6070", "address")\n\nconst MaxSize = 1 << 20\n',
     "pyproject.toml": (
         '[project]\nname = "wire"\nrequires-python = ">=3.9"\ndependencies = ["idna>=2.5,<4", "certifi"]\n'
@@ -186,6 +187,9 @@ def test_a_question_about_one_repository_reads_no_history_of_others(tmp_path: Pa
         ("What's the default value of x in make()?", Lookup("default", "x", "make")),
         ("who wrote line 12 of a/b.py?", Lookup("line", path="a/b.py", line=12)),
         ("which version of body-parser does · use?", Lookup("dependency", "body-parser")),
+        ("What does http2 default to in · in HTTPTransport", Lookup("default", "http2", "HTTPTransport")),
+        ("What is the encoding setting in · by default?", Lookup("default", "encoding")),
+        ("in ·, which file in defines Session?", Lookup("definition", "Session")),
         ("What is authentication?", None),
         ("Who calls it?", None),
     ],

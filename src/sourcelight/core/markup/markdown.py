@@ -164,7 +164,7 @@ _MAX_ADDRESS_CHARS = 8_000
 _MAX_DEPTH = 8
 
 
-def to_html(text: str, resolve: Resolve, *, top: int = 1) -> str:
+def to_html(text: str, resolve: Resolve, *, top: int = 1, open_lines: int = 0) -> str:
     r"""HTML of a Markdown text.
 
     Parameters
@@ -175,13 +175,17 @@ def to_html(text: str, resolve: Resolve, *, top: int = 1) -> str:
         Tells which addresses may be followed, and how.
     top
         Level of the highest heading; those below follow, down to 6.
+    open_lines
+        Lines of Markdown after which sections of the second level are folded, each below its heading; 0: none is.
 
     Examples
     --------
     >>> to_html("see <b>`x`</b> at [here](/a) or [there](javascript:x)", lambda url: url if url[0] == "/" else "")
     '<p>see &lt;b&gt;<code>x</code>&lt;/b&gt; at <a href="/a">here</a> or there</p>\n'
     """
-    return _Blocks(resolve, top).html(text.replace("\r\n", "\n").split("\n"), 0)
+    lines = text.replace("\r\n", "\n").split("\n")
+    blocks = _Blocks(resolve, top)
+    return blocks.html(lines, 0) if open_lines <= 0 else blocks.folded(lines, open_lines)
 
 
 @dataclass(slots=True)
@@ -218,6 +222,23 @@ class _Blocks:
                 index = self._table(lines, index, out)
             else:
                 index = self._paragraph(lines, index, out)
+        return "".join(out)
+
+    def folded(self, lines: Sequence[str], open_lines: int) -> str:
+        """Show a text with its sections of the second level folded, but for the first ones that fit."""
+        starts = [index for index in _section_starts(lines) if index]
+        out = [self.html(lines[: starts[0]] if starts else lines, 0)]
+        used = starts[0] if starts else 0
+        is_open = True
+        for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
+            used += end - start
+            is_open = is_open and used <= open_lines
+            if is_open:
+                out.append(self.html(lines[start:end], 0))
+                continue
+            heading = _HEADING.fullmatch(lines[start])
+            title = self._inline(heading[2]) if heading is not None else ""
+            out.append(f"<details><summary>{title}</summary>\n{self.html(lines[start + 1 : end], 0)}</details>\n")
         return "".join(out)
 
     def _inline(self, text: str) -> str:
@@ -297,6 +318,20 @@ class _Blocks:
             index += 1
         out.append(f"<p>{inline_html(chr(10).join(line.strip() for line in paragraph), self.resolve)}</p>\n")
         return index
+
+
+def _section_starts(lines: Sequence[str]) -> list[int]:
+    """Return where headings of the second level stand; what looks like one in fenced code is none."""
+    starts: list[int] = []
+    marker = ""
+    for index, line in enumerate(lines):
+        if marker:
+            marker = "" if _closes(line, marker) else marker
+        elif fence := _FENCE.fullmatch(line):
+            marker = fence[1]
+        elif (heading := _HEADING.fullmatch(line)) and len(heading[1]) == 2:
+            starts.append(index)
+    return starts
 
 
 def _closes(line: str, marker: str) -> bool:

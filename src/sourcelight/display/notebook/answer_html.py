@@ -6,7 +6,7 @@ What a query means, as HTML for a notebook. Every piece of text is escaped befor
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -28,6 +28,7 @@ border:1px solid var(--jp-cell-editor-border-color,rgba(127,127,127,.3)) !import
 .sl-answer code{font-family:var(--jp-code-font-family,monospace)}
 .sl-answer table{border-collapse:collapse}
 .sl-answer th,.sl-answer td{text-align:left !important;vertical-align:top;padding:2px 8px}
+.sl-answer summary{cursor:pointer;font-weight:600;margin:6px 0}
 .sl-answer blockquote{margin:4px 0;padding-left:8px;border-left:4px solid rgba(127,127,127,.4)}
 </style>"""
 _URL_CHARS = "/:?#@!$&'*+,;=%~-._"
@@ -37,6 +38,9 @@ _COLORS = {
     "interrupted": "var(--jp-warn-color1,#f57c00)",
     "failed": "var(--jp-error-color1,#d32f2f)",
 }
+OPEN_LINES = 24
+"""Lines of an answer that are shown before its sections are folded: about a screen with headings and margins."""
+
 _PAGE = """:root{color-scheme:light dark}
 body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem;font:1rem/1.55 system-ui,sans-serif}
 body{background:Canvas;color:CanvasText}
@@ -82,6 +86,16 @@ _RELATIVE = re.compile(r"`[^`\n]*`|\[((?:\\.|[^\[\]\\\n]){0,400})\]\((/[^\s()]*)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
+def _bracket_unlinked(text: str, view: AnswerView, *, in_notebook: bool) -> str:
+    """Markdown whose links that lead nowhere are labels in brackets: bare, they run into the sentence."""
+
+    def address(match: re.Match[str]) -> str:
+        label, url = match.groups()
+        return match[0] if url is None or _address_of(url, view, in_notebook=in_notebook) else f"({label})"
+
+    return _replace_links(text, address)
+
+
 def _with_addresses(text: str, view: AnswerView) -> str:
     """Markdown whose links to files and commits lead somewhere from a terminal or a file: to a service or a code host.
 
@@ -95,6 +109,11 @@ def _with_addresses(text: str, view: AnswerView) -> str:
         href = _address_of(url, view, in_notebook=False)
         return f"[{label}](<{href}>)" if href else f"({label})"
 
+    return _replace_links(text, address)
+
+
+def _replace_links(text: str, address: Callable[[re.Match[str]], str]) -> str:
+    """Replace links to addresses without a host, outside of fenced code."""
     lines, fence = [], ""
     for line in text.splitlines(keepends=True):
         opening = _FENCE.match(line)
@@ -174,7 +193,8 @@ def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:
     parts = []
     for question in view.questions:
         question_html = escape(one_line(question.get("question") or "", 2_000))
-        answer_text_html = to_html(question.get("answer") or "", resolve, top=top)
+        answer = _bracket_unlinked(question.get("answer") or "", view, in_notebook=in_notebook)
+        answer_text_html = to_html(answer, resolve, top=top, open_lines=OPEN_LINES)
         parts.append(f"<h{top}>{question_html}</h{top}>{answer_text_html}")
         listed = _source_list(question)
         parts.append(f"<p>Sources:</p>{to_html(listed, resolve, top=top)}" if listed else "")

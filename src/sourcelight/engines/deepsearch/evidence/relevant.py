@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts, best_window
-from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
+from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, is_lesser
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
 from sourcelight.engines.search.ranking.tokenizer import TOKEN, terms_of
@@ -39,7 +39,26 @@ def find_relevant(
         by_file.setdefault((chunk.target.repository.key, chunk.target.commit, chunk.path), []).append(chunk)
     order = [(file.target.repository.key, file.target.commit, file.path) for file in ranking.files]
     files = [key for key in order if key in by_file] or list(by_file)
-    return [_place(texts, by_file[key], ranking, weights) for key in files if not is_hidden_file(key[2])][:PLACES]
+    shown = [key for key in files if not is_hidden_file(key[2])]
+    defining = [key for key in shown if not _only_prototypes(texts, by_file[key])]
+    return [_place(texts, by_file[key], ranking, weights) for key in (defining or shown)[:PLACES]]
+
+
+def _only_prototypes(texts: FileTexts, chunks: Sequence[RankedChunk]) -> bool:
+    """Return whether the best lines of a file are declarations of what is defined elsewhere, as in headers of C."""
+    chunk = chunks[0]
+    lines = texts.lines(chunk.target, chunk.path)
+    definitions = texts.engine.store.definitions_of(chunk.target, chunk.path)
+    listed = (
+        []
+        if definitions is None
+        else [
+            each
+            for each in definitions.each()
+            if each.kind in _KINDS and chunk.begin_line <= each.line <= chunk.end_line
+        ]
+    )
+    return bool(listed) and all(is_lesser(lines, each) for each in listed)
 
 
 def _place(
@@ -52,6 +71,8 @@ def _place(
         definitions = texts.engine.store.definitions_of(chunk.target, chunk.path)
         for definition in definitions.each() if definitions is not None else ():
             if definition.kind not in _KINDS or not chunk.begin_line <= definition.line <= chunk.end_line:
+                continue
+            if is_lesser(lines, definition):
                 continue
             body = "\n".join(lines[definition.begin_line - 1 : min(definition.end_line, definition.begin_line + 80)])
             by_name, by_body = _weight(definition.name, weights), _weight(body, weights)

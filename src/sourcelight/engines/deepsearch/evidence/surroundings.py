@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.evidence.heads import DOCSTRING, head_end
+from sourcelight.engines.deepsearch.evidence.heads import DOCSTRING, comment_start, head_end
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.search import Target
@@ -59,7 +59,7 @@ def find_asked_definitions(
             shared = sorted(terms & weights.keys())
             shared_weight = sum(weights[term] for term in shared)
             fit = 0.5 + 0.5 * len(shared) / max(len(terms), 1)
-            value = shared_weight * fit * (0.5 + 0.5 * chunk.score) * (LESSER if _is_lesser(lines, definition) else 1.0)
+            value = shared_weight * fit * (0.5 + 0.5 * chunk.score) * (LESSER if is_lesser(lines, definition) else 1.0)
             at_best = (chunk.target, chunk.path) == (chunks[0].target, chunks[0].path)
             value *= 1.0 if at_best else LESSER
             value += 1000.0 if definition.name in exact else 0.0
@@ -77,7 +77,8 @@ def find_asked_definitions(
     return excerpts
 
 
-def _is_lesser(lines: Sequence[str], definition: Definition) -> bool:
+def is_lesser(lines: Sequence[str], definition: Definition) -> bool:
+    """Return whether a definition is a constant, or only declares what is defined elsewhere."""
     if definition.kind == "constant":
         return True
     last = lines[definition.end_line - 1] if 0 < definition.end_line <= len(lines) else ""
@@ -105,7 +106,7 @@ def first_sentence(lines: Sequence[str], definition: Definition) -> str:
     for line_index in range(definition.line, head):
         if docstring or DOCSTRING.match(lines[line_index]):
             docstring.append(lines[line_index])
-    above = lead_start(lines, definition.begin_line - 1)
+    above = comment_start(lines, definition.begin_line - 1)
     comment = [line for line in lines[above : definition.begin_line - 1] if not line.lstrip().startswith(("@", "#["))]
     for block in (docstring, comment):
         text = " ".join(

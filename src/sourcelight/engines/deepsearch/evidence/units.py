@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sourcelight.core.markup.markdown import line_tokens
-from sourcelight.engines.deepsearch.evidence.heads import head_end
-from sourcelight.engines.search.ranking.tokenizer import lead_start
+from sourcelight.engines.deepsearch.evidence.heads import comment_start, head_end
 from sourcelight.engines.symbols.definition_parser import Definition
 
 WHOLE_LINES = 24
@@ -38,14 +37,18 @@ def fit_to_units(
     """
     inner = _innermost(definitions, first, last)
     if inner is not None and inner.end_line - inner.begin_line < WHOLE_LINES:
-        start = lead_start(lines, inner.begin_line - 1) + 1
+        start = comment_start(lines, inner.begin_line - 1) + 1
         if inner.end_line - start < WHOLE_LINES + MAX_WIDENING:
             return start, min(inner.end_line, len(lines))
         return inner.begin_line, min(inner.end_line, len(lines))
     units = _units(lines, first, last, definitions, language)
     for _ in range(3):  # one border may lead into the next unit
         before = first, last
-        first, last = _snap_start(first, last, units), _snap_end(first, last, units)
+        start = _snap_start(first, last, units)
+        # What is cut off above is added below, as far as the definition goes.
+        bound = inner.end_line if inner is not None else len(lines)
+        last = max(last, min(last + max(0, start - first), bound, len(lines)))
+        first, last = start, _snap_end(start, last, units)
         if (first, last) == before:
             break
     while first < last and not lines[first - 1].strip():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sourcelight.core.markup import code, count_of
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.heads import head_end
+from sourcelight.engines.deepsearch.evidence.heads import comment_start, head_end
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
@@ -19,7 +19,6 @@ from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
 from sourcelight.engines.deepsearch.lookups.values import value_of
 from sourcelight.engines.execution.natural_language import kind_of
 from sourcelight.engines.search import Target
-from sourcelight.engines.search.ranking.tokenizer import lead_start
 from sourcelight.engines.symbols.definition_parser import Definition
 
 SHOWN = 3
@@ -38,7 +37,7 @@ _NOUNS = {
     "exception": ("class",), "error": ("class", "variable", "constant"), "constructor": ("constructor", "method"),
     "decorator": ("function",), "module": ("module", "namespace", "package"),
 }  # fmt: skip
-_OTHER_KINDS = {"vendored": 3, "generated": 3, "test": 2, "docs": 2, "config": 1}
+_RANKS = {"code": 0, "config": 1, "vendored": 3, "generated": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ def rank_of(path: str) -> int:
         return 2
     if re.match(r"(?:utils?|scripts?|tools?|contrib|hack|ci|\.github)/", path):
         return 1
-    return _OTHER_KINDS.get(kind_of(path), 0)
+    return _RANKS.get(kind_of(path), 2)
 
 
 def find_definitions(work: Work, name: str, symbol_kind: str, notes: list[str], queries: list[str]) -> list[NamedPlace]:
@@ -112,9 +111,8 @@ def choose_definitions(texts: FileTexts, places: Sequence[NamedPlace], symbol_ki
     noun = re.sub(r"(?<=ss)es$|(?<=[^s])s$|ies$", lambda match: "y" if match[0] == "ies" else "", symbol_kind)
     kinds = _NOUNS.get(noun, ())
     if kinds:
-        fitting = [place for place in places if place.definition.kind in kinds]
-        same = [place for place in fitting if place.definition.kind == kinds[0]]
-        places = same or fitting or places
+        # A method is called a function as often as not: the noun sorts within these, and leaves out no better place.
+        places = [place for place in places if place.definition.kind in kinds] or places
     bodies = [place for place in places if not (is_declaration(texts, place) or _is_alias(texts, place))]
     best: dict[tuple[str, str, str], NamedPlace] = {}
     for place in bodies or places:
@@ -123,7 +121,16 @@ def choose_definitions(texts: FileTexts, places: Sequence[NamedPlace], symbol_ki
         # Of overloads the longest has the body; conditional definitions of one file are shown by the first.
         if other is None or _length(place) > _length(other):
             best[key] = place
-    return sorted(best.values(), key=lambda each: (each.rank, each.path.count("/"), each.path, each.definition.line))
+    return sorted(
+        best.values(),
+        key=lambda each: (
+            each.rank,
+            bool(kinds) and each.definition.kind != kinds[0],
+            each.path.count("/"),
+            each.path,
+            each.definition.line,
+        ),
+    )
 
 
 def _length(place: NamedPlace) -> int:
@@ -169,7 +176,7 @@ def head_of_place(texts: FileTexts, place: NamedPlace, most: int = _QUOTED_LINES
     """Make evidence of a definition's comment, head and docstring, whole if it is short; never half a signature."""
     lines = texts.lines(place.target, place.path)
     definition = place.definition
-    start = lead_start(lines, definition.begin_line - 1) + 1
+    start = comment_start(lines, definition.begin_line - 1) + 1
     end = min(definition.end_line, len(lines))
     if end - start >= most:
         end = max(min(head_end(lines, definition), len(lines)), definition.line)

@@ -172,13 +172,17 @@ _DEFAULT = (
         rf"(?:\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}){_OWNER_KIND})?\s+default\s+to"
     ),
     _pattern(
+        rf"what\s+(?:does|do)\s+{_DET}(?P<name>{_SETTING}){_PARAMETER}\s+default\s+to"
+        rf"\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}){_OWNER_KIND}"
+    ),
+    _pattern(
         rf"{_WHAT}\s+(?:the\s+)?(?P<name>{_SETTING}){_PARAMETER}(?:\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}){_OWNER_KIND})?"
         rf"\s+by\s+default"
     ),
 )  # fmt: skip
 _ENDING = re.compile(r"[\s?.!,;:·]+$")
 _OPENING = re.compile(
-    r"^(?:[\s,;:·]|(?:please|can you tell me|tell me|could you tell me|do you know)\b)+", re.IGNORECASE
+    r"^(?:[\s,;:·]|in\s*(?=,)|(?:please|can you tell me|tell me|could you tell me|do you know)\b)+", re.IGNORECASE
 )
 _SHORTEST = 3
 _PRONOUNS = frozenset(["it", "this", "that", "there", "they", "them", "what", "which", "who", "one"])
@@ -192,7 +196,8 @@ def read_lookup(text: str) -> Lookup | None:
         return None
     # Prepositions remain where the name of a repository was taken from behind them.
     words = re.sub(r"\b(of|in|for|by|from)\s+in\b", r"\1", words)
-    words = re.sub(r"\s+(?:of|in|for|from|within)$", "", words)
+    words = re.sub(r"\s+(?:of|in|for|from|within|by)$", "", words)
+    words = re.sub(r"\s+in\s+(?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|by)\b)", " ", words)
     for kind, patterns in _FORMS:
         for pattern in patterns:
             match = pattern.match(words)

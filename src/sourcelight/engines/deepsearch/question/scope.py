@@ -204,8 +204,8 @@ def _patterns(spellings: Iterable[str], *, by_word: bool) -> Iterable[tuple[str,
         yield rf"(?:{_BEFORE})?\b(?:the\s+)?{_REPOSITORY}\s+(?:called\s+|named\s+)?{name}", spelling
         yield rf"(?:{_BEFORE})?(?:\bthe\s+)?{name}\s+{_REPOSITORY}\b", spelling
         yield rf"{_BEFORE}(?:owner|org(?:ani[sz]ation)?|group|team)\s+(?P<owner>)?{name}", spelling
+        yield from ((pattern, spelling) for pattern in _clear_patterns(name))
         if not by_word:
-            yield from ((pattern, spelling) for pattern in _clear_patterns(name))
             continue
         yield rf"{_BEFORE}{name}{_AFTER}", spelling
         yield rf"{name}['\u2019]s\b", spelling

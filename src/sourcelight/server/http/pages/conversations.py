@@ -12,6 +12,9 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.markup import escape, one_line, own_address, to_html
 from sourcelight.core.query.fields import ALIASES
 
+_OPEN_LINES = 24
+"""Lines of an answer before its sections are folded: about a screen."""
+
 STYLE_PATH = "/-/page.css"
 SCRIPT_PATH = "/-/page.js"
 _POLICY = (
@@ -182,7 +185,7 @@ def _question(question: Mapping[str, Any], turns: list[str], prefix: str) -> str
     state = f'<p class="{colour}" role="status">This question {status_text}.</p>' if status_text else ""
     done = "".join(f"<li>{escape(one_line(turn, 300))}</li>" for turn in turns)
     done = f"<h3>Steps so far</h3><ol>{done}</ol>" if done else ""
-    body = to_html(question["answer"], lambda url: link_of(url, prefix), top=2)
+    body = to_html(question["answer"], lambda url: link_of(url, prefix), top=2, open_lines=_OPEN_LINES)
     sources = "".join(f"<li>{_source(source, prefix)}</li>" for source in question["sources"])
     sources = f"<h3>Sources</h3><ul>{sources}</ul>" if sources else ""
     rejected = "".join(f"<li>{_source(source, prefix)}</li>" for source in question["rejected"])

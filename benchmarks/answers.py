@@ -1,0 +1,194 @@
+"""Answers without a model: how many first sentences are right, how many claim nothing, how many are wrong.
+
+    python benchmarks/answers.py FOLDER [--set tune|report|fresh] [--draw N --seed S] [--shown 20]
+
+FOLDER holds clones named as in `truth/answers.jsonl` (click, cobra, express, gin, gson, httpx, redis, requests,
+ripgrep, sinatra, tornado, zoekt); the file's first lines say at which commits its truths were read. Truths of counts,
+lines and first commits come from git in the same run. With ``--draw``, questions are made from Python files of FOLDER
+instead: defaults, values and definitions as the module `ast` reads them, which shares no code with what is measured.
+
+A sentence is right if it has all that the truth asks for; it claims nothing if it begins with "Most relevant" or says
+that it cannot answer; any other is wrong. With SOURCELIGHT_MODEL set, a model answers the same questions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import re
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import sourcelight as sl
+
+_CLAIMS_NOTHING = ("Most relevant", "No direct answer", "This can't", "This can’t")  # noqa: RUF001 - as models write
+_QUESTIONS = Path(__file__).parent / "truth" / "answers.jsonl"
+_TESTS = re.compile(r"(^|/)(tests?|examples?|docs?|demos|maint|scripts)/|(^|/)test_|_test\.py$|conftest\.py$")
+
+
+def git(repository: Path, *arguments: str) -> str:
+    """Run git in a repository."""
+    command = ["git", "-C", os.fspath(repository), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, errors="replace").stdout
+
+
+def patterns_of(question: Mapping[str, Any], repository: Path) -> list[str]:
+    """Return the expressions that a right sentence has, from the file or from git."""
+    if "git" not in question:
+        return list(question.get("expects") or question.get("top3") or ())
+    kind, *rest = question["git"]
+    if kind == "count-files":
+        paths = git(repository, "ls-tree", "-r", "--name-only", "HEAD").split("\n")
+        endings = tuple(ending.removeprefix("*") for ending in rest)
+        return [rf"\*\*{sum(path.endswith(endings) for path in paths):,}\*\*"]
+    if kind == "count-commits":
+        return [rf"\*\*{int(git(repository, 'rev-list', '--count', 'HEAD')):,}\*\*"]
+    if kind == "blame":
+        text = git(repository, "blame", "-p", "-L", f"{rest[1]},{rest[1]}", "HEAD", "--", rest[0])
+        author = re.search(r"^author (.*)", text, re.MULTILINE)
+        return [re.escape(author[1] if author else ""), text[:12]]
+    if kind == "first":
+        found = git(repository, "log", "--no-merges", "--reverse", "--format=%H", f"-S{rest[0]}", "HEAD")
+        return [found[:12]]
+    return [re.escape(git(repository, "log", "--reverse", "--format=%an", "HEAD").split("\n")[0])]
+
+
+def lead_of(markdown: str) -> str:
+    """Return the first sentence, with the places of a ranked answer, without escapes of Markdown."""
+    text, _, _ = markdown.partition("\n## " if markdown.startswith(_CLAIMS_NOTHING) else "\n\n")
+    return re.sub(r"\\([_*<>])", r"\1", text)
+
+
+def judge(question: Mapping[str, Any], lead: str, patterns: Sequence[str]) -> str:
+    """Return ``right``, ``nothing claimed`` or ``wrong``."""
+    has_all = all(re.search(pattern, lead) for pattern in patterns)
+    claims_nothing = lead.startswith(_CLAIMS_NOTHING)
+    if "top3" in question:  # a question for an explanation: places are all that can be right
+        return "right" if claims_nothing and has_all else "nothing claimed" if claims_nothing else "wrong"
+    if claims_nothing:
+        return "nothing claimed"
+    return "right" if has_all else "wrong"
+
+
+def written_questions(name: str) -> list[dict[str, Any]]:
+    """Return the questions of one set of the file."""
+    questions = [json.loads(line) for line in _QUESTIONS.read_text("utf-8").splitlines() if line]
+    return [each for each in questions if each.get("set") == name]
+
+
+def drawn_questions(folder: Path, count: int, seed: int) -> list[dict[str, Any]]:
+    """Make questions from Python files, as many of each kind, by `ast` alone."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for repository in sorted(path for path in folder.iterdir() if path.is_dir()):
+        for path in git(repository, "ls-tree", "-r", "--name-only", "HEAD").split("\n"):
+            if path.endswith(".py") and not _TESTS.search(path):
+                for question in _questions_of(repository, path):
+                    found.setdefault(question["kind"], []).append(question)
+    chosen = random.Random(seed)  # noqa: S311 - a sample
+    return [each for kind in sorted(found) for each in chosen.sample(found[kind], min(count, len(found[kind])))]
+
+
+def _questions_of(repository: Path, path: str) -> Iterator[dict[str, Any]]:
+    source = git(repository, "show", f"HEAD:{path}")
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return
+    name = repository.name
+
+    def ask(kind: str, text: str, truth: str) -> dict[str, Any]:
+        return {"repo": name, "kind": kind, "q": f"{text} in {name}?", "truth": truth, "path": path}
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield ask("definition", f"Where is the {node.name} class defined", path)
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("__"):
+            continue
+        yield ask("definition", f"Where is the {node.name} function defined", path)
+        listed = [*node.args.posonlyargs, *node.args.args]
+        pairs = [*zip(listed[len(listed) - len(node.args.defaults) :], node.args.defaults, strict=True)]
+        pairs += [(arg, value) for arg, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if value]
+        for argument, value in pairs:
+            written = ast.get_source_segment(source, value) or ""
+            yield ask("default", f"What is the default of {argument.arg} in {node.name}", written)
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target = statement.targets[0]
+            if isinstance(target, ast.Name) and target.id.isupper():
+                written = ast.get_source_segment(source, statement.value) or ""
+                yield ask("value", f"What is the value of {target.id}", written)
+
+
+def judge_drawn(question: Mapping[str, Any], lead: str, markdown: str) -> str:
+    """Judge an answer by what `ast` read: a place among those that are listed, or the text of a value."""
+    if lead.startswith(_CLAIMS_NOTHING):
+        return "nothing claimed"
+    if question["kind"] == "definition":
+        return "right" if question["truth"] in markdown else "wrong"
+
+    def bare(text: str) -> str:
+        return re.sub(r"\s+|,(?=[)\]}])", "", re.sub(r"#.*", "", text))
+
+    wanted, got = bare(question["truth"]), bare(lead)
+    if wanted in got or ("…" in lead and wanted[:60] in got):
+        return "right"
+    # A value over many lines is shown, and the sentence gives its place alone.
+    return "nothing claimed" if "is defined in" in lead and question["path"] in lead else "wrong"
+
+
+def main() -> None:
+    """Ask, judge and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--set", default="report", choices=["tune", "report", "fresh"])
+    parser.add_argument("--draw", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--shown", type=int, default=0, help="answers to print whole, drawn at random")
+    options = parser.parse_args()
+    is_drawn = options.draw > 0
+    questions = (
+        drawn_questions(options.folder, options.draw, options.seed) if is_drawn else written_questions(options.set)
+    )
+    names = sorted({question["repo"] for question in questions})
+    code = sl.open(*[options.folder / name for name in names])
+    totals: Counter[tuple[str, str]] = Counter()
+    answers: list[tuple[str, str, str]] = []
+    ask: Callable[[str], Any] = lambda text: code.deepsearch(text, cache=False)  # noqa: E731 - one expression
+    for question in questions:
+        started = time.perf_counter()
+        answer = ask(question["q"])
+        seconds = time.perf_counter() - started
+        lead = lead_of(answer.text)
+        if is_drawn:
+            verdict = judge_drawn(question, lead, answer.text)
+        else:
+            try:
+                verdict = judge(question, lead, patterns_of(question, options.folder / question["repo"]))
+            except subprocess.CalledProcessError:  # a clone that lacks contents has no truth either
+                print(f"no truth: {question['q']}")
+                continue
+        totals[question["kind"], verdict] += 1
+        answers.append((question["q"], verdict, answer.text))
+        shown = "" if verdict == "right" else f"\n    {lead[:240]}"
+        print(f"{verdict:16} {seconds:5.1f} s  {question['q']}{shown}", flush=True)
+    kinds = sorted({kind for kind, _ in totals})
+    print(f"\n{'kind':20} {'right':>6} {'nothing claimed':>16} {'wrong':>6}")
+    for kind in kinds:
+        print(f"{kind:20} {totals[kind, 'right']:6} {totals[kind, 'nothing claimed']:16} {totals[kind, 'wrong']:6}")
+    columns = [sum(totals[kind, verdict] for kind in kinds) for verdict in ("right", "nothing claimed", "wrong")]
+    print(
+        f"{'together':20} {columns[0]:6} {columns[1]:16} {columns[2]:6}   {columns[0] / max(sum(columns), 1):.1%} right"
+    )
+    for text, verdict, markdown in random.Random(options.seed).sample(answers, min(options.shown, len(answers))):  # noqa: S311 - a sample
+        print(f"\n{'=' * 100}\n{verdict}: {text}\n\n{markdown}")
+
+
+if __name__ == "__main__":
+    main()
