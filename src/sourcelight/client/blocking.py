@@ -13,6 +13,7 @@ from sourcelight.client.overview import ShowsOverview
 from sourcelight.client.portal import blocking, blocking_generator, call, has_ended
 from sourcelight.client.queries import QueryText
 from sourcelight.client.service_tools import ServiceTools
+from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.backend import Backend
 from sourcelight.core.former_names import refuses_former_names
 
@@ -79,6 +80,7 @@ class Client(ShowsOverview, BlockingMethods):
         """
         return self._client.last
 
+    @checks_arguments
     def explore(  # noqa: D102 - told below
         self,
         query: QueryText,

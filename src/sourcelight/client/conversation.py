@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
 from sourcelight.client.service_tools import file_links, save_links
+from sourcelight.core.arguments import checks_methods
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError
@@ -53,6 +54,7 @@ class Asker(Protocol):
 
 
 @refuses_former_names("DeepSearchAnswer")
+@checks_methods
 class DeepSearchAnswer:
     """An answer of deep search, or a whole conversation; made by a client, never by hand.
 

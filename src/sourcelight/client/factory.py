@@ -12,8 +12,9 @@ from sourcelight.client.blocking import Client
 from sourcelight.client.client import AsyncClient
 from sourcelight.client.completions import unregister
 from sourcelight.client.portal import call
-from sourcelight.client.progress import painting, say
+from sourcelight.client.progress import painting, say, warn
 from sourcelight.client.provenance import CLUSTER
+from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ConfigurationError
 from sourcelight.core.former_names import refuses_former_parameters
@@ -23,6 +24,7 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
 
 
 @refuses_former_parameters
+@checks_arguments
 async def aopen(
     *paths: str | os.PathLike[str],
     worktree: bool = False,
@@ -50,6 +52,7 @@ async def aopen(
 
 
 @refuses_former_parameters
+@checks_arguments
 def open(  # noqa: A001 - users write sourcelight.open
     *paths: str | os.PathLike[str],
     worktree: bool = False,
@@ -95,6 +98,11 @@ def open(  # noqa: A001 - users write sourcelight.open
         When `config` is invalid, or a path is no path, such as a list of paths.
     IndexWriteFailed
         When the index can't be written.
+
+    Warns
+    -----
+    UserWarning
+        For settings that are not read, directories that look like repositories, and names that two repositories have.
     """
     backend = call(
         _open_embedded,
@@ -111,6 +119,7 @@ def open(  # noqa: A001 - users write sourcelight.open
     return Client(backend)
 
 
+@checks_arguments
 async def aopen_cluster(
     scheduler: str | Sequence[str], storage: str, *, tls: Mapping[str, str] | None = None
 ) -> AsyncClient:
@@ -118,6 +127,7 @@ async def aopen_cluster(
     return AsyncClient(await asyncio.to_thread(_cluster, scheduler, storage, tls))
 
 
+@checks_arguments
 def open_cluster(scheduler: str | Sequence[str], storage: str, *, tls: Mapping[str, str] | None = None) -> Client:
     """Open the repositories of a cluster, without a service between.
 
@@ -216,6 +226,8 @@ async def _open_embedded(
             state.fail(str(exc))
             raise
         state.finish(len(backend.engine.catalog.repositories))
+    for text in backend.engine.catalog.warnings:
+        warn(UserWarning(text))
     return backend
 
 
@@ -228,6 +240,7 @@ def _check_paths(paths: Iterable[object]) -> None:
 
 
 @refuses_former_parameters
+@checks_arguments
 async def aconnect(  # noqa: PLR0913 - what a caller may choose
     url: str | None = None,
     token: str | None = None,
@@ -272,6 +285,7 @@ async def aconnect(  # noqa: PLR0913 - what a caller may choose
 
 
 @refuses_former_parameters
+@checks_arguments
 def connect(  # noqa: PLR0913 - what a caller may choose
     url: str | None = None,
     token: str | None = None,
@@ -363,6 +377,7 @@ def connect(  # noqa: PLR0913 - what a caller may choose
 
 
 @refuses_former_parameters
+@checks_arguments
 async def afederate(
     services: Mapping[str, AsyncClient | str] | Iterable[AsyncClient | str], *, idle_timeout_s: float | None = None
 ) -> AsyncClient:
@@ -380,6 +395,7 @@ async def afederate(
 
 
 @refuses_former_parameters
+@checks_arguments
 def federate(
     services: Mapping[str, Client | str] | Iterable[Client | str], *, idle_timeout_s: float | None = None
 ) -> Client:
@@ -421,12 +437,14 @@ def federate(
     return Client(make_backend(services, Client, make, close, idle_timeout_s))
 
 
+@checks_arguments
 async def asign_out(url: str | None = None, *, client_id: str = "", scope: str = "") -> None:
     """End a sign-in, for `await`; see `sign_out`."""
     _, credential = _credential(url, client_id=client_id, scope=scope)
     await credential.sign_out()
 
 
+@checks_arguments
 def sign_out(url: str | None = None, *, client_id: str = "", scope: str = "") -> None:
     """End a sign-in of `connect`: its tokens are revoked at the service and deleted here.
 

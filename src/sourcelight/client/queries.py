@@ -227,6 +227,8 @@ def search_request(
             raise ValueError(f"{name} must be a whole number of 0 or more, got {value!r}")
     if max_line_bytes is not None and max_line_bytes < 1:
         raise ValueError(f"max_line_bytes must be 1 or more, got {max_line_bytes}")
+    if timeout_s is not None and not timeout_s >= 0:
+        raise ValueError(f"timeout_s must be 0 seconds or more, got {timeout_s!r}")
     return SearchRequest(
         query_text(query),
         pattern_type=pattern_type,

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
+from sourcelight.core.arguments import checks_methods
 from sourcelight.core.backend import Backend, no_folder
 from sourcelight.core.batches import MATCHES, SERVICE, Column, RepositoryInfo, ServiceStatus
 from sourcelight.core.completeness import Status, cut_text
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 
 @refuses_former_names("SearchResult")
+@checks_methods
 class SearchResult:
     """The answer to a search; made by a client, never by hand.
 

@@ -18,6 +18,7 @@ from sourcelight.client.result import Export, SearchResult, metadata
 from sourcelight.client.search_many import ManyResult, SearchManyRun, label_queries
 from sourcelight.client.search_run import RunSource, SearchRun, await_phase, consume, unbroken
 from sourcelight.client.stop_button import watch
+from sourcelight.core.arguments import checks_methods
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches import MATCHES, SERVICE, Event, MatchBatch
 from sourcelight.core.batches.results import REPOSITORIES_COUNTED
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
 
 
+@checks_methods
 class SearchMethods:
     """Awaited searches.
 

@@ -27,6 +27,7 @@ SourcelightError
 ├─ SignInFailed          no tokens from a service's authorization server: code, description
 ├─ SearchFailed          the service reported a fault that stopped this search
 ├─ ToolError             a tool or analysis that can't be answered as asked (also ValueError): tool, argument, accepted
+│  ├─ InvalidArgument    an argument of a type that the call doesn't take (also TypeError): tool, argument
 │  └─ UnsupportedTool    a tool or analysis that this backend can't answer at all
 ├─ StateError            what state.sqlite keeps (accounts, roles, tokens, clients) and what was asked don't fit
 │  └─ StateUnusable      state.sqlite can't be opened, read or written: path
@@ -307,6 +308,10 @@ class ToolError(SourcelightError, ValueError):
         self.tool = tool
         self.argument = argument
         self.accepted = tuple(accepted)
+
+
+class InvalidArgument(ToolError, TypeError):
+    """Raised for an argument of a type that a public function doesn't take; `argument` is the parameter's name."""
 
 
 class UnsupportedTool(ToolError):

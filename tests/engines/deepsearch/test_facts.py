@@ -535,3 +535,39 @@ def test_a_count_at_a_tag_says_so(tmp_path: Path) -> None:
 def test_handles_are_read_behind_by(town: LocalEngine) -> None:
     found = research(town, "How many commits are by fixer?")
     assert (found.finished.stats["count"], found.finished.stats["not_applied"]) == (1, [])
+
+
+def test_the_directories_that_changed_most_are_directories(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "one")
+    for step in range(6):
+        files = {"api/a.py": f"a = {step}\n", "README.md": "r\n"} | ({"api/v2/b.py": f"b = {step}\n"} if step else {})
+        builder.commit(files | ({"docs/d.md": f"{step}\n"} if step % 2 else {}), message=f"step {step}")
+    engine = open_engine([tmp_path], index=tmp_path / "index", workers=1)
+    answer = research(engine, "Which directories changed most?").text
+    below = research(engine, "Which directory in api changed most?").text
+    truth = len(subprocess.check_output(["git", "-C", builder.path, "log", "--format=%h", "--", "api"]).split())
+    assert f"/api/` has the most commits: {truth}." in answer
+    assert "Every word of the question was applied." in answer
+    assert "3 folders were changed by commits" in answer  # api, docs, and the files at the top
+    assert "/api/*` has the most commits: 6." in below
+
+
+def test_test_files_of_go_are_told_by_their_names(tmp_path: Path) -> None:
+    files = {
+        "a.go": "package a\n",
+        "a_test.go": "package a\n",
+        "testdata/b.go": "package b\n",
+        "tests/c.go": "package c\n",
+    }
+    RepositoryBuilder(tmp_path / "one").commit(files, message="all")
+    engine = open_engine([tmp_path], index=tmp_path / "index", workers=1)
+    assert "**1** Go " in research(engine, "How many Go test files are there?").text
+
+
+def test_macros_are_no_functions(tmp_path: Path) -> None:
+    text = "#define TWICE(x) ((x) * 2)\n#define FREE(p) free(p)\n\nint one(void) {\n    return 1;\n}\n"
+    RepositoryBuilder(tmp_path / "one").commit({"a.c": text}, message="all")
+    engine = open_engine([tmp_path], index=tmp_path / "index", workers=1)
+    answer = research(engine, "How many functions does a.c define?").text
+    assert "**1** function " in answer
+    assert "2 macros with parameters are left out" in answer

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.client.methods.call import Date, Texts, ToolCaller, date_text, texts
 from sourcelight.client.portal import blocking
+from sourcelight.core.arguments import checks_methods
 from sourcelight.core.tools.analyses import (
     CHURN,
     CONTRIBUTORS,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+@checks_methods
 class AnalysisMethods:
     """Awaited analyses of history.
 

@@ -51,5 +51,7 @@ def date_text(value: Date | None) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, datetime) and value.tzinfo is None:
-        value = value.astimezone()  # without a zone, it is the caller's local time, as everywhere in Python
+        # Without a zone, it is the caller's local time, as everywhere in Python. Cells of DataFrames are of a class of
+        # their own, whose `astimezone` is another.
+        value = datetime.combine(value.date(), value.time()).astimezone()
     return value.isoformat()

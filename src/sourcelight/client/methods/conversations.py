@@ -12,6 +12,7 @@ from sourcelight.client.conversation import AnswerCache, DeepSearchAnswer, addre
 from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking
 from sourcelight.client.stop_button import watch
+from sourcelight.core.arguments import checks_methods
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError, TransportError
@@ -51,6 +52,7 @@ class Asking(ToolCaller, Protocol):
         """Ask a question."""
 
 
+@checks_methods
 class ConversationMethods:
     """Awaited methods about conversations."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.client.methods.call import ToolCaller
 from sourcelight.client.portal import blocking
+from sourcelight.core.arguments import checks_methods
 from sourcelight.core.tools.files import (
     KEYWORD_SEARCH,
     LIST_FILES,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+@checks_methods
 class ToolMethods:
     """Awaited methods about repositories, files and text."""
 

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.methods.call import Date, Texts, ToolCaller, date_text, one_author, several_authors, texts
 from sourcelight.client.portal import blocking
+from sourcelight.core.arguments import checks_methods
 from sourcelight.core.batches.results import drill_down
 from sourcelight.core.errors import ToolError
+from sourcelight.core.markup import count_of
 from sourcelight.core.tools.blame import BLAME, BlameArguments
 from sourcelight.core.tools.catalog import find_tool
 from sourcelight.core.tools.commits import (
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+@checks_methods
 class HistoryMethods:
     """Awaited methods about history.
 
@@ -418,6 +421,9 @@ class HistoryMethods:
         ToolError
             For a frame that names no call.
         """
+        if not -len(frame) <= row < len(frame):
+            message = f"drill_down: row is {row}, but the frame has {count_of(len(frame), 'row')}, from 0"
+            raise ToolError(message, tool="drill_down", argument="row")
         values: dict[str, Any] = dict(zip(map(str, frame.columns), frame.iloc[row].tolist(), strict=True))
         try:
             name, arguments = drill_down({str(key): value for key, value in frame.attrs.items()}, values)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking, blocking_generator
 from sourcelight.client.progress import arriving
+from sourcelight.core.arguments import checks_methods
 from sourcelight.core.errors import MissingExtra
 from sourcelight.core.markup import visible
 from sourcelight.core.tools.navigation import (
@@ -95,6 +96,7 @@ class DependencyGraph:
         return graph
 
 
+@checks_methods
 class NavigationMethods:
     """Awaited methods about navigation."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.client.portal import blocking, call
 from sourcelight.client.provenance import backend_of
+from sourcelight.core.arguments import checks_methods
 from sourcelight.core.backend import Backend
 from sourcelight.core.errors import SourcelightError, ToolError
 from sourcelight.display.notebook import ProgressChoice
@@ -37,6 +38,7 @@ class Shower(Protocol):
         """Compare two revisions."""
 
 
+@checks_methods
 class ViewMethods:
     """Awaited methods that give something to look at; each has the DataFrame behind it too."""
 

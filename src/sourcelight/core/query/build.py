@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import QueryError
 from sourcelight.core.former_names import former_attribute
 from sourcelight.core.query.fields import ALIASES, COUNT_ALL, FIELDS
@@ -83,6 +84,7 @@ class Expression:
         return parse(str(self), "keyword")
 
 
+@checks_arguments
 def text(value: str) -> Expression:
     """Return an exact phrase; spaces and all signs are literal.
 
@@ -95,6 +97,7 @@ def text(value: str) -> Expression:
     return Expression(Pattern(value, quoted=True))
 
 
+@checks_arguments
 def regexp(value: str) -> Expression:
     """Return a regular expression (RE2) to find.
 
@@ -107,6 +110,7 @@ def regexp(value: str) -> Expression:
     return Expression(Pattern(value, "regexp"))
 
 
+@checks_arguments
 def content(value: str) -> Expression:
     """Return an exact phrase to find in file contents only, not in paths or names.
 
@@ -119,6 +123,7 @@ def content(value: str) -> Expression:
     return Expression(Pattern(value, quoted=True, content=True))
 
 
+@checks_arguments
 def field(name: str, value: str) -> Expression:
     """Return the filter ``name:value`` with the value quoted as needed; `name` may be an alias such as ``r``.
 
@@ -142,6 +147,7 @@ def field(name: str, value: str) -> Expression:
     return Expression(Filter(canonical, value, revs=revs))
 
 
+@checks_arguments
 def repo(value: str, *, rev: str = "") -> Expression:
     r"""Return a filter on repository names by regular expression, optionally at revision `rev`.
 
@@ -158,23 +164,27 @@ def repo(value: str, *, rev: str = "") -> Expression:
     return field("repo", f"{value}@{rev}" if rev else value)
 
 
+@checks_arguments
 def exact_repo(name: str, *, rev: str = "") -> Expression:
     """Return a filter for the one repository called `name`."""
     _refuse_empty("exact_repo", name)
     return repo(exact_name(name), rev=rev)
 
 
+@checks_arguments
 def file(value: str) -> Expression:
     """Return a filter on paths by regular expression."""
     return field("file", value)
 
 
+@checks_arguments
 def exact_file(path: str) -> Expression:
     """Return a filter for the one path `path`."""
     _refuse_empty("exact_file", path)
     return field("file", f"^{escape_regexp(path)}$")
 
 
+@checks_arguments
 def lang(name: str) -> Expression:
     """Return a filter on the language, by name or alias."""
     return field("lang", name)
@@ -185,6 +195,7 @@ def case_sensitive() -> Expression:
     return field("case", "yes")
 
 
+@checks_arguments
 def result_type(*names: str) -> Expression:
     """Return a choice of result types: file, path, repo, symbol, commit, diff."""
     if not names:
@@ -192,6 +203,7 @@ def result_type(*names: str) -> Expression:
     return Expression(combine("and", [Filter("type", name) for name in names]))
 
 
+@checks_arguments
 def count(limit: int | None) -> Expression:
     """Return a limit on the number of matches; None for all of them."""
     return field("count", "all" if limit is None else str(limit))

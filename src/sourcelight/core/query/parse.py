@@ -10,6 +10,7 @@ import re
 from datetime import datetime
 from typing import NoReturn
 
+from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import QueryError, UnsupportedQuery
 from sourcelight.core.query.alternatives import Validator, alternatives
 from sourcelight.core.query.fields import DATED, PATTERN_TYPES, current_time
@@ -30,6 +31,7 @@ _IN_QUERY = {**_REQUESTED, "regex": "regexp"}
 _BY_VERSION = {"V1": "regexp", "V2": "literal", "V3": "standard"}
 
 
+@checks_arguments
 def parse(
     text: str, pattern_type: str | None = "standard", *, version: str = "V3", now: datetime | None = None
 ) -> Query:

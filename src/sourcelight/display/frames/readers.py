@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.batches.schema import MATCHES, SERVICE, Column, arrow_type
 from sourcelight.display.frames.export import format_of
 from sourcelight.display.frames.schema import NAME
@@ -17,6 +18,7 @@ _COLUMNS: Mapping[str, Column] = {column.name: column for column in (NAME, SERVI
 _NUMBERS = {"int32", "int64", "bool"}
 
 
+@checks_arguments
 def read_matches(path: str | os.PathLike[str], format: str | None = None) -> Any:  # noqa: A002 - the name users type
     """DataFrame of a file of matches, with the columns, dtypes and values of the frame that was written.
 

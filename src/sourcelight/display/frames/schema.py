@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.batches.schema import MATCHES, Column, arrow_type
 from sourcelight.core.tools.catalog import COLUMNS
 
@@ -147,6 +148,7 @@ _DTYPES = {
 }
 
 
+@checks_arguments
 def columns_of(frame: str) -> tuple[Column, ...]:
     """Columns of a frame by its name: of a result (matches, skipped, searches …), or of a call's table."""
     return FRAMES[frame] if frame in FRAMES else COLUMNS[frame]

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import MissingExtra, ToolError
 from sourcelight.core.extras import require_notebook
 from sourcelight.display.frames.schema import columns_of, table_schema
@@ -30,6 +31,7 @@ _SLICE_S = 0.1
 _UNWIND_S = 0.2
 
 
+@checks_arguments
 def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
     """Query tables in SQL; needs the package duckdb.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.core.arguments import checks_methods
 from sourcelight.core.errors import ToolError
 from sourcelight.core.former_names import refuses_former_names
 from sourcelight.display.notebook import ProgressChoice
@@ -18,6 +19,7 @@ _PLACES = frozenset({"path", "commit"})
 
 
 @refuses_former_names("CodeAccessor")
+@checks_methods
 class CodeAccessor:
     """What the rows of a frame of code lead to; every method gives a new frame and leaves the old one as it is.
 

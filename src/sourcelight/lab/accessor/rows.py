@@ -13,6 +13,7 @@ from sourcelight.client.methods.views import places_of
 from sourcelight.client.portal import call
 from sourcelight.client.progress import painting
 from sourcelight.client.provenance import backend_of
+from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.errors import ToolError
 from sourcelight.display.frames.aggregates import GRAINS, compare_frames
@@ -74,6 +75,7 @@ def _best(resolver: LinkResolver, row: dict[str, Any], kind: str | None) -> tupl
     return None, None
 
 
+@checks_arguments
 def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
     """Compare two results of searches: of two revisions, two times, two queries.
 

@@ -13,6 +13,7 @@ from functools import wraps
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
+from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.extras import require_notebook
 from sourcelight.core.markup import escape, one_line, visible
 from sourcelight.core.tools.catalog import columns_by_origin, columns_named
@@ -121,6 +122,7 @@ def is_chart(function: F) -> F:
 
     In a cell, its errors about arguments are short, as those of this package.
     """
+    function = checks_arguments(function)
 
     @wraps(function)
     def chart(*args: Any, **options: Any) -> Figure:

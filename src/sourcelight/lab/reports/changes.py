@@ -8,6 +8,7 @@ from datetime import MINYEAR
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
 from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import count_of, join_words
@@ -64,6 +65,7 @@ _STAGES = ("files", "commits", "earlier people", "last commits of files")
 
 
 @refuses_former_parameters
+@checks_arguments
 def changes(
     client: Client,
     repo: str,

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import join_words
@@ -91,6 +92,7 @@ _STAGES = ("commits", "people", "folders", "files", "time before", "ownership", 
 
 
 @refuses_former_parameters
+@checks_arguments
 def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
     client: Client,
     repos: str | list[str] | None = None,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sourcelight.core.arguments import checks_methods
 from sourcelight.core.former_names import refuses_former_names
 from sourcelight.display.frames.export import write_frame, write_text
 from sourcelight.display.notebook.frame_views.table import REPORT
@@ -16,6 +17,7 @@ from sourcelight.lab.reports.model import Figure, Frame, MatplotlibFigure, Repor
 
 @refuses_former_names("Report")
 @dataclass(frozen=True, slots=True, repr=False)
+@checks_methods
 class Report(ReportContent):
     """A finished report.
 

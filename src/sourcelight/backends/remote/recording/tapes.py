@@ -10,6 +10,7 @@ from typing import Self
 
 from sourcelight.backends.remote.recording.player import Player
 from sourcelight.backends.remote.recording.recorder import Recorder
+from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import RecordingError
 from sourcelight.core.markup.counts import count_of
 
@@ -81,6 +82,7 @@ def _free(mode: str) -> None:
         raise RecordingError(f"{_running!r} is running; stop() it first")
 
 
+@checks_arguments
 def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool = False) -> Recording:
     """Record everything that services send from now on; a later `replay` needs no service.
 
@@ -115,6 +117,7 @@ def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool 
     return recording
 
 
+@checks_arguments
 def replay(path: str | os.PathLike[str], *, speed: float | None = None) -> Recording:
     """Answer from a recording in the place of services, from now on; nothing is sent, and no credential is needed.
 

@@ -35,6 +35,7 @@ _APPLIED: Mapping[Callable[[Work], Fact], frozenset[str]] = {
     commits.count_commits: _FILES | _HISTORY | {"terms", "messages"},
     commits.count_authors: _FILES | _HISTORY | {"terms", "messages"},
     changes.count_changed_files: _FILES | _HISTORY,
+    changes.count_changed_folders: _FILES | _HISTORY,
     changes.count_changed_lines: _FILES | _HISTORY,
     changes.count_refs: frozenset(),
     imports.count_importing: _FILES | {"terms"},
@@ -141,8 +142,8 @@ def unapplied_fields(request: FactRequest, applied: frozenset[str]) -> list[str]
 
 def _find_counter(request: FactRequest) -> Callable[[Work], Fact]:  # noqa: PLR0911 - one for each kind
     kind, relation = request.kind, request.relation
-    if kind == "commits" and request.group == "files":
-        return changes.count_changed_files
+    if kind == "commits" and request.group in {"files", "folders"}:
+        return changes.count_changed_files if request.group == "files" else changes.count_changed_folders
     if relation == "import" and kind in {"files", "repositories", "dependents"}:
         return imports.count_importing
     if kind in {"files", "repositories"} and (
@@ -237,7 +238,7 @@ def _count_groups(group: str, fact: Fact) -> Mapping[str, int] | None:
                     if column != "author"
                     else f"{row[columns['author']]} <{row[columns['address']]}>"
                 )
-                counts[name if column != "path" else f"{row[0]}/{name}"] += row[value]
+                counts[f"{row[0]}/{name}" if column in {"path", "folder"} else name] += row[value]
             return counts
     return None
 

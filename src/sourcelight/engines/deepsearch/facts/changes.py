@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,45 @@ def count_changed_files(work: Work) -> Fact:
         fact.subject = (
             f"{noun_for('repository', fact.number)} {'have' if fact.number != 1 else 'has'} commits{conditions(work)}"
         )
+    return fact
+
+
+def count_changed_folders(work: Work) -> Fact:
+    """Count directories in which commits changed files: those at the top, or in the directory that is named."""
+    request = work.request
+    arguments: dict[str, Any] = {
+        "repos": work.names,
+        "by": ["repository", "commit", "path", "author"],
+        **dates_of(work),
+        **revisions_of(work),
+        **({"joinAddresses": False} if request.authors else {}),
+    }
+    fact = Fact(0, "", format_call("churn", arguments), unit="folders")
+    answer = work.call("churn", arguments)
+    fact.notes += limiting_notices(answer)
+    # Below one directory, those in it; several have no depth in common.
+    named = [path.glob.strip("/*").split("/") for path in request.paths if not path.is_file]
+    depth = len(named[0]) + 1 if len(named) == 1 else 1
+    commits: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in _keep_requested(work, answer.table.to_pylist(), fact):
+        folders = row["path"].split("/")[:-1]
+        name = "/".join(folders[:depth]) + "/" if len(folders) >= depth else "/".join([*folders, "*"])
+        commits[row["repository"], name].add(row["commit"])
+    fact.number = len(commits)
+    fact.subject = (
+        f"{noun_for('folder', len(commits))} {'were' if len(commits) != 1 else 'was'} changed by "
+        f"commits{conditions(work)}"
+    )
+    level = f"in `{'/'.join(named[0])}`" if depth > 1 else "at the top"
+    fact.rule = (
+        f"Folders {level} count, each with everything below it; `*` is the files beside them. A commit counts once in "
+        "each folder that it changed, a renamed file in that of its new name; merges have no changes of their own."
+    )
+    table = Rows("Folders", ("repository", "folder", "commits"))
+    for (repository, name), oids in sorted(commits.items(), key=lambda item: (-len(item[1]), item[0])):
+        table.add((repository, name, len(oids)))
+    fact.tables = [table]
+    fact.repositories = Counter(name for name, _ in commits)
     return fact
 
 

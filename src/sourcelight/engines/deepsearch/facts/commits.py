@@ -13,7 +13,7 @@ from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
-from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
+from sourcelight.engines.deepsearch.facts.paths import test_files
 from sourcelight.engines.deepsearch.facts.searches import format_terms, noun_for
 from sourcelight.engines.deepsearch.question.request import Term
 
@@ -42,7 +42,7 @@ def commit_arguments(work: Work, notes: list[str], unapplied: list[str]) -> dict
         files = files or [path_regex(name) for name in request.languages]
     if request.tests is not None:
         if request.tests and not files:
-            files = [TEST_FILES]
+            files = [test_files(request)]
         else:
             unapplied.append("tests")
     if request.without:

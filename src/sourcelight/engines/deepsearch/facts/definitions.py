@@ -26,6 +26,7 @@ _HEIR = (
     r"^[ \t]*((export|default|public|protected|private|internal|abstract|final|sealed|open|data|static)[ \t]+)*"
     r"(class|interface|struct)[ \t]+\w+[^{{;\n]*[^{{;\n\w](?:{names})\b"
 )
+_MACRO = re.compile(r"\s*#\s*define\b")
 
 
 def count_definitions(work: Work) -> Fact:
@@ -52,6 +53,8 @@ def count_definitions(work: Work) -> Fact:
     containers = {term.text for term in request.terms} if request.relation == "member" else None
     if containers is not None:
         rows = [row for row in rows if (row["container"] or "").rpartition(".")[2] in containers]
+    macros = [row for row in rows if kinds == ("function",) and _MACRO.match(row["line"] or "")]
+    rows = [row for row in rows if row not in macros] if macros else rows
     per = Counter(row["symbol_kind"] for row in rows)
     noun = " and ".join(noun_for(kind, 2) for kind in kinds) if kinds else "definitions"
     if len(rows) == 1:
@@ -77,6 +80,11 @@ def count_definitions(work: Work) -> Fact:
         "Definitions count as the index of definitions has them, nested ones included; languages without a "
         "grammar have none."
     )
+    if macros:
+        fact.sentences.append(
+            f"Of the rows of the query, those that are no macros count: {count_of(len(macros), 'macro')} with "
+            f"parameters {'are' if len(macros) != 1 else 'is'} left out."
+        )
     if kinds == ("function",) and containers is None:
         other_rows = run_searches(work, make_queries(work, f"type:symbol {pattern} select:symbol.method"), notes)
         if other_rows:

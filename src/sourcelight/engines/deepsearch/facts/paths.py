@@ -22,6 +22,14 @@ TEST_FILES = (
 """Which files are tests: by directory, by the beginning or the end of the name."""
 
 
+_GO_TESTS = r"_test\.go$"
+
+
+def test_files(request: FactRequest) -> str:
+    """Return the pattern of test files: in Go alone the name says it, and files of test data are none."""
+    return _GO_TESTS if request.languages == ("Go",) else TEST_FILES
+
+
 def is_named(repository: str, text: str) -> bool:
     """Return whether a text is the name of a repository, or the end of one."""
     return repository == text or repository.endswith(f"/{text}")
@@ -35,7 +43,7 @@ def is_of_files(request: FactRequest, path: str) -> bool:
         return False
     if request.languages and not any(re.search(path_regex(name), path) for name in request.languages):
         return False
-    return request.tests is None or bool(re.search(TEST_FILES, path)) is request.tests
+    return request.tests is None or bool(re.search(test_files(request), path)) is request.tests
 
 
 @dataclass

@@ -18,7 +18,7 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.wire.events import Alert, Done, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
+from sourcelight.engines.deepsearch.facts.paths import test_files
 from sourcelight.engines.deepsearch.question.request import Term, any_path
 from sourcelight.engines.deepsearch.question.scope import repository_filter
 from sourcelight.engines.deepsearch.requests import ResearchEvent
@@ -48,7 +48,7 @@ def make_filters(work: Work, *, languages: bool = True) -> str:
     parts = [f"file:{quote_value(any_path(request.paths))}"] if request.paths else []
     parts += [f"-file:{quote_value(path.pattern)}" for path in request.without]
     if request.tests is not None:
-        parts.append(f"{'' if request.tests else '-'}file:{quote_value(TEST_FILES)}")
+        parts.append(f"{'' if request.tests else '-'}file:{quote_value(test_files(request))}")
     if languages and len(request.languages) == 1:
         parts.append(f"lang:{quote_value(request.languages[0])}")
     return " ".join(parts)

@@ -364,7 +364,7 @@ class CountReader:
             fields["relation"] = "change"
             return
         if fields["kind"] == "languages":
-            marked.take(r"\b(?:used|written|spoken|programmed)\b")
+            marked.take(r"\b(?:use[ds]?|written|spoken|programmed)\b")
         if lacking := self._lacking():
             self._content()
             fields["lacking"] = lacking

@@ -35,7 +35,7 @@ WHEN = re.compile(
 )
 _TAG = re.compile(
     r"\b(?:is|was|were|did|of)\s+(?:the\s+)?(?:version|release|tag)?\s*(?P<tag>⟨[NPQ]\d+⟩"
-    r"|v?\d+(?:\.\d+)+[\w.-]*|v\d+|[\w.-]+)\s+(?:be\s+)?(?:tagged|released|cut|published|come out|out)\b",
+    r"|v?\d+(?:\.\d+)+[\w.-]*|v\d+|[\w.-]+)[\s·]+(?:be\s+)?(?:tagged|released|cut|published|come out|out)\b",
     re.IGNORECASE,
 )
 _COMMIT = re.compile(

@@ -26,7 +26,7 @@ _LARGEST = re.compile(
     re.IGNORECASE,
 )
 _MAX_CHANGED = re.compile(
-    r"\b(?:the\s+)?most\s+(?:frequently\s+|often\s+)?(?:changed|modified|edited|touched)\s+(?=files?\b)"
+    r"\b(?:the\s+)?most\s+(?:frequently\s+|often\s+)?(?:changed|modified|edited|touched)\s+(?=(?:files?|folders?|director(?:y|ies))\b)"
     r"|\b(?:(?:was|were|is|are|has|have|been|get|gets)\s+)*(?:changed|changes?|modified|edited|touched)\s+(?:the\s+)?most"
     r"(?:\s+(?:often|frequently))?\b",
     re.IGNORECASE,
@@ -49,7 +49,7 @@ _MEASURES = {"commits", "lines", "files", "occurrences", "authors", "merges"}
 
 
 def take_group(marked: MarkedText, *, is_list: bool) -> dict[str, Any]:
-    """Take "which author has the most commits" and "authors with more than ten commits"."""
+    """Take what a count is grouped by, and whether the largest group is asked for."""
     fields: dict[str, Any] = {}
     if is_list and _MAX_HOLDING.search(marked.text) is not None:
         group = NOUN.match(marked.text, len(marked.text) - len(marked.text.lstrip(" ·")))
@@ -63,12 +63,19 @@ def take_group(marked: MarkedText, *, is_list: bool) -> dict[str, Any]:
         marked.take(r"\b(?:source\s+)?files?\b")
         return {"is_top": True, "is_fewest": small, "group": "files", "kind": "lines"}
     if is_list and marked.take(_MAX_CHANGED) is not None:
+        folders = marked.take(r"\b(?:top\s+|sub)?(?:folders?|director(?:y|ies))\b")
         marked.take(r"\b(?:source\s+)?files?\b")
-        return {"is_top": True, "group": "files", "kind": "commits"}
+        return {"is_top": True, "group": "files" if folders is None else "folders", "kind": "commits"}
     if (match := marked.take(_PER)) is not None:
         word = match["noun"].lower().rstrip("s")
         noun = NOUN.fullmatch(word)
         return {"group": f"{word}s" if noun is None else kind_of_noun(noun)}
+    return fields | _take_comparison(marked, is_list=is_list)
+
+
+def _take_comparison(marked: MarkedText, *, is_list: bool) -> dict[str, Any]:
+    """Take "which author has the most commits" and "authors with more than ten commits"."""
+    fields: dict[str, Any] = {}
     for pattern in (_SUPERLATIVE, _BOUND):
         match = pattern.search(marked.text)
         if match is None:

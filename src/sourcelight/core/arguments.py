@@ -1,0 +1,209 @@
+"""Checks of the arguments of public functions against their annotations.
+
+A value of a wrong type is refused where it comes in, by an error that names the parameter, instead of somewhere below
+by an error about the inside of this package. Annotations that can't be read at run time, or that say more than a type
+(protocols, type variables), are taken as true.
+"""
+
+from __future__ import annotations
+
+import builtins
+import datetime as dt
+import inspect
+import numbers
+import os
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, wraps
+from typing import (
+    IO,
+    Any,
+    Literal,
+    Protocol,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    runtime_checkable,
+)
+
+from sourcelight.core.errors import InvalidArgument
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+_MAX_SHOWN_CHARS = 60
+_NAMES: Mapping[Any, str] = {
+    str: "a text",
+    bytes: "bytes",
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number",
+    dt.date: "a date",
+    dt.datetime: "a time",
+    dict: "a dict",
+    Mapping: "a mapping such as a dict",
+    types.NoneType: "None",
+    os.PathLike: "a path",
+    IO: "an open file",
+    Callable: "a function",
+}
+_MANY = (Iterable, Sequence, list, tuple, set, frozenset)
+
+
+def checks_arguments(function: F) -> F:
+    """Return a function that raises `InvalidArgument` for an argument of another type than its annotation says."""
+    name = function.__name__
+    signature = inspect.signature(function)
+
+    def check(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        try:
+            bound = signature.bind(*arguments, **options)
+        except TypeError:
+            return arguments, options  # Python's own error names what is missing, or not known
+        for parameter, value in bound.arguments.items():
+            kind = signature.parameters[parameter]
+            if kind.annotation is inspect.Parameter.empty or parameter == "self":
+                continue
+            hint = _hints_of(function).get(parameter, Any)
+            if kind.kind not in {kind.VAR_POSITIONAL, kind.VAR_KEYWORD}:
+                bound.arguments[parameter] = _check_value(name, parameter, value, hint)
+        return bound.args, bound.kwargs
+
+    if inspect.iscoroutinefunction(function):
+
+        @wraps(function)
+        async def checked_coroutine(*args: Any, **kwargs: Any) -> Any:
+            args, kwargs = check(args, kwargs)
+            return await function(*args, **kwargs)
+
+        return cast("F", checked_coroutine)
+
+    @wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = check(args, kwargs)
+        return function(*args, **kwargs)
+
+    return cast("F", wrapper)
+
+
+def checks_methods(cls: type[T]) -> type[T]:
+    """Make the public methods of a class check their arguments; its own, not inherited ones."""
+    for name, method in list(vars(cls).items()):
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(cls, name, checks_arguments(method))
+    return cls
+
+
+def _check_value(function: str, parameter: str, value: Any, hint: Any) -> Any:
+    """Return a value, numpy's scalars as Python's; raises `InvalidArgument` where it doesn't fit."""
+    value = plain_scalar(value)
+    if fits(value, hint):
+        return value
+    shown = repr(value)
+    shown = shown if len(shown) <= _MAX_SHOWN_CHARS else f"{shown[:_MAX_SHOWN_CHARS]}…"
+    message = f"{function}: {parameter} must be {describe(hint)}, not {type(value).__name__} ({shown})"
+    raise InvalidArgument(message, tool=function, argument=parameter)
+
+
+def plain_scalar(value: Any) -> Any:
+    """Return a number or text of numpy, such as a cell of a DataFrame, as Python's own."""
+    kind = type(value)
+    is_number = isinstance(value, numbers.Number) or kind.__name__ in {"bool", "bool_"}
+    return value.item() if kind.__module__ == "numpy" and is_number else value
+
+
+def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one for each form of annotation
+    """Return whether a value is of an annotated type, as far as the annotation can tell."""
+    if hint is Any:
+        return True
+    if hint is None or hint is types.NoneType:
+        return value is None
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in {Union, types.UnionType}:
+        return any(fits(value, one) for one in arguments)
+    if origin is Literal:
+        return value in arguments or isinstance(value, str)  # the function itself says which there are
+    kind = origin or hint
+    if kind is int:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if kind is float:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if kind is dt.date:
+        return isinstance(value, dt.date) and value == value  # noqa: PLR0124 - pandas' NaT is no date
+    if kind is IO:
+        return isinstance(value, _OpenFile)
+    if kind is Callable:
+        return callable(value)
+    if kind is _AnyDataFrame:
+        return any(each.__name__ == "DataFrame" for each in type(value).__mro__)
+    if kind in _MANY:
+        return _is_many(value, arguments)
+    if not isinstance(kind, type) or vars(kind).get("_is_protocol", False):
+        return True
+    return isinstance(value, kind)
+
+
+def _is_many(value: Any, items: tuple[Any, ...]) -> bool:
+    if isinstance(value, str | bytes | bytearray) or not isinstance(value, Iterable):
+        return False
+    # Iterators would be used up, and columns of a DataFrame have their own types.
+    if not items or not isinstance(value, list | tuple | set | frozenset):
+        return True
+    hints = [one for one in items if one is not Ellipsis]
+    if get_origin(items[0]) is None and len(hints) > 1 and isinstance(value, tuple):
+        return len(value) == len(hints) and all(map(fits, map(plain_scalar, value), hints))
+    return all(fits(plain_scalar(one), hints[0]) for one in value)
+
+
+def describe(hint: Any) -> str:
+    """Say an annotated type in words: ``a text, a date or None``."""
+    words = list(dict.fromkeys(_words(hint)))
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _words(hint: Any) -> list[str]:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in {Union, types.UnionType}:
+        return [word for one in arguments for word in _words(one)]
+    if origin is Literal:
+        return [repr(one) for one in arguments]
+    kind = origin or hint
+    if kind in _MANY:
+        item = describe(arguments[0]) if arguments else "values"
+        plural = {"a text": "texts", "a whole number": "whole numbers", "a number": "numbers"}.get(item, "values")
+        return [f"several {plural}"]
+    if kind is _AnyDataFrame:
+        return ["a DataFrame"]
+    name = kind.__name__ if isinstance(kind, type) else str(kind)
+    return [_NAMES.get(kind) or f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"]
+
+
+@runtime_checkable
+class _OpenFile(Protocol):
+    """A file as programs write to it, of whatever class."""
+
+    def write(self, data: Any, /) -> Any:
+        """Write what a file takes."""
+
+
+class _AnyDataFrame:
+    """Stands for a DataFrame, since pandas is loaded late."""
+
+
+class _TypeNames(dict[str, Any]):
+    """Names that annotations use; those that only the type checker imports are Any."""
+
+    def __missing__(self, name: str) -> Any:
+        return _AnyDataFrame if name == "DataFrame" else Any
+
+
+@cache
+def _hints_of(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the types of a function's parameters as far as they can be read at run time."""
+    inner = inspect.unwrap(function)
+    try:
+        return get_type_hints(inner, localns=_TypeNames({**vars(builtins), **inner.__globals__}))
+    except (NameError, AttributeError, TypeError):
+        return {}
