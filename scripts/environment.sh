@@ -1,7 +1,7 @@
 # Sourced by scripts/test and scripts/demo: find what is needed, say all that is missing, make an environment.
 
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
-OLDEST_GIT=2.28
+OLDEST_GIT=2.31
 # Another environment that happens to be active is not the one that is used here. Tests start hundreds of processes:
 # none should compile all modules again because bytecode is not to be kept.
 unset VIRTUAL_ENV PYTHONDONTWRITEBYTECODE

@@ -43,7 +43,7 @@ def test_everything_that_is_missing_is_named_at_once(name: str, tmp_path: Path) 
     done = run(shutil.which("sh") or "sh", SCRIPTS / name, path=tools(tmp_path / "bin"))
     assert done.returncode == 1
     assert "Python 3.11 or newer" in done.stderr
-    assert "git 2.28 or newer (found: none)" in done.stderr
+    assert "git 2.31 or newer (found: none)" in done.stderr
 
 
 @posix
@@ -54,7 +54,7 @@ def test_an_old_git_is_refused_by_version(tmp_path: Path) -> None:
     (tmp_path / "bin" / "git").chmod(0o755)
     done = run(shutil.which("sh") or "sh", SCRIPTS / "demo", path=path)
     assert done.returncode == 1
-    assert "git 2.28 or newer (found: 2.17)" in done.stderr
+    assert "git 2.31 or newer (found: 2.17)" in done.stderr
 
 
 @posix

@@ -12,7 +12,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 CORE = "sourcelight-core"
 NOTEBOOK = "notebook"
-_OURS_ALONE = frozenset({"dev", "docs", NOTEBOOK})
+_OURS_ALONE = frozenset({"dev", "docs", "release", NOTEBOOK})
 """Extras of the core that `sourcelight` doesn't offer: those for work on it, and the one that it always has."""
 
 

@@ -1,0 +1,181 @@
+"""`doctor`: what is installed, where files are and how large they are, and what makes this machine slow.
+
+Names no repository, query or credential, so that its output can go into an issue.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sourcelight.cli.output import DONE, FAILED, print_line, print_table
+from sourcelight.core.extras import has_library
+from sourcelight.core.markup import visible
+from sourcelight.core.markup.sizes import size_text
+
+# What each library is for, by the name to import and the name to install.
+_LIBRARIES = (
+    ("pandas", "pandas", "DataFrames", "sourcelight"),
+    ("matplotlib", "matplotlib", "figures", "sourcelight"),
+    ("ipywidgets", "ipywidgets", "live progress", "sourcelight"),
+    ("anywidget", "anywidget", "explorer and facets", "sourcelight"),
+    ("IPython", "ipython", "magics", "sourcelight"),
+    ("jupyterlab", "jupyterlab", "JupyterLab", "sourcelight[lab]"),
+    ("pydantic_ai", "pydantic-ai-slim", "deep search with a model", "sourcelight[llm]"),
+    ("distributed", "distributed", "clusters", "sourcelight[cluster]"),
+    ("graphql", "graphql-core", "GraphQL of the service", "sourcelight[graphql]"),
+    ("polars", "polars", "to_polars()", "polars"),
+    ("duckdb", "duckdb", "sql()", "duckdb"),
+    ("networkx", "networkx", "to_networkx()", "networkx"),
+)
+_CORE = ("pyarrow", "numpy", "pygit2", "stringzilla", "google-re2", "tree-sitter", "mcp")
+_SLOW_START_MS = 50  # a git process on a quiet machine takes 1 to 5
+_SLOW_WRITE_MS = 200  # 8 MiB on a local disk take 5 to 30
+_SMALL_FREE_BYTES = 2 << 30
+_PROBE_BYTES = 8 << 20
+_MANY_FILES = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class HostProblem:
+    """Something that is wrong or slow; `broken` where searches fail for it."""
+
+    text: str
+    broken: bool = False
+
+
+def doctor_command() -> int:
+    """Show what is installed, where caches are and how large they are, and what is slow here and why.
+
+    Changes nothing, and names no repository. Status 2 when something is broken.
+    """
+    return examine()
+
+
+def examine() -> int:
+    """Print the report; status 2 when something that searches need is missing or doesn't work."""
+    from sourcelight import __version__
+    from sourcelight.backends.embedded import cache_home, data_home
+
+    problems: list[HostProblem] = []
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    print_table(
+        ("what", "version", "where"),
+        [
+            ("sourcelight", __version__, ", ".join(_distributions()) or "no distribution: a folder on PYTHONPATH"),
+            ("Python", platform.python_version(), visible(sys.executable)),
+            ("system", system, f"{_cores()} cores"),
+            ("git", *_git(problems)),
+            *((name, _version(name) or "missing", "") for name in _CORE),
+        ],
+    )
+    print_line("")
+    print_table(
+        ("for", "library", "version"),
+        [
+            (purpose, name, _version(name) if has_library(module) else f"not installed: pip install '{package}'")
+            for module, name, purpose, package in _LIBRARIES
+        ],
+    )
+    print_line("")
+    homes = {"indexes": cache_home(), "state": data_home()}
+    print_table(("files", "size", "free", "directory"), list(_directories(homes, problems)))
+    problems += _write_speed(cache_home())
+    print_line("")
+    for each in problems:
+        print_line(f"{'broken' if each.broken else 'slow'}: {each.text}")
+    if not problems:
+        print_line("Nothing here is broken or slow.")
+    return FAILED if any(each.broken for each in problems) else DONE
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _distributions() -> list[str]:
+    return [f"{name} {_version(name)}" for name in ("sourcelight", "sourcelight-core") if _version(name)]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _git(problems: list[HostProblem]) -> tuple[str, str]:
+    """Version and place of git, with what is wrong with it."""
+    from sourcelight.core.errors import GitFailed
+    from sourcelight.repos.git_command import git_version
+
+    began = time.monotonic()
+    try:
+        version = ".".join(map(str, git_version()))
+    except GitFailed as error:
+        problems.append(HostProblem(f"{error}; history and clones need it", broken=True))
+        return "missing", ""
+    took_ms = 1000 * (time.monotonic() - began)
+    if took_ms > _SLOW_START_MS:
+        problems.append(
+            HostProblem(
+                f"a process takes {took_ms:.0f} ms to start; searches of history and indexing start many. "
+                "A scanner of viruses or a loaded machine does that"
+            )
+        )
+    return version, visible(shutil.which("git") or "")
+
+
+def _directories(homes: dict[str, Path], problems: list[HostProblem]) -> Iterator[tuple[str, str, str, str]]:
+    for name, folder in homes.items():
+        size, files = _size(folder)
+        existing = next((each for each in (folder, *folder.parents) if each.is_dir()), Path("/"))
+        free = shutil.disk_usage(existing).free
+        if free < _SMALL_FREE_BYTES:
+            problems.append(
+                HostProblem(f"{size_text(free)} are free for {name}: building an index may fail", broken=True)
+            )
+        if files > _MANY_FILES:
+            problems.append(
+                HostProblem(f"{name}: {files:,} files; sourcelight index --prune deletes what is not needed")
+            )
+        yield name, size_text(size), size_text(free), visible(str(folder))
+
+
+def _size(folder: Path) -> tuple[int, int]:
+    """Bytes and number of files below a directory; what disappears meanwhile doesn't count."""
+    size = files = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            try:
+                size += os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118 - names may be any bytes
+            except OSError:
+                continue
+            files += 1
+    return size, files
+
+
+def _write_speed(folder: Path) -> list[HostProblem]:
+    """Write and sync a file where indexes are: a directory on the network is the usual cause of slow searches."""
+    existing = next((each for each in (folder, *folder.parents) if each.is_dir()), Path("/"))
+    began = time.monotonic()
+    try:
+        with tempfile.TemporaryFile(dir=existing) as file:
+            file.write(bytes(_PROBE_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return [HostProblem(f"{visible(str(existing))} can't be written: {error.strerror or error}", broken=True)]
+    took_ms = 1000 * (time.monotonic() - began)
+    if took_ms <= _SLOW_WRITE_MS:
+        return []
+    text = f"writing {size_text(_PROBE_BYTES)} below {visible(str(existing))} takes {took_ms:.0f} ms"
+    return [HostProblem(f"{text}; SOURCELIGHT_HOME can name a directory on a faster, local disk")]

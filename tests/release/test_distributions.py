@@ -1,0 +1,250 @@
+"""What is published: metadata, contents, and what each distribution and extra does when installed alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tarfile
+import time
+import zipfile
+from collections.abc import Callable
+from email.parser import HeaderParser
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+import sourcelight as sl
+from release.conftest import ROOT, Distributions, Install, run, tool
+from sourcelight.testing import RepositoryBuilder
+
+NAMES = ("sourcelight-core", "sourcelight")
+NOTEBOOK_LIBRARIES = {"pandas", "matplotlib", "ipywidgets", "anywidget", "ipython"}
+# Floors of growth, a little above what was measured: 66 and 99 distributions, 344 and 520 MiB without bytecode.
+_LIMITS = {"sourcelight-core": (70, 370), "sourcelight": (105, 560)}
+
+
+@pytest.fixture
+def repositories(tmp_path: Path) -> Path:
+    """A folder with one small repository."""
+    repo = RepositoryBuilder(tmp_path / "src" / "demo")
+    repo.commit({"a.py": "def greet():\n    pass\n", "b.py": "from a import greet\ngreet()\n"}, "say hello")
+    return tmp_path / "src"
+
+
+def bare(home: Path, bin_folder: Path) -> dict[str, str]:
+    """An environment with nothing of this one: an empty home, the installed programs, git."""
+    git = Path(shutil.which("git") or "git").parent
+    return {
+        "HOME": str(home),
+        "PATH": os.pathsep.join(map(str, (bin_folder, git))),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "LANG": "C.UTF-8",
+    }
+
+
+def metadata(wheel: Path) -> dict[str, list[str]]:
+    """Headers of a wheel's metadata."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
+        headers = HeaderParser().parsestr(archive.read(name).decode())
+    return {key: headers.get_all(key) or [] for key in headers}
+
+
+def test_metadata_passes_the_checks_of_registries(distributions: Distributions) -> None:
+    run(tool("twine"), "check", "--strict", *sorted(distributions.folder.glob("*.*")))
+
+
+def test_contents_of_the_wheel_are_the_package_alone(distributions: Distributions) -> None:
+    # The sample repositories and notebooks are data: files that are alike (W002), and scripts without a module (W004).
+    run(tool("check-wheel-contents"), "--ignore", "W002,W004", distributions.wheel("sourcelight-core"))
+    with zipfile.ZipFile(distributions.wheel("sourcelight")) as archive:
+        assert {name.partition("/")[0] for name in archive.namelist()} == {f"sourcelight-{sl.__version__}.dist-info"}
+
+
+def test_both_have_the_one_version_and_fit_each_other(distributions: Distributions) -> None:
+    core, whole = (metadata(distributions.wheel(name)) for name in NAMES)
+    assert core["Version"] == whole["Version"] == [sl.__version__]
+    assert f"sourcelight-core[notebook]=={sl.__version__}" in whole["Requires-Dist"]
+    assert set(whole["Provides-Extra"]) == set(core["Provides-Extra"]) - {"dev", "docs", "notebook", "release"}
+    assert not [line for line in core["Requires-Dist"] if "<" in line.partition(";")[0]], "floors, no ceilings"
+
+
+def test_wheels_are_the_same_whenever_they_are_built(distributions: Distributions, tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    with tarfile.open(distributions.sdist("sourcelight-core")) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (tree,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    run(tool("uv"), "build", "-q", "--wheel", "--out-dir", again, tree)
+    (wheel,) = again.glob("*.whl")
+    assert wheel.read_bytes() == distributions.wheel("sourcelight-core").read_bytes()
+
+
+def test_the_source_distribution_passes_its_own_tests(distributions: Distributions, tmp_path: Path) -> None:
+    with tarfile.open(distributions.sdist("sourcelight-core")) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (tree,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    # A part that has something of each room; the whole takes as long as in a checkout.
+    parts = ["tests/core/query", "tests/cli/test_printing.py", "tests/test_core_alone.py", "tests/frozen"]
+    environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
+    python = tool("python")
+    said = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *parts, cwd=tree, env=environment)
+    assert " passed" in said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_size_stays_within_its_limits(
+    install: Install, name: str, record_property: Callable[[str, object], None]
+) -> None:
+    packages = json.loads(run(tool("uv"), "pip", "list", "--format", "json", "--python", install(name) / "python"))
+    site = run(install(name) / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+    files = (path for path in Path(site).rglob("*") if path.is_file() and path.suffix != ".pyc")
+    mib = sum(path.stat().st_blocks * 512 for path in files) // 2**20
+    record_property("distributions", len(packages))
+    record_property("MiB", mib)
+    print(f"{name}: {len(packages)} distributions, {mib} MiB")  # noqa: T201 - the figure to quote
+    assert (len(packages), mib) <= _LIMITS[name]
+    assert len(packages) <= _LIMITS[name][0]
+    assert mib <= _LIMITS[name][1]
+    notebook = NOTEBOOK_LIBRARIES & {package["name"].lower() for package in packages}
+    assert notebook == (set() if name == "sourcelight-core" else NOTEBOOK_LIBRARIES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dependencies_fit_and_every_module_can_be_imported(install: Install, name: str) -> None:
+    run(tool("uv"), "pip", "check", "--python", install(name) / "python")
+    code = (
+        "import importlib, pkgutil, sourcelight\n"
+        "missing = set()\n"
+        "for m in pkgutil.walk_packages(sourcelight.__path__, 'sourcelight.'):\n"
+        "    if m.name.endswith('__main__'): continue\n"
+        "    try: importlib.import_module(m.name)\n"
+        "    except ModuleNotFoundError as e: missing.add(e.name.partition('.')[0])\n"
+        "print(*sorted(missing))\n"
+    )
+    missing = set(run(install(name) / "python", "-c", code).split())
+    optional = {"distributed", "dask", "fsspec", "graphql", "pydantic_ai"}
+    allowed = {"pandas", "ipywidgets", "IPython", "anywidget", "traitlets"} if name == "sourcelight-core" else set()
+    assert missing <= allowed | optional
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_result_comes_within_a_minute_on_an_empty_machine(
+    install: Install, name: str, repositories: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    bin_folder = install(name)
+    began = time.monotonic()
+    said = run(bin_folder / "sourcelight", "search", "greet", repositories, env=bare(home, bin_folder), cwd=tmp_path)
+    took_s = time.monotonic() - began
+    print(f"{name}: first result after {took_s:.1f} s")  # noqa: T201 - the figure to quote
+    assert "def greet():" in said
+    assert took_s < 60
+    assert run(bin_folder / "sourcelight", "--version").split() == ["sourcelight", sl.__version__]
+
+
+def test_the_core_says_what_frames_need(install: Install, repositories: Path) -> None:
+    code = (
+        "import sys, sourcelight as sl\n"
+        "with sl.open(sys.argv[1], background_index=False) as code:\n"
+        "    result = code.search('greet')\n"
+        "    print(result.arrow.num_rows)\n"
+        "    try: result.matches\n"
+        "    except sl.MissingExtra as error: print(error)\n"
+    )
+    said = run(install("sourcelight-core") / "python", "-c", code, repositories).splitlines()
+    assert said == ["3", "a DataFrame needs pandas, which sourcelight-core leaves out: pip install sourcelight"]
+
+
+def test_the_whole_gives_frames_figures_and_widgets(install: Install, repositories: Path) -> None:
+    code = (
+        "import sys, sourcelight as sl\n"
+        "with sl.open(sys.argv[1], background_index=False) as code:\n"
+        "    result = code.search('greet')\n"
+        "    print(len(result.matches), type(result.explore()).__name__)\n"
+        "    print(sl.plots.bars(code.count_by('greet', 'repository')).to_svg()[:4])\n"
+        "    print(len(code.commit_search(repos=['demo'])))\n"
+    )
+    said = run(install("sourcelight") / "python", "-W", "ignore", "-c", code, repositories).split()
+    assert said == ["3", "Explorer", "<svg", "1"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_mcp_answers_over_standard_input(install: Install, name: str, repositories: Path, tmp_path: Path) -> None:
+    bin_folder = install(name)
+    server = StdioServerParameters(
+        command=str(bin_folder / "sourcelight"), args=["mcp", str(repositories)], env=bare(tmp_path, bin_folder)
+    )
+
+    async def ask() -> str:
+        async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
+            await session.initialize()
+            assert "keyword_search" in {each.name for each in (await session.list_tools()).tools}
+            return str(await session.call_tool("keyword_search", {"query": "greet"}))
+
+    with anyio.from_thread.start_blocking_portal() as portal:
+        assert "a.py" in portal.call(ask)
+
+
+_EXTRAS = {
+    "graphql": "import graphql, sourcelight.server.http.graphql.limits; print('yes')",
+    "llm": "from pydantic_ai.models.openai import OpenAIChatModel; "
+    "import sourcelight.engines.deepsearch.llm.provider; print('yes')",
+    "cluster": "import sourcelight.backends.cluster.connection, distributed, fsspec; print('yes')",
+    "lab": "import jupyterlab, pandas, sourcelight.lab.plots; print('yes')",
+}
+
+
+@pytest.mark.parametrize("extra", sorted(_EXTRAS))
+def test_each_extra_alone_brings_what_it_promises(install: Install, extra: str) -> None:
+    bin_folder = install("sourcelight-core", f"[{extra}]")
+    assert run(bin_folder / "python", "-W", "ignore", "-c", _EXTRAS[extra]).strip() == "yes"
+
+
+def test_extras_of_the_whole_are_those_of_the_core(install: Install) -> None:
+    assert run(install("sourcelight", "[graphql]") / "python", "-c", _EXTRAS["graphql"]).strip() == "yes"
+
+
+def test_runners_of_tools_find_the_command(distributions: Distributions, tmp_path: Path) -> None:
+    core, whole = (distributions.wheel(name) for name in NAMES)
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    for words in ((f"sourcelight @ {whole.as_uri()}", "--with", str(core)), (f"sourcelight-core @ {core.as_uri()}",)):
+        said = run(tool("uvx"), "-q", "--from", *words, "sourcelight", "--version", env=environment)
+        assert said.split() == ["sourcelight", sl.__version__]
+
+
+def test_licences_of_dependencies_allow_redistribution(install: Install) -> None:
+    listed = json.loads(run(tool("pip-licenses"), "--format", "json", "--python", install("sourcelight") / "python"))
+    refused = [
+        f"{each['Name']}: {each['License']}"
+        for each in listed
+        if any(word in each["License"].upper() for word in ("AGPL", "SSPL", "BUSL", "UNKNOWN", "PROPRIETARY"))
+        or ("GPL" in each["License"].upper() and each["Name"] != "pygit2")
+    ]
+    # pygit2 links libgit2, whose licence is the GPL with an exception that allows linking from any program.
+    assert refused == []
+
+
+def test_a_bill_of_materials_names_every_dependency(install: Install, tmp_path: Path) -> None:
+    python = install("sourcelight") / "python"
+    out = tmp_path / "sbom.json"
+    run(tool("cyclonedx-py"), "environment", "--of", "JSON", "-o", out, python)
+    bill = json.loads(out.read_text("utf-8"))
+    installed = json.loads(run(tool("uv"), "pip", "list", "--format", "json", "--python", python))
+    listed, wanted = (
+        {re.sub(r"[-_.]+", "-", each["name"]).lower() for each in some} for some in (bill["components"], installed)
+    )
+    assert wanted - listed - {"sourcelight"} == set()
+    assert bill["bomFormat"] == "CycloneDX"
+
+
+def test_the_tree_that_is_built_is_the_checkout(distributions: Distributions) -> None:
+    with tarfile.open(distributions.sdist("sourcelight-core")) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"tests/conftest.py", "LICENSE", "CHANGELOG.md", "scripts/test", "docs/index.md"} <= names
+    assert (ROOT / "LICENSE").is_file()
