@@ -12,7 +12,46 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 import structure  # noqa: E402 - a script, not a module of the package
 
-LONG_MODULES = 38
+LONG_MODULES = {
+    "backends.remote.mcp.history",
+    "backends.remote.transport",
+    "client.conversation",
+    "client.factory",
+    "client.methods.analyses",
+    "client.methods.history",
+    "client.methods.navigation",
+    "client.searches",
+    "core.batches.decode",
+    "core.errors",
+    "core.markup.markdown",
+    "core.patterns.syntax",
+    "core.query.language_table",
+    "display.frames.export",
+    "engines.deepsearch.conversations.service",
+    "engines.deepsearch.lookups.defaults",
+    "engines.deepsearch.question.counts",
+    "engines.deepsearch.research.extractive",
+    "engines.execution.advice",
+    "engines.history.blame.lineage",
+    "engines.history.compare.changes",
+    "engines.history.history",
+    "engines.history.search.tables",
+    "engines.navigation.languages.c",
+    "engines.navigation.languages.go.inference",
+    "engines.navigation.languages.java",
+    "engines.navigation.languages.python.inference",
+    "engines.navigation.languages.rust",
+    "engines.navigation.languages.typescript.inference",
+    "engines.search.index.build",
+    "engines.search.ranking.ranker",
+    "engines.search.scan.corpus",
+    "engines.search.scan.evaluate",
+    "engines.search.store",
+    "engines.symbols.table",
+    "engines.tools.history.blame",
+    "engines.tools.pages",
+    "lab.plots.figure",
+}
 """Modules above 400 lines without comments: tables, a grammar or a language, and what is still to be split."""
 
 DUPLICATE_CLASSES = {"And", "Or", "Scope"}
@@ -55,8 +94,9 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
 
 def test_few_modules_are_long() -> None:
     # Comments don't count: a module must not be split because somebody explained it.
-    long = [name for name, lines in structure.sizes(comments=False).items() if lines > structure.MAX_LINES]
-    assert len(long) <= LONG_MODULES, long
+    sizes = structure.sizes(comments=False)
+    long = {name.removeprefix("sourcelight.") for name, lines in sizes.items() if lines > structure.MAX_LINES}
+    assert long <= LONG_MODULES
 
 
 def test_no_package_is_in_a_cycle() -> None:
@@ -83,6 +123,6 @@ def test_texts_avoid_phrases_of_older_ones() -> None:
 
 def test_a_small_query_calls_few_functions() -> None:
     functions, modules, calls = structure.small_query()
-    assert functions <= 740
+    assert functions <= 710
     assert modules <= 90
-    assert calls <= 2_100
+    assert calls <= 1_900

@@ -136,6 +136,8 @@ class LocalSource:
         """Sum up the search."""
         del shown  # a repository that is late here is named whether it has matches or not
         late = self.late_repositories() if self.task.cancellation.expired and not limit_hit else []
+        # Asked first: what is said of the first indexing is no failure any more afterwards.
+        is_complete = not self._pending.intersection(self.failed)
         skipped = list(self._missing_work())
         if not self.repositories.worktree:
             cached = self.cached_plan
@@ -146,7 +148,7 @@ class LocalSource:
             late,
             skipped,
             capped=0 if pipeline is None else pipeline.capped,
-            is_complete=not self._pending.intersection(self.failed),
+            is_complete=is_complete,
             owners_alert=None if pipeline is None else pipeline.ownership.alert(len(self.summary.searched)),
             scope_alert=scope_alert(self.scoper),
             advice=None if self.cached_plan is None else self.cached_plan.advice,

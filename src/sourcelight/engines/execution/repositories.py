@@ -216,5 +216,5 @@ class IndexedRepositories:
 
 
 def label_of(target: Target) -> str:
-    """Return the name of a repository, with the revision that was asked for."""
+    """Return the name of a repository, with the requested revision."""
     return f"{target.repository.name}@{target.revision}" if target.revision else target.repository.name

@@ -130,7 +130,7 @@ class SearchExecution:
 
     def _progress(self, *, done: bool, skipped: Sequence[Skipped] = ()) -> Progress:
         if not done:
-            skipped = (*skipped, *self._excluded())
+            skipped = (*skipped, *self._excluded_items())
         return Progress(
             done=done,
             match_count=self.tally.matches,
@@ -155,7 +155,7 @@ class SearchExecution:
             skipped.append(match_limit(capped))
         if late and self.tally.matches:
             skipped.append(limit_items.timed_out(late, allowed_s, cancellation.untold))
-        skipped += self._excluded()
+        skipped += self._excluded_items()
         exhaustive = not (capped or late) and report.is_complete
         yield from self._filters(exhaustive=exhaustive)
         yield self._progress(done=True, skipped=skipped)
@@ -166,7 +166,7 @@ class SearchExecution:
             yield alert
         yield Done()
 
-    def _excluded(self) -> Iterator[Skipped]:
+    def _excluded_items(self) -> Iterator[Skipped]:
         """What is left out on purpose, which is known while the search goes on."""
         summary, display = self.source.summary, self.task.request.display
         if summary.forks:

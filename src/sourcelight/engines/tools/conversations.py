@@ -81,22 +81,22 @@ def _source_lines(facts: Mapping[str, Any]) -> str:
     return f"{section}\n## Citations taken out\n\n{rejected}" if rejected else section
 
 
-def _placed(value: Any, context: ToolContext) -> Any:
+def _with_places(value: Any, context: ToolContext) -> Any:
     """Facts of a conversation with places in the stead of addresses, for readers without pages."""
     if context.has_pages:
         return value
     if isinstance(value, Mapping):
         return {
-            name: place_text(item) if name == "link" and isinstance(item, str) else _placed(item, context)
+            name: place_text(item) if name == "link" and isinstance(item, str) else _with_places(item, context)
             for name, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_placed(item, context) for item in value]
+        return [_with_places(item, context) for item in value]
     return _LINK.sub(lambda link: f"]({place_text(link[1])})", value) if isinstance(value, str) else value
 
 
 def _render_asked(answer: ToolResult, context: ToolContext) -> Rendered:
-    facts = _placed(answer.attributes, context)
+    facts = _with_places(answer.attributes, context)
     status, url = facts.get("status", "completed"), facts.get("url", "")
     payload: dict[str, Any] = {"url": url, "readToken": facts.get("read_token", ""), "status": status}
     text = f"Link: {url}\n\n"
@@ -115,7 +115,7 @@ def _render_asked(answer: ToolResult, context: ToolContext) -> Rendered:
 
 
 def _render_read(answer: ToolResult, context: ToolContext) -> Rendered:
-    facts = _placed(answer.attributes, context)
+    facts = _with_places(answer.attributes, context)
     questions = [
         {
             "question": question.get("question", ""),

@@ -68,7 +68,7 @@ Adjust: TypeAlias = Callable[[ToolResult, ToolResult, ItemMark, ItemMark], ToolR
 """Corrects the facts of a part: from the part, the whole answer, and where the part starts and stops."""
 
 
-def _unchanged(part: ToolResult, whole: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+def _keep(part: ToolResult, whole: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
     del whole, start, stop
     return part
 
@@ -92,7 +92,7 @@ class TableItems:
     noun: str = "rows"
     column: str = ""
     first_line: str = ""
-    adjust: Adjust = _unchanged
+    adjust: Adjust = _keep
 
     def count(self, result: ToolResult) -> int:
         """Return the number of rows."""
@@ -112,14 +112,14 @@ class TableItems:
         table = result.table.slice(start.item, end - start.item)
         if stop.offset:
             cut = stop.offset - (start.offset if start.item == stop.item else 0)
-            table = self._cut(table, table.num_rows - 1, start.offset * (start.item == stop.item), cut)
+            table = self._truncate(table, table.num_rows - 1, start.offset * (start.item == stop.item), cut)
         elif start.offset:
-            table = self._cut(table, 0, start.offset, None)
+            table = self._truncate(table, 0, start.offset, None)
         if start.offset and stop.offset and start.item != stop.item:
-            table = self._cut(table, 0, start.offset, None)
+            table = self._truncate(table, 0, start.offset, None)
         return self.adjust(replace(result, table=table), result, start, stop)
 
-    def _cut(self, table: Any, row: int, skip: int, length: int | None) -> Any:
+    def _truncate(self, table: Any, row: int, skip: int, length: int | None) -> Any:
         import pyarrow as pa
 
         values = table.column(self.column).to_pylist()

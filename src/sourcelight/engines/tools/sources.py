@@ -21,7 +21,7 @@ _OF_HISTORY = frozenset({"commits", "diff_lines", "text_history", "blame_lines",
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerSource:
+class ReadSource:
     """A repository that an answer was read from.
 
     Attributes
@@ -51,11 +51,11 @@ class AnswerSource:
         return f"{name} and {count_of(self.changed_files, 'file')} of its work tree that differ"
 
 
-def sources_of(result: ToolResult, context: ToolContext) -> list[AnswerSource]:
+def sources_of(result: ToolResult, context: ToolContext) -> list[ReadSource]:
     """Return what an answer was read from, in the order of its rows; empty where it is of no repository."""
     visible = {repository.name: repository for repository in context.engine.catalog.visible(context.viewer)}
-    sources: dict[tuple[str, str], AnswerSource] = {}
-    for name, commit in _named(result):
+    sources: dict[tuple[str, str], ReadSource] = {}
+    for name, commit in _repositories_read(result):
         repository = visible.get(name)
         if repository is not None:
             with suppress(SourcelightError, OSError):
@@ -64,7 +64,7 @@ def sources_of(result: ToolResult, context: ToolContext) -> list[AnswerSource]:
     return list(sources.values())
 
 
-def _named(result: ToolResult) -> Iterable[tuple[str, str]]:
+def _repositories_read(result: ToolResult) -> Iterable[tuple[str, str]]:
     """Yield names of repositories with the commit that was read; empty: the one that searches read."""
     facts: Mapping[str, Any] = result.attributes
     columns = set(result.table.schema.names)
@@ -88,18 +88,18 @@ def _named(result: ToolResult) -> Iterable[tuple[str, str]]:
     yield from ((str(name), "") for name in facts.get("repositories") or ())
 
 
-def _source(repository: Repository, commit: str, context: ToolContext) -> AnswerSource:
+def _source(repository: Repository, commit: str, context: ToolContext) -> ReadSource:
     if not context.engine.holds_files:
-        return AnswerSource(repository.name, commit or repository.facts.commit)
+        return ReadSource(repository.name, commit or repository.facts.commit)
     target = context.local.target_of(repository)
     if target.revision != WORKTREE or commit not in {"", target.commit}:
-        return AnswerSource(repository.name, commit or target.commit)
+        return ReadSource(repository.name, commit or target.commit)
     status = worktree_status(repository, fresh=True)
     changed = status.modified + status.untracked + status.deleted
-    return AnswerSource(repository.name, repository.facts.commit, changed)
+    return ReadSource(repository.name, repository.facts.commit, changed)
 
 
-def with_sources(rendered: tuple[dict[str, Any], str], sources: Sequence[AnswerSource]) -> tuple[dict[str, Any], str]:
+def with_sources(rendered: tuple[dict[str, Any], str], sources: Sequence[ReadSource]) -> tuple[dict[str, Any], str]:
     """Add to an answer what it was read from."""
     if not sources:
         return rendered

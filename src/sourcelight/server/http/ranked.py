@@ -41,7 +41,7 @@ def ranked_events(
 ) -> Iterator[Event]:
     """Yield the files that fit a description best, best first, with the lines that share a word with it.
 
-    Rows are made from the ranked chunks, so no path has to be written as a query.
+    Rows are made from the ranked chunks, so no path is written as a query.
 
     Raises `QueryError` for filters that can't be read, and for a text without a word to look for.
     """

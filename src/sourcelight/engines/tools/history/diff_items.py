@@ -40,9 +40,9 @@ class DiffItems:
         """Return the commits between two places."""
         commits = [dict(commit) for commit in FactItems(_RESULTS, "").entries(result, start, stop)]
         if stop.offset:
-            commits[-1] = _cut(commits[-1], 0, self._lines(result, stop))
+            commits[-1] = _truncate(commits[-1], 0, self._lines(result, stop))
         if start.offset:
-            commits[0] = _cut(commits[0], self._lines(result, start), None)
+            commits[0] = _truncate(commits[0], self._lines(result, start), None)
         return replace(result, attributes={**result.attributes, _RESULTS: commits})
 
     def _lines(self, result: ToolResult, mark: ItemMark) -> int:
@@ -50,7 +50,7 @@ class DiffItems:
         return self.text(result, mark.item)[: mark.offset].count("\n")
 
 
-def _cut(commit: Mapping[str, Any], skip: int, stop: int | None) -> dict[str, Any]:
+def _truncate(commit: Mapping[str, Any], skip: int, stop: int | None) -> dict[str, Any]:
     """Return a commit with the lines of its hunks from `skip` up to `stop`, counted over all of its files."""
     files, at = [], 0
     for file in commit["files"]:
