@@ -55,7 +55,7 @@ def service(tmp_path_factory: pytest.TempPathFactory, state: State) -> Iterator[
 
 def get(service: Service, path: str, headers: dict[str, str] | None = None, **params: str) -> httpx.Response:
     with httpx.Client(base_url=service.url, timeout=30, trust_env=False, headers=headers) as client:
-        return client.get(path, params=params)
+        return client.get(path, params=params or None)
 
 
 def text_of(page: str) -> str:

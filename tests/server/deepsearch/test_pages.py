@@ -11,7 +11,7 @@ import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET
 from server.deepsearch.conftest import PASSWORD, WAIT_S, World
-from sourcelight.server.http.pages.code import requested_lines
+from sourcelight.server.http.pages.browser import requested_lines
 
 QUESTION = "how is the checkout total computed"
 
@@ -60,7 +60,7 @@ def test_every_link_of_an_answer_leads_somewhere(links: Links, ann: httpx.Client
 def test_addresses_of_repositories_and_searches_have_pages(ann: httpx.Client, bob: httpx.Client) -> None:
     for address in (f"/{OPEN}", f"/{OPEN}@HEAD", f"/{SECRET}"):
         shown = ann.get(address)
-        assert (shown.status_code, "<ul><li>" in shown.text) == (200, True), address
+        assert (shown.status_code, '<table class="entries"><tbody><tr>' in shown.text) == (200, True), address
     for query in ("checkout", "patterntype:nls how is the checkout total computed", "patternType:keyword checkout"):
         shown = ann.get("/search", params={"q": query, "wait": "1"})
         assert shown.status_code == 200

@@ -83,7 +83,7 @@ class RemoteAnalyses:
             raise StreamBroken(f"{self._address} ended the answer to {name} before its end")
         what = {"name": name, "arguments": dict(arguments)}
         events = await recording.deck.ask(
-            "tool", self._address + PREFIX + name, what, self._recorded(name, arguments), lambda note: _note(
+            "tool", self._address + PREFIX + name, what, self._record(name, arguments), lambda note: _note(
                 reader.read(_from_json(note)), observer
             ), self._transport.hide_secrets,
         )  # fmt: skip
@@ -93,7 +93,7 @@ class RemoteAnalyses:
             raise StreamBroken(f"the recorded answer to {name} has no end")
         return reader.answer
 
-    def _recorded(self, name: str, arguments: Mapping[str, Any]) -> Callable[[Callable[[Any], None]], Any]:
+    def _record(self, name: str, arguments: Mapping[str, Any]) -> Callable[[Callable[[Any], None]], Any]:
         """Return a function that calls the service, notes progress and returns the other events as JSON."""
 
         async def call_live(note: Callable[[Any], None]) -> list[list[str]]:

@@ -240,16 +240,16 @@ class AnswerReader:
         import pyarrow as pa
 
         if not pa.types.is_dictionary(kind):
-            return _typed(values, pa.int64()).cast(kind) if pa.types.is_timestamp(kind) else _typed(values, kind)
+            return _to_array(values, pa.int64()).cast(kind) if pa.types.is_timestamp(kind) else _to_array(values, kind)
         if not isinstance(values, Mapping):
             raise TypeError("codes and values belong here")
         if "values" in values:
-            self._dictionaries[name] = _typed(values["values"], kind.value_type)
+            self._dictionaries[name] = _to_array(values["values"], kind.value_type)
         known = self._dictionaries.get(name)
         if known is None:
             raise ValueError("no values came with the first codes")
         # Checks that each code is one of a value.
-        return pa.DictionaryArray.from_arrays(_typed(values.get("codes"), kind.index_type), known, safe=True)
+        return pa.DictionaryArray.from_arrays(_to_array(values.get("codes"), kind.index_type), known, safe=True)
 
     def _end(self, data: Mapping[str, Any]) -> ToolResult:
         import pyarrow as pa
@@ -291,7 +291,7 @@ def _count(value: Any) -> int:
     return int(value) if is_count else 0
 
 
-def _typed(values: Any, kind: Any) -> Any:
+def _to_array(values: Any, kind: Any) -> Any:
     """Return a list of JSON values as an Arrow array of exactly that type; raises for any other value."""
     import pyarrow as pa
 

@@ -329,7 +329,7 @@ def _refusal(tool: Tool[Any], reason: str) -> bytes:
 
 
 def _outcome(ended: asyncio.Future[ToolResult]) -> None:
-    """Look at the error of what nobody waits for any more; else the event loop would log it."""
+    """Look at the error of abandoned work; else the event loop would log it."""
     if not ended.cancelled():
         ended.exception()
 

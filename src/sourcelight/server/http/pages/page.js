@@ -21,6 +21,16 @@
       setTimeout(() => { button.textContent = label; }, 2000);
     });
   }
+  // A double click on a name in a file leads to its definition and references
+  const names = document.querySelector("form.inline input[name=name]");
+  if (names) {
+    document.querySelector("table.lines")?.addEventListener("dblclick", () => {
+      const name = String(document.getSelection()).trim();
+      if (!/^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name)) return;
+      names.value = name;
+      names.form.requestSubmit();
+    });
+  }
   if (!box) return;
 
   // Colours in the box: the same text behind a transparent one

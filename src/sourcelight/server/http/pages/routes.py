@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import logging
+import re
+import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import anyio.to_thread
 from starlette.requests import Request
@@ -17,17 +18,19 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import ClusterError, PatternError, QueryError, RepositoryError, ToolError
+from sourcelight.core.errors import Cancelled, ClusterError, PatternError, QueryError, RepositoryError, ToolError
 from sourcelight.core.tools.conversations import DEEPSEARCH_READ
+from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines import tools
 from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware import notes_of
 from sourcelight.server.http.pages import code, search
+from sourcelight.server.http.pages.browser import is_own_request, requested_lines, send_script, send_style
 from sourcelight.server.http.pages.conversations import (
     HEADERS,
     SCRIPT_PATH,
-    STYLE,
     STYLE_PATH,
     conversation_page,
     error_page,
@@ -43,8 +46,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("sourcelight.service")
 _ABSENT = "This page doesn't exist, or you may not see it."
 _PAGES, _PAGES_PER_READER, _MAX_WAITING, _QUEUE_S = 16, 6, 16, 10.0
-_ASSET_HEADERS = {"Cache-Control": "max-age=3600"}
-_KINDS = frozenset({"blob", "tree", "commit"})
+_BESIDE_S, _ASKED_S = 1.5, 15.0
+"""Seconds for what stands beside the contents of a page, and for what its reader has asked for."""
+_MAX_ENTRIES, _MAX_NAME_CHARS = 500, 200
+_KINDS = frozenset({"blob", "tree", "commit", "compare", "symbol"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class _Address:
         if not separator and name_part.endswith("/"):
             return None
         name, at, revision = name_part[1:].rpartition("@")
-        if not at or kind == "commit":
+        if not at or kind in {"commit", "compare"}:
             name, revision = name_part[1:], ""
         return cls(kind, name, revision, path)
 
@@ -130,9 +135,9 @@ class Pages:
             Route("/deepsearch/{id}", self._conversation),
         ]
         return [
-            Route(STYLE_PATH, _style),
+            Route(STYLE_PATH, send_style),
             *(conversations if self._conversations is not None else []),
-            Route(SCRIPT_PATH, _script),
+            Route(SCRIPT_PATH, send_script),
             Route(search.PATH, self._search),
             Route(search.LIVE_PATH, self._search_live, methods=["GET"]),
             Route(search.EXPORT_PATH, self._export, methods=["GET"]),
@@ -142,7 +147,7 @@ class Pages:
         ]
 
     def _enter(self, request: Request) -> ToolContext | Response:
-        cookie = request.cookies.get(READER_COOKIE, "") if _is_own(request) else ""
+        cookie = request.cookies.get(READER_COOKIE, "") if is_own_request(request) else ""
         principal = self._authenticator.for_page(request.headers, cookie)
         if isinstance(principal, Refusal):
             sign_in = self._sign_in(request) if principal.status == 401 else ""
@@ -205,25 +210,25 @@ class Pages:
         return conversations.read(address, context), turns
 
     async def _search(self, request: Request) -> Response:
-        return await self._searched(
+        return await self._answer_query(
             request, lambda query, context: search.search_page(query, context, prefix=self._prefix)
         )
 
     async def _export(self, request: Request) -> Response:
-        return await self._searched(request, search.export)
+        return await self._answer_query(request, search.export)
 
     async def _notebook(self, request: Request) -> Response:
         base_url = self._base_of(request)
-        return await self._searched(request, lambda query, _: search.notebook(query, base_url))
+        return await self._answer_query(request, lambda query, _: search.notebook(query, base_url))
 
-    async def _searched(
+    async def _answer_query(
         self, request: Request, answer: Callable[[search.PageQuery, ToolContext], Response]
     ) -> Response:
         """Return what `answer` makes of the query of a request."""
         context = self._enter(request)
         if isinstance(context, Response):
             return context
-        query, context = self._query(request), self._bounded(context)
+        query, context = self._query(request), self._with_deadline(context)
         try:
             async with self._turn(request, context):
                 return await anyio.to_thread.run_sync(answer, query, context)
@@ -238,7 +243,7 @@ class Pages:
         context = self._enter(request)
         if isinstance(context, Response):
             return context
-        query, context = self._query(request), self._bounded(context)
+        query, context = self._query(request), self._with_deadline(context)
         states = search.live_states(query, context, prefix=self._prefix)
         turn = self._turn(request, context)
         try:
@@ -271,7 +276,7 @@ class Pages:
     def _query(self, request: Request) -> search.PageQuery:
         return search.PageQuery.parse(request.scope["query_string"].decode("latin-1"))
 
-    def _bounded(self, context: ToolContext) -> ToolContext:
+    def _with_deadline(self, context: ToolContext) -> ToolContext:
         # Addresses on pages are relative to the prefix, so there is no base here.
         return replace(context, cancellation=Cancellation(search.TIMEOUT_S), served=True, base_url="")
 
@@ -306,37 +311,76 @@ class Pages:
     def _code_page(self, address: _Address, query: str, context: ToolContext) -> Response:
         repository, revision, path = address.repository, address.revision, address.path
         arguments: dict[str, Any] = {"repo": repository} | ({"revision": revision} if revision else {})
-        if address.kind == "commit":
-            answer = tools.call("commit_details", {"repo": repository, "revision": path.strip("/")}, context)
-            return code.commit_page(answer, prefix=self._prefix)
-        if address.kind == "tree":
-            path = path.strip("/")
-            answer = tools.call("list_files", arguments | ({"path": path} if path else {}), context)
-            return code.directory_page(answer, path, prefix=self._prefix)
+        parameters = dict(parse_qsl(query, errors="replace"))
+        match address.kind:
+            case "commit":
+                answer = tools.call("commit_details", {"repo": repository, "revision": path.strip("/")}, context)
+                return code.commit_page(answer, prefix=self._prefix)
+            case "compare":
+                base, _, head = path.partition("...")
+                ends = {"base": parameters.get("base") or base, "head": parameters.get("head") or head or "HEAD"}
+                answer = tools.call("compare_revisions", {"repo": repository, **ends}, context)
+                return code.compare_page(answer, prefix=self._prefix)
+            case "symbol":
+                return self._symbol_page(arguments | {"path": path}, parameters.get("name", ""), context)
+            case "tree":
+                return self._directory_page(arguments, path.strip("/"), context)
         answer = tools.call("read_file", arguments | {"path": path}, context)
-        return code.file_page(answer, code.requested_lines(query), prefix=self._prefix)
+        arguments = {"repo": repository, "path": path, "revision": answer.attributes["commit"]}
+        outline, _ = self._beside("outline", arguments, context)
+        blame, note = self._beside("blame", arguments, context, _ASKED_S) if "blame" in parameters else (None, "")
+        view = code.FilePageView(requested_lines(query), outline, blame, note)
+        return code.file_page(answer, view, prefix=self._prefix)
 
+    def _symbol_page(self, arguments: Mapping[str, Any], name: str, context: ToolContext) -> Response:
+        asked = {**arguments, "symbol": name[:_MAX_NAME_CHARS]}
+        answers = [
+            answer or note
+            for answer, note in (
+                self._beside("go_to_definition", asked, context, _ASKED_S),
+                self._beside("find_references", asked | {"limit": 100}, context, _ASKED_S),
+            )
+        ]
+        return code.symbol_page(name[:_MAX_NAME_CHARS], arguments["path"], *answers, prefix=self._prefix)
 
-def _is_own(request: Request) -> bool:
-    """Whether a request comes from the service's own page or a person, as the browser says; a cookie of others is none.
+    def _directory_page(self, arguments: Mapping[str, Any], path: str, context: ToolContext) -> Response:
+        answer = tools.call("list_files", {**arguments, **({"path": path} if path else {})}, context)
+        repository, commit = arguments["repo"], answer.attributes["commit"]
+        files = [row["path"] for row in answer.table.to_pylist() if row["kind"] != "directory"][:_MAX_ENTRIES]
+        changes, note = None, ""
+        if files:
+            asked = {"repo": repository, "paths": files, "revision": commit}
+            changes, note = self._beside("last_changes", asked, context)
+        people, owners, languages = None, None, Counter[str]()
+        if not path:
+            people, _ = self._beside("contributors", {"repos": [repository], "by": ["year"]}, context)
+            languages = self._languages(repository, context)
+            owners, _ = self._beside("ownership", {"repo": repository, "revision": commit}, context)
+        view = code.DirectoryView(changes, people, languages, owners, note)
+        return code.directory_page(answer, path, view, prefix=self._prefix)
 
-    A link on another site counts as a person. Old browsers don't say; then `SameSite` of the cookie must do.
-    """
-    site = request.headers.get("sec-fetch-site", "none")
-    is_link = (
-        request.headers.get("sec-fetch-mode") == "navigate" and request.headers.get("sec-fetch-dest") == "document"
-    )
-    return site in {"none", "same-origin"} or is_link
+    def _languages(self, repository: str, context: ToolContext) -> Counter[str]:
+        """Count the files of a repository by language; nothing where that takes too long."""
+        request = SearchRequest(f"repo:^{re.escape(repository)}$ file:. type:path fork:yes archived:yes count:all")
+        try:
+            table = self._engine.count(request, ["repository", "language"], context.viewer, Cancellation(_BESIDE_S))
+        except (QueryError, PatternError, RepositoryError):
+            return Counter()
+        rows = [] if table is None else table.to_pylist()
+        return Counter({row["language"]: row["files"] for row in rows if row["language"]})
 
-
-async def _style(_: Request) -> Response:
-    return Response(STYLE + _asset("page.css"), media_type="text/css", headers=_ASSET_HEADERS)
-
-
-async def _script(_: Request) -> Response:
-    return Response(_asset("page.js"), media_type="text/javascript", headers=_ASSET_HEADERS)
-
-
-@functools.cache
-def _asset(name: str) -> str:
-    return (Path(__file__).parent / name).read_text("utf-8")
+    def _beside(
+        self, name: str, arguments: Mapping[str, Any], context: ToolContext, seconds: float = _BESIDE_S
+    ) -> tuple[ToolResult | None, str]:
+        """Return what stands beside the contents of a page if it is there in time; else the reason."""
+        cancellation = Cancellation()
+        timer = threading.Timer(seconds, cancellation.cancel)
+        timer.start()
+        try:
+            return tools.call(name, arguments, replace(context, cancellation=cancellation)), ""
+        except Cancelled:
+            return None, f"{name} takes longer than {seconds:g} s and is left out; reload the page in a while."
+        except (ToolError, RepositoryError) as exc:
+            return None, str(exc)
+        finally:
+            timer.cancel()

@@ -20,6 +20,7 @@ from urllib.parse import parse_qsl
 from starlette.responses import Response
 
 from sourcelight.core.batches import Event, MatchBatch
+from sourcelight.core.batches.results import repository_url
 from sourcelight.core.batches.schema import conform
 from sourcelight.core.errors import PatternError, QueryError, ToolError
 from sourcelight.core.markup import escape, one_line
@@ -225,7 +226,7 @@ def _start(context: ToolContext, prefix: str) -> str:
     )
     visible = list(context.engine.catalog.visible(context.viewer))
     items = "".join(
-        f'<li><a href="{escape(prefix)}/{escape(_quoted(repository.name))}/-/tree/">{escape(repository.name)}</a> '
+        f'<li><a href="{escape(repository_url(prefix, repository.name))}/-/tree/">{escape(repository.name)}</a> '
         f'<span class="quiet">{escape(one_line(repository.facts.description, 120))}</span></li>'
         for repository in visible[:200]
     )
@@ -236,9 +237,3 @@ def _start(context: ToolContext, prefix: str) -> str:
         "<h1>Search code</h1><p>Type a query above. <kbd>/</kbd> goes to the box, <kbd>j</kbd> and <kbd>k</kbd> go "
         f'through results.</p><ul class="examples">{examples}</ul><h2>Repositories</h2><ul>{items}</ul>{more}'
     )
-
-
-def _quoted(name: str) -> str:
-    from sourcelight.core.batches.results import repository_url
-
-    return repository_url("", name).removeprefix("/")

@@ -34,7 +34,7 @@ _KINDS = {
 }  # fmt: skip
 _STATUS = {
     "complete": ("good", "complete"),
-    "partial": ("quiet", "the part that was asked for"),
+    "partial": ("quiet", "the part that the query names"),
     "limited": ("warn", "limited: there is more"),
     "failed": ("bad", "failed"),
 }

@@ -1,0 +1,51 @@
+"""What pages need of a browser: where a request comes from, which lines it asks for, and the files of every page."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sourcelight.server.http.pages.conversations import STYLE
+
+_LINES = re.compile(r"L([1-9]\d{0,8})(?:-L?([1-9]\d{0,8}))?")
+_ASSET_HEADERS = {"Cache-Control": "max-age=3600"}
+
+
+def is_own_request(request: Request) -> bool:
+    """Whether a request comes from the service's own page or a person, as the browser says; a cookie of others is none.
+
+    A link on another site counts as a person. Old browsers don't say; then `SameSite` of the cookie must do.
+    """
+    site = request.headers.get("sec-fetch-site", "none")
+    is_link = (
+        request.headers.get("sec-fetch-mode") == "navigate" and request.headers.get("sec-fetch-dest") == "document"
+    )
+    return site in {"none", "same-origin"} or is_link
+
+
+async def send_style(_: Request) -> Response:
+    """Return the style sheet of all pages."""
+    return Response(STYLE + _asset("page.css"), media_type="text/css", headers=_ASSET_HEADERS)
+
+
+async def send_script(_: Request) -> Response:
+    """Return the script of all pages."""
+    return Response(_asset("page.js"), media_type="text/javascript", headers=_ASSET_HEADERS)
+
+
+@functools.cache
+def _asset(name: str) -> str:
+    return (Path(__file__).parent / name).read_text("utf-8")
+
+
+def requested_lines(query: str) -> tuple[int, int] | None:
+    """Return the first and last line that an address asks for, as in ``?L3-9``."""
+    match = next((match for part in query.split("&") if (match := _LINES.fullmatch(part.rstrip("=")))), None)
+    if match is None:
+        return None
+    first, last = int(match[1]), int(match[2] or match[1])
+    return min(first, last), max(first, last)

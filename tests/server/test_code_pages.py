@@ -1,0 +1,138 @@
+"""Pages of files, directories, comparisons and names without a browser: against git, and with hostile names."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from server.running_service import Service, running
+from server.test_search_page import acting_parts, get, text_of
+from sourcelight.backends.embedded import open_engine
+from sourcelight.repos import ServicePolicy
+from sourcelight.repos.state import State
+from sourcelight.server.http.settings import Settings
+from sourcelight.testing import RepositoryBuilder
+
+NAME, SECRET = "example.org/acme/web", "example.org/acme/payments"
+ACT = "<img src=x onerror=alert(1)>"
+EVE = f"Eve {ACT} <eve@example.org>"
+CODE = f'def lamp():\n    """{ACT}"""\n    return 1\n\n\nprint(lamp())\n'
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
+    folder = tmp_path_factory.mktemp("code")
+    web = RepositoryBuilder(folder / "web", origin=f"https://{NAME}.git")
+    web.commit({"src/lamp.py": CODE, "README.md": "# Web\n"}, "begin")
+    web.commit({"src/lamp.py": CODE.replace("return 1", "return 2")}, f"change {ACT}", author=EVE)
+    RepositoryBuilder(folder / "pay", origin=f"https://{SECRET}.git").commit({"b.py": "secret = 1\n"}, "pay")
+    (folder / "repos.toml").write_text(
+        f'[repositories."{SECRET}"]\nprivate = true\n[repositories."{NAME}"]\nprivate = false\n'
+    )
+    return web
+
+
+@pytest.fixture(scope="module")
+def service(repository: RepositoryBuilder) -> Iterator[Service]:
+    folder = repository.path.parent
+    with State() as state:
+        policy = ServicePolicy(state.repositories, "", ())
+        engine = open_engine([folder], index=folder / "index", policy=policy, workers=1)
+        with running(engine, Settings(auth_public=True), state=state) as made:
+            yield made
+        engine.close()
+
+
+def git(path: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-C", path, *arguments], check=True, capture_output=True, text=True, timeout=30
+    ).stdout
+
+
+def test_blame_names_the_commit_of_each_line(service: Service, repository: RepositoryBuilder) -> None:
+    page = get(service, f"/{NAME}/-/blob/src/lamp.py?L2-3&blame=1").text
+    porcelain = git(repository.path, "blame", "--line-porcelain", "HEAD", "--", "src/lamp.py")
+    commits = re.findall(r"^([0-9a-f]{40}) \d+ (\d+)", porcelain, re.MULTILINE)
+    shown, last = {}, ""
+    for number, cell in re.findall(r'<tr id="L(\d+)".*?<td class="blame">(.*?)</td>', page):
+        last = (re.findall(r"/-/commit/([0-9a-f]{40})", cell) or [last])[0]
+        shown[number] = last
+    assert shown == {number: commit for commit, number in commits}
+    history = text_of(page.partition("History of the highlighted lines")[2])
+    assert "begin" in history
+    assert f"change {ACT}" in history
+    assert 'class="blame"' not in get(service, f"/{NAME}/-/blob/src/lamp.py").text
+
+
+def test_a_file_has_its_definitions_and_a_permalink(service: Service, repository: RepositoryBuilder) -> None:
+    head = git(repository.path, "rev-parse", "HEAD").strip()
+    page = get(service, f"/{NAME}/-/blob/src/lamp.py?L1").text
+    assert f'href="/{NAME}@{head}/-/blob/src/lamp.py?L1-1">Permalink' in page
+    assert re.search(rf'<a href="/{NAME}@{head}/-/blob/src/lamp.py\?L1"><code>lamp</code></a>', page)
+    assert f"code.read_file('{NAME}', 'src/lamp.py', revision='{head}')" in unescape(page)
+    before = get(service, f"/{NAME}@HEAD~1/-/blob/src/lamp.py")
+    assert "return 1" in text_of(before.text)
+
+
+def test_a_name_leads_to_its_definition_and_references(service: Service) -> None:
+    page = get(service, f"/{NAME}/-/symbol/src/lamp.py", name="lamp").text
+    definitions, references = page.split("<h2>References")
+    assert re.findall(r"\?L(\d+)-", definitions) == ["1"]
+    assert set(re.findall(r"\?L(\d+)-", references)) == {"1", "6"}
+    assert "<mark>lamp</mark>" in definitions
+    absent = get(service, f"/{NAME}/-/symbol/src/lamp.py", name=ACT)
+    assert absent.status_code == 200
+    assert acting_parts(absent.text) == ["script"]
+
+
+def test_a_repository_has_last_changes_people_languages_and_activity(
+    service: Service, repository: RepositoryBuilder
+) -> None:
+    page = get(service, f"/{NAME}/-/tree/").text
+    text = text_of(page)
+    assert re.search(r"README\.md.*?begin", page, re.DOTALL)
+    for title in ("Languages", "Contributors", "Commits by year", "Owners of lines", "Compare"):
+        assert title in text
+    assert "Eve img src=x onerror=alert(1)" in text  # git takes the brackets out of names
+    inner = text_of(get(service, f"/{NAME}/-/tree/src").text)
+    assert f"change {ACT}" in inner
+    assert "Contributors" not in inner
+    del repository
+
+
+def test_two_revisions_are_compared_as_by_git(service: Service, repository: RepositoryBuilder) -> None:
+    page = get(service, f"/{NAME}/-/compare/HEAD~1...HEAD").text
+    changed = git(repository.path, "diff", "HEAD~1", "HEAD").splitlines()
+    for line in changed:
+        if line[:1] in "+-" and not line.startswith(("+++", "---")):
+            assert line in text_of(page)
+    assert text_of(get(service, f"/{NAME}/-/compare/", base="HEAD~1", head="HEAD").text) == text_of(page)
+    assert "Both are the same." in get(service, f"/{NAME}/-/compare/HEAD...HEAD").text
+    assert get(service, f"/{NAME}/-/compare/nothing...HEAD").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["blob/b.py", "blob/b.py?blame=1", "tree/", "compare/HEAD...HEAD", "symbol/b.py?name=secret"]
+)
+def test_pages_of_a_private_repository_are_as_of_none(service: Service, path: str) -> None:
+    hidden, absent = (get(service, f"/{name}/-/{path}") for name in (SECRET, "example.org/acme/nothing"))
+    assert hidden.status_code == absent.status_code
+    assert hidden.text.replace("payments", "") == absent.text.replace("nothing", "")
+    assert "secret = 1" not in hidden.text
+
+
+def test_hostile_names_and_texts_stay_text(service: Service, repository: RepositoryBuilder) -> None:
+    head = git(repository.path, "rev-parse", "HEAD").strip()
+    for path in (
+        f"/{NAME}/-/blob/src/lamp.py?blame=1", f"/{NAME}/-/tree/", f"/{NAME}/-/tree/src", f"/{NAME}/-/commit/{head}",
+        f"/{NAME}/-/compare/HEAD~1...HEAD", f"/{NAME}/-/symbol/src/lamp.py?name=lamp",
+    ):  # fmt: skip
+        answer = get(service, path)
+        assert answer.status_code == 200, path
+        assert acting_parts(answer.text) == ["script"], path
+        assert "unsafe" not in answer.headers["content-security-policy"]
