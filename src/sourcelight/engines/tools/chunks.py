@@ -273,7 +273,7 @@ def render_found(answer: ToolResult, context: ToolContext) -> tuple[dict[str, An
             "type": "file",
             "repo": repository,
             "file": path,
-            "rev": revision,
+            **({"rev": revision} if revision else {}),
             "url": context.link(of_file[0]["url"]),
         }
         score = of_file[0]["score"]
@@ -287,7 +287,10 @@ def render_found(answer: ToolResult, context: ToolContext) -> tuple[dict[str, An
             block["chunksLeftOut"] = of_file[0]["chunks_left_out"]
         blocks.append(block)
         text.append(heading + "".join(chunk["content"] for chunk in chunks))
-    payload = {"blocks": blocks, "matchCount": sum(row["match_count"] or 0 for row in rows), **tail(answer)}
+    # A ranked search counts no matches.
+    counts = [row["match_count"] for row in rows if row["match_count"] is not None]
+    count = {"matchCount": sum(counts)} if counts or not rows else {}
+    payload = {"blocks": blocks, **count, **tail(answer)}
     return payload, with_notices("\n".join(text) or NOTHING, answer)
 
 

@@ -177,7 +177,7 @@ def _render_commits(answer: ToolResult, context: ToolContext) -> Rendered:
                 "filesChanged": row["files"],
                 "additions": row["additions"],
                 "deletions": row["deletions"],
-                "coAuthors": row["co_authors"],
+                **({"coAuthors": row["co_authors"]} if row["co_authors"] else {}),
                 "bot": row["bot"],
                 "url": context.link(row["url"]),
             }

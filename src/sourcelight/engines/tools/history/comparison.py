@@ -215,7 +215,9 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
         "relation": facts["relation"],
         "fileDiffs": files,
         "totals": totals,
-        "pageInfo": {"endCursor": facts["end_cursor"], "hasNextPage": facts["end_cursor"] is not None},
+        "pageInfo": {"hasNextPage": False}
+        if facts["end_cursor"] is None
+        else {"endCursor": facts["end_cursor"], "hasNextPage": True},
         **tail(answer),
     }
     counted = "" if totals["additions"] is None else f", +{totals['additions']} -{totals['deletions']}"

@@ -182,7 +182,7 @@ def _results(
             "committerDate": stamp(columns.times(history.commits.commit_time[[commit]])[0].as_py()),
             "subject": history.subject(commit),
             "files": files,
-            "filesLeftOut": max(0, len(own) - _MAX_FILES),
+            **_unless_zero("filesLeftOut", len(own) - _MAX_FILES),
         }
 
 
@@ -196,9 +196,13 @@ def _file(change: FileChange, diff: FileDiff, pattern: CompiledPattern, signs: t
         "newPath": change.path.decode("utf-8", "replace"),
         "header": _header(patch),
         "hunks": [_payload(hunk) for hunk in matching_hunks[:_MAX_HUNKS]],
-        "hunksLeftOut": max(0, len(matching_hunks) - _MAX_HUNKS),
-        "hunksWithoutMatch": len(all_hunks) - len(matching_hunks),
+        **_unless_zero("hunksLeftOut", len(matching_hunks) - _MAX_HUNKS),
+        **_unless_zero("hunksWithoutMatch", len(all_hunks) - len(matching_hunks)),
     }
+
+
+def _unless_zero(key: str, count: int) -> dict[str, int]:
+    return {key: count} if count > 0 else {}
 
 
 def _header(patch: str) -> list[str]:
@@ -216,7 +220,7 @@ def _payload(hunk: Hunk) -> dict[str, Any]:
         "oldLines": visible.old_lines,
         "newStart": visible.new_start,
         "newLines": visible.new_lines,
-        "section": visible.section,
+        **({"section": visible.section} if visible.section else {}),
         "lines": list(visible.lines),
         **({} if visible is hunk else {"truncated": True}),
     }
@@ -244,12 +248,12 @@ def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
             lines += ["```diff", *file["header"]]
             for hunk in file["hunks"]:
                 head = f"@@ -{hunk['oldStart']},{hunk['oldLines']} +{hunk['newStart']},{hunk['newLines']} @@"
-                lines += [f"{head} {hunk['section']}".rstrip(), *hunk["lines"]]
+                lines += [f"{head} {hunk.get('section', '')}".rstrip(), *hunk["lines"]]
             lines += ["```", *(f"({note})" for note in _cuts(file))]
-        lines += [f"({result['filesLeftOut']} more files match)"] if result["filesLeftOut"] else []
+        lines += [f"({result['filesLeftOut']} more files match)"] if result.get("filesLeftOut") else []
         text.append("\n".join(lines) + "\n")
     files = [file for result in results for file in result["files"]]
-    cut_count = sum(result["filesLeftOut"] for result in results) + sum(map(_is_cut, files))
+    cut_count = sum(result.get("filesLeftOut", 0) for result in results) + sum(map(_is_cut, files))
     if cut_count:
         notice = f"The diffs of {count_of(cut_count, 'file')} are cut; {WHOLE_PATCHES}."
         answer = replace(answer, notices=(*answer.notices, notice))
@@ -258,16 +262,16 @@ def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
 
 
 def _is_cut(file: Mapping[str, Any]) -> bool:
-    return bool(file["hunksLeftOut"]) or any(hunk.get("truncated") for hunk in file["hunks"])
+    return "hunksLeftOut" in file or any(hunk.get("truncated") for hunk in file["hunks"])
 
 
 def _cuts(file: Mapping[str, Any]) -> Iterator[str]:
     """Yield why the patch of a file is less than the commit's."""
     if any(hunk.get("truncated") for hunk in file["hunks"]):
         yield f"a hunk is truncated to {_MAX_LINES} lines"
-    if file["hunksLeftOut"]:
+    if "hunksLeftOut" in file:
         yield f"{count_of(file['hunksLeftOut'], 'more hunk')} with matches left out"
-    if file["hunksWithoutMatch"]:
+    if "hunksWithoutMatch" in file:
         yield f"{count_of(file['hunksWithoutMatch'], 'hunk')} without a match left out"
     if any("\ufffd" in line for hunk in file["hunks"] for line in hunk["lines"]):
         yield REPLACED_BYTES
