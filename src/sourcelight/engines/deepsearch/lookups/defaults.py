@@ -184,7 +184,7 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: l
     texts = FileTexts(work.context)
     name = name.lstrip("-:")
     constants = [] if owner else _default_constants(work, texts, name, queries, notes)
-    registered = _registered(work, texts, name, queries, notes)
+    registered = _find_registrations(work, texts, name, queries, notes)
     if owner:
         registered = [each for each in registered if owner.lower() in re.split(r"[/.]", each.path.lower())]
     candidates = _lowest(constants) or _lowest(registered)
@@ -234,7 +234,9 @@ def _default_constants(
     return found if len(names) == 1 else []
 
 
-def _registered(work: Work, texts: FileTexts, name: str, queries: list[str], notes: list[str]) -> list[_Candidate]:
+def _find_registrations(
+    work: Work, texts: FileTexts, name: str, queries: list[str], notes: list[str]
+) -> list[_Candidate]:
     """Find calls that give a setting its default, by the name of the parameter or by what is known of the call."""
     quoted = rf"(\"-{{0,2}}{escape_regexp(name)}\"|'-{{0,2}}{escape_regexp(name)}'|:{escape_regexp(name)}\b)"
     searches = make_queries(work, f"case:yes type:file /{quoted}/")
