@@ -59,8 +59,6 @@ make_environment() {
         echo "Installing sourcelight[$2] into it (a few minutes the first time) ..."
         # The pip that Python brings along takes twice as long to choose 230 packages.
         environment_python "$1" -m pip install --quiet --disable-pip-version-check --upgrade pip || true
-        # A checkout was the distribution sourcelight once, and is sourcelight-core now.
-        environment_python "$1" -m pip uninstall --quiet --yes sourcelight 2>/dev/null || true
         if ! environment_python "$1" -m pip install --quiet --disable-pip-version-check --no-compile -e "$ROOT[$2]"; then
             echo "pip could not install the packages that pyproject.toml names; its message stands above." >&2
             exit 1

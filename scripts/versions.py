@@ -25,7 +25,7 @@ SYSTEMS = (
     "aarch64-apple-darwin",
     "x86_64-pc-windows-msvc",
 )
-EXTRAS = ("cluster", "graphql", "lab", "llm", "notebook")
+EXTRAS = ("cluster", "graphql", "lab", "llm")
 # What has something of each room, and takes a few minutes.
 TESTS = (
     "tests/core", "tests/cli", "tests/client", "tests/display", "tests/lab/plots", "tests/engines/search",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shutil
 import subprocess
 import tomllib
@@ -17,6 +18,9 @@ import sourcelight as sl
 
 ROOT = Path(__file__).parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+DISTRIBUTIONS = runpy.run_path(str(ROOT / "scripts" / "distributions"))
+CORE_TEXT: str = DISTRIBUTIONS["core_project"]((ROOT / "pyproject.toml").read_text("utf-8"))
+CORE: dict[str, Any] = tomllib.loads(CORE_TEXT)["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 NOTEBOOK = {"pandas", "matplotlib", "ipywidgets", "anywidget", "ipython"}
 FOLDERS = (".github", "deploy", "packages", "scripts", "docs", "src")
@@ -40,22 +44,33 @@ def test_the_version_stands_in_one_place_and_its_copies_agree() -> None:
 
 
 def test_the_core_names_no_library_of_notebooks() -> None:
-    assert not names(PROJECT["dependencies"]) & NOTEBOOK
-    assert names(PROJECT["optional-dependencies"]["notebook"]) == NOTEBOOK
+    assert not names(CORE["dependencies"]) & NOTEBOOK
+    assert names(CORE["optional-dependencies"]["notebook"]) == NOTEBOOK
+
+
+def test_a_checkout_is_the_core_with_its_notebook_libraries() -> None:
+    """So that `pip install .` gives everything that the documentation shows."""
+    assert (PROJECT["name"], CORE["name"]) == ("sourcelight", "sourcelight-core")
+    assert PROJECT["dependencies"] == CORE["dependencies"] + CORE["optional-dependencies"]["notebook"]
+    extras = set(CORE["optional-dependencies"]) - {"notebook"}
+    assert extras == set(PROJECT["optional-dependencies"])
+    for extra in extras - {"dev", "lab"}:
+        assert CORE["optional-dependencies"][extra] == PROJECT["optional-dependencies"][extra]
+    assert "sourcelight-core[notebook]" in CORE["optional-dependencies"]["lab"]
 
 
 def test_dependencies_have_floors_and_no_ceilings() -> None:
     for each in chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()):
         requirement = each.partition(";")[0]
         assert re.fullmatch(r"[\w.-]+(\[[\w,-]+\])?(>=[\d.]+)?", requirement), each
-        assert ">=" in requirement or requirement.startswith("sourcelight-core["), each
+        assert ">=" in requirement or requirement.startswith("sourcelight["), each
 
 
 def test_the_recipe_for_conda_has_the_dependencies_and_their_floors() -> None:
     core, whole = yaml.safe_load(read("packages/conda/recipe.yaml"))["outputs"]
-    floors = {each.replace(">=", " >=").lower() for each in PROJECT["dependencies"]}
+    floors = {each.replace(">=", " >=").lower() for each in CORE["dependencies"]}
     assert set(core["requirements"]["run"]) - {"python >=3.11", "git >=2.31"} == floors
-    wanted = {each.replace(">=", " >=").lower() for each in PROJECT["optional-dependencies"]["notebook"]}
+    wanted = {each.replace(">=", " >=").lower() for each in CORE["optional-dependencies"]["notebook"]}
     assert {each for each in whole["requirements"]["run"] if not each.startswith("sourcelight-core")} == wanted
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -67,12 +68,33 @@ def test_an_unknown_stage_is_a_usage_error() -> None:
 def test_the_closing_summary_counts_skips_by_reason(tmp_path: Path) -> None:
     (tmp_path / "stages").write_text("unit\t1\t12\n", "utf-8")
     (tmp_path / "unit.xml").write_text(
-        "<testsuites><testsuite><testcase/><testcase><failure/></testcase>"
-        "<testcase><skipped message='no rg'/></testcase><testcase><skipped message='no rg'/></testcase>"
-        "</testsuite></testsuites>",
+        "<testsuites><testsuite><testcase name='a'/><testcase name='b'><failure/></testcase>"
+        "<testcase name='c'><skipped message='no rg'/></testcase>"
+        "<testcase name='d'><skipped message='no rg'/></testcase></testsuite></testsuites>",
         "utf-8",
     )
     done = run(sys.executable, SCRIPTS / "closing.py", tmp_path)
     assert done.returncode == 1
     assert "   2  no rg\n" in done.stdout
     assert done.stdout.splitlines()[-1] == "===== 1 failed, 1 passed, 2 skipped in 12.00s ====="
+
+
+def test_the_closing_summary_names_tests_that_passed_only_alone(tmp_path: Path) -> None:
+    (tmp_path / "stages").write_text("unit\t0\t12\n", "utf-8")
+    failed = "<testsuite><testcase classname='t' name='a[1]'><failure/></testcase></testsuite>"
+    (tmp_path / "unit.xml").write_text(f"<testsuites>{failed}</testsuites>", "utf-8")
+    (tmp_path / "unit-again.xml").write_text(f"<testsuites>{failed.replace('<failure/>', '')}</testsuites>", "utf-8")
+    done = run(sys.executable, SCRIPTS / "closing.py", tmp_path)
+    assert done.returncode == 0
+    assert "unsteady tests: they failed at first, and passed alone\nt::a[1]\n" in done.stdout
+    assert done.stdout.splitlines()[-1] == "===== 1 passed in 12.00s ====="
+
+
+def test_a_second_run_is_prepared_for_a_few_failures_only(tmp_path: Path) -> None:
+    failed = tmp_path / "v" / "cache" / "lastfailed"
+    failed.parent.mkdir(parents=True)
+    failed.write_text('{"tests/a.py::test[x@y]@tests/a.py": true, "tests/a.py::test@cluster": true}', "utf-8")
+    assert run(sys.executable, SCRIPTS / "failed.py", tmp_path).returncode == 0
+    assert json.loads(failed.read_text("utf-8")) == {"tests/a.py::test[x@y]": True, "tests/a.py::test": True}
+    failed.write_text(json.dumps({f"tests/a.py::test_{number}": True for number in range(4)}), "utf-8")
+    assert run(sys.executable, SCRIPTS / "failed.py", tmp_path).returncode == 1

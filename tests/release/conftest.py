@@ -5,7 +5,6 @@ Everything here needs the network and minutes: the stage `release` of `scripts/t
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -62,18 +61,11 @@ class Distributions:
 
 @pytest.fixture(scope="session")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
-    """Both distributions as `python -m build` makes them of the files that git knows: sdist, and the wheel from it."""
+    """Both distributions, as scripts/distributions makes them of the files that git knows."""
     tool("pyproject-build")
     folder = tmp_path_factory.mktemp("build")
-    tree = folder / "tree"
-    names = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT).split("\0")
-    for name in filter(None, names):
-        if (ROOT / name).is_file():
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, tree / name)
-    for project in (tree, tree / "packages" / "sourcelight"):
-        run(sys.executable, "-m", "build", "--installer", "uv", "--outdir", folder / "dist", project)
-    return Distributions(folder / "dist")
+    run(sys.executable, ROOT / "scripts" / "distributions", "--installer", "uv", folder)
+    return Distributions(folder)
 
 
 Install = Callable[..., Path]
