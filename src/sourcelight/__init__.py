@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         open,  # noqa: A004 - users write sourcelight.open
         open_cluster,
         sign_out,
+        verify,
     )
     from sourcelight.core.errors import (
         ClientNotFound,
@@ -103,6 +104,7 @@ _CLIENT = (
     "open",
     "open_cluster",
     "sign_out",
+    "verify",
 )
 _ELSEWHERE = {
     **{name: ("sourcelight.backends.remote.recording", name) for name in ("Recording", "record", "replay")},
@@ -186,6 +188,7 @@ __all__ = [
     "reports",
     "sign_out",
     "sql",
+    "verify",
 ]
 
 

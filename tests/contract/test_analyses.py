@@ -50,6 +50,7 @@ CALLS: list[tuple[str, Mapping[str, Any]]] = [
     ("count", {"query": "retry OR hub", "limit": 3, "by": ["language"]}),
     ("explain", {"query": f"repo:^{HUB}$ retry"}),
     ("list_refs", {"repo": HUB}),
+    ("verify", {"repo": HUB, "markdown": "README.md:1, README.md:99999 and absent.md:3"}),
     ("history_of", {"repo": HUB, "text": "retry"}),
     ("history_of", {"repo": HUB, "path": "README.md", "startLine": 1, "endLine": 3}),
     ("blame", {"repo": HUB, "path": "README.md", "startLine": 2, "endLine": 4}),

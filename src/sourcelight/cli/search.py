@@ -93,7 +93,7 @@ def search_command(  # noqa: PLR0913 - the options of a command
     Searches PATH, else the service of --url or SRC_ENDPOINT, else the current directory. Reports an incomplete answer
     on standard error, and an answer without a match too (exit status 1).
     """
-    _check_source(paths, url)
+    check_source(paths, url)
     return search(
         query,
         SearchCommand(
@@ -124,7 +124,7 @@ def explain_command(
     Looks at PATH, else the service of --url or SRC_ENDPOINT (of which only the tree is known), else the current
     directory. Searches nothing.
     """
-    _check_source(paths, url)
+    check_source(paths, url)
     command = SearchCommand(paths=path_texts(paths), url=url or "", pattern_type=pattern_type.value, worktree=worktree)
     with open_client(command) as client:
         print_line(client.explain(query, pattern_type=command.pattern_type).text)
@@ -151,11 +151,12 @@ def ask_command(
     Uses PATH, else the service of --url or SRC_ENDPOINT, else the current directory. Without SOURCELIGHT_MODEL, no
     language model is used and nothing leaves this machine.
     """
-    _check_source(paths, url)
+    check_source(paths, url)
     return ask(question, path_texts(paths), url=url, repos=repo or [], revision=revision, worktree=worktree)
 
 
-def _check_source(paths: object, url: str | None) -> None:
+def check_source(paths: object, url: str | None) -> None:
+    """Raise `typer.BadParameter` for both directories and a service."""
     if paths and url:
         raise typer.BadParameter("give PATH or --url, not both")
 

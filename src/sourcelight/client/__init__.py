@@ -19,6 +19,7 @@ from sourcelight.client.factory import (
     open,  # noqa: A004 - users write sourcelight.open
     open_cluster,
     sign_out,
+    verify,
 )
 from sourcelight.client.progress import IncompleteCountWarning, IncompleteResultWarning
 from sourcelight.client.result import Export, SearchResult
@@ -47,4 +48,5 @@ __all__ = [
     "open",
     "open_cluster",
     "sign_out",
+    "verify",
 ]

@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.blocking import Client
 from sourcelight.client.client import AsyncClient
@@ -19,6 +19,9 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ConfigurationError
 from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.display.notebook import IndexState, ProgressChoice, ProgressSnapshot
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
 
@@ -117,6 +120,36 @@ def open(  # noqa: A001 - users write sourcelight.open
         progress=progress,
     )
     return Client(backend)
+
+
+def verify(
+    markdown: str, *paths: str | os.PathLike[str], repo: str | None = None, revision: str | None = None
+) -> DataFrame:
+    """Check the citations of a text against the repositories of this machine.
+
+    Parameters
+    ----------
+    markdown
+        The text, with links to lines, ``path:12``, ``path:3-9``, ``path#L3-L9`` and quoted code.
+    paths
+        Directories with the repositories; none: the current one.
+    repo
+        Repository of citations that name none; None: the one that has the file.
+    revision
+        Branch, tag or commit of citations that name none; None: the default branch.
+
+    Returns
+    -------
+    DataFrame
+        That of `Client.verify`: one row per citation, with ``status`` and ``reason``.
+
+    Raises
+    ------
+    NoRepositories
+        When there is none below `paths`.
+    """
+    with open(*(paths or (".",)), background_index=False, progress=False) as client:
+        return client.verify(markdown, repo, revision, progress=False)
 
 
 @checks_arguments

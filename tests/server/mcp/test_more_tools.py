@@ -30,7 +30,7 @@ from sourcelight.testing.repositories import RepositoryBuilder
 REPO = "example.org/more/lamps"
 NEW = {
     "blame", "callees", "callers", "contributors", "count", "dependency_graph", "explain", "history_of", "hotspots",
-    "list_refs", "outline", "repo_map",
+    "list_refs", "outline", "repo_map", "verify",
 }  # fmt: skip
 
 
@@ -208,6 +208,8 @@ def test_a_query_is_explained_without_a_search(lamps: LocalEngine) -> None:
         ("count", {"query": "hidden", "by": ["repository"]}),
         ("blame", {"repo": SECRET, "path": "key.py"}),
         ("list_refs", {"repo": SECRET}),
+        ("verify", {"repo": SECRET, "markdown": "key.py:1"}),
+        ("verify", {"markdown": f"{SECRET}@HEAD:key.py and key.py:1"}),
         ("history_of", {"repo": SECRET, "text": "lamp"}),
         ("history_of", {"repo": SECRET, "path": "key.py", "startLine": 1}),
         ("outline", {"repo": SECRET, "path": "key.py"}),

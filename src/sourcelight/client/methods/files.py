@@ -19,6 +19,7 @@ from sourcelight.core.tools.files import (
     NlsSearchArguments,
     ReadFileArguments,
 )
+from sourcelight.core.tools.verification import VERIFY, VerifyArguments
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -174,6 +175,37 @@ class ToolMethods:
         """
         return await self._call(NLS_SEARCH, NlsSearchArguments(query=query), progress)
 
+    async def verify(
+        self: ToolCaller,
+        markdown: str,
+        repo: str | None = None,
+        revision: str | None = None,
+        *,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Check the citations of a text against git: links to lines, ``path:12``, ``path#L3-L9``, quoted code.
+
+        A block of code is a quote if a citation stands on the line before or after it, or on that of its fence.
+
+        Parameters
+        ----------
+        markdown
+            The text. Nothing in it is fetched or run.
+        repo
+            Repository of citations that name none; None: the one that has the file.
+        revision
+            Branch, tag or commit of citations that name none; None: the default branch.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per citation, in the order of the text; columns as in ``columns_of("citations")``. ``attrs`` has the
+            numbers of ``verified``, ``moved`` and ``rejected`` ones.
+        """
+        return await self._call(VERIFY, VerifyArguments(markdown=markdown, repo=repo, revision=revision), progress)
+
 
 class BlockingToolMethods:
     """Their twins."""
@@ -183,3 +215,4 @@ class BlockingToolMethods:
     read_file = blocking(ToolMethods.read_file)
     keyword_search = blocking(ToolMethods.keyword_search)
     nls_search = blocking(ToolMethods.nls_search)
+    verify = blocking(ToolMethods.verify)

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from sourcelight.core.batches.schema import MATCHES, Column, arrow_type
 from sourcelight.core.errors import UnsupportedTool
-from sourcelight.core.tools import analyses, blame, commits, conversations, files, inspection, navigation
+from sourcelight.core.tools import analyses, blame, commits, conversations, files, inspection, navigation, verification
 from sourcelight.core.tools.tool import Scope, Tool
 
 TOOLS: dict[str, Tool[Any]] = {
     tool.name: tool
-    for domain in (files, navigation, commits, blame, analyses, inspection, conversations)
+    for domain in (files, navigation, commits, blame, analyses, inspection, verification, conversations)
     for tool in domain.TOOLS
 }
 """Definitions by the name of the tool, in the order in which MCP clients list them."""
@@ -23,6 +23,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     **blame.COLUMNS,
     **analyses.COLUMNS,
     **inspection.COLUMNS,
+    **verification.COLUMNS,
     **navigation.COLUMNS,
     **conversations.COLUMNS,
 }

@@ -125,7 +125,7 @@ EXPLAIN = Tool(
     Scope.SEARCH,
     McpText(
         "Explain a query",
-        "Tell how a query of keyword_search or count is read: its alternatives, how many repositories and files each "
+        "Show how a query of keyword_search or count is read: its alternatives, how many repositories and files each "
         "filter leaves, and likely mistakes with a fix. Nothing is searched. Use it when a query finds nothing or too "
         "much; not to search. Example: query 'repo:nme file:\\.py$ foo OR bar'.",
         suite="all",

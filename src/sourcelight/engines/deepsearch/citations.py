@@ -12,6 +12,7 @@ from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, CommitEvidence, Evidence, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pins
 from sourcelight.engines.deepsearch.evidence.quotes import lines_of
+from sourcelight.engines.tools.quoted_lines import find_lines, normalize_lines
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, find_entry, is_ancestor
 
 if TYPE_CHECKING:
@@ -102,14 +103,14 @@ class CitationChecker:
         lines = self._lines(repository, item.commit, item.path)
         if lines is None:
             return Citation(item, "rejected", "there is no such file at the pinned commit")
-        quoted = _normalize_line(item.text.split("\n"))
+        quoted = normalize_lines(item.text.split("\n"))
         is_inside = 1 <= item.begin_line <= item.end_line <= len(lines)
         if is_inside and item.end_line - item.begin_line < MAX_LINES:
-            if _normalize_line(lines[item.begin_line - 1 : item.end_line]) == quoted:
+            if normalize_lines(lines[item.begin_line - 1 : item.end_line]) == quoted:
                 return Citation(item, "verified")
         elif item.end_line - item.begin_line >= MAX_LINES:
             return Citation(item, "rejected", f"it has more than {MAX_LINES} lines")
-        positions = _find(lines, quoted)
+        positions = find_lines(lines, quoted)
         # The text moved: accepted only where it occurs once, since otherwise nobody can say which place was meant.
         if len(positions) == 1 and any(quoted):
             moved = replace(item, begin_line=positions[0] + 1, end_line=positions[0] + len(quoted))
@@ -151,26 +152,3 @@ def read_path(reader: ObjectReader, commit: str, path: str) -> bytes | None:
         return reader.read(tree.blob_id(tree.paths.index(path.encode())), _MAX_FILE_BYTES)
     except (SourcelightError, ValueError):
         return None
-
-
-def _normalize_line(lines: list[str]) -> list[str]:
-    """Remove the indentation that all lines share, and trailing blanks."""
-    lines = [line.rstrip() for line in lines]
-    margins = [len(line) - len(line.lstrip()) for line in lines if line]
-    margin = min(margins, default=0)
-    return [line[margin:] for line in lines]
-
-
-def _find(lines: list[str], quoted: list[str]) -> list[int]:
-    """Return the positions of the quoted lines."""
-    size = len(quoted)
-    # The first line that isn't blank is compared first, because most positions fail there.
-    anchor = next((index for index, line in enumerate(quoted) if line), None)
-    if anchor is None:
-        return []
-    anchor_text = quoted[anchor].strip()
-    return [
-        index
-        for index in range(len(lines) - size + 1)
-        if lines[index + anchor].strip() == anchor_text and _normalize_line(lines[index : index + size]) == quoted
-    ]

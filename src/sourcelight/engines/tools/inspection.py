@@ -32,7 +32,7 @@ from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, Rendered
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.pages import TableItems
-from sourcelight.engines.tools.rows import SHORT_OID, Row, day, joined, render_rows
+from sourcelight.engines.tools.rows import SHORT_OID, Row, day, join_parts, render_rows
 from sourcelight.repos import matching_refs
 from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.revisions import head_target
@@ -135,7 +135,7 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
         rows.append((number, "scope", types, meaning.phrase, meaning.passing, meaning.repositories))
         rows += [(number, "filter", f.text, f.meaning, f.files, f.repositories) for f in meaning.filters]
         rows += [
-            (number, "pattern", p.text, joined([p.kind, "in", " and ".join(p.where)]), None, None)
+            (number, "pattern", p.text, join_parts([p.kind, "in", " and ".join(p.where)]), None, None)
             for p in meaning.patterns
         ]
     rows += [(None, "warning", advice.message, advice.fix, None, None) for advice in explanation.warnings]
@@ -147,7 +147,9 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
 
 def _part_line(row: Row) -> str:
     leaves = [count_of(row[name], noun) for name, noun in _LEAVES.items() if row[name] is not None]
-    return joined([f"{row['part']}:", row["text"], f"({row['meaning']})" if row["meaning"] else "", ", ".join(leaves)])
+    return join_parts(
+        [f"{row['part']}:", row["text"], f"({row['meaning']})" if row["meaning"] else "", ", ".join(leaves)]
+    )
 
 
 _LEAVES = {"repositories": "repository", "files": "file"}
@@ -207,7 +209,7 @@ def _commit_of(handle: Any, commit: str) -> tuple[int, str]:
 
 
 def _ref_line(row: Row) -> str:
-    return joined([row["kind"], row["name"], row["commit"][:SHORT_OID], day(row["commit_date"]), row["subject"]])
+    return join_parts([row["kind"], row["name"], row["commit"][:SHORT_OID], day(row["commit_date"]), row["subject"]])
 
 
 HANDLERS: tuple[Handler[Any], ...] = (

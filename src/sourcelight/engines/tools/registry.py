@@ -137,6 +137,10 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
             from sourcelight.engines.tools.history import text_history
 
             return (*inspection.HANDLERS, *text_history.HANDLERS)
+        case "verification":
+            from sourcelight.engines.tools import verification
+
+            return verification.HANDLERS
         case "conversations":
             from sourcelight.engines.tools import conversations
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sourcelight.engines.tools.rows import SHORT_OID, Row, day, joined, place, render_rows
+from sourcelight.engines.tools.rows import SHORT_OID, Row, day, join_parts, place, render_rows
 
 
 def _blame_heading(row: Row) -> str:
-    return joined([row["commit"][:SHORT_OID], day(row["commit_date"]), f"{row['author']}:", row["subject"]])
+    return join_parts([row["commit"][:SHORT_OID], day(row["commit_date"]), f"{row['author']}:", row["subject"]])
 
 
 def _outline_line(row: Row) -> str:
     lines = f"{row['start_line']}-{row['end_line']}"
-    return f"{lines}: {'  ' * row['depth']}{joined([row['kind'] or '', row['signature'] or row['symbol']])}"
+    return f"{lines}: {'  ' * row['depth']}{join_parts([row['kind'] or '', row['signature'] or row['symbol']])}"
 
 
 def _map_line(row: Row) -> str:
@@ -27,7 +27,7 @@ def _calls_heading(row: Row) -> str:
 
 def _caller_line(row: Row) -> str:
     by = row["caller"] or "the top of the file"
-    return joined([_depth(row), f"{row['line_number']}: in {by}, calls {row['callee']}:", str(row["line"]).strip()])
+    return join_parts([_depth(row), f"{row['line_number']}: in {by}, calls {row['callee']}:", str(row["line"]).strip()])
 
 
 def _callee_line(row: Row) -> str:
@@ -36,7 +36,7 @@ def _callee_line(row: Row) -> str:
         where = f"{row['callee_repository']} {where}"
     by = f" (by {row['caller']})" if row["depth"] > 1 else ""
     where = where or "not in these repositories"
-    return joined([_depth(row), f"{row['line_number']}: {row['callee']}{by}", "→", where])
+    return join_parts([_depth(row), f"{row['line_number']}: {row['callee']}{by}", "→", where])
 
 
 def _depth(row: Row) -> str:
@@ -46,21 +46,21 @@ def _depth(row: Row) -> str:
 def _dependency_line(row: Row) -> str:
     target = f"{row['target']} (external)" if row["external"] else row["target"]
     name = "" if row["module"] == row["target"] else f"as {row['module']}"
-    return joined(["→", target, name, f"{row['imports']:,} imports in {row['files']:,} files"])
+    return join_parts(["→", target, name, f"{row['imports']:,} imports in {row['files']:,} files"])
 
 
 def _contributor_line(row: Row) -> str:
-    grouped = joined([row["repository"] or "", day(row["period"])])
+    grouped = join_parts([row["repository"] or "", day(row["period"])])
     changed = f"+{row['additions']:,} -{row['deletions']:,}"
     dates = f"{day(row['first_date'])}..{day(row['last_date'])}"
     who = f"{row['author']} <{row['author_email']}>{' (bot)' if row['bot'] else ''}"
-    return joined([grouped, f"{row['commits']:,} commits", changed, who, dates])
+    return join_parts([grouped, f"{row['commits']:,} commits", changed, who, dates])
 
 
 def _hotspot_line(row: Row) -> str:
     lines = "binary" if row["lines"] is None else f"{row['lines']:,} lines"
     counts = f"{row['commits']:,} commits, {row['authors']:,} authors, {lines}"
-    return joined([f"{row['score']:.2f}", row["path"], counts, f"last {day(row['last_date'])}"])
+    return join_parts([f"{row['score']:.2f}", row["path"], counts, f"last {day(row['last_date'])}"])
 
 
 def _repository(row: Row) -> str:

@@ -73,6 +73,6 @@ def place(row: Row, prefix: str = "") -> str:
     return f"# {repository} – {path}"  # noqa: RUF001 - the dash that readers of these texts look for
 
 
-def joined(parts: Sequence[str]) -> str:
+def join_parts(parts: Sequence[str]) -> str:
     """Return the parts that say something, with spaces."""
     return " ".join(part for part in parts if part)

@@ -19,7 +19,7 @@ from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.diffs import DIFF_SEARCH_HANDLER
 from sourcelight.engines.tools.pages import TableItems
-from sourcelight.engines.tools.rows import SHORT_OID, Row, day, joined, render_rows
+from sourcelight.engines.tools.rows import SHORT_OID, Row, day, join_parts, render_rows
 from sourcelight.repos import ObjectReader, find_entry, resolve
 
 CALL = "history_of"
@@ -165,7 +165,7 @@ _COLUMNS = ("repository", "commit", "commit_date", "author", "author_email", "su
 def _line(row: Row) -> str:
     change = f"+{row['added']} -{row['removed']}"
     commit = row["commit"][:SHORT_OID]
-    return joined([commit, day(row["commit_date"]), change, row["path"], f"{row['author']}: {row['subject']}"])
+    return join_parts([commit, day(row["commit_date"]), change, row["path"], f"{row['author']}: {row['subject']}"])
 
 
 HANDLERS: tuple[Handler[Any], ...] = (Handler(HISTORY_OF, _history_of, render_rows(_line), TableItems("changes")),)
