@@ -26,6 +26,7 @@ SYSTEMS = (
     "x86_64-pc-windows-msvc",
 )
 EXTRAS = ("cluster", "graphql", "lab", "llm")
+_WHEELS = ("--only-binary", ":all:", "--no-binary", "sourcelight")  # users have no compiler
 # What has something of each room, and takes a few minutes.
 TESTS = (
     "tests/core", "tests/cli", "tests/client", "tests/display", "tests/lab/plots", "tests/engines/search",
@@ -79,7 +80,9 @@ def lowest() -> int:
         made = uv("venv", "--quiet", "--python", sys.executable, Path(folder) / "env")
         # The oldest of what users install; what only tests need is the newest, in a second step that keeps the first.
         wanted = f"{ROOT}[{','.join(EXTRAS)}]"
-        first = uv("pip", "install", "--quiet", "--python", python, "--resolution", "lowest-direct", "-e", wanted)
+        first = uv(
+            "pip", "install", "--quiet", "--python", python, "--resolution", "lowest-direct", *_WHEELS, "-e", wanted
+        )
         pins = Path(folder) / "pins.txt"
         pins.write_text(uv("pip", "freeze", "--exclude-editable", "--python", python).stdout, "utf-8")
         packages = "pytest pytest-timeout pytest-xdist hypothesis duckdb polars psutil nbclient pypdfium2 pyyaml"

@@ -167,11 +167,11 @@ def test_the_whole_gives_frames_figures_and_widgets(install: Install, repositori
         "with sl.open(sys.argv[1], background_index=False) as code:\n"
         "    result = code.search('greet')\n"
         "    print(len(result.matches), type(result.explore()).__name__)\n"
-        "    print(sl.plots.bars(code.count_by('greet', 'repository')).to_svg()[:4])\n"
+        "    print(sl.plots.bars(code.count_by('greet', 'repository')).to_svg()[:5])\n"
         "    print(len(code.commit_search(repos=['demo'])))\n"
     )
     said = run(install("sourcelight") / "python", "-W", "ignore", "-c", code, repositories).split()
-    assert said == ["3", "Explorer", "<svg", "1"]
+    assert said == ["3", "Explorer", "<?xml", "1"]
 
 
 @pytest.mark.parametrize("name", NAMES)
