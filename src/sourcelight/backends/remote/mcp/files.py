@@ -6,16 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.backends.remote.mcp.payloads import (
-    accepted_name,
-    is_cut,
-    is_no_list,
-    keep_text,
-    limits_of,
-    notices,
-    paths,
-    repositories,
-)
+from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
+from sourcelight.backends.remote.mcp.payloads import is_cut, is_no_list, keep_text, notices, paths, repositories
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult, utc_time
 from sourcelight.core.errors import ProtocolError

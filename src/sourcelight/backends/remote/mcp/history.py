@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
 from sourcelight.backends.remote.mcp.history_streams import from_stream
 from sourcelight.backends.remote.mcp.history_texts import HistoryText, parse_comparison, parse_contributions
 from sourcelight.backends.remote.mcp.paging import DatedPages, Entry, UnparsedText, instant, read_pages
-from sourcelight.backends.remote.mcp.payloads import accepted_name, is_cut, keep_text, limits_of, notices, says_nothing
+from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, notices, says_nothing
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.diff_preview import read_hunks
 from sourcelight.core.batches.results import ToolResult

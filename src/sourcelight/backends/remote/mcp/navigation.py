@@ -7,13 +7,12 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
 from sourcelight.backends.remote.mcp.payloads import (
     TextChunk,
-    accepted_name,
     files,
     is_cut,
     keep_text,
-    limits_of,
     notices,
     numbered_chunks,
     says_nothing,

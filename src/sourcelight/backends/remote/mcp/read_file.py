@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from sourcelight.backends.remote.mcp.arguments import accepted_name
 from sourcelight.backends.remote.mcp.payloads import (
-    accepted_name,
     is_cut,
     is_too_large,
     keep_text,

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from sourcelight.backends.remote.mcp.payloads import Blob, Payload, blob, fit_arguments
+from sourcelight.backends.remote.mcp.arguments import fit_arguments
+from sourcelight.backends.remote.mcp.payloads import Blob, Payload, blob
 from sourcelight.backends.remote.mcp.session import ServerTool
 from sourcelight.core.batches import Event
 from sourcelight.core.batches.results import CallObserver, ToolProgress
