@@ -318,3 +318,18 @@ def test_owners_in_a_clone_that_lacks_folders_are_told_as_inexact(tmp_path: Path
     assert not frame["exact"].any()
     assert not any("older history" in notice for notice in frame.attrs["notices"])
     assert repositories.objects_of(folder) == before
+
+
+@pytest.mark.parametrize("letter", ["\u017f", "\u212a"], ids=["long s", "kelvin sign"])
+@pytest.mark.parametrize(
+    "query", ["{}", "type:path {}", "type:repo {}", "type:commit {}", "type:diff {}", "file:{}", "type:repo repo:{}"]
+)
+def test_letters_that_fold_to_ascii_ones_match_them_everywhere(tmp_path: Path, query: str, letter: str) -> None:
+    """`type:repo` compared literals by lower(), which leaves both letters as they are: repositories were lost."""
+    made = repositories.plain(tmp_path / "fleet" / "sky", {b"sk.py": b"skip = 1\n"}, b"skill\n")
+    with sl.open(made.folder, progress=False) as code:
+        folded = code.search(f"{query.format(letter)} count:all", pattern_type="keyword")
+        ascii_letter = {"\u017f": "s", "\u212a": "k"}[letter]
+        plain = code.search(f"{query.format(ascii_letter)} count:all", pattern_type="keyword")
+    assert (folded.status, len(folded.matches)) == (plain.status, len(plain.matches))
+    assert len(folded.matches) > 0

@@ -226,7 +226,8 @@ def _repository_hits(
         name_spans: list[tuple[int, int]] = []
         # A literal is checked by a plain search first: compiling a pattern for thousands of repositories costs more
         # than the match.
-        if node.kind == "regexp" or not name.isascii() or text.encode().lower() in name.lower():
+        is_ascii = text.isascii() and name.isascii()
+        if node.kind == "regexp" or not is_ascii or text.encode().lower() in name.lower():
             if node not in compiled:
                 compiled[node] = name_pattern(node, text)
             pattern = compiled[node]
