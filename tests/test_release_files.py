@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 import shutil
@@ -40,6 +41,8 @@ def test_the_version_stands_in_one_place_and_its_copies_agree() -> None:
     assert PROJECT["dynamic"] == ["version"]
     assert yaml.safe_load(read("CITATION.cff"))["version"] == sl.__version__
     assert yaml.safe_load(read("packages/conda/recipe.yaml"))["context"]["version"] == sl.__version__
+    server = json.loads(read("server.json"))
+    assert {server["version"], *(package["version"] for package in server["packages"])} == {sl.__version__}
     assert "version" in tomllib.loads(read("packages/sourcelight/pyproject.toml"))["project"]["dynamic"]
 
 
@@ -162,7 +165,13 @@ def test_forms_for_issues_can_be_read() -> None:
 
 def test_a_version_is_set_everywhere_at_once(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
-    copies = ("src/sourcelight/__init__.py", "CITATION.cff", "packages/conda/recipe.yaml", "CHANGELOG.md")
+    copies = (
+        "src/sourcelight/__init__.py",
+        "CITATION.cff",
+        "packages/conda/recipe.yaml",
+        "server.json",
+        "CHANGELOG.md",
+    )
     for name in ("scripts/set-version", *copies):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tree / name)
@@ -170,6 +179,7 @@ def test_a_version_is_set_everywhere_at_once(tmp_path: Path) -> None:
     assert '__version__ = "7.8.9"' in (tree / "src/sourcelight/__init__.py").read_text("utf-8")
     assert "version: 7.8.9" in (tree / "CITATION.cff").read_text("utf-8")
     assert 'version: "7.8.9"' in (tree / "packages/conda/recipe.yaml").read_text("utf-8")
+    assert (tree / "server.json").read_text("utf-8").count('"version": "7.8.9"') == 2
     assert "## [Unreleased]\n\n## [7.8.9] - 2030-01-02\n" in (tree / "CHANGELOG.md").read_text("utf-8")
     refused = subprocess.run([str(tree / "scripts/set-version"), "next"], capture_output=True, check=False, timeout=60)
     assert refused.returncode != 0
