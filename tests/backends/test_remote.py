@@ -112,6 +112,14 @@ def test_any_pace_and_crlf_are_read(cut: int) -> None:
     assert names(events) == ["MatchBatch", "Progress", "Done"]
 
 
+@pytest.mark.parametrize("cut", [1, 7, 10_000])
+def test_a_stream_whose_lines_end_with_cr_alone_keeps_its_rows(cut: int) -> None:
+    stream = (MATCHES + PROGRESS + DONE).replace(b"\n", b"\r")
+    portions = [stream[i : i + cut] for i in range(0, len(stream), cut)]
+    events, error, _ = served(ScriptedReply(portions))
+    assert (names(events), error) == (["MatchBatch", "Progress", "Done"], None)
+
+
 def test_gzip_is_read() -> None:
     answer = ScriptedReply([gzip.compress(MATCHES + PROGRESS + DONE)], headers={"Content-Encoding": "gzip"})
     events, error, _ = served(answer)

@@ -64,6 +64,10 @@ CALLS: list[tuple[str, Mapping[str, Any]]] = [
     ("blame", {"repo": HUB, "path": "README.md"}),
     ("ownership", {"repo": HUB}),
     ("list_files", {"repo": HUB}),
+    ("list_refs", {"repo": HUB}),
+    ("history_of", {"repo": HUB, "path": "README.md", "startLine": 1, "endLine": 2}),
+    ("count", {"query": "e", "by": ["repository"]}),
+    ("verify", {"markdown": "It waits: `example.org/tidewatch/hub:README.md:1`", "repo": HUB}),
     ("list_repos", {"query": ""}),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 
 import pytest
@@ -50,6 +51,51 @@ def test_any_split_of_the_bytes_decodes_alike(cuts: list[int]) -> None:
 
 def test_single_bytes_decode_alike() -> None:
     assert read(*(bytes([b]) for b in STREAM)) == EXPECTED
+
+
+def events_of_whole_lines(stream: bytes) -> list[RawEvent]:
+    """What the standard of event streams makes of a whole stream; events without data count here."""
+    found, name, data = [], b"", list[bytes]()
+    *lines, _ = re.split(rb"\r\n|\r|\n", stream)
+    for line in lines:
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if field == b"event":
+            name = value
+        elif field == b"data":
+            data.append(value)
+        elif not line:
+            if name or data:
+                found.append(RawEvent(name.decode() or "message", b"\n".join(data)))
+            name, data = b"", []
+    return found
+
+
+LINES = st.sampled_from([b"event: matches", b"event:done", b"data: {}", b"data:[1,", b"data", b": ping", b"id: 7", b""])
+ENDS = st.sampled_from([b"\n", b"\r\n", b"\r"])
+
+
+@given(st.lists(st.tuples(LINES, ENDS), max_size=30), st.lists(st.integers(0, 10**6), max_size=12))
+def test_lines_end_with_any_of_the_three_ends_however_cut(lines: list[tuple[bytes, bytes]], cuts: list[int]) -> None:
+    stream = b"".join(line + end for line, end in lines)
+    decoder = SseDecoder()
+    assert [event for part in portions(stream, cuts) for event in decoder.feed(part)] == events_of_whole_lines(stream)
+
+
+@pytest.mark.parametrize("end", [b"\r", b"\r\n", b"\n"])
+def test_an_event_is_there_with_its_blank_line_and_not_later(end: bytes) -> None:
+    decoder = SseDecoder()
+    assert [*decoder.feed(b"event: done" + end + b"data: {}" + end + end)] == [RawEvent("done", b"{}")]
+    assert not decoder.incomplete
+    assert [*decoder.feed(b""), *decoder.feed(b"event: x" + end + end)] == [RawEvent("x", b"")]
+
+
+@pytest.mark.parametrize("end", [b"\r", b"\r\n"])
+def test_blank_lines_of_every_kind_are_bounded(end: bytes) -> None:
+    decoder = SseDecoder(max_event_lines=100)
+    assert list(decoder.feed(end * 100)) == []
+    with pytest.raises(ProtocolError, match="more than 100 lines"):
+        list(decoder.feed(end))
 
 
 @given(st.lists(EVENT, max_size=4), st.lists(st.integers(0, 10**6), max_size=8))

@@ -1,7 +1,8 @@
 """From bytes in any portions to raw events: the line layer of the stream.
 
-Written for what services really send: CRLF ends, no blank after a colon, several data lines, comments, ids, an event
-without data, and a last event without its blank line are all read. Only size is refused.
+Written for what services really send: lines that end with LF, CRLF or CR (as the standard of event streams allows), no
+blank after a colon, several data lines, comments, ids, an event without data, and a last event without its blank line
+are all read. Only size is refused.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class SseDecoder:
     Parameters
     ----------
     max_event_bytes
-        Largest event, framing included, that is read before `ProtocolError` is raised.
+        Largest event, framing included and a line end as one byte, that is read before `ProtocolError` is raised.
     max_event_lines
         Most lines without an event that are read before `ProtocolError` is raised; comments and blank lines count.
 
@@ -52,6 +53,7 @@ class SseDecoder:
         self._buffer = bytearray()
         self._scanned = 0
         self._start = True
+        self._after_return = False
         self._clear()
 
     def _clear(self) -> None:
@@ -75,12 +77,11 @@ class SseDecoder:
             use after it.
         """
         buffer = self._buffer
-        buffer += portion
+        buffer += self._with_newlines(portion)
         position = 0
         try:
             while (newline := buffer.find(b"\n", max(position, self._scanned))) >= 0:
-                end = newline - 1 if newline > position and buffer[newline - 1] == 0x0D else newline
-                line = bytes(memoryview(buffer)[position:end])
+                line = bytes(memoryview(buffer)[position:newline])
                 self._grow(newline + 1 - position)
                 position = newline + 1
                 self._lines += 1
@@ -98,7 +99,7 @@ class SseDecoder:
 
         An event cut inside its JSON is never yielded: the start of a JSON object or array is not itself JSON.
         """
-        remaining = bytes(self._buffer).removesuffix(b"\r")
+        remaining = bytes(self._buffer)
         self._buffer.clear()
         self._scanned = 0
         pending = remaining
@@ -109,6 +110,19 @@ class SseDecoder:
             yield self._finish()
             pending = b""
         self._buffer += pending
+
+    def _with_newlines(self, portion: bytes) -> bytes:
+        """Return a portion whose lines all end with LF; what is JSON has no CR but between its values.
+
+        A CR at the end of a portion ends its line at once, since nothing more may come for a while. If the next portion
+        then starts with LF, that belongs to the same end.
+        """
+        if not portion:
+            return portion
+        if self._after_return and portion.startswith(b"\n"):
+            portion = portion[1:]
+        self._after_return = portion.endswith(b"\r")
+        return portion.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in portion else portion
 
     def _grow(self, size: int, *, keep: bool = True) -> None:
         if self._size + size > self._max_bytes:
