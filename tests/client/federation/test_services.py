@@ -128,9 +128,8 @@ def test_tools_go_where_they_can_be_answered(code: sl.Client) -> None:
     assert sorted(set(found["repository"])) == sorted([ONE, BOTH, OTHER])
 
 
-def test_what_one_service_can_not_tell_another_may(code: sl.Client) -> None:
+def test_each_service_is_asked_about_its_own_files(code: sl.Client) -> None:
     assert set(code.symbols(BOTH)["symbol"]) >= {"needle"}
     rows = code.search(f"type:file repo:^{OTHER}$ needle").matches
-    with pytest.raises(sl.UnsupportedTool):
-        rows.code.blame(client=code)
+    assert rows.code.blame(client=code)["blame_commit"].notna().all()
     assert code.search(f"type:file repo:^{ONE}$ needle").matches.code.blame(client=code)["blame_commit"].notna().all()

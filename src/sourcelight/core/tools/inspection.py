@@ -26,9 +26,14 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("part", "dict8", "filter, pattern, scope or warning"),
         Column("text", "string", "the part as it is read"),
         Column("meaning", "string", "what it does, or what to do about it"),
-        Column("files", "int64", "files that it passes by itself", "not known", unit="files", summable=False),
+        Column("matching_files", "int64", "files that it passes by itself", "not known", unit="files", summable=False),
         Column(
-            "repositories", "int64", "repositories that it leaves", "not known", unit="repositories", summable=False
+            "matching_repositories",
+            "int64",
+            "repositories that it passes by itself",
+            "not known",
+            unit="repositories",
+            summable=False,
         ),
     ),
     "refs": (

@@ -139,7 +139,7 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
             for p in meaning.patterns
         ]
     rows += [(None, "warning", advice.message, advice.fix, None, None) for advice in explanation.warnings]
-    names = ("alternative", "part", "text", "meaning", "files", "repositories")
+    names = ("alternative", "part", "text", "meaning", "matching_files", "matching_repositories")
     columns: dict[str, Any] = {name: [row[at] for row in rows] for at, name in enumerate(names)}
     facts = {"query": arguments.query, "pattern_type": explanation.pattern_type, "tree": explanation.tree_text}
     return ToolResult("query_parts", table_of("query_parts", len(rows), **columns), facts)
@@ -152,7 +152,7 @@ def _part_line(row: Row) -> str:
     )
 
 
-_LEAVES = {"repositories": "repository", "files": "file"}
+_LEAVES = {"matching_repositories": "repository", "matching_files": "file"}
 _explained_rows = render_rows(_part_line)
 
 
