@@ -310,6 +310,14 @@ class ToolError(SourcelightError, ValueError):
         self.accepted = tuple(accepted)
 
 
+class BinaryFile(ToolError):
+    """Raised for a file that holds no text; `size_bytes` is its size, 0 when the service did not say."""
+
+    def __init__(self, message: str, *, tool: str = "", size_bytes: int = 0) -> None:
+        super().__init__(message, tool=tool)
+        self.size_bytes = size_bytes
+
+
 class InvalidArgument(ToolError, TypeError):
     """Raised for an argument of a type that a public function doesn't take; `argument` is the parameter's name."""
 

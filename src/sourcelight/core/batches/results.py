@@ -124,6 +124,9 @@ class ToolReply(NamedTuple):
     other: Sequence[str] = ()
 
 
+FILE_BYTES, LAST_LINE_IS_OPEN = b"bytes", b"last_line_is_open"
+"""In the metadata of a table of lines: the size of the whole file, and ``1`` if its last line has no newline."""
+
 REPOSITORIES_COUNTED = b"repositories"
 """In the metadata of a table of counts: how many repositories have matches, whatever was counted by."""
 

@@ -9,8 +9,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.core.batches.results import ToolResult, file_url, repository_url, time_text, utc_time
-from sourcelight.core.errors import PathNotFound, ToolError
+from sourcelight.core.batches.results import (
+    FILE_BYTES,
+    LAST_LINE_IS_OPEN,
+    ToolResult,
+    file_url,
+    repository_url,
+    time_text,
+    utc_time,
+)
+from sourcelight.core.errors import BinaryFile, PathNotFound, ToolError
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.files import (
     DEFAULT_PAGE,
@@ -179,7 +187,11 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
             missing = f"the file has {size:,} bytes, and git can't read it in the memory that it may take"
         raise PathNotFound(target.name, target.revision, path, missing)
     if selected.is_binary:
-        raise ToolError(f"read_file: {path} holds no text: it is a binary file of {size:,} bytes", tool="read_file")
+        raise BinaryFile(
+            f"read_file: {path} holds no text: it is a binary file of {size:,} bytes",
+            tool="read_file",
+            size_bytes=size or 0,
+        )
     total = selected.total_lines
     stop = min(last or total, total)
     if begin > max(total, 1):
@@ -203,6 +215,8 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         path=entry.path,
         line_number=list(range(begin, begin + len(texts))),
         line=texts,
+    ).replace_schema_metadata(
+        {FILE_BYTES: b"%d" % (size or selected.total_bytes), LAST_LINE_IS_OPEN: b"%d" % selected.is_open}
     )
     facts = {
         "repository": target.name,

@@ -30,6 +30,8 @@ class LineRange:
         Bytes of all lines asked for, with one for the end of each.
     total_lines, total_bytes
         Of the whole file.
+    is_open
+        Whether the last line of the file has no newline.
     is_binary
         Whether a NUL byte was met; nothing else counts then.
     """
@@ -38,6 +40,7 @@ class LineRange:
     range_bytes: int = 0
     total_lines: int = 0
     total_bytes: int = 0
+    is_open: bool = False
     is_binary: bool = False
 
 
@@ -97,6 +100,7 @@ def select_lines(chunks: Iterable[bytes], first: int, last: int | None) -> LineR
                     line.append(remainder)
         number = after
         ends_open = not chunk.endswith(b"\n")
+    selection.is_open = ends_open
     selection.total_lines = number if ends_open else number - 1
     if ends_open and first <= number and (last is None or number <= last):
         selection.range_bytes += 1

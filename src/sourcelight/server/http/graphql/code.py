@@ -18,14 +18,10 @@ from sourcelight.core.errors import PathNotFound, RepositoryNotFound, RevisionNo
 from sourcelight.core.markup import escape
 from sourcelight.core.query.languages import languages_of_path
 from sourcelight.engines.tools.context import clean_path
-from sourcelight.repos import ObjectReader, Repository, TreeEntry, find_entry, list_folder, resolve
-from sourcelight.repos.objects import MAX_CONTENT_BYTES
-from sourcelight.repos.objects.commits import CommitHeader, read_commit
-from sourcelight.repos.revisions import head_target
+from sourcelight.repos import Repository, TreeEntry
+from sourcelight.repos.objects.commits import CommitHeader
+from sourcelight.server.http.graphql.reading import BlobContent
 from sourcelight.server.http.graphql.request import Fields, GraphRequest, Markdown, graph_id
-
-_SNIFFED_BYTES = 8_000
-"""Git takes a file for binary if its first 8,000 bytes hold a NUL."""
 
 
 def find_repository(request: GraphRequest, name: str) -> GitRepository | None:
@@ -129,20 +125,15 @@ class GitRepository:
     @property
     def default_branch(self) -> GitRef | None:
         """The branch that HEAD names; None for a detached HEAD, or without git."""
-        name = head_target(self.source.git_dir) if self.source.git_dir else ""
+        name = self.request.reader.default_branch(self.source)
         return GitRef(self, name) if name else None
 
     def commit(self, rev: str, input_revspec: str | None = None) -> GitCommit | None:
         """Find a commit by revision."""
         del input_revspec
         self.request.budget.take_objects()
-        if self.source.kind == "git" and not self.source.git_dir:
-            raise GraphQLError(
-                "This service searches on several machines and answers no commits here; "
-                "read files with the MCP tool read_file, commits with commit_search."
-            )
         try:
-            return GitCommit(self, resolve(self.source, rev))
+            return GitCommit(self, self.request.reader.resolve(self.source, rev))
         except (RevisionNotFound, RepositoryNotFound):
             return None
 
@@ -194,8 +185,7 @@ class GitCommit:
 
     @cached_property
     def _header(self) -> CommitHeader:
-        with ObjectReader(self.repository.source) as reader:
-            header = read_commit(reader, self.oid)
+        header = self.repository.request.reader.read_commit(self.repository.source, self.oid)
         if header is None:
             raise GraphQLError(f"Commit {self.oid} of {self.repository.name} can't be read from this clone.")
         return header
@@ -246,8 +236,7 @@ class GitCommit:
     def _entry(self, path: str) -> TreeEntry | None:
         self.repository.request.budget.take_objects()
         try:
-            with ObjectReader(self.repository.source) as reader:
-                return find_entry(reader, self.oid, clean_path(path))
+            return self.repository.request.reader.find(self.repository.source, self.oid, clean_path(path))
         except PathNotFound:
             return None
 
@@ -300,43 +289,30 @@ class GitBlob(_Entry):
     @property
     def byte_size(self) -> int:
         """Size in bytes."""
-        with ObjectReader(self.repository.source) as reader:
-            size = reader.size(self.entry.object_id)
-        if size is None:
-            raise self._unreadable("this clone lacks its content")
-        return size
+        if "_content" in vars(self):
+            return self._content.size
+        return self.repository.request.reader.size(self.repository.source, self.commit.oid, self.entry)
 
     @cached_property
-    def _data(self) -> bytes:
-        with ObjectReader(self.repository.source) as reader:
-            size = reader.size(self.entry.object_id)
-            if size is not None:
-                if size > MAX_CONTENT_BYTES:
-                    raise self._unreadable(f"it has {size:,} bytes; read_file reads lines of it")
-                self.repository.request.budget.take_bytes(size)
-            data = reader.read(self.entry.object_id)
-        if data is None:
-            raise self._unreadable("this clone lacks its content")
-        return data
-
-    def _unreadable(self, reason: str) -> GraphQLError:
-        return GraphQLError(f"{self.path} of {self.repository.name} can't be read: {reason}.")
+    def _content(self) -> BlobContent:
+        return self.repository.request.reader.read(self.repository.source, self.commit.oid, self.entry)
 
     @property
     def binary(self) -> bool:
         """Whether git takes it for binary."""
-        return b"\0" in self._data[:_SNIFFED_BYTES]
+        return self._content.is_binary
 
     @property
     def total_lines(self) -> int:
         """Number of lines; the last one may lack its newline."""
-        return self._data.count(b"\n") + (not self._data.endswith(b"\n") and bool(self._data))
+        data = self._content.data
+        return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
     def content(self, start_line: int | None = None, end_line: int | None = None) -> str:
         """Text of the file, or of its lines; empty for a binary file. Invalid UTF-8 is replaced by U+FFFD."""
         if self.binary:
             return ""
-        data = self._data
+        data = self._content.data
         if start_line is not None or end_line is not None:
             # As the public API: a start below 1 is the first line, a missing or negative end the last one.
             first = max((start_line or 1) - 1, 0)
@@ -387,13 +363,13 @@ class GitTree(_Entry):
         return folders if first is None else folders[: max(first, 0)]
 
     def _walk(self, folder: TreeEntry, *, recursive: bool) -> Iterator[_Entry]:
-        with ObjectReader(self.repository.source) as reader:
-            pending = [folder]
-            while pending:
-                listed = list_folder(reader, self.commit.oid, pending.pop())
-                self.repository.request.budget.take_objects(len(listed) + 1)
-                folders = [entry for entry in listed if entry.kind == "directory"]
-                yield from (GitTree(self.commit, entry) for entry in folders)
-                yield from (GitBlob(self.commit, entry) for entry in listed if entry.kind in {"file", "symlink"})
-                if recursive:
-                    pending.extend(reversed(folders))
+        request = self.repository.request
+        pending = [folder]
+        while pending:
+            listed = request.reader.list_folder(self.repository.source, self.commit.oid, pending.pop())
+            request.budget.take_objects(len(listed) + 1)
+            folders = [entry for entry in listed if entry.kind == "directory"]
+            yield from (GitTree(self.commit, entry) for entry in folders)
+            yield from (GitBlob(self.commit, entry) for entry in listed if entry.kind in {"file", "symlink"})
+            if recursive:
+                pending.extend(reversed(folders))

@@ -23,6 +23,7 @@ from sourcelight.engines.execution import Engine
 from sourcelight.server.http.bodies import RequestRefused, read_json_object
 from sourcelight.server.http.graphql import limits
 from sourcelight.server.http.graphql.query import QueryRoot
+from sourcelight.server.http.graphql.reading import reader_of
 from sourcelight.server.http.graphql.request import GraphRequest
 from sourcelight.server.http.graphql.schema import executable_schema, resolve_field, resolve_type
 from sourcelight.server.identity import Authenticator, FairQueue, Principal, QueueFull, Refusal
@@ -113,7 +114,8 @@ class GraphQLEndpoint:
         if problems:
             return _errors([*(problem.message for problem in problems), _ANSWERS])
         user = self._authenticator.state.accounts.get(principal.account) if principal.account else None
-        graph_request = GraphRequest(self._engine, principal.viewer, limits.Budget(cancellation))
+        viewer, budget = principal.viewer, limits.Budget(cancellation)
+        graph_request = GraphRequest(self._engine, viewer, budget, reader_of(self._engine, viewer, budget))
         result = execute(
             schema,
             document,

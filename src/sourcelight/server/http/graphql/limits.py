@@ -29,6 +29,7 @@ MAX_FIELDS = 500
 MAX_SEARCHES = 3
 MAX_READ_BYTES = 16 << 20
 MAX_OBJECTS = 20_000
+MAX_CALLS = 200
 MAX_ERRORS = 5
 
 
@@ -46,6 +47,7 @@ class Budget:
     searches: int = MAX_SEARCHES
     read_bytes: int = MAX_READ_BYTES
     objects: int = MAX_OBJECTS
+    calls: int = MAX_CALLS
 
     def take_search(self) -> None:
         """Take one search."""
@@ -67,6 +69,13 @@ class Budget:
         self.objects -= count
         if self.objects < 0:
             raise GraphQLError(f"A request may visit {MAX_OBJECTS:,} objects; use first: to ask for fewer.")
+
+    def take_call(self) -> None:
+        """Take one call of a tool, which a cluster needs for each file, directory and commit."""
+        self.cancellation.check()
+        self.calls -= 1
+        if self.calls < 0:
+            raise GraphQLError(f"Over a cluster a request may read {MAX_CALLS} files, directories and commits.")
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 from sourcelight.engines.execution import Engine
 from sourcelight.repos import Repository, Viewer
 from sourcelight.server.http.graphql.limits import Budget
+from sourcelight.server.http.graphql.reading import CodeReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,14 @@ class GraphRequest:
         Whose repositories exist.
     budget
         What the request may still do.
+    reader
+        Reads commits, directories and files.
     """
 
     engine: Engine
     viewer: Viewer
     budget: Budget
+    reader: CodeReader
 
     def repositories(self) -> Sequence[Repository]:
         """Return the repositories that the caller may see."""

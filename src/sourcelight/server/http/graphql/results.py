@@ -21,7 +21,6 @@ from sourcelight.core.markup import escape
 from sourcelight.core.markup.markdown import inline_html
 from sourcelight.core.wire.events import Alert, Filters, Progress
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.repos import ObjectReader, find_entry
 from sourcelight.server.http.graphql.code import GitBlob, GitCommit, GitRepository, find_repository
 from sourcelight.server.http.graphql.request import Fields, GraphRequest, Markdown
 from sourcelight.server.http.graphql.schema import symbol_kinds
@@ -189,10 +188,10 @@ class FileMatch:
     def file(self) -> GitBlob:
         """The file at the commit that was searched."""
         commit = GitCommit(self.repository, self.match["commit"])
-        self.repository.request.budget.take_objects()
+        request = self.repository.request
+        request.budget.take_objects()
         try:
-            with ObjectReader(self.repository.source) as reader:
-                entry = find_entry(reader, commit.oid, self.match["path"])
+            entry = request.reader.find_file(self.repository.source, commit.oid, self.match["path"])
         except PathNotFound as exc:
             raise GraphQLError(f"{self.match['path']} can't be read any more: {exc}") from exc
         return GitBlob(commit, entry)
