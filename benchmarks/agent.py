@@ -253,13 +253,14 @@ def gold_units(task: Task, folder: Path) -> list[tuple[str, str]]:
             units.append((gold["path"], rf"(?<!\d){gold['count']}(?!\d)"))
         else:
             lines = git(folder, "show", f"{gold.get('revision', 'HEAD')}:{gold['path']}").splitlines()
-            shown = (line.strip() for line in lines[gold["first"] - 1 : gold["last"]])
+            shown = (" ".join(line.split()) for line in lines[gold["first"] - 1 : gold["last"]])
             units += [(gold["path"], text) for text in shown if len(text) >= MIN_GOLD_CHARACTERS]
     return units
 
 
 def covered(task: Task, units: Sequence[tuple[str, str]], transcript: str) -> float:
     """Share of the gold that a transcript shows."""
+    transcript = re.sub("[ \t]+", " ", transcript)  # tables have a line of code without its alignment
     hits = 0
     for path, text in units:
         if not path:
