@@ -14,8 +14,9 @@ from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.batches.schema import matches_schema
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import ClusterError, RepositoryError, ToolError
 from sourcelight.core.query.fields import duration_s
-from sourcelight.core.tools.files import NLS_SEARCH
+from sourcelight.core.tools.files import NLS_SEARCH, READ_FILE
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
 from sourcelight.core.wire.request import RANKED, SearchRequest, display_limit, match_limit
 from sourcelight.repos import Viewer
@@ -68,7 +69,8 @@ def ranked_events(
     shown = 0
     for file in files[:_MAX_FILES]:
         cancellation.check()
-        batch = first_matches(_batch(file, words, request, facts, _line_offsets(context, file)), count - tally.matches)
+        offsets = _line_offsets(context, file) if request.chunk_matches or context.engine.holds_files else []
+        batch = first_matches(_batch(file, words, request, facts, offsets), count - tally.matches)
         is_new = file.repository not in tally.repositories
         tally.add(batch)
         visible = first_matches(batch, display - shown)
@@ -148,14 +150,29 @@ class _RankedLine:
 
 
 def _line_offsets(context: ToolContext, file: _RankedFile) -> list[int]:
-    """The offset of each line of a file in this process; empty where it can't be read."""
+    """The offset of each line of a file; empty where it can't be read."""
     from sourcelight.engines.search import Target
 
     if not context.engine.holds_files:
-        return []
+        return _line_offsets_by_tool(context, file)
     repository = context.engine.catalog.get(file.repository, context.viewer)
     data = context.local.store.read(Target(repository, file.revision, file.commit), file.path) or b""
     return list(accumulate((len(line) + 1 for line in data.split(b"\n")), initial=0))
+
+
+def _line_offsets_by_tool(context: ToolContext, file: _RankedFile) -> list[int]:
+    """The same where the files are elsewhere. An invalid byte counts as the three of U+FFFD, as in the sent text."""
+    from sourcelight.engines import tools
+
+    last_line = max((start + len(lines) - 1 for start, lines in file.chunks), default=0)
+    if not last_line:
+        return []
+    arguments = {"repo": file.repository, "revision": file.commit, "path": file.path, "startLine": 1}
+    try:
+        answer = tools.call(READ_FILE.name, arguments | {"endLine": last_line}, context)
+    except (ToolError, RepositoryError, ClusterError):
+        return []
+    return list(accumulate((len(line.encode()) + 1 for line in answer.table.column("line").to_pylist()), initial=0))
 
 
 def _batch(
@@ -172,7 +189,7 @@ def _batch(
 
     available = {start + index: line for start, lines in file.chunks for index, line in enumerate(lines)}
     numbers = sorted(available)
-    # Without the file (a cluster), offsets count from the first line of the first chunk.
+    # Without the file, offsets count from the first line of the first chunk.
     offsets = dict(zip(numbers, accumulate((len(available[n].encode()) + 1 for n in numbers), initial=0), strict=False))
     offsets |= {number: file_offsets[number - 1] for number in numbers if number <= len(file_offsets)}
     rows = [
