@@ -224,3 +224,14 @@ def test_sources_that_were_kept_under_former_columns_are_read(home: Path) -> Non
     kept = cache.load([("r", "c")])
     assert kept is not None
     assert kept["rows"] == [{"path": "a.py", "start_line": 3, "end_line": 9}]
+
+
+def test_a_conversation_is_read_by_the_number_that_the_list_shows(tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "shop").commit({"cart.py": "def total(): pass\n"})
+    with sl.open(tmp_path / "shop", index_dir=tmp_path / "index") as code:
+        asked_first = code.deepsearch("How is the total computed?", progress=False)
+        number = code.deepsearch_list()["id"].iloc[0]
+        for identifier in (number, int(number), str(number)):
+            assert code.deepsearch_read(identifier).text == asked_first.text
+        with pytest.raises(ToolError):
+            code.deepsearch_read(int(number) + 1)

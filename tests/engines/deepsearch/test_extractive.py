@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engines.deepsearch.asking import OPEN, SECRET, research
+from engines.deepsearch.asking import OPEN, SECRET, SHOP, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.evidence import FileEvidence
 from sourcelight.engines.deepsearch.question import intents_of, is_follow_up, with_follow_up
@@ -241,6 +241,22 @@ def test_a_follow_up_finds_what_it_points_at(engine: LocalEngine) -> None:
     before = PreviousTurn("how is the total computed", "", ("checkout_total", "cart.py"))
     found = research(engine, f"repo:^{OPEN}$ and who wrote it?", previous=(before,))
     assert "Grace" in found.text.split("\n")[0]
+
+
+def test_a_follow_up_keeps_the_scope_of_the_answer_before(engine: LocalEngine) -> None:
+    """A repository that an earlier question names holds until another is named, or all are asked about."""
+    before = (PreviousTurn("How does shop compute the total?", ""), PreviousTurn("and who wrote it?", ""))
+    found = research(engine, "When and why was that changed?", previous=before)
+    assert OPEN in found.text
+    assert SECRET not in found.text
+    assert not found.draft.stats["confident"]
+    assert f"the scope of the one before holds: `{OPEN}`" in found.text
+    counted = research(engine, "How many files are there?", previous=before)
+    assert counted.finished.stats["count"] == len(SHOP)
+    for question in ("How many files are there in vault?", "How many files are there in all repositories?"):
+        other = research(engine, question, previous=before)
+        assert SECRET in other.text
+        assert "of the one before" not in other.text
 
 
 SCRIPT = """

@@ -571,3 +571,16 @@ def test_macros_are_no_functions(tmp_path: Path) -> None:
     answer = research(engine, "How many functions does a.c define?").text
     assert "**1** function " in answer
     assert "2 macros with parameters are left out" in answer
+
+
+def test_files_of_a_language_say_by_which_endings_they_count(tmp_path: Path) -> None:
+    """C has headers: the number is that of `lang:c`, and the answer says how many of each ending it holds."""
+    sources: dict[str | bytes, str | bytes | None] = {f"src/{name}": "int x;\n" for name in ("a.c", "b.c", "a.h")}
+    RepositoryBuilder(tmp_path / "lib", origin="https://host.example/lib.git").commit(
+        {**sources, "src/x.py": "x = 1\n"}
+    )
+    engine = open_engine([tmp_path], index=tmp_path / "index")
+    found = research(engine, "How many C files are in src?")
+    assert found.finished.stats["count"] == 3
+    assert "counted as `lang:` counts: 2 `.c`, 1 `.h`" in found.text.split("\n")[0]
+    assert "counted as" not in research(engine, "How many Python files are in src?").text.split("\n")[0]

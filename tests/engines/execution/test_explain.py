@@ -153,6 +153,27 @@ def test_a_filter_that_an_unclosed_parenthesis_cuts_is_told(engine: LocalEngine,
     assert any(part in warning.message for warning in explained(engine, query).warnings)
 
 
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [("handleError(", "regexp"), ("handleError( patternType:regexp", "standard"), ("nowhere( type:file", "regexp")],
+)
+def test_a_parenthesis_of_an_expression_that_is_text_is_told(engine: LocalEngine, query: str, asked: str) -> None:
+    said = alert(run(engine, query, pattern_type=asked))
+    name = query.partition("(")[0]
+    part = rf"`{name}(` is read as `{name}\(`"
+    assert said is not None
+    assert said.kind == "info"
+    assert part in said.description
+    assert any(part in warning.message for warning in explained(engine, query, asked).warnings)
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"), [("handleError(", "standard"), (r"handleError\(", "regexp"), ("(handleError)", "regexp")]
+)
+def test_a_parenthesis_that_is_read_as_written_is_not_told(engine: LocalEngine, query: str, asked: str) -> None:
+    assert not [warning for warning in explained(engine, query, asked).warnings if "is text" in warning.message]
+
+
 def test_what_is_no_predicate_is_said_where_no_repository_is_found(engine: LocalEngine) -> None:
     said = alert(run(engine, "repo:has.paths(main.go) x"))
     assert said is not None

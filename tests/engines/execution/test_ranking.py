@@ -12,7 +12,9 @@ from display.batches_for_tests import record_batch
 from engines.execution.running_queries import rows, run
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.rows import first_matches, match_count
-from sourcelight.engines.execution import LocalEngine
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.wire.events import Progress
+from sourcelight.engines.execution import LocalEngine, pipeline
 from sourcelight.engines.execution.results.ranking import FileRanker
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -155,3 +157,30 @@ def test_what_a_limit_keeps_depends_on_no_clock(limit: int) -> None:
         assert count == limit
         kept.append(sorted(found))
     assert all(rows == kept[0] for rows in kept)
+
+
+def test_what_a_limit_keeps_does_not_depend_on_definitions_that_are_known_later(tmp_path: Path) -> None:
+    """The first search of a new index keeps the rows that any later one keeps: definitions, of many files of words."""
+    files = {f"a{at:02}/words.py": "retry = retry + 1  # retry\n" for at in range(40)}
+    files |= {f"z{at}/late.py": "def retry():\n    pass\n" for at in range(3)}
+    RepositoryBuilder(tmp_path / "repositories" / "one").commit(files)
+    engine = open_engine([tmp_path / "repositories"], index=tmp_path / "index")
+    first = run(engine, "retry type:file count:3")
+    assert set(order(first)) == {f"z{at}/late.py" for at in range(3)}
+    targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
+    for _ in engine.definitions.wait(targets, Cancellation(), None):
+        pass
+    assert rows(run(engine, "retry type:file count:3")) == rows(first)
+    last = [event for event in first if isinstance(event, Progress)][-1]
+    assert not [item for item in last.skipped if "definitions" in item.title]
+
+
+def test_a_limit_says_where_it_could_not_wait_for_definitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without time to find definitions the rows come, and the answer names what its choice may depend on."""
+    monkeypatch.setattr(pipeline, "WAIT_S", 0.0)
+    RepositoryBuilder(tmp_path / "repositories" / "one").commit({f"{at}.py": "retry()\n" for at in range(9)})
+    engine = open_engine([tmp_path / "repositories"], index=tmp_path / "index")
+    last = [event for event in run(engine, "retry type:file count:3") if isinstance(event, Progress)][-1]
+    assert "9 files ranked without definitions" in [item.title for item in last.skipped]
+    whole = [event for event in run(engine, "retry type:file count:9") if isinstance(event, Progress)][-1]
+    assert not [item for item in whole.skipped if "definitions" in item.title]

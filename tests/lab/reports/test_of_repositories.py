@@ -223,3 +223,14 @@ def test_notices_about_owners_name_the_repository(tmp_path: Path) -> None:
         notices = contributors(both).notices
     assert "Ownership of two: 1 file is left out: binary, or the content is missing." in notices
     assert not any("one" in notice.split() for notice in notices)
+
+
+def test_bars_of_several_repositories_say_whose_directory_they_show(tmp_path: Path) -> None:
+    """Two repositories each have a `src/`: their bars are two, and told apart; of one repository, paths do."""
+    for name, lines in (("alpha", 3), ("beta", 2)):
+        RepositoryBuilder(tmp_path / "code" / name).commit({"src/a.py": "x = 1\n" * lines}, "begin")
+    with sl.open(tmp_path / "code", index_dir=tmp_path / "index", background_index=False) as code:
+        both = contributors(code).figure("directories").description
+        assert "alpha: src/" in both
+        assert "beta: src/" in both
+        assert ": src/, " not in contributors(code, repos=["alpha"]).figure("directories").description

@@ -158,13 +158,15 @@ class ConversationMethods:
             answer_cache.store(_answered_of(facts) if commits is None else commits, self._last_answer.to_dict())
         return self._last_answer
 
-    async def deepsearch_read(self: Asking, identifier: str, *, progress: ProgressChoice = None) -> DeepSearchAnswer:
+    async def deepsearch_read(
+        self: Asking, identifier: str | int, *, progress: ProgressChoice = None
+    ) -> DeepSearchAnswer:
         """Read a conversation: one's own, or one that was shared.
 
         Parameters
         ----------
         identifier
-            Its address, as it was given or shared, or its read token.
+            Its address, as it was given or shared, its read token, or its ``id`` in `deepsearch_list`.
         progress
             As in `search`.
 
@@ -174,12 +176,11 @@ class ConversationMethods:
             For what is no identifier, and for a conversation that is not there or not shared with you.
         """
         backend = self.backend
-        state = AskState(f"deepsearch_read({identifier!r})")
-        facts: dict[str, Any] = {}
+        state, facts = AskState(f"deepsearch_read({identifier!r})"), dict[str, Any]()
 
         async def work() -> None:
             try:
-                answer = await backend.call("deepsearch_read", {"identifier": identifier}, state.update)
+                answer = await backend.call("deepsearch_read", {"identifier": str(identifier)}, state.update)
             except asyncio.CancelledError:
                 state.interrupt()
                 raise
@@ -190,8 +191,7 @@ class ConversationMethods:
             state.finish(answer)
 
         await watch(state, work(), progress, 0.5, client=self)
-        if "read_token" not in facts or not facts["read_token"]:
-            facts["read_token"] = identifier if not facts.get("url") else ""
+        facts["read_token"] = facts.get("read_token") or ("" if facts.get("url") else str(identifier))
         conversation = {"status": "interrupted", "title": "", "questions": ()} | facts
         return DeepSearchAnswer(conversation, base_url="" if backend.local else backend.name, asker=self)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -12,6 +13,13 @@ from sourcelight.engines.deepsearch.evidence.pins import Pins, PreviousTurn, pin
 from sourcelight.engines.deepsearch.question.reading import asks_for_facts
 from sourcelight.engines.deepsearch.question.scope import QuestionScope, RepositoryNames, read_scope
 from sourcelight.engines.tools import ToolContext
+
+_WIDER = re.compile(
+    r"\b(?:all|which|what|other|another|any|every|each|many|elsewhere|across|both)\b"
+    r"(?:\s+(?:of|the|other|our|my))*\s+(?:repo(?:sitor(?:y|ies)|s)?|projects?|code ?bases?)\b|\b(?:else|any)where\b",
+    re.IGNORECASE,
+)
+_NAMED_VALUES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +96,10 @@ def open_inquiry(
     visible = (
         sorted(usual) if filters else [repository.name for repository in context.engine.catalog.visible(context.viewer)]
     )
-    scope = read_scope(text, RepositoryNames(visible, usual), by_word=asks_for_facts(text))
+    names = RepositoryNames(visible, usual)
+    scope = read_scope(text, names, by_word=asks_for_facts(text))
+    if not scope.filters:
+        scope = _keep_scope(text, scope, names, previous)
     if scope.filters:
         narrowed = _pin_scope(filters, scope, context)
         if narrowed is not None:
@@ -101,6 +112,23 @@ def open_inquiry(
     if pins is None:
         pins = pin_filters(filters, context)
     return ResearchRequest(text, filters, pins, context, previous, scope)
+
+
+def _keep_scope(
+    text: str, scope: QuestionScope, names: RepositoryNames, previous: Sequence[PreviousTurn]
+) -> QuestionScope:
+    """Give a follow-up that names no repository or revision the scope of the answer that it follows."""
+    if _WIDER.search(text):
+        return scope
+    for turn in reversed(previous):
+        earlier = read_scope(turn.question, names, by_word=asks_for_facts(turn.question))
+        if earlier.filters:
+            values = ", ".join(code(value) for part in earlier.parts for value in part.values[:_NAMED_VALUES])
+            note = f"The question names no repository, so the scope of the one before holds: {values}."
+            return replace(scope, filters=earlier.filters, notes=(*scope.notes, note))
+        if _WIDER.search(turn.question):
+            break
+    return scope
 
 
 def _pin_scope(filters: str, scope: QuestionScope, context: ToolContext) -> tuple[Pins, QuestionScope] | None:

@@ -19,7 +19,7 @@ from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.parse import effective_type
 from sourcelight.core.query.quoting import quote_value, slash_regexp
 from sourcelight.engines.execution.commits.query import keeps_no_commits
-from sourcelight.engines.execution.cut_filters import cut_filters
+from sourcelight.engines.execution.cut_filters import cut_filters, escaped_parentheses
 
 _OPERATOR = re.compile(r"(?<=[\s)])(and|or)(?=[\s(])|(?:^|(?<=[\s()]))(not)(?=\s)")
 _EDGE_OPERATOR = re.compile(r"^\s*(and|or)\b|(?<=\s)(and|or|not)\s*$", re.IGNORECASE)
@@ -84,6 +84,7 @@ def advise(query: Query) -> tuple[Advice, ...]:
 def _all(query: Query) -> Iterator[Advice]:
     yield from _operators(query)
     yield from cut_short(query)
+    yield from read_as_text(query)
     for alternative in query.plan:
         yield from without_effect(alternative)
         yield from _unknown_types(alternative, query)
@@ -113,6 +114,12 @@ def cut_short(query: Query) -> Iterator[Advice]:
     """Filters of which an unclosed parenthesis left only a part."""
     for message, fix in cut_filters(query):
         yield Advice("no-effect", message, fix)
+
+
+def read_as_text(query: Query) -> Iterator[Advice]:
+    """Parentheses of regular expressions that are read as text."""
+    for kind, message, fix in escaped_parentheses(query):
+        yield Advice(kind, message, fix)
 
 
 def without_effect(alternative: Alternative) -> Iterator[Advice]:

@@ -1,4 +1,4 @@
-"""Find filters that an unclosed parenthesis cut short or made text.
+"""Find filters that an unclosed parenthesis cut short or made text, and parentheses of patterns that became text.
 
 The language allows both and does not mention it: a parenthesis that is never closed is text, as in ``foo(``, which is
 how people type the name of a function. In front of a filter it takes the filter with it, and inside a value it ends
@@ -16,6 +16,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.query import Query
 from sourcelight.core.query.fields import ALIASES
 from sourcelight.core.query.lexer import Lexer, RawFilter, RawPattern
+from sourcelight.core.query.normalize import escape_bare_parens
 from sourcelight.core.query.parser import Group, Raw, parse_tree
 
 _IN_GROUP = re.compile(r"\(+(-?)([A-Za-z]+):")
@@ -36,6 +37,28 @@ def cut_filters(query: Query) -> Iterator[tuple[str, str]]:
                 yield f"`{leaf.value}` is read as text: its parenthesis is never closed", "close the parenthesis"
     # A filter that lost its value is gone from the tree, so those are looked for in the text.
     yield from _cut_values(query)
+
+
+def escaped_parentheses(query: Query) -> Iterator[tuple[str, str, str]]:
+    """Yield (kind, message, fix) for each bare regular expression of which a parenthesis is read as text.
+
+    The language says so of ``()`` and of a ``(`` at the end, wherever the pattern type comes from.
+    """
+    if query.pattern_type != "regexp" or "(" not in query.text or query.root is None:
+        return
+    try:
+        tree = parse_tree(query.text, query.pattern_type)
+    except QueryError:
+        return
+    for leaf in _patterns_of(tree):
+        if isinstance(leaf, RawPattern) and leaf.kind == "regexp" and not leaf.slashed:
+            escaped = escape_bare_parens(leaf.value)
+            if escaped != leaf.value:
+                # Only a `(` at the end is escaped alone.
+                unclosed = escaped.count("\\)") == leaf.value.count("\\)")
+                kind, what = ("unclosed-as-text", "is never closed") if unclosed else ("empty-as-text", "holds nothing")
+                message = f"`{leaf.value}` is read as `{escaped}`: a parenthesis that {what} is text"
+                yield kind, message, f"write `{escaped}` to make that plain, or complete the group"
 
 
 def _cut_values(query: Query) -> Iterator[tuple[str, str]]:

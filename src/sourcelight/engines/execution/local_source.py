@@ -108,9 +108,18 @@ class LocalSource:
         yield from pipeline.batches()
 
     def make_pipeline(
-        self, limit: int, note: Callable[[SearchPart], None], *, for_another: bool = False, raw: bool = False
+        self,
+        limit: int,
+        note: Callable[[SearchPart], None],
+        *,
+        for_another: bool = False,
+        raw: bool = False,
+        ranked: bool = True,
     ) -> ResultPipeline:
-        """Make the pipeline of the plans; the parameters are those of `ResultPipeline`."""
+        """Make the pipeline of the plans; the parameters are those of `ResultPipeline`.
+
+        `ranked`: whether it matters which matches a limit keeps.
+        """
         self.pipeline = ResultPipeline(
             self.repositories.store,
             self.commits,
@@ -121,6 +130,7 @@ class LocalSource:
             note,
             for_another=for_another,
             raw=raw,
+            wait_for_definitions=self.repositories.definitions.wait if ranked else None,
         )
         return self.pipeline
 
@@ -166,7 +176,7 @@ class LocalSource:
             self._cache(repositories)
         else:
             self.plans = cached.plans
-        with closing(self.make_pipeline(1, lambda _: None).batches()) as batches:
+        with closing(self.make_pipeline(1, lambda _: None, ranked=False).batches()) as batches:
             return any(batch.num_rows for batch in batches)
 
     def missing_from_count(self, plan: Plan, parts: Sequence[SearchPart] = ()) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from sourcelight.engines.execution import protocol
 from sourcelight.engines.execution.advice import Advice, advise, unknown_predicates
 from sourcelight.engines.execution.protocol import amount, names
 from sourcelight.engines.search import Target
+from sourcelight.engines.search.definition_lookup import UNRANKED
 from sourcelight.repos import SkippedRepository
 
 _MAX_LISTED = 10
@@ -182,6 +183,12 @@ def named_only(
         "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
         "missing": ("document-missing", "files missing", not_there, "warn"),
         "symbols-pending": ("symbols-pending", "files without definitions yet", "have not been parsed yet", "warn"),
+        UNRANKED: (
+            "symbols-pending",
+            "files ranked without definitions",
+            "have not been parsed yet, so that the same limit may keep other matches later",
+            "warn",
+        ),
         "symbols-incomplete": (
             "symbols-incomplete",
             "files parsed in part",
@@ -217,7 +224,7 @@ LONGEST = 2_000
 
 _SHOWN = frozenset({
     *("quotes", "regexp-as-text", "filter-as-text", "contradiction", "dash", "operator-as-text", "never"),
-    *("predicate-as-regexp", "account", "unknown-value"),
+    *("unclosed-as-text", "predicate-as-regexp", "account", "unknown-value"),
 })  # fmt: skip
 
 
@@ -256,6 +263,15 @@ def without_effect(query: Query) -> Alert | None:
     if not advices_found:
         return None
     return Alert("A filter has no effect", "\n".join(map(sentence, advices_found)), "warning")
+
+
+def read_as_text(query: Query) -> Alert | None:
+    """An alert for parentheses of regular expressions that are never closed; None when there are none."""
+    if len(query.text) > LONGEST:
+        return None
+    # That `()` is text is what its writer means, nearly always.
+    unclosed = dict.fromkeys(advice for advice in advices.read_as_text(query) if advice.kind == "unclosed-as-text")
+    return Alert("A parenthesis is read as text", "\n".join(map(sentence, unclosed)), "info") if unclosed else None
 
 
 def sentence(advice: Advice) -> str:

@@ -19,6 +19,7 @@ from sourcelight.core.query import Alternative, Filter, Predicate
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.fields import COUNT_ALL
 from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.execution.background import WAIT_S
 from sourcelight.engines.execution.commits.contributors import ContributorPredicate
 from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.plan import Plan, required_content
@@ -26,7 +27,7 @@ from sourcelight.engines.execution.results.owners import OwnerPredicate, OwnerSe
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
 from sourcelight.engines.execution.results.select import Place, Selector, by_place, repository_batch, unite
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
-from sourcelight.engines.search.definition_lookup import DefinitionPositions, definition_positions
+from sourcelight.engines.search.definition_lookup import RankedDefinitions, WaitForDefinitions
 from sourcelight.engines.search.missing_files import is_missing
 
 ALTERNATIVE = "alternative"
@@ -63,6 +64,8 @@ class ResultPipeline:
         their rows come apart, with the column ``alternative``: which of them count is known where all answers are.
     raw
         Whether matches may be given as `FoundLines`, where nothing here looks into them.
+    wait_for_definitions
+        Waits for definitions before a limit keeps the best of some files; None: those that are known have to do.
 
     Attributes
     ----------
@@ -79,6 +82,7 @@ class ResultPipeline:
     note: Callable[[SearchPart], None]
     for_another: bool = False
     raw: bool = False
+    wait_for_definitions: WaitForDefinitions | None = None
     ownership: OwnerPredicate = field(init=False)
     contributors: ContributorPredicate = field(init=False)
     capped: int = field(init=False, default=0)
@@ -114,16 +118,15 @@ class ResultPipeline:
         if self.limit == sys.maxsize or not any(plan.ranked for plan in searching):
             return batches
         of_place = {(t.repository.facts.name, t.revision): t for plan in searching for t in plan.targets}
-
-        def definitions(repository: str, revision: str, paths: Sequence[str]) -> DefinitionPositions | None:
-            return definition_positions(self.store, of_place[repository, revision], paths)
-
+        wait = self.wait_for_definitions
+        definitions = RankedDefinitions(self.store, of_place, wait, self.cancellation, WAIT_S, self.note)
         ranking = FileRanker(
             phrases=tuple(plan.alternative.boost for plan in searching if plan.alternative.boost),
             case_sensitive=any(plan.alternative.case_sensitive() for plan in searching),
             stars={t.repository.facts.name: t.repository.facts.stars for plan in searching for t in plan.targets},
             limit=self.limit if self.request.display < 0 else min(self.limit, self.request.display),
-            definitions=definitions,
+            definitions=definitions.positions,
+            complete=definitions.complete,
         )
         pieces = chain.from_iterable(map(by_place, batches))
         return ranking.add_scores(pieces) if self.for_another else ranking.rank(pieces)

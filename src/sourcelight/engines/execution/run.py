@@ -180,8 +180,10 @@ class SearchExecution:
         """The notice about missing CODEOWNERS, or about a search without a match."""
         query = self.task.query
         alert = report.owners_alert or notices.without_effect(query)
-        if alert is not None or self.tally.matches or not exhaustive:
+        if alert is not None:
             return alert
+        if self.tally.matches or not exhaustive:
+            return notices.read_as_text(query)
         if report.advice:
             return report.advice[0]
         began = time.monotonic()

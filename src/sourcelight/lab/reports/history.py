@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, datetime
@@ -227,6 +228,11 @@ def churn_figure(name: str, title: str, frame: Frame, column: str, shown: int = 
     """Bars of added and removed lines for the first rows of a frame."""
     top = frame.head(shown)
     labels = [str(value) for value in top[column]]
+    repositories = [str(name) for name in frame["repository"].unique()] if "repository" in frame else []
+    if len(repositories) > 1:
+        # Every repository has a `src/`.
+        short = _distinct_endings(repositories)
+        labels = [f"{short[str(name)]}: {label}" for name, label in zip(top["repository"], labels, strict=True)]
     values = {side: [float(v) for v in top[side].fillna(0)] for side in ("additions", "deletions")}
     return ThemedFigure(
         name,
@@ -234,6 +240,13 @@ def churn_figure(name: str, title: str, frame: Frame, column: str, shown: int = 
         f"Bars of lines added and removed: {_list_text(labels[:3])} have the most.",
         lambda: stacked_bars(labels, values, "lines"),
     )
+
+
+def _distinct_endings(names: Sequence[str]) -> dict[str, str]:
+    """The last parts of names, of each as many as tell it from the others."""
+    endings = {name: name.rpartition("/")[2] for name in names}
+    counts = Counter(endings.values())
+    return {name: ending if counts[ending] == 1 else name for name, ending in endings.items()}
 
 
 def repositories_text(names: Sequence[str], commits_by_name: Mapping[str, Any]) -> str:

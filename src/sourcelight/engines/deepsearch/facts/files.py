@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sourcelight.core.markup import code, count_of
@@ -24,6 +24,8 @@ from sourcelight.engines.deepsearch.facts.searches import (
 from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.index.view import REASONS
+
+_LISTED_ENDINGS = 5
 
 
 def count_files(work: Work) -> Fact:
@@ -79,13 +81,29 @@ def count_files(work: Work) -> Fact:
         return fact
     fact.subject = (
         f"{files_noun(work, len(unique))}{file_conditions(work, languages=False)}{condition} "
-        f"{'exist' if len(unique) != 1 else 'exists'}"
+        f"{'exist' if len(unique) != 1 else 'exists'}{_endings(work, [path for _, path in unique])}"
     )
     table = Rows("Files", ("repository", "path"))
     for repository, path in sorted(unique):
         table.add((repository, path), CitedLine(repository, commit_of(work, unique[repository, path]), path))
     fact.tables = [table]
     return fact
+
+
+def _endings(work: Work, paths: Sequence[str]) -> str:
+    """Tell by which endings files of a language were counted, where there are several: C has headers, too."""
+    if not work.request.languages:
+        return ""
+    endings: Counter[str] = Counter()
+    for path in paths:
+        stem, dot, ending = path.rpartition("/")[2].rpartition(".")
+        endings[f".{ending}" if stem and dot else path.rpartition("/")[2]] += 1
+    if len(endings) < 2:
+        return ""
+    ordered = sorted(endings.items(), key=lambda item: (-item[1], item[0]))
+    listed = [f"{number:,} {code(ending)}" for ending, number in ordered[:_LISTED_ENDINGS]]
+    listed += ["others"] if len(ordered) > _LISTED_ENDINGS else []
+    return f", counted as `lang:` counts: {', '.join(listed)}"
 
 
 def count_folders(work: Work) -> Fact:

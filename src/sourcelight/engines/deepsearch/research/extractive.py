@@ -274,7 +274,8 @@ def _lay_out(
     if is_counted:
         del draft.parts[-2:]
     parts, ledger, ranking = draft.parts, draft.ledger, findings.ranking
-    draft.confident = is_counted or not findings.weak
+    # An answer that begins by saying what it could not read is not one to rely on.
+    draft.confident = is_counted or not (findings.weak or unread is not None)
     past = findings.past.commits if findings.past is not None else []
     if lead:
         parts += [Paragraph(text) for text in _lead(findings, past, ledger, unread)]

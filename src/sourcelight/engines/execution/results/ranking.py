@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -81,6 +81,9 @@ class FileRanker:
         Matches after which the caller stops reading.
     definitions
         Gives the definitions in the files of a repository at a revision, None when they are not known.
+    complete
+        Called before files of which the limit keeps a part are ranked, with their repositories and revisions: what is
+        kept must not depend on the definitions that happen to be known.
     """
 
     phrases: tuple[str, ...]
@@ -88,6 +91,7 @@ class FileRanker:
     stars: Mapping[str, int]
     limit: int
     definitions: DefinitionsOf | None = None
+    complete: Callable[[Collection[tuple[str, str]]], None] | None = None
 
     def rank(self, batches: Iterable[Any], *, window_s: float = WINDOW_S) -> Iterator[Any]:
         """Yield `batches` with files ranked within the window; the rest is unchanged."""
@@ -116,6 +120,8 @@ class FileRanker:
                 or (remaining >= CANDIDATES and time.monotonic() >= deadline)
             ):
                 break
+        if match_total > remaining:
+            self._complete(held_batches)
         yield from self._sort(held_batches)
         if rest is not None:
             yield rest
@@ -127,8 +133,15 @@ class FileRanker:
             if MatchRows(batch).first("type") not in _RANKED or not batch.num_rows:
                 yield batch
                 continue
+            if self.limit < CANDIDATES:
+                self._complete([batch])
             files = self._files(batch)
             yield batch.append_column(SCORE, pa.array(np.repeat(files.score, files.stop - files.start)))
+
+    def _complete(self, batches: Iterable[Any]) -> None:
+        if self.complete is not None:
+            rows = map(MatchRows, batches)
+            self.complete(dict.fromkeys((each.first("repository"), each.first("revision")) for each in rows))
 
     def _sort(self, batches: list[Any]) -> Iterable[Any]:
         if not batches:
