@@ -234,3 +234,16 @@ def test_bars_of_several_repositories_say_whose_directory_they_show(tmp_path: Pa
         assert "alpha: src/" in both
         assert "beta: src/" in both
         assert ": src/, " not in contributors(code, repos=["alpha"]).figure("directories").description
+
+
+def test_owners_of_several_repositories_come_by_their_lines(tmp_path: Path) -> None:
+    """The rows that are shown are those of the most lines, in whichever repository."""
+    for name, lines in (("alpha", (9, 1)), ("beta", (5, 7))):
+        repo = RepositoryBuilder(tmp_path / "code" / name)
+        repo.commit({"a.py": "x = 1\n" * lines[0]}, "begin")
+        repo.commit({"b.py": "x = 1\n" * lines[1]}, "go on", author=BEN)
+    with sl.open(tmp_path / "code", index_dir=tmp_path / "index", background_index=False) as code:
+        rows = contributors(code).tables["ownership"]
+    assert [(name.rpartition("/")[2], n) for name, n in zip(rows["repository"], rows["lines"], strict=True)] == [
+        ("alpha", 9), ("beta", 7), ("beta", 5), ("alpha", 1),
+    ]  # fmt: skip

@@ -139,6 +139,8 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
 
     other_kinds = "" if request.table_kinds is None else LEFT_OUT["without"]
     lines = pd.concat([frame for _, frame, _ in owners], ignore_index=True)
+    # The first rows are those that a reader sees, so they must not be all of the repository that comes first.
+    lines = lines.sort_values("lines", ascending=False, kind="stable", ignore_index=True)
     columns = ["repository", "author", "author_email", "lines", "share", "oldest_date", "newest_date", "bot", "exact"]
     tables = [
         ReportTable(
