@@ -191,6 +191,10 @@ def serve_stdio_tools(paths: Sequence[str], options: StdioOptions, *, worktree: 
     import logging
     from contextlib import ExitStack
 
+    from sourcelight.server.mcp.handshake import answer_first_message
+
+    first = answer_first_message(0, 1)
+    # Imported while the client already has its first answer.
     from sourcelight.server.mcp.opening import EngineOpening, ToolSources
     from sourcelight.server.mcp.protocol import serve_stdio
 
@@ -216,7 +220,7 @@ def serve_stdio_tools(paths: Sequence[str], options: StdioOptions, *, worktree: 
 
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     with closing(EngineOpening(open_sources)) as opening:
-        serve_stdio(opening, options)
+        serve_stdio(opening, options, first)
     return DONE
 
 

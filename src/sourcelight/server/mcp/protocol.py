@@ -18,7 +18,9 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
@@ -27,14 +29,9 @@ from sourcelight.core.tools.paging import ROWS_SCHEMA, with_page_arguments
 from sourcelight.core.tools.tool import Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp.calls import CallIdentity, ToolFailed, ToolRunner
+from sourcelight.server.mcp.handshake import INSTRUCTIONS, NAME, FirstMessage
 from sourcelight.server.mcp.opening import EngineOpening
 from sourcelight.server.mcp.suites import StdioOptions, find_tool, is_quick_tool, named_tools
-
-INSTRUCTIONS = (
-    "Tools to search and read the repositories of this service. list_repos gives exact names of repositories, which "
-    "the other tools need. Find code with keyword_search (words of the code) or nls_search (a description), then read "
-    "it with read_file. Every answer says when a limit cut it."
-)
 
 Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Context], CallIdentity]
@@ -91,9 +88,9 @@ def make_server(
         return types.CallToolResult(content=list(content), structured_content=payload if calls.with_structure else None)
 
     return Server(
-        "sourcelight",
+        NAME,
         version=__version__,
-        title="sourcelight",
+        title=NAME,
         instructions=INSTRUCTIONS,
         get_tool_input_schema=schemas.get,
         on_list_tools=list_tools,
@@ -180,10 +177,58 @@ def is_quick(body: bytes) -> bool:
     return not wants_progress and isinstance(name, str) and is_quick_tool(name)
 
 
-def serve_stdio(opening: EngineOpening, options: StdioOptions, *, viewer: Viewer | None = None) -> None:
+async def serve_after(
+    first: FirstMessage,
+    server: Server[Any],
+    read: ReadStream[SessionMessage | Exception],
+    write: WriteStream[SessionMessage],
+) -> None:
+    """Serve `first` and then what is read, without a second answer where `first` has one."""
+    to_server, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    answers, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+    are_written = anyio.Event()
+
+    async def pass_on_messages() -> None:
+        async with to_server:
+            if first.line:
+                await to_server.send(_parse_message(first.line))
+            async for message in read:
+                await to_server.send(message)
+
+    async def pass_on_answers() -> None:
+        answered_id = first.answered_id
+        async with write, from_server:
+            async for answer in from_server:
+                if answered_id is not None and getattr(answer.message, "id", None) == answered_id:
+                    answered_id = None
+                    continue
+                await write.send(answer)
+        are_written.set()
+
+    async with messages, anyio.create_task_group() as tasks:
+        tasks.start_soon(pass_on_messages)
+        tasks.start_soon(pass_on_answers)
+        await server.run(messages, answers, server.create_initialization_options())
+        await are_written.wait()
+        tasks.cancel_scope.cancel()
+
+
+def _parse_message(line: bytes) -> SessionMessage | Exception:
+    """Parse a line as the SDK does, which answers errors itself."""
+    try:
+        text = line.decode("utf-8", "replace")
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(text, by_name=False))
+    except ValueError as exc:
+        return exc
+
+
+def serve_stdio(
+    opening: EngineOpening, options: StdioOptions, first: FirstMessage, *, viewer: Viewer | None = None
+) -> None:
     """Answer messages of standard input on standard output until the input ends, while `opening` opens the engine.
 
-    Other output of the process goes to standard error, so that clients can't mistake it for messages.
+    `first` is the message that was read already. Other output of the process goes to standard error, so that clients
+    can't mistake it for messages.
     """
     caller = CallIdentity(viewer or Viewer.owner(), has_pages=False)
     calls = ToolRunner(opening, max_tokens=options.max_tokens, with_structure=options.with_structure)
@@ -192,7 +237,7 @@ def serve_stdio(opening: EngineOpening, options: StdioOptions, *, viewer: Viewer
     async def run() -> None:
         opening.start()
         async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+            await serve_after(first, server, read, write)
 
     try:
         anyio.run(run)

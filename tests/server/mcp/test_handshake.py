@@ -1,0 +1,109 @@
+"""The first answer of ``sourcelight mcp``: that of the SDK, before the SDK is loaded, and once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp.shared.message import SessionMessage
+
+from sourcelight.server.mcp.calls import ToolRunner
+from sourcelight.server.mcp.handshake import PROTOCOL_VERSIONS, FirstMessage, make_answer
+from sourcelight.server.mcp.opening import EngineOpening
+from sourcelight.server.mcp.protocol import make_server, serve_after
+
+COMMAND = [sys.executable, "-c", "from sourcelight.cli import main; main()", "mcp"]
+MAX_CPU_S = 1.0
+
+
+def initialize(version: str = "2025-06-18", number: Any = 7, **more: Any) -> dict[str, Any]:
+    client = {"name": "some client", "version": "1"}
+    params = {"protocolVersion": version, "capabilities": {"roots": {"listChanged": True}}, "clientInfo": client}
+    return {"jsonrpc": "2.0", "id": number, "method": "initialize", "params": params} | more
+
+
+def line_of(message: Any) -> bytes:
+    return json.dumps(message).encode() + b"\n"
+
+
+def answers_of_sdk(first: FirstMessage) -> list[dict[str, Any]]:
+    """What reaches the client from the SDK."""
+
+    def never(*_: Any) -> Any:
+        raise AssertionError
+
+    async def main() -> list[dict[str, Any]]:
+        server = make_server({}, ToolRunner(EngineOpening(never)), never)
+        to_server, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        write, from_server = anyio.create_memory_object_stream[SessionMessage](9)
+        with anyio.fail_after(20):
+            async with read, from_server, anyio.create_task_group() as tasks:
+                tasks.start_soon(serve_after, first, server, read, write)
+                ping = types.jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", "id": "last", "method": "ping"})
+                await to_server.send(SessionMessage(ping))
+                answers = []
+                async for answer in from_server:
+                    answers.append(json.loads(answer.message.model_dump_json(by_alias=True, exclude_unset=True)))
+                    if answers[-1]["id"] == "last":
+                        to_server.close()
+        return answers
+
+    return anyio.run(main)
+
+
+@pytest.mark.parametrize("version", sorted(PROTOCOL_VERSIONS))
+@pytest.mark.parametrize("number", [0, 7, "seven"])
+def test_the_first_answer_is_that_of_the_sdk_and_comes_once(version: str, number: Any) -> None:
+    line = line_of(initialize(version, number))
+    answered_id, answer = make_answer(line)
+    assert answered_id == number
+    of_sdk, pong = answers_of_sdk(FirstMessage(line))
+    assert json.loads(answer) == of_sdk
+    assert answers_of_sdk(FirstMessage(line, answered_id)) == [pong]
+
+
+OTHERS = [
+    b"", b"\n", b"no json\n", b"[]\n", b"{}\n", b"\xff\n",
+    line_of(initialize("2026-07-28")), line_of(initialize("1.0")), line_of(initialize(number=None)),
+    line_of(initialize(number=True)), line_of(initialize(number=1.5)), line_of(initialize(method="ping")),
+    line_of(initialize(params=None)), line_of(initialize(params={"protocolVersion": "2025-06-18"})),
+    line_of(initialize(extra=1)), line_of(initialize(jsonrpc="1.0")),
+    line_of(initialize() | {"params": initialize()["params"] | {"capabilities": {"roots": 5}}}),
+    line_of(initialize() | {"params": initialize()["params"] | {"clientInfo": {"name": 1, "version": "1"}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", OTHERS)
+def test_anything_else_is_for_the_sdk(line: bytes) -> None:
+    assert make_answer(line) == (None, b"")
+
+
+@pytest.mark.clock
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads the CPU time of a process from /proc")
+def test_a_client_has_its_first_answer_within_a_second_of_computing(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        COMMAND, cwd=tmp_path, env=os.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(line_of(initialize(number=1)))
+        process.stdin.flush()
+        first = json.loads(process.stdout.readline())
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        process.stdin.write(line_of({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+        process.stdin.write(line_of({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}))
+        process.stdin.flush()
+        second = json.loads(process.stdout.readline())
+        process.stdin.close()
+        assert process.stdout.read() == b""
+    assert (first["id"], second["id"]) == (1, 2)
+    assert second["result"]["tools"]
+    assert cpu_s <= MAX_CPU_S
