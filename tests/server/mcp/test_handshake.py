@@ -69,6 +69,15 @@ def test_the_first_answer_is_that_of_the_sdk_and_comes_once(version: str, number
     assert answers_of_sdk(FirstMessage(line, answered_id)) == [pong]
 
 
+def test_what_clients_say_of_themselves_does_not_matter() -> None:
+    names = ["name", "version", "title", "description", "websiteUrl"]
+    params = initialize()["params"] | {"clientInfo": dict.fromkeys(names, "some text")}
+    line = line_of(initialize(params=params | {"capabilities": {"sampling": {}, "elicitation": {"form": {}}}}))
+    answered_id, answer = make_answer(line)
+    assert answered_id == 7
+    assert answers_of_sdk(FirstMessage(line))[0] == json.loads(answer)
+
+
 OTHERS = [
     b"", b"\n", b"no json\n", b"[]\n", b"{}\n", b"\xff\n",
     line_of(initialize("2026-07-28")), line_of(initialize("1.0")), line_of(initialize(number=None)),

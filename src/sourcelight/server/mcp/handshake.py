@@ -75,7 +75,7 @@ def _is_plain(params: Any) -> bool:
         and version in PROTOCOL_VERSIONS
         and _is_tree_of_flags(capabilities)
         and isinstance(info, dict)
-        and {"name", "version"} <= set(info) <= {"name", "version", "title"}
+        and {"name", "version"} <= set(info) <= {"name", "version", "title", "description", "websiteUrl"}
         and all(isinstance(value, str) for value in info.values())
     )
 
