@@ -78,6 +78,7 @@ def _asked(code: sl.Client) -> dict[str, Any]:
         "identities": ([repository],), "identity_suggestions": ([repository],), "go_to_definition": place,
         "find_references": place, "symbols": (repository,), "outline": (repository, path), "imports": (repository,),
         "dependency_graph": (), "repo_map": (repository,), "callers": place, "callees": place,
+        "history_of": (repository, "import"), "list_refs": (repository,), "verify": (f"`{path}:1`", repository),
         "deepsearch_list": (), "drill_down": (code.contributors([repository]), 0),
     }  # fmt: skip
 

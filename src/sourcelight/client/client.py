@@ -15,6 +15,7 @@ from sourcelight.client.provenance import asked_for, forget, now, provenance
 from sourcelight.client.searches import SearchMethods
 from sourcelight.client.service_tools import AsyncServiceTools
 from sourcelight.client.stop_button import watch
+from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.completeness import Status, call_status
@@ -124,6 +125,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         self._last_frame = frame
         return frame
 
+    @checks_arguments
     async def call_table(self, tool: str, /, *, progress: ProgressChoice = None, **arguments: Any) -> Table:
         """Return the rows of a tool as an Arrow table: what its method gives as a DataFrame, without pandas.
 

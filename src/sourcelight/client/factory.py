@@ -259,7 +259,7 @@ async def _open_embedded(
             state.fail(str(exc))
             raise
         state.finish(len(backend.engine.catalog.repositories))
-    for text in backend.engine.catalog.warnings:
+    for text in backend.engine.catalog.unread_settings:
         warn(UserWarning(text))
     return backend
 

@@ -64,6 +64,7 @@ class Catalog:
         self._folders: dict[str, int] = {}
         self._walk_skipped: tuple[SkippedRepository, ...] = ()
         self._walk_warnings: tuple[str, ...] = ()
+        self._unread_settings: tuple[str, ...] = ()
         self._watched: list[tuple[str, int, int, int]] | None = None
         self._absent: list[str] = []
         self._by_name: dict[str, Repository] = {}
@@ -156,6 +157,11 @@ class Catalog:
     def warnings(self) -> tuple[str, ...]:
         """Warnings about names, places and settings files."""
         return self._view[2]
+
+    @property
+    def unread_settings(self) -> tuple[str, ...]:
+        """The warnings about settings files that are not read where they are."""
+        return self._unread_settings
 
     @property
     def contexts(self) -> dict[str, dict[str, object]]:
@@ -310,7 +316,8 @@ class Catalog:
         came_or_went |= skipped != self._walk_skipped
         self._entries, self._folders = entries, walk.folders
         self._settings.choose(self._settings_folders())
-        warnings += _walk_warnings(walk, self._settings.paths)
+        self._unread_settings = tuple(_unread_settings(walk, self._settings.paths))
+        warnings += [*self._unread_settings, *_walk_warnings(walk)]
         came_or_went |= tuple(warnings) != self._walk_warnings
         self._walk_skipped, self._walk_warnings = skipped, tuple(warnings)
         return came_or_went
@@ -355,16 +362,20 @@ class Catalog:
         return changed
 
 
-def _walk_warnings(walk: Discovery, settings: Sequence[str]) -> list[str]:
-    """Warn of directories and settings that the walk left out and that a reader may miss; `settings` are read."""
-    warnings = []
+def _unread_settings(walk: Discovery, settings: Sequence[str]) -> list[str]:
+    """Warn of settings files that the walk found beside those in `settings`, which are read."""
     used = set(map(os.path.realpath, settings))
     unread = [path for path in walk.settings if os.path.realpath(path) not in used]
-    if unread:
-        warnings.append(
-            f"{_format_paths(unread)} {'is' if len(unread) == 1 else 'are'} not read: settings of repositories belong "
-            f"in {' or '.join(dict.fromkeys(settings))}"
-        )
+    if not unread:
+        return []
+    verb = "is" if len(unread) == 1 else "are"
+    places = " or ".join(dict.fromkeys(settings))
+    return [f"{_format_paths(unread)} {verb} not read: settings of repositories belong in {places}"]
+
+
+def _walk_warnings(walk: Discovery) -> list[str]:
+    """Warn of directories that the walk left out and that a reader may miss."""
+    warnings = []
     if walk.lookalikes:
         count = len(walk.lookalikes)
         subject = (
