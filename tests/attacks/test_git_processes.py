@@ -242,7 +242,12 @@ def test_processes_are_started_in_five_places_and_git_in_one() -> None:
         for node in ast.walk(ast.parse(text)):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in calls
+            called = (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr in calls
+                and ast.unparse(node.func) != "platform.system"  # only says which system it is
+            )
             if starting & set(names) or called:
                 found.add(path.relative_to(SOURCES).as_posix())
     assert found == set(STARTERS)
