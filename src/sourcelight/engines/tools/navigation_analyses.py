@@ -45,7 +45,7 @@ _INCOMPLETE = frozenset({"time", "limit", "symbols-pending", "candidates", "not-
 
 
 class _StageReporter:
-    """Tells the observer now and then."""
+    """Report progress to the observer now and then."""
 
     def __init__(self, context: ToolContext, stage: str, total: int = 0) -> None:
         self._context, self._stage, self._total = context, stage, total

@@ -14,11 +14,12 @@ from sourcelight.core.errors import (
     NoRepositories,
     RepositoryNotFound,
 )
-from sourcelight.repos.boundary import TRUSTED_PATHS, Boundary
+from sourcelight.repos.boundary import Boundary
 from sourcelight.repos.catalog.config import SettingsFiles
 from sourcelight.repos.catalog.entries import CatalogEntry, PlaceMemory
 from sourcelight.repos.catalog.naming import Memory, arrange
 from sourcelight.repos.catalog.visibility import Root, ServicePolicy
+from sourcelight.repos.catalog.walk_warnings import warn_of_directories, warn_of_settings
 from sourcelight.repos.description import stamp_files
 from sourcelight.repos.discovery import DiscoveredRepository, Discovery, enclosing_repository, holds_files
 from sourcelight.repos.names import near_names
@@ -26,7 +27,6 @@ from sourcelight.repos.repository import Repository, SkippedRepository, Viewer, 
 from sourcelight.repos.state import RepositoryRegister
 
 _log = logging.getLogger("sourcelight.repos")
-_MAX_LISTED = 5
 Path = str | os.PathLike[str]
 
 
@@ -316,8 +316,8 @@ class Catalog:
         came_or_went |= skipped != self._walk_skipped
         self._entries, self._folders = entries, walk.folders
         self._settings.choose(self._settings_folders())
-        self._unread_settings = tuple(_unread_settings(walk, self._settings.paths))
-        warnings += [*self._unread_settings, *_walk_warnings(walk)]
+        self._unread_settings = tuple(warn_of_settings(walk, self._settings.paths))
+        warnings += [*self._unread_settings, *warn_of_directories(walk)]
         came_or_went |= tuple(warnings) != self._walk_warnings
         self._walk_skipped, self._walk_warnings = skipped, tuple(warnings)
         return came_or_went
@@ -360,45 +360,6 @@ class Catalog:
         # One assignment publishes all three: readers take no lock.
         self._view = view
         return changed
-
-
-def _unread_settings(walk: Discovery, settings: Sequence[str]) -> list[str]:
-    """Warn of settings files that the walk found beside those in `settings`, which are read."""
-    used = set(map(os.path.realpath, settings))
-    unread = [path for path in walk.settings if os.path.realpath(path) not in used]
-    if not unread:
-        return []
-    verb = "is" if len(unread) == 1 else "are"
-    places = " or ".join(dict.fromkeys(settings))
-    return [f"{_format_paths(unread)} {verb} not read: settings of repositories belong in {places}"]
-
-
-def _walk_warnings(walk: Discovery) -> list[str]:
-    """Warn of directories that the walk left out and that a reader may miss."""
-    warnings = []
-    if walk.lookalikes:
-        count = len(walk.lookalikes)
-        subject = (
-            "1 directory looks like a git directory"
-            if count == 1
-            else f"{count:,} directories look like git directories"
-        )
-        verb = "counts" if count == 1 else "count"
-        warnings.append(
-            f"{subject} inside a work tree, and {verb} as its files: {_format_paths(walk.lookalikes)}; "
-            "name the path itself to search it"
-        )
-    warnings += [
-        f"{path} leads to {real}, outside the served directories, and is not followed; "
-        f"list that path in {TRUSTED_PATHS} to allow it"
-        for path, real in sorted(walk.outside.items())
-    ]
-    return warnings
-
-
-def _format_paths(paths: Sequence[str]) -> str:
-    listing = ", ".join(sorted(paths)[:_MAX_LISTED])
-    return listing if len(paths) <= _MAX_LISTED else f"{listing} and {len(paths) - _MAX_LISTED:,} more"
 
 
 def _identity_of(place: DiscoveredRepository | str) -> object:

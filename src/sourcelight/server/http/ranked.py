@@ -32,7 +32,7 @@ _MAX_WORDS = 100
 
 
 def is_ranked(request: SearchRequest) -> bool:
-    """Tell whether a request asks for ranked search; a ``patternType:`` in the query wins."""
+    """Return whether a request asks for ranked search; a ``patternType:`` in the query wins."""
     pattern_types = _PATTERN_TYPE.findall(request.query)
     return (pattern_types[-1].lower() if pattern_types else request.pattern_type) == RANKED
 

@@ -66,7 +66,7 @@ def make_answer(line: bytes) -> tuple[int | str | None, bytes]:
 
 
 def _is_plain(params: Any) -> bool:
-    """Tell whether the SDK is sure to take the parameters of an `initialize`."""
+    """Return whether the SDK is sure to take the parameters of an `initialize`."""
     if not isinstance(params, dict) or set(params) != {"protocolVersion", "capabilities", "clientInfo"}:
         return False
     version, capabilities, info = params["protocolVersion"], params["capabilities"], params["clientInfo"]
@@ -81,7 +81,7 @@ def _is_plain(params: Any) -> bool:
 
 
 def _is_tree_of_flags(capabilities: Any) -> bool:
-    """Tell whether capabilities are objects of objects and flags, such as ``{"roots": {"listChanged": true}}``."""
+    """Return whether capabilities are objects of objects and flags, such as ``{"roots": {"listChanged": true}}``."""
     return isinstance(capabilities, dict) and all(
         isinstance(value, dict) and all(isinstance(flag, bool) or flag == {} for flag in value.values())
         for value in capabilities.values()

@@ -80,7 +80,7 @@ def numbered_chunks(text: str) -> list[TextChunk]:
 
 
 def says_nothing(text: str) -> bool:
-    """Tell whether a text is an answer without rows: empty, or a sentence such as ``No results found.``."""
+    """Return whether a text is an answer without rows: empty, or a sentence such as ``No results found.``."""
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     if not lines:
         return True
