@@ -4,7 +4,7 @@
 # Everything here runs in this kernel: no server, no account, no network. Run the cells from top to bottom
 # (Shift+Enter). The first one opens the sample repositories, or those that you named: `sourcelight lab PATH…`.
 
-# %%
+# %% tags=["nbval-ignore-output", "keep-output"]
 import os
 
 import sourcelight as sl

@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import agent  # noqa: E402 - a script, not a module of the package
 
+sys.path.pop(0)  # other scripts there have names of packages of tests
+
 AT, TASKS = agent.read_tasks(ROOT / "benchmarks" / "truth" / "agent.json")
 PARTS: tuple[Callable[..., Any], ...] = (
     *(agent.shell_policy, agent.default_policy, agent.all_policy),
