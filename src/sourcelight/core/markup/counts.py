@@ -46,3 +46,15 @@ def join_words(words: Sequence[str], conjunction: str = "and") -> str:
     ('a', 'a, b and c')
     """
     return f" {conjunction} ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def list_names(names: Sequence[str], limit: int = 5) -> str:
+    """Return the first names, and how many more there are.
+
+    Examples
+    --------
+    >>> list_names(["a", "b", "c"], 2), list_names(["a", "b"], 2)
+    ('a, b and 1 more', 'a, b')
+    """
+    suffix = f" and {len(names) - limit:,} more" if len(names) > limit else ""
+    return f"{', '.join(names[:limit])}{suffix}"

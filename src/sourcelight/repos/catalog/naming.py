@@ -9,14 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sourcelight.core.markup import count_of
+from sourcelight.core.markup.counts import list_names
 from sourcelight.repos.catalog.config import DEFAULT_VISIBILITY, ReposConfig
 from sourcelight.repos.catalog.visibility import Candidate, Root, decide, declared_roots
 from sourcelight.repos.description import RepositoryDescription
 from sourcelight.repos.names import clean, name_from_folder, name_from_git_dir, name_key, speaking_folder
 from sourcelight.repos.repository import Repository, place_of
 from sourcelight.repos.state.repositories import RepositoryRecord, Visibility
-
-_MAX_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +239,10 @@ def _undecided_warning(items: Sequence[_Item], visibilities: Sequence[Visibility
     names = sorted(item.name for item, visibility in zip(items, visibilities, strict=True) if visibility == "undecided")
     if not names:
         return []
-    listed = ", ".join(names[:_MAX_LISTED]) + (f" and {len(names) - _MAX_LISTED:,} more" * (len(names) > _MAX_LISTED))
     count = count_of(len(names), "repository")
     warning = (
-        f"{count} without a decision, private until then: {listed}; write `private = true` or `false` for each, "
-        f"or {DEFAULT_VISIBILITY}, into repos.toml"
+        f"{count} without a decision, private until then: {list_names(names)}; write `private = true` or `false` for "
+        f"each, or {DEFAULT_VISIBILITY}, into repos.toml"
     )
     return [warning]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from sourcelight.core.markup.counts import list_names
 from sourcelight.repos.boundary import TRUSTED_PATHS
 from sourcelight.repos.discovery import Discovery
-
-_MAX_LISTED = 5
 
 
 def warn_of_settings(walk: Discovery, settings: Sequence[str]) -> list[str]:
@@ -19,7 +18,7 @@ def warn_of_settings(walk: Discovery, settings: Sequence[str]) -> list[str]:
         return []
     verb = "is" if len(unread) == 1 else "are"
     places = " or ".join(dict.fromkeys(settings))
-    return [f"{_format_paths(unread)} {verb} not read: settings of repositories belong in {places}"]
+    return [f"{list_names(sorted(unread))} {verb} not read: settings of repositories belong in {places}"]
 
 
 def warn_of_directories(walk: Discovery) -> list[str]:
@@ -34,7 +33,7 @@ def warn_of_directories(walk: Discovery) -> list[str]:
         )
         verb = "counts" if count == 1 else "count"
         warnings.append(
-            f"{subject} inside a work tree, and {verb} as its files: {_format_paths(walk.lookalikes)}; "
+            f"{subject} inside a work tree, and {verb} as its files: {list_names(sorted(walk.lookalikes))}; "
             "name the path itself to search it"
         )
     warnings += [
@@ -43,8 +42,3 @@ def warn_of_directories(walk: Discovery) -> list[str]:
         for path, real in sorted(walk.outside.items())
     ]
     return warnings
-
-
-def _format_paths(paths: Sequence[str]) -> str:
-    listing = ", ".join(sorted(paths)[:_MAX_LISTED])
-    return listing if len(paths) <= _MAX_LISTED else f"{listing} and {len(paths) - _MAX_LISTED:,} more"

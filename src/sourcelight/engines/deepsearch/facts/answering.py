@@ -10,11 +10,12 @@ from typing import Any
 
 from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
 from sourcelight.core.markup import code
+from sourcelight.core.markup.counts import list_names
 from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, texts
 from sourcelight.engines.deepsearch.facts.events import find_event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
-from sourcelight.engines.deepsearch.facts.searches import is_readable, list_names, noun_for
+from sourcelight.engines.deepsearch.facts.searches import is_readable, noun_for
 from sourcelight.engines.deepsearch.question.reading import read_request
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term, Threshold
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest

@@ -7,6 +7,7 @@ from typing import Any
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, count_of
+from sourcelight.core.markup.counts import list_names
 from sourcelight.engines.deepsearch.facts.changes import removals_of
 from sourcelight.engines.deepsearch.facts.commits import (
     commit_arguments,
@@ -21,7 +22,7 @@ from sourcelight.engines.deepsearch.facts.commits import (
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.ownership import concrete_paths, find_main_author, find_owners
 from sourcelight.engines.deepsearch.facts.paths import PathNames
-from sourcelight.engines.deepsearch.facts.searches import list_names, make_pattern, make_queries, noun_for, run_searches
+from sourcelight.engines.deepsearch.facts.searches import make_pattern, make_queries, noun_for, run_searches
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.repos import resolve
 

@@ -142,12 +142,6 @@ def noun_for(noun: str, number: int) -> str:
     return noun if number == 1 else plural(noun)
 
 
-def list_names(names: Sequence[str], limit: int = 5) -> str:
-    """Name the first of some, and say how many are left out."""
-    suffix = f" and {len(names) - limit:,} more" if len(names) > limit else ""
-    return f"{', '.join(names[:limit])}{suffix}"
-
-
 def files_noun(work: Work, number: int) -> str:
     """Describe files by language, such as "Go files"."""
     return f"{' or '.join(work.request.languages)} {noun_for('file', number)}".strip()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from sourcelight.core.markup import code, count_of
+from sourcelight.core.markup.counts import list_names
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -116,9 +117,8 @@ def _no_dependency(
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     if notes:
         return None
-    manifests = ", ".join(code(path) for path in read[:SHOWN])
-    more = f" and {len(read) - SHOWN:,} more" if len(read) > SHOWN else ""
-    text = f"No: no manifest that is searched lists {code(name)} ({manifests}{more})"
+    manifests = list_names([code(path) for path in read], SHOWN)
+    text = f"No: no manifest that is searched lists {code(name)} ({manifests})"
     finding = Finding(
         Statement(text), "dependency", queries=[join_queries(queries), join_queries(searches)], is_negative=True
     )

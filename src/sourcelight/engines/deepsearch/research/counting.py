@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sourcelight.core.markup import code
+from sourcelight.core.markup.counts import list_names
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.answering import find_facts
@@ -156,11 +157,8 @@ def _format_method(request: FactRequest, fact: Fact, inquiry: ResearchRequest, u
         else excluded_repositories(inquiry)
     )
     if excluded:
-        names = ", ".join(code(name) for name in excluded[:_NAMED_REPOSITORIES])
-        suffix = f" and {len(excluded) - _NAMED_REPOSITORIES:,} more" if len(excluded) > _NAMED_REPOSITORIES else ""
-        lines.append(
-            f"- Left out, since forks and archived repositories count only where they are named: {names}{suffix}."
-        )
+        names = list_names([code(name) for name in excluded], _NAMED_REPOSITORIES)
+        lines.append(f"- Left out, since forks and archived repositories count only where they are named: {names}.")
     if fact.query:
         lines.append(f"- To get it again: {code(fact.query)}")
     if fact.rule:
@@ -172,13 +170,8 @@ def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Se
     """List the words that became scope; `unapplied` words are left out."""
     lines = []
     for taken_part in scope.parts:
-        values = ", ".join(code(value) for value in taken_part.values[:_NAMED_REPOSITORIES])
-        suffix = (
-            f" and {len(taken_part.values) - _NAMED_REPOSITORIES:,} more"
-            if len(taken_part.values) > _NAMED_REPOSITORIES
-            else ""
-        )
-        lines.append(f"{code(taken_part.source_text)} in the question is the {taken_part.kind} {values}{suffix}.")
+        values = list_names([code(value) for value in taken_part.values], _NAMED_REPOSITORIES)
+        lines.append(f"{code(taken_part.source_text)} in the question is the {taken_part.kind} {values}.")
     lines += scope.notes
     if request is None:
         return lines
