@@ -197,13 +197,7 @@ class HttpTransport:
         request = client.build_request("POST", httpx.URL(self._endpoint.url + path), json=body, headers=headers)
         with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
             response = await client.send(request, auth=_Authorization(self._credential), stream=True)
-        if response.status_code == httpx.codes.OK and _is_stream(response):
-            return response
-        try:
-            text = await self._error_text(response)
-        finally:
-            await response.aclose()
-        raise self._refusal(response, text)
+        return await self._accept_stream(response)
 
     async def _open_response(self, params: Mapping[str, str]) -> httpx.Response:
         return await self._retry(lambda: self._ask(params))
@@ -235,6 +229,10 @@ class HttpTransport:
             raise ServiceError(
                 f"{self._endpoint.url} redirects more than {_MAX_REDIRECTS} times", status=response.status_code
             )
+        return await self._accept_stream(response)
+
+    async def _accept_stream(self, response: httpx.Response) -> httpx.Response:
+        """Return a response that is a stream; any other is read, closed and raised as an error."""
         if response.status_code == httpx.codes.OK and _is_stream(response):
             return response
         try:
