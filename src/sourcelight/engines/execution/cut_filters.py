@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import Query
 from sourcelight.core.query.fields import ALIASES
-from sourcelight.core.query.lexer import Lexer, RawFilter, RawPattern
+from sourcelight.core.query.lexer import Lexer, RawPattern
 from sourcelight.core.query.normalize import escape_bare_parens
 from sourcelight.core.query.parser import Group, Raw, parse_tree
 
@@ -26,15 +26,13 @@ def cut_filters(query: Query) -> Iterator[tuple[str, str]]:
     """Yield (message, fix) for each filter of which a ``(`` without its ``)`` left only a part, or nothing."""
     if query.text.count("(") == query.text.count("\\(") or query.root is None:
         return
-    try:
-        tree = parse_tree(query.text, query.pattern_type)
-    except QueryError:
+    patterns = _patterns_of(query)
+    if patterns is None:
         return
-    for leaf in _patterns_of(tree):
-        if isinstance(leaf, RawPattern):
-            match = _IN_GROUP.match(leaf.value)
-            if match and not (leaf.quoted or leaf.slashed) and match[2].lower() in ALIASES:
-                yield f"`{leaf.value}` is read as text: its parenthesis is never closed", "close the parenthesis"
+    for pattern in patterns:
+        match = _IN_GROUP.match(pattern.value)
+        if match and not (pattern.quoted or pattern.slashed) and match[2].lower() in ALIASES:
+            yield f"`{pattern.value}` is read as text: its parenthesis is never closed", "close the parenthesis"
     # A filter that lost its value is gone from the tree, so those are looked for in the text.
     yield from _cut_values(query)
 
@@ -46,19 +44,17 @@ def escaped_parentheses(query: Query) -> Iterator[tuple[str, str, str]]:
     """
     if query.pattern_type != "regexp" or "(" not in query.text or query.root is None:
         return
-    try:
-        tree = parse_tree(query.text, query.pattern_type)
-    except QueryError:
-        return
-    for leaf in _patterns_of(tree):
-        if isinstance(leaf, RawPattern) and leaf.kind == "regexp" and not leaf.slashed:
-            escaped = escape_bare_parens(leaf.value)
-            if escaped != leaf.value:
-                # Only a `(` at the end is escaped alone.
-                unclosed = escaped.count("\\)") == leaf.value.count("\\)")
-                kind, what = ("unclosed-as-text", "is never closed") if unclosed else ("empty-as-text", "holds nothing")
-                message = f"`{leaf.value}` is read as `{escaped}`: a parenthesis that {what} is text"
-                yield kind, message, f"write `{escaped}` to make that plain, or complete the group"
+    for pattern in _patterns_of(query) or ():
+        if pattern.kind != "regexp" or pattern.slashed:
+            continue
+        escaped = escape_bare_parens(pattern.value)
+        if escaped == pattern.value:
+            continue
+        # Only a `(` at the end is escaped alone.
+        unclosed = escaped.count("\\)") == pattern.value.count("\\)")
+        kind, what = ("unclosed-as-text", "is never closed") if unclosed else ("empty-as-text", "holds nothing")
+        message = f"`{pattern.value}` is read as `{escaped}`: a parenthesis that {what} is text"
+        yield kind, message, f"write `{escaped}` to make that plain, or complete the group"
 
 
 def _cut_values(query: Query) -> Iterator[tuple[str, str]]:
@@ -83,11 +79,18 @@ def _cut_values(query: Query) -> Iterator[tuple[str, str]]:
         position = lexer.skip_white(max(end, position + 1))
 
 
-def _patterns_of(tree: Raw | None) -> Iterator[RawFilter | RawPattern]:
+def _patterns_of(query: Query) -> list[RawPattern] | None:
+    """Return the patterns of a query as they are written, in order; None when the text can't be read."""
+    try:
+        tree = parse_tree(query.text, query.pattern_type)
+    except QueryError:
+        return None
+    patterns = []
     pending: list[Raw] = [] if tree is None else [tree]
     while pending:
         node = pending.pop()
         if isinstance(node, Group):
             pending.extend(reversed(node.args))
-        else:
-            yield node
+        elif isinstance(node, RawPattern):
+            patterns.append(node)
+    return patterns
