@@ -38,6 +38,11 @@ def unquote_name(name: bytes) -> bytes:
     return _ESCAPED.sub(_byte, name[1:-1])
 
 
+def unquote_text(name: str) -> str:
+    """Unquote a name that may be quoted, as text; what is no UTF-8 is replaced."""
+    return unquote_name(name.encode("utf-8", "replace")).decode("utf-8", "replace")
+
+
 def _escape(match: re.Match[bytes]) -> bytes:
     code = match[0][0]
     return b"\\" + (_LETTERS.get(code) or b"%03o" % code)
@@ -192,5 +197,5 @@ def escape_name(name: str) -> str:
 
 def _unescape_name(name: str) -> str:
     if len(name) > 1 and name.startswith('"') and name.endswith('"'):
-        return unquote_name(name.encode("utf-8", "replace")).decode("utf-8", "replace")
+        return unquote_text(name)
     return re.sub(r"\\(.)", r"\1", name) if "\\" in name else name

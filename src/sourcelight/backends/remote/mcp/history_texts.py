@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from sourcelight.core.batches.diff_text import unquote_name
+from sourcelight.core.batches.diff_text import unquote_text
 
 _MAX_LINE_CHARS = 2_000  # longer lines have no form that is worth the time of these expressions
 _ID = r"(?P<oid>(?=[0-9a-f]*[0-9])[0-9a-f]{7,40})"
@@ -262,13 +262,10 @@ class _PatchReader:
 _GIT_NAMES = re.compile(r'diff --git ("(?:\\.|[^"\\])*"|a/.+?) ("(?:\\.|[^"\\])*"|b/.+)')
 
 
-def _unquote(name: str) -> str:
-    return unquote_name(name.encode("utf-8", "replace")).decode("utf-8", "replace")
-
-
 def _new_file(line: str) -> dict[str, Any]:
     names = _GIT_NAMES.fullmatch(line)
-    old, new = (_unquote(names[1]).removeprefix("a/"), _unquote(names[2]).removeprefix("b/")) if names else ("", "")
+    old = unquote_text(names[1]).removeprefix("a/") if names else ""
+    new = unquote_text(names[2]).removeprefix("b/") if names else ""
     return {"oldPath": old, "newPath": new, "status": "modified", "additions": 0, "deletions": 0, "binary": False,
             "hunks": [], "patch": []}  # fmt: skip
 
@@ -277,14 +274,14 @@ def _read_header(file: dict[str, Any], line: str) -> None:
     name, _, value = line.partition(" ")
     value = value.partition("\t")[0]
     if name == "---" and not file["hunks"]:
-        file["oldPath"] = _unquote(value).removeprefix("a/")
+        file["oldPath"] = unquote_text(value).removeprefix("a/")
     elif name == "+++" and not file["hunks"]:
-        file["newPath"] = _unquote(value).removeprefix("b/")
+        file["newPath"] = unquote_text(value).removeprefix("b/")
     elif line.startswith(("new file", "deleted file")):
         file["status"] = "added" if name == "new" else "deleted"
     elif line.startswith(("rename from ", "rename to ", "copy from ", "copy to ")):
         file["status"] = "renamed" if name == "rename" else "copied"
-        file["oldPath" if value.startswith("from ") else "newPath"] = _unquote(value.partition(" ")[2])
+        file["oldPath" if value.startswith("from ") else "newPath"] = unquote_text(value.partition(" ")[2])
     elif line.startswith("similarity index "):
         file["similarity"] = int(value.partition(" ")[2].rstrip("%") or 0)
     elif line.startswith(("Binary files ", "GIT binary patch")):
