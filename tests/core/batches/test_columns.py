@@ -6,9 +6,13 @@ from sourcelight import columns_of
 from sourcelight.core.batches.records import WireRecord, WireSymbol, attributes_of
 from sourcelight.core.batches.schema import COMMIT_KEYS, MATCHES, SYMBOL_KEYS, Column
 from sourcelight.core.tools.catalog import COLUMNS
-from sourcelight.display.frames.schema import FRAMES, NUMBERS
+from sourcelight.display.frames.schema import FRAMES
 
 TABLES = {**FRAMES, **COLUMNS}
+NUMBERS = {
+    column.name: column for columns in (*FRAMES.values(), *COLUMNS.values()) for column in columns if column.is_number
+}
+"""The numeric columns of all tables by name."""
 
 
 def is_number(column: Column) -> bool:

@@ -133,10 +133,6 @@ FRAMES: Mapping[str, tuple[Column, ...]] = {
     "searches": SEARCHES,
     "services": SERVICES,
 }
-NUMBERS: Mapping[str, Column] = {
-    column.name: column for columns in (*FRAMES.values(), *COLUMNS.values()) for column in columns if column.is_number
-}
-"""The numeric columns of all tables by name; one name adds up in all tables or in none."""
 _DTYPES = {
     "dict8": "category",
     "dict32": "category",
