@@ -111,7 +111,7 @@ def test_a_ranked_answer_takes_turns_file_by_file() -> None:
 
 def test_a_limit_cuts_what_comes_last() -> None:
     given = [[file("r1", "f", 1, 2, 3)], [file("r2", "f", 1, 2, 3)]]
-    made = order_parts(given, NAMES[:2], is_complete=False, most=4)
+    made = order_parts(given, NAMES[:2], is_complete=False, limit=4)
     assert places(made.batches) == [("a", "r1", "f", 1), ("a", "r1", "f", 2), ("a", "r1", "f", 3), ("b", "r2", "f", 1)]
     assert (made.matches, made.rows) == ([3, 1], [3, 1])
 
@@ -140,7 +140,7 @@ def test_every_row_stands_once(parts: list[list[tuple[str, str, set[int]]]], who
     """All rows of all services, as a set, and each of the first service that has it."""
     names = NAMES[: len(parts)]
     given = [[file(repository, path, *sorted(numbers)) for repository, path, numbers in part] for part in parts]
-    made = order_parts(given, names, is_complete=whole, most=most)
+    made = order_parts(given, names, is_complete=whole, limit=most)
     found = places(made.batches)
     owners: dict[tuple[str, str, int], str] = {}
     for name, part in zip(names, parts, strict=True):

@@ -48,20 +48,20 @@ class AlternativeCounts:
     def apply(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield the part of `batches` within the counts; they arrive by repository and revision, in worker order."""
         last: tuple[Any, ...] = ()
-        waiting: list[Any] = []
+        pending: list[Any] = []
         for batch in batches:
             for run in _runs(batch):
                 rows = MatchRows(run)
                 # A kind of its own for rows that are never united with those of files.
                 kind = rows.first("type") if rows.first("type") in {"repo", "commit", "diff"} else "file"
-                place = kind, rows.first("repository"), rows.first("revision")
-                if waiting and place != last:
-                    yield from self._unite(waiting, last[0])
-                    waiting = []
-                last = place
-                waiting.append(run)
-        if waiting:
-            yield from self._unite(waiting, last[0])
+                group = kind, rows.first("repository"), rows.first("revision")
+                if pending and group != last:
+                    yield from self._unite(pending, last[0])
+                    pending = []
+                last = group
+                pending.append(run)
+        if pending:
+            yield from self._unite(pending, last[0])
 
     def _unite(self, runs: list[Any], kind: str) -> Iterator[Any]:
         """Merge the rows of one repository at one revision: each alternative within its count, duplicate files once."""

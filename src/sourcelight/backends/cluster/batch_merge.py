@@ -48,7 +48,7 @@ def join_cuts(cuts: list[Cut]) -> Any:
 
 def in_order(batch: Any) -> Any:
     """The batch with dictionaries of only those values that its rows use, in the order in which they use them."""
-    columns = [_in_order(one) if pa.types.is_dictionary(one.type) else one for one in batch.columns]
+    columns = [_in_order(column) if pa.types.is_dictionary(column.type) else column for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 

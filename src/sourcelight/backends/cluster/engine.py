@@ -202,23 +202,23 @@ class ClusterEngine:
         """
         cluster = self.snapshot()
         query, scoped = self._queries.parse(request, cluster.catalog.contexts)
-        stop = cancellation or Cancellation()
+        cancel = cancellation or Cancellation()
         _, plans, names = make_cluster_plans(cluster, viewer, scoped)
         if not names:
-            return explain(_open_nothing, self.limits, query, request, plans, stop)
+            return explain(_open_nothing, self.limits, query, request, plans, cancel)
         order = WorkerRequest(
             cluster.generation.id,
             tuple(names),
             viewer=viewer.name,
-            allowed_s=stop.remaining_s,
+            allowed_s=cancel.remaining_s,
             request=request,
             step=EXPLAIN,
         )
         turns = ReplicaOrder(self.fleet.members, cluster.holders())
         asking = HolderRequests(turns, cluster.generation, order, self.fleet.silence_s)
-        messages = wait_for(self.fleet, asking.each(), stop)
+        messages = wait_for(self.fleet, asking.each(), cancel)
         if not messages:
-            raise NoWorkerAnswered("explain", [one for name in asking.skipped for one in turns.why(name)])
+            raise NoWorkerAnswered("explain", [attempt for name in asking.skipped for attempt in turns.why(name)])
         parts = [message["answer"]["attributes"]["explained"] for message in messages]
         explanation = combine_explanations(self.limits, query, request, plans, parts)
         advice = [Advice("backend-missing", sentence(name, turns.why(name))) for name in sorted(asking.skipped)]

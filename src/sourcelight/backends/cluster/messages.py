@@ -73,7 +73,7 @@ class WorkerRequest:
 
     def to_plain(self) -> dict[str, Any]:
         """As values of JSON, with the versions of this side."""
-        payload = {one.name: getattr(self, one.name) for one in fields(self)}
+        payload = {field.name: getattr(self, field.name) for field in fields(self)}
         request = None if self.request is None else asdict(self.request)
         return {**payload, "arguments": dict(self.arguments), "request": request, "versions": versions()}
 
@@ -84,7 +84,7 @@ class WorkerRequest:
             sender = payload.get("versions") or f"protocol {payload.get('protocol')}"
             raise WorkersUnreachable("worker", f"it runs {versions()}, but the request comes from {sender}")
         # Unknown keys are dropped: within a protocol version, a newer sender may add optional ones.
-        names = {one.name for one in fields(cls)}
+        names = {field.name for field in fields(cls)}
         values = {name: value for name, value in payload.items() if name in names}
         request = values.get("request")
         return cls(
@@ -110,8 +110,8 @@ def error_to_plain(error: BaseException) -> dict[str, Any]:
     """Convert an error to plain values: errors of this package keep their kind and facts, others become text."""
     if not isinstance(error, SourcelightError):
         return {"error": "ClusterError", "message": f"{type(error).__name__}: {error}", "facts": {}, "ours": False}
-    facts = {name: value for name, value in vars(error).items() if _is_plain(value)}
-    return {"error": type(error).__name__, "message": str(error), "facts": facts, "ours": True}
+    attributes = {name: value for name, value in vars(error).items() if _is_plain(value)}
+    return {"error": type(error).__name__, "message": str(error), "facts": attributes, "ours": True}
 
 
 def error_from_plain(payload: Mapping[str, Any]) -> SourcelightError:

@@ -122,10 +122,10 @@ def _with_dates(call: ClusterToolCall) -> Mapping[str, Any]:
 
 def _reasons(name: str, asking: HolderRequests, messages: Sequence[Any]) -> dict[str, str]:
     """Repositories that no worker answered for, and the reason for each."""
-    tried = {one: asking.turns.why(one) for one in asking.skipped}
+    tried = {repository: asking.turns.why(repository) for repository in asking.skipped}
     if not messages:
-        raise NoWorkerAnswered(name, [one for each in tried.values() for one in each])
-    return {one: sentence(one, each) for one, each in sorted(tried.items())}
+        raise NoWorkerAnswered(name, [attempt for attempts in tried.values() for attempt in attempts])
+    return {repository: sentence(repository, attempts) for repository, attempts in sorted(tried.items())}
 
 
 def sentence(name: str, tried: Sequence[FailedAttempt]) -> str:

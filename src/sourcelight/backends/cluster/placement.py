@@ -97,7 +97,7 @@ def _choose(
             for index in pool:
                 if (load[index] > remaining) is not full or index in selected:
                     continue
-                if other_zones and any(zones[index] == zones[one] for one in selected):
+                if other_zones and any(zones[index] == zones[other] for other in selected):
                     continue
                 selected.append(index)
                 if len(selected) == replica_count:

@@ -264,9 +264,9 @@ class ClusterSource:
         visible = {name for name in self.summary.searched if name in problems}
         unbuilt = Catalog.from_repositories(repositories_of(generation.unbuilt)).visible(self.task.viewer)
         for item in self.task.scoped if unbuilt else ():
-            listed = [one for one in unbuilt if item.listed is None or one.name in item.listed]
+            listed = [shard for shard in unbuilt if item.listed is None or shard.name in item.listed]
             test = facts_test(predicates_of(item.alternative))
-            visible |= {one.name for one in select_repositories(item.alternative, listed, test).repositories}
+            visible |= {shard.name for shard in select_repositories(item.alternative, listed, test).repositories}
         return {name: problem for name, problem in problems.items() if name in visible}
 
 

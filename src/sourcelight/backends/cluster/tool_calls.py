@@ -93,9 +93,11 @@ def _gather(call: ClusterToolCall, needed: tuple[Repository, ...]) -> ToolResult
     # Other workers may hold them now; where none can have all, one answers with what it can have.
     order = call.order(names, "" if len(names) == 1 else REST)
     answer = _ask(call, order, candidates_of(cluster, repo, needed))
-    facts = dict(answer.attributes)
-    reasons = {name: reason_left_out(name, reason) for name, reason in sorted(facts.pop("missing", {}).items())}
-    return with_skipped_rows(replace(answer, attributes=facts, notices=(*answer.notices, *reasons.values())), reasons)
+    attributes = dict(answer.attributes)
+    reasons = {name: reason_left_out(name, reason) for name, reason in sorted(attributes.pop("missing", {}).items())}
+    return with_skipped_rows(
+        replace(answer, attributes=attributes, notices=(*answer.notices, *reasons.values())), reasons
+    )
 
 
 def _ask(call: ClusterToolCall, order: WorkerRequest, candidates: Sequence[WorkerInfo]) -> ToolResult:
@@ -172,8 +174,8 @@ def _required_repositories(
     cluster: ClusterSnapshot, tool: Tool[Any], arguments: Mapping[str, Any], viewer: Viewer
 ) -> tuple[Repository, ...]:
     """The repositories that a call reads."""
-    names = [str(one).strip("/") for one in (arguments.get("repo"), *(arguments.get("repos") or ())) if one]
-    repositories = tuple(cluster.catalog.get(one, viewer) for one in dict.fromkeys(names))
+    names = [str(name).strip("/") for name in (arguments.get("repo"), *(arguments.get("repos") or ())) if name]
+    repositories = tuple(cluster.catalog.get(name, viewer) for name in dict.fromkeys(names))
     if tool.scope in {Scope.SYMBOL, Scope.ACROSS} or not repositories:
         repositories = cluster.catalog.visible(viewer)
     return repositories
@@ -217,7 +219,7 @@ def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on
     if step == PIN:
         return StepResult(_pin(call, request))
     needed = _needed_workers(call, step, request)
-    order = call.order([one.name for one in needed], RESEARCH, {"asked": pickle.dumps(request)})
+    order = call.order([repository.name for repository in needed], RESEARCH, {"asked": pickle.dumps(request)})
 
     def on_message(message: Mapping[str, Any]) -> None:
         if message["kind"] == "told":
@@ -252,7 +254,7 @@ def _needed_workers(call: ClusterToolCall, step: str, request: Any) -> tuple[Rep
     cluster, viewer = call.cluster, call.context.viewer
     names = [pin.repository for pin in request.pins]
     unpinned = dict(request.failed).keys() - set(names)
-    visible = tuple(one for one in cluster.catalog.visible(viewer) if one.name not in unpinned)
+    visible = tuple(repository for repository in cluster.catalog.visible(viewer) if repository.name not in unpinned)
     if step not in _OWN and size_of(cluster, visible) <= GATHER_BYTES:
         return visible
     repositories = tuple(cluster.catalog.get(name, viewer) for name in dict.fromkeys(names))

@@ -81,9 +81,9 @@ class RemoteAnalyses:
                         if reader.answer is not None:
                             return reader.answer
             raise StreamBroken(f"{self._address} ended the answer to {name} before its end")
-        what = {"name": name, "arguments": dict(arguments)}
+        request = {"name": name, "arguments": dict(arguments)}
         events = await recording.deck.ask(
-            "tool", self._address + PREFIX + name, what, self._record(name, arguments), lambda note: _note(
+            "tool", self._address + PREFIX + name, request, self._record(name, arguments), lambda note: _note(
                 reader.read(_from_json(note)), observer
             ), self._transport.hide_secrets,
         )  # fmt: skip

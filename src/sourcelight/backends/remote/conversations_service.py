@@ -51,9 +51,11 @@ class ConversationsService:
 
     async def change(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Cancel the running question of a conversation, or delete it; the API has no other changes."""
-        others = [name for name in ("title", "starred", "shared", "reset_link") if arguments.get(name) is not None]
-        if others:
-            raise ToolError(f"this service can change {', '.join(others)} only on its own pages")
+        other_changes = [
+            name for name in ("title", "starred", "shared", "reset_link") if arguments.get(name) is not None
+        ]
+        if other_changes:
+            raise ToolError(f"this service can change {', '.join(other_changes)} only on its own pages")
         name, conversation = await self._find(arguments["identifier"])
         if arguments.get("cancel"):
             conversation = await self._ask("CancelConversation", {"name": name}) or conversation

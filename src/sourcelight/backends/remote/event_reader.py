@@ -58,8 +58,8 @@ class EventReader:
         """Yield the last event if only its end is missing; raise `StreamBroken` without ``done``."""
         yield from self._events(self._framing.close())
         if not self.done:
-            place = "inside an event" if self._framing.incomplete else "without its last event"
-            message = f"the stream ended {place}, after {self.seen} events"
+            position = "inside an event" if self._framing.incomplete else "without its last event"
+            message = f"the stream ended {position}, after {self.seen} events"
             raise self.with_reason(StreamBroken(message, events_seen=self.seen))
 
     def with_reason(self, broken: StreamBroken) -> StreamBroken:
@@ -141,12 +141,12 @@ class EventReader:
 
     def _with_former(self, progress: Progress) -> Progress:
         """Return statistics without taking back what former ones said: counts only grow, and a final word stays."""
-        former = self._progress
+        previous = self._progress
         self._counted = max(self._counted, progress.match_count)
-        if former is None or not (former.done and progress.done):
+        if previous is None or not (previous.done and progress.done):
             return progress
-        skipped = tuple(dict.fromkeys((*former.skipped, *progress.skipped)))
-        return replace(progress, match_count=max(former.match_count, progress.match_count), skipped=skipped)
+        skipped = tuple(dict.fromkeys((*previous.skipped, *progress.skipped)))
+        return replace(progress, match_count=max(previous.match_count, progress.match_count), skipped=skipped)
 
     def _notices(self) -> Iterator[Event]:
         """Yield what is missing in a stream that reached its end, as skipped work, and what was replaced."""
@@ -175,8 +175,8 @@ class EventReader:
             title = f"{count_of(count, 'match')} with {reason}"
             yield Skipped("unreadable-match", title, "`result.other` has them as they were sent.", "warn")
         arrived = self._matches.matches + self._unknown_types.total() + self._other.total()
-        counted = self._counted
-        expected = min(counted, self._display) if self._display >= 0 else counted
+        received = self._counted
+        expected = min(received, self._display) if self._display >= 0 else received
         if arrived < expected and not any(item.reason == "display" for item in (last.skipped if last else ())):
             yield Skipped(
                 "matches-not-sent",

@@ -306,8 +306,8 @@ class HttpTransport:
             )
         if _lacks_scope(response):
             # A renewed token would have the same scope: RFC 6750, 3.1.
-            what = "this credential is not for searches; pass a token with the scope user:all"
-            return Forbidden(f"{address} refuses the search: {what}", status=response.status_code, text=text)
+            reason = "this credential is not for searches; pass a token with the scope user:all"
+            return Forbidden(f"{address} refuses the search: {reason}", status=response.status_code, text=text)
         return refusal_error(address, response.status_code, text, response.headers.get("Retry-After", ""))
 
     async def _bytes(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:

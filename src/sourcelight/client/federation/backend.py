@@ -91,8 +91,8 @@ class FederatedBackend:
         replies = await ask_all(self.services, lambda service: service.backend.repositories())
         info_by_name: dict[str, RepositoryInfo] = {}
         for _, repositories in answers(replies):
-            for facts in repositories:
-                info_by_name.setdefault(facts.name, facts)
+            for info in repositories:
+                info_by_name.setdefault(info.name, info)
         return tuple(info_by_name[name] for name in sorted(info_by_name))
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
@@ -179,9 +179,9 @@ def federated_run(
         return SearchRun(backend, request)
     search = FederatedSearch(backend, services, keeps_rows=keeps_rows)
     run = SearchRun(search, request, recover=search.undelivered_batches if searches else None, arrange=search.arrange)
-    tell = _sum_reports(run.state.set_parts)
-    for name, each in searches.items():
-        each.on_progress = tell(name)
+    report_parts = _sum_reports(run.state.set_parts)
+    for name, searches_of_service in searches.items():
+        searches_of_service.on_progress = report_parts(name)
     return run
 
 
@@ -191,12 +191,12 @@ def _in_parts(service: Service, search: ExhaustiveSearch | None) -> Service:
 
 def _sum_reports(report: Callable[[int, int, int], None]) -> Callable[[str], Callable[[int, int, int], None]]:
     """Progress callbacks by service, whose numbers are reported as sums."""
-    known: dict[str, tuple[int, int, int]] = {}
+    latest: dict[str, tuple[int, int, int]] = {}
 
     def of(name: str) -> Callable[[int, int, int], None]:
         def tell(done: int, parts: int, matches: int) -> None:
-            known[name] = done, parts, matches
-            first, second, third = (sum(column) for column in zip(*known.values(), strict=True))
+            latest[name] = done, parts, matches
+            first, second, third = (sum(column) for column in zip(*latest.values(), strict=True))
             report(first, second, third)
 
         return tell

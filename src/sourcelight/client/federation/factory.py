@@ -44,23 +44,25 @@ def make_backend(
     """
     if isinstance(services, (str, kind)):
         raise ConfigurationError("federate takes several services: a list of clients and addresses, or a dict of them")
-    named = isinstance(services, Mapping)
+    has_names = isinstance(services, Mapping)
     items = list(services.values() if isinstance(services, Mapping) else services)
     if not items:
         raise ConfigurationError("a federation needs a service: pass clients and addresses")
-    for one in items:
-        if not isinstance(one, (str, kind)):
-            raise ConfigurationError(f"{type(one).__name__} is not a service; pass a {kind.__name__}, or an address")
+    for service in items:
+        if not isinstance(service, (str, kind)):
+            raise ConfigurationError(
+                f"{type(service).__name__} is not a service; pass a {kind.__name__}, or an address"
+            )
     opened_clients: list[AnyClient] = []
     clients: list[AnyClient] = []
-    for one in items:
-        if isinstance(one, str):
+    for service in items:
+        if isinstance(service, str):
             # An empty token: the token of SRC_ACCESS_TOKEN belongs to SRC_ENDPOINT and must not be sent to another
             # service.
-            opened_clients.append(connect(one, token=None if _is_ours(one) else ""))
+            opened_clients.append(connect(service, token=None if _is_ours(service) else ""))
             clients.append(opened_clients[-1])
         else:
-            clients.append(one)
+            clients.append(service)
     if any(isinstance(client.backend, FederatedBackend) for client in clients):
         raise ConfigurationError("a federation can't contain another one; pass its services")
     if len({id(client.backend) for client in clients}) < len(clients):
@@ -68,7 +70,7 @@ def make_backend(
     for name in services if isinstance(services, Mapping) else ():
         if not str(name).strip() or not str(name).isprintable() or "," in str(name):
             raise ConfigurationError(f"{name!r} isn't valid as a service name; use letters, and no comma")
-    names = [str(n) for n in services] if named else distinct(short_name(client.backend.name) for client in clients)
+    names = [str(n) for n in services] if has_names else distinct(short_name(client.backend.name) for client in clients)
 
     async def close_clients() -> None:
         await close(opened_clients)

@@ -71,25 +71,25 @@ def answers(replies: Sequence[ServiceReply[T]]) -> list[tuple[ServiceReply[T], T
     SourcelightError
         When nothing was: the fault of the first, with those of the others as its notes.
     """
-    answered = [(one, one.value) for one in replies if one.value is not None]
-    faults = [(one.service.name, one.fault) for one in replies if one.fault is not None]
-    if answered or not faults:
-        return answered
+    pairs = [(reply, reply.value) for reply in replies if reply.value is not None]
+    faults = [(reply.service.name, reply.fault) for reply in replies if reply.fault is not None]
+    if pairs or not faults:
+        return pairs
     raise first_of(faults)
 
 
 def first_of(faults: Sequence[tuple[str, SourcelightError]]) -> SourcelightError:
     """The first of some services' faults, with the others that say something else as its notes."""
     first = faults[0][1]
-    for name, fault in faults[1:]:
-        if str(fault) != str(first):
-            first.add_note(f"{name}: {fault}")
+    for name, error in faults[1:]:
+        if str(error) != str(first):
+            first.add_note(f"{name}: {error}")
     return first
 
 
-def did_not_answer(service: Service, fault: SourcelightError) -> str:
+def did_not_answer(service: Service, error: SourcelightError) -> str:
     """A notice that a service is missing in an answer."""
-    return f"{service.name} did not answer: {fault}"
+    return f"{service.name} did not answer: {error}"
 
 
 async def call_one(
@@ -128,7 +128,7 @@ async def call_one(
 async def repositories_at(service: Service, names: Sequence[str] = ()) -> set[str]:
     """Names of the repositories of a service; only of `names` if given."""
     if not names or service.backend.local:
-        local_names = {facts.name for facts in await service.backend.repositories()}
+        local_names = {info.name for info in await service.backend.repositories()}
         return local_names & set(names) if names else local_names
     # One search for all names: a service of thousands of repositories isn't listed for a few.
     pattern = f"^(?:{'|'.join(escape_name(name) for name in names)})$"
@@ -190,7 +190,7 @@ def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[MergedTable, di
     if limit is not None and high - low > limit:
         low, high = (high - limit, high) if before and not after else (low, low + limit)
     page = names[low:high]
-    facts = {
+    attributes = {
         "total": len(names),
         "start_cursor": _cursor(page[0]) if page else None,
         "end_cursor": _cursor(page[-1]) if page else None,
@@ -205,7 +205,7 @@ def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[MergedTable, di
     at = table.schema.get_field_index(SERVICE.name)
     services = pa.array([", ".join(owners[name]) for name in page], pa.string()).dictionary_encode()
     table = table.set_column(at, SERVICE.name, services.cast(table.schema.field(at).type))
-    return MergedTable(table, merged.duplicates, low > 0 or high < len(names)), facts
+    return MergedTable(table, merged.duplicates, low > 0 or high < len(names)), attributes
 
 
 def _cursor(name: str) -> str:

@@ -46,32 +46,32 @@ class DuplicateFilter:
         if not len(rows):
             return keep
         runs = files_of(rows)
-        lines, named = rows.numbers("line_number"), None
-        for (start, stop), key in zip(runs, _keys(rows, [start for start, _ in runs]), strict=True):
+        lines, line_keys = rows.numbers("line_number"), None
+        for (start, end), key in zip(runs, _keys(rows, [start for start, _ in runs]), strict=True):
             kind, repository, revision, commit, _ = key
             if kind in _OF_COMMITS:
                 if commit:
                     self._commits.setdefault((repository or "", revision or ""), {})[service] = commit
                 else:
                     key = (*key, str(service))  # noqa: PLW2901 - nobody else's
-            if kind not in _BY_LINE and named is None:
-                named = _line_keys(rows, lines)
-            codes = (lines if kind in _BY_LINE or named is None else named)[start:stop]
-            previous, own = self._seen_codes.setdefault(key, []), codes.tobytes()
+            if kind not in _BY_LINE and line_keys is None:
+                line_keys = _line_keys(rows, lines)
+            codes = (lines if kind in _BY_LINE or line_keys is None else line_keys)[start:end]
+            previous, own_codes = self._seen_codes.setdefault(key, []), codes.tobytes()
             # Rows of the same service are never duplicates of each other: it may list a line twice on purpose.
-            others = [previous_codes for owner, previous_codes in previous if owner != service]
-            previous.append((service, own))
-            if own in others:  # the same lines of the same file, as a rule
-                keep[start:stop] = False
-            elif others:
+            other_codes = [previous_codes for owner, previous_codes in previous if owner != service]
+            previous.append((service, own_codes))
+            if own_codes in other_codes:  # the same lines of the same file, as a rule
+                keep[start:end] = False
+            elif other_codes:
                 # Services may have searched with other limits: only the lines that are new pass.
-                keep[start:stop] = ~np.isin(codes, np.frombuffer(b"".join(others), np.int64))
+                keep[start:end] = ~np.isin(codes, np.frombuffer(b"".join(other_codes), np.int64))
         return keep
 
     @property
     def conflicting_commits(self) -> dict[tuple[str, str], dict[int, str]]:
         """Repositories and revisions of which services have different commits, with each service's commit."""
-        return {place: commits for place, commits in self._commits.items() if len(set(commits.values())) > 1}
+        return {target: commits for target, commits in self._commits.items() if len(set(commits.values())) > 1}
 
 
 def files_of(rows: MatchRows) -> list[tuple[int, int]]:
@@ -95,17 +95,17 @@ def _column_texts(rows: MatchRows, name: str, at: list[int]) -> list[str | None]
     if len(column.dictionary) <= _FEW + len(at):
         texts: list[str | None] = [*column.dictionary.to_pylist(), None]  # -1, for null, is the last
         return [texts[code] for code in codes.tolist()]
-    distinct, place = np.unique(codes, return_inverse=True)
-    known = distinct[distinct >= 0]
-    values: list[str | None] = [None] * (len(distinct) - len(known))
-    values += column.dictionary.take(pa.array(known)).to_pylist()
-    return [values[one] for one in place.tolist()]
+    distinct, position = np.unique(codes, return_inverse=True)
+    valid_codes = distinct[distinct >= 0]
+    values: list[str | None] = [None] * (len(distinct) - len(valid_codes))
+    values += column.dictionary.take(pa.array(valid_codes)).to_pylist()
+    return [values[index] for index in position.tolist()]
 
 
 def _line_keys(rows: MatchRows, lines: Int64Array) -> Int64Array:
     """A number for each row that is the same for the same line, side and symbol."""
-    places = zip(lines.tolist(), rows.texts("side"), rows.texts("symbol"), strict=True)
-    return np.array([hash(place) for place in places], np.int64)
+    locations = zip(lines.tolist(), rows.texts("side"), rows.texts("symbol"), strict=True)
+    return np.array([hash(location) for location in locations], np.int64)
 
 
 _SECTIONS = {"repo": 0, "commit": 1, "diff": 1}
@@ -131,7 +131,7 @@ def order_parts(
     names: Sequence[str],
     *,
     is_complete: bool,
-    most: int | None = None,
+    limit: int | None = None,
     repeated: bool = True,
 ) -> OrderedRows:
     """Put the parts of an answer into order.
@@ -144,12 +144,12 @@ def order_parts(
         Names of the services, in their order.
     is_complete
         Whether all there is was asked for.
-    most
+    limit
         Matches after which the answer is cut; None: it is not.
     repeated
         Whether several services may have given the same row.
     """
-    known = DuplicateFilter()
+    duplicates_filter = DuplicateFilter()
     distinct: list[Any] = []
     service: list[Int64Array] = []
     file: list[Int64Array] = []
@@ -160,11 +160,11 @@ def order_parts(
             runs = np.array(files_of(MatchRows(batch)), np.int64).reshape(-1, 2)
             files = np.repeat(np.arange(before, before + len(runs)), runs[:, 1] - runs[:, 0])
             before += len(runs)
-            fresh = known.fresh(number, batch) if repeated else np.ones(batch.num_rows, np.bool_)
-            duplicates[number] += int((~fresh).sum())
-            distinct.append(batch if fresh.all() else batch.filter(pa.array(fresh)))
-            file.append(files[fresh])
-            service.append(np.full(int(fresh.sum()), number, np.int64))
+            is_new = duplicates_filter.fresh(number, batch) if repeated else np.ones(batch.num_rows, np.bool_)
+            duplicates[number] += int((~is_new).sum())
+            distinct.append(batch if is_new.all() else batch.filter(pa.array(is_new)))
+            file.append(files[is_new])
+            service.append(np.full(int(is_new.sum()), number, np.int64))
     if not distinct:
         return OrderedRows([], [0] * len(names), [0] * len(names), duplicates)
     of, place = np.concatenate(service), np.concatenate(file)
@@ -176,7 +176,7 @@ def order_parts(
     table = table.append_column(pa.field(SERVICE.name, arrow_type(SERVICE.type)), column)
     if (np.diff(order) < 0).any():
         table = _unify_dictionaries(table).take(pa.array(order))
-    return _limit(table, duplicates, most)
+    return _limit(table, duplicates, limit)
 
 
 def _unify_dictionaries(table: Any) -> Any:
@@ -235,10 +235,10 @@ def _is_sorted(keys: Sequence[Int64Array]) -> bool:
     return True
 
 
-def _limit(table: Any, duplicates: list[int], most: int | None) -> OrderedRows:
+def _limit(table: Any, duplicates: list[int], limit: int | None) -> OrderedRows:
     services = len(duplicates)
     ordered = OrderedRows([], [0] * services, [0] * services, duplicates)
-    left = most
+    left = limit
     for batch in table.to_batches(max_chunksize=_MOST_OF_ONE_BATCH):
         limited = batch if left is None else first_matches(batch, left)
         if not limited.num_rows:

@@ -53,11 +53,11 @@ def distinct(names: Iterable[str]) -> list[str]:
     """The names, with numbers added to duplicates: ``embedded``, ``embedded 2``."""
     unique_names: list[str] = []
     for name in names:
-        number, chosen = 1, name
-        while chosen in unique_names:
+        number, candidate = 1, name
+        while candidate in unique_names:
             number += 1
-            chosen = f"{name} {number}"
-        unique_names.append(chosen)
+            candidate = f"{name} {number}"
+        unique_names.append(candidate)
     return unique_names
 
 
@@ -87,8 +87,8 @@ async def explanation_of(services: Sequence[Service], request: SearchRequest) ->
     warnings = [warning for data in replies if data for warning in data.get("warnings", ())]
     return {
         **first,
-        "alternatives": [one for data in replies if data for one in data.get("alternatives", ())],
-        "warnings": [one for at, one in enumerate(warnings) if one not in warnings[:at]],
+        "alternatives": [alternative for data in replies if data for alternative in data.get("alternatives", ())],
+        "warnings": [warning for index, warning in enumerate(warnings) if warning not in warnings[:index]],
         "services": {s.name: data for s, data in zip(services, replies, strict=True) if data is not None},
         "text": "\n\n".join(texts),
     }

@@ -46,14 +46,14 @@ class FederatedServiceTools:
 
     async def fetch_file(self, link: str) -> bytes:
         """Return a file of the first service that has it; a service refuses addresses of other hosts."""
-        fault: SourcelightError | None = None
+        error: SourcelightError | None = None
         for service in self.services:
             try:
                 return await _endpoint_of(service).fetch_file(link)
             except (NotFound, ToolError) as exc:
                 # A missing file says more than an address that is another service's.
-                fault = exc if fault is None or isinstance(exc, NotFound) else fault
-        raise fault or ToolError(f"no service of the federation has {link[:200]!r}")
+                error = exc if error is None or isinstance(exc, NotFound) else error
+        raise error or ToolError(f"no service of the federation has {link[:200]!r}")
 
     async def _tools(self) -> dict[str, tuple[Service, AdvertisedTool]]:
         replies = await ask_all(self.services, lambda service: _endpoint_of(service).advertised_tools())

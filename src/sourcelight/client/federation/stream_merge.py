@@ -126,10 +126,10 @@ class ServiceStream:
     def left_out(self, skipped_reasons: frozenset[str]) -> Iterator[Skipped]:
         """What this service's part of the answer lacks; `skipped_reasons` already apply to the whole answer."""
         if self.fault is not None:
-            late = isinstance(self.fault, TimedOut)
+            timed_out = isinstance(self.fault, TimedOut)
             kept_text = " Its rows so far are kept." if self.match_count else ""
             yield Skipped(
-                reason="service-timeout" if late else "service-failed",
+                reason="service-timeout" if timed_out else "service-failed",
                 title=f"{self.name}: {self.fault}",
                 message=f"`{self.name}` did not finish.{kept_text}",
                 severity="error",
@@ -160,16 +160,16 @@ def filters_of(parts: Sequence[ServiceStream], *, is_complete: bool) -> tuple[Su
     exact = is_complete and not any(part.duplicates or part.fault for part in parts)
     filters: dict[tuple[str, str, str], SuggestedFilter] = {}
     for part in parts:
-        for one in part.filters:
-            key = one.kind, one.value, one.label
+        for item in part.filters:
+            key = item.kind, item.value, item.label
             existing = filters.get(key)
-            count = one.count + (existing.count if existing else 0)
-            exhaustive = exact and one.exhaustive and (existing is None or existing.exhaustive)
-            filters[key] = replace(one, count=count, exhaustive=exhaustive)
-    return tuple(sorted(filters.values(), key=lambda one: (one.kind not in _FIRST, -one.count, one.value)))
+            count = item.count + (existing.count if existing else 0)
+            exhaustive = exact and item.exhaustive and (existing is None or existing.exhaustive)
+            filters[key] = replace(item, count=count, exhaustive=exhaustive)
+    return tuple(sorted(filters.values(), key=lambda item: (item.kind not in _FIRST, -item.count, item.value)))
 
 
-def alerts_of(parts: Sequence[ServiceStream], known: DuplicateFilter) -> Iterator[Alert]:
+def alerts_of(parts: Sequence[ServiceStream], duplicates: DuplicateFilter) -> Iterator[Alert]:
     """What services want the reader to know, each with its name; that one has nothing is no news where others have."""
     living = [part for part in parts if part.fault is None]
     has_matches = any(part.match_count for part in living)
@@ -180,19 +180,19 @@ def alerts_of(parts: Sequence[ServiceStream], known: DuplicateFilter) -> Iterato
                     yield alert
             elif not (has_matches and not part.match_count and _NOTHING_HERE.match(alert.title)):
                 yield replace(alert, title=f"{part.name}: {alert.title}")
-    if conflicting := known.conflicting_commits:
+    if conflicting := duplicates.conflicting_commits:
         names = {part.number: part.name for part in parts}
         lines = [
             f"- `{repository}{f'@{revision}' if revision else ''}`: "
             + ", ".join(f"{commit[:10]} at {names[number]}" for number, commit in sorted(commits.items()))
             for (repository, revision), commits in sorted(conflicting.items())
         ]
-        more = [f"- and {len(lines) - _MOST_NAMED:,} more"] if len(lines) > _MOST_NAMED else []
+        omitted = [f"- and {len(lines) - _MOST_NAMED:,} more"] if len(lines) > _MOST_NAMED else []
         many = f"{len(conflicting):,} repositor{'y' if len(conflicting) == 1 else 'ies'}"
         yield Alert(
             f"{many} at different commits",
             "Services have them at different commits, so rows of each are included: `commit` and `service` tell them "
-            "apart.\n" + "\n".join([*lines[:_MOST_NAMED], *more]),
+            "apart.\n" + "\n".join([*lines[:_MOST_NAMED], *omitted]),
             "info",
         )
 
@@ -226,8 +226,8 @@ class StreamMerge:
         self._parts = [ServiceStream(number, service, self._began) for number, service in enumerate(services)]
         self._limit, self._is_complete = limit_of(request)
         # What is shown is cut here: a service that cuts does not say what it counted twice with others.
-        most = [n for n in (self._limit, request.display) if 0 <= n < sys.maxsize]
-        self._most = min(most, default=None)
+        limits = [n for n in (self._limit, request.display) if 0 <= n < sys.maxsize]
+        self._most = min(limits, default=None)
         self._duplicates = DuplicateFilter()
         self._received = self._shown = 0
         self._introduced: set[str] = set()
@@ -271,7 +271,7 @@ class StreamMerge:
         """All rows in their order, and how the services ended; see `arranging`."""
         names = [part.name for part in self._parts]
         parts, repeated = [part.batches for part in self._parts], any(part.duplicates for part in self._parts)
-        ordered = order_parts(parts, names, is_complete=self._is_complete, most=self._most, repeated=repeated)
+        ordered = order_parts(parts, names, is_complete=self._is_complete, limit=self._most, repeated=repeated)
         for at, part in enumerate(self._parts):
             part.matches, part.rows, part.duplicates = ordered.matches[at], ordered.rows[at], ordered.duplicates[at]
             part.batches.clear()
@@ -331,12 +331,12 @@ class StreamMerge:
         if self._keeps_rows and (self._most is None or part.match_count - part.repeated < self._most):
             part.batches.append(batch)
         part.match_count += sent
-        self._facts += [one for one in event.repositories if one.name not in self._introduced]
-        self._introduced.update(one.name for one in event.repositories)
-        fresh, matches = self._duplicates.fresh(part.number, batch), sent
-        if not fresh.all():
-            part.duplicates += int((~fresh).sum())
-            batch = batch.filter(pa.array(fresh))
+        self._facts += [info for info in event.repositories if info.name not in self._introduced]
+        self._introduced.update(info.name for info in event.repositories)
+        is_new, matches = self._duplicates.fresh(part.number, batch), sent
+        if not is_new.all():
+            part.duplicates += int((~is_new).sum())
+            batch = batch.filter(pa.array(is_new))
             matches = match_count(batch)
             part.repeated += sent - matches
         self._received += matches
@@ -364,15 +364,15 @@ class StreamMerge:
             yield Filters(suggested)
 
     def _left_out(self, *, capped: bool) -> Iterator[Skipped]:
-        counted = self._match_count()
-        hidden = 0 <= self._request.display < counted
+        match_count = self._match_count()
+        hidden = 0 <= self._request.display < match_count
         skipped_reasons = {"shard-match-limit"} if capped else set()
         for part in self._parts:
             yield from part.left_out(frozenset(skipped_reasons | ({"display"} if hidden else set())))
         if capped:
             yield match_limit(self._limit, "The answer of all services together stops")
         if hidden:
-            yield display_limit(self._request.display, counted)
+            yield display_limit(self._request.display, match_count)
 
     def _match_count(self) -> int:
         """Matches of all services, duplicates once."""

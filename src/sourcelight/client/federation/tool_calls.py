@@ -76,7 +76,11 @@ class FederatedTools:
         if tool is not None and tool.scope is Scope.CATALOG:
             return await self._list_repositories(arguments, observer)
         if tool is None or tool.merge is None:
-            offered = [each.name for each in TOOLS.values() if each.merge is not None or each.scope is Scope.CATALOG]
+            offered = [
+                definition.name
+                for definition in TOOLS.values()
+                if definition.merge is not None or definition.scope is Scope.CATALOG
+            ]
             message = f"a federation has no call {name!r} over all repositories; it has {', '.join(offered)}"
             raise UnsupportedTool(message, tool=name)
         return await self._of_many(tool, arguments, tool.merge, observer)
@@ -132,68 +136,70 @@ class FederatedTools:
         self, service: Service, tool: Tool[Any], answer: ToolResult, broken: Sequence[tuple[Service, SourcelightError]]
     ) -> ToolResult:
         """An answer of one service as the federation's."""
-        facts = {**answer.attributes, "service": service.name}
-        if facts.get("end_cursor"):
-            facts["end_cursor"] = f"{service.name}{_CURSOR}{facts['end_cursor']}"
-        notices = [*answer.notices, *(did_not_answer(one, fault) for one, fault in broken)]
+        attributes = {**answer.attributes, "service": service.name}
+        if attributes.get("end_cursor"):
+            attributes["end_cursor"] = f"{service.name}{_CURSOR}{attributes['end_cursor']}"
+        notices = [*answer.notices, *(did_not_answer(failed_service, error) for failed_service, error in broken)]
         complete = answer.complete
         if tool.scope is Scope.SYMBOL and len(self._services) > 1:
             notices.append(f"Only repositories of {service.name} were searched: the other services don't support this.")
             complete = complete and tool is GO_TO_DEFINITION and bool(answer.table.num_rows)
-        return ToolResult(answer.columns, add_service(answer.table, service.name), facts, complete, tuple(notices))
+        return ToolResult(answer.columns, add_service(answer.table, service.name), attributes, complete, tuple(notices))
 
     async def _list_repositories(self, arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
         service_arguments = {"query": arguments.get("query", "")}
         replies = await self._ask("list_repos", [(service, service_arguments) for service in self._services], observer)
-        answered = [(one, answer) for one, answer in answers(replies) if answer.columns != UNPARSED]
-        if not answered:
+        replied = [(reply, answer) for reply, answer in answers(replies) if answer.columns != UNPARSED]
+        if not replied:
             return _merge_texts(replies)
-        page, facts = page_of([(one.service.name, answer.table) for one, answer in answered], arguments)
+        page, attributes = page_of([(reply.service.name, answer.table) for reply, answer in replied], arguments)
         notices, complete = _notices(replies)
-        facts = {
+        attributes = {
             "query": service_arguments["query"],
-            **facts,
+            **attributes,
             "services": _states(replies, page.table, page.duplicates),
         }
-        if page.cut and facts["has_next_page"]:
-            many = f"{facts['total']:,} repositories have this in their name"
+        if page.cut and attributes["has_next_page"]:
+            many = f"{attributes['total']:,} repositories have this in their name"
             notices.append(f"{many}; pass end_cursor as after for more.")
-        return ToolResult("repository_list", page.table, facts, complete and not page.cut, tuple(notices))
+        return ToolResult("repository_list", page.table, attributes, complete and not page.cut, tuple(notices))
 
     async def _of_many(
         self, tool: Tool[Any], arguments: WireArguments, merge: Merge, observer: CallObserver | None
     ) -> ToolResult:
-        named = [str(one).strip("/") for one in arguments.get("repos") or ()]
+        requested_names = [str(name).strip("/") for name in arguments.get("repos") or ()]
         failed_replies: list[ServiceReply[Any]] = []
         plan = [(service, arguments) for service in self._services]
-        if named or merge.exclusive:
-            plan, failed_replies = await self._make_plan(arguments, named, exclusive=merge.exclusive)
+        if requested_names or merge.exclusive:
+            plan, failed_replies = await self._make_plan(arguments, requested_names, exclusive=merge.exclusive)
         if len(plan) > 1:
             plan = [(service, merge.reword(service_arguments)) for service, service_arguments in plan]
         replies = [*await self._ask(tool.name, plan, observer), *failed_replies]
-        answered = [(one, answer) for one, answer in answers(replies) if answer.columns != UNPARSED]
-        if not answered:
+        replied = [(reply, answer) for reply, answer in answers(replies) if answer.columns != UNPARSED]
+        if not replied:
             return _merge_texts(replies)
         if len(plan) > 1:
-            parts = [(one.service.name, answer.table) for one, answer in answered]
+            parts = [(reply.service.name, answer.table) for reply, answer in replied]
             merged = merge.merge(parts, arguments, COLUMNS[tool.columns])
-            table, duplicates, cut = merged.table, merged.duplicates, merged.cut
+            table, duplicates, is_truncated = merged.table, merged.duplicates, merged.cut
         else:
-            ((one, answer),) = answered
-            table, duplicates, cut = add_service(answer.table, one.service.name), {}, False
+            ((reply, answer),) = replied
+            table, duplicates, is_truncated = add_service(answer.table, reply.service.name), {}, False
         notices, complete = _notices(replies)
         if merge.apart and len(plan) > 1:
             notices.append(f"{merge.apart[0].upper()}{merge.apart[1:]}.")
             complete = False
-        if cut:
+        if is_truncated:
             notices.append(f"Only the first {table.num_rows:,} rows of all services are included, as requested.")
-        facts = _facts([answer for _, answer in answered], arguments)
-        if len(answered) > 1:
-            facts = merge.restore(facts, arguments)
-        if complete and not cut and "total" in facts and merge.total_is_rows:
-            facts["total"] = table.num_rows
-        facts["services"] = _states(replies, table, duplicates)
-        return ToolResult(answered[0][1].columns, table, facts, complete and not cut, tuple(dict.fromkeys(notices)))
+        attributes = _facts([answer for _, answer in replied], arguments)
+        if len(replied) > 1:
+            attributes = merge.restore(attributes, arguments)
+        if complete and not is_truncated and "total" in attributes and merge.total_is_rows:
+            attributes["total"] = table.num_rows
+        attributes["services"] = _states(replies, table, duplicates)
+        return ToolResult(
+            replied[0][1].columns, table, attributes, complete and not is_truncated, tuple(dict.fromkeys(notices))
+        )
 
     async def _ask(
         self, name: str, plan: Sequence[tuple[Service, WireArguments]], observer: CallObserver | None
@@ -208,7 +214,7 @@ class FederatedTools:
         return await ask_all([service for service, _ in plan], ask)
 
     async def _make_plan(
-        self, arguments: WireArguments, named: Sequence[str], *, exclusive: bool
+        self, arguments: WireArguments, requested_names: Sequence[str], *, exclusive: bool
     ) -> tuple[list[tuple[Service, WireArguments]], list[ServiceReply[Any]]]:
         """The repositories to request from each service, and the services that could not list theirs.
 
@@ -217,11 +223,11 @@ class FederatedTools:
         RepositoryNotFound
             For a name that no service has.
         """
-        replies = await ask_all(self._services, lambda service: repositories_at(service, named))
-        failed_replies = [one for one in replies if one.fault is not None]
-        answered = [(one.service, one.value) for one in replies if one.value is not None]
-        everywhere = {name for _, names in answered for name in names}
-        unknown = [name for name in named if name not in everywhere]
+        replies = await ask_all(self._services, lambda service: repositories_at(service, requested_names))
+        failed_replies = [reply for reply in replies if reply.fault is not None]
+        replied = [(reply.service, reply.value) for reply in replies if reply.value is not None]
+        everywhere = {name for _, names in replied for name in names}
+        unknown = [name for name in requested_names if name not in everywhere]
         if unknown:
             raise (
                 failed_replies[0].fault
@@ -230,18 +236,18 @@ class FederatedTools:
             )
         assigned: set[str] = set()
         plan: list[tuple[Service, WireArguments]] = []
-        for service, names in answered:
+        for service, names in replied:
             # Sums must not count a repository twice that two services have: the first one has it.
-            own = names - assigned if exclusive else names
-            assigned |= own
-            if named:
-                chosen = [name for name in dict.fromkeys(named) if name in own]
-                plan += [(service, {**arguments, "repos": chosen})] if chosen else []
-            elif own == names:
-                plan += [(service, arguments)] if own else []
-            elif own:
-                plan.append((service, {**arguments, "repos": sorted(own)}))
-        return plan or [(service, arguments) for service, _ in answered[:1]], failed_replies
+            available = names - assigned if exclusive else names
+            assigned |= available
+            if requested_names:
+                selected = [name for name in dict.fromkeys(requested_names) if name in available]
+                plan += [(service, {**arguments, "repos": selected})] if selected else []
+            elif available == names:
+                plan += [(service, arguments)] if available else []
+            elif available:
+                plan.append((service, {**arguments, "repos": sorted(available)}))
+        return plan or [(service, arguments) for service, _ in replied[:1]], failed_replies
 
 
 def _labelling(observer: CallObserver | None, name: str) -> CallObserver | None:
@@ -257,11 +263,11 @@ def _labelling(observer: CallObserver | None, name: str) -> CallObserver | None:
 
 def _notices(replies: Sequence[ServiceReply[Any]]) -> tuple[list[str], bool]:
     """Notices of all services, and whether all answered in full."""
-    answers = [(one.service.name, one.value) for one in replies if one.value is not None]
+    answers = [(reply.service.name, reply.value) for reply in replies if reply.value is not None]
     every = set.intersection(*(set(answer.notices) for _, answer in answers)) if answers else set()
     notices = [notice for notice in answers[0][1].notices if notice in every] if answers else []
     notices += [f"{name}: {notice}" for name, answer in answers for notice in answer.notices if notice not in every]
-    faults = [did_not_answer(one.service, one.fault) for one in replies if one.fault is not None]
+    faults = [did_not_answer(reply.service, reply.fault) for reply in replies if reply.fault is not None]
     return [*notices, *faults], not faults and all(answer.complete for _, answer in answers)
 
 
@@ -269,7 +275,7 @@ def _merge_texts(replies: Sequence[ServiceReply[ToolResult]]) -> ToolResult:
     """The texts of services of which the client could parse none."""
     import pyarrow as pa
 
-    tables = [add_service(answer.table, one.service.name) for one, answer in answers(replies)]
+    tables = [add_service(answer.table, reply.service.name) for reply, answer in answers(replies)]
     notices, _ = _notices(replies)
     table = pa.concat_tables(tables).unify_dictionaries()
     return ToolResult(UNPARSED, table, {"services": _states(replies, table, {})}, False, tuple(notices))
@@ -280,33 +286,33 @@ def _states(replies: Sequence[ServiceReply[Any]], table: Any, duplicates: Mappin
     owners = [name for value in table.column("service").to_pylist() for name in value.split(", ")]
     return [
         {
-            "service": one.service.name,
-            "endpoint": one.service.backend.name,
-            "status": "failed" if one.value is None else "complete" if one.value.complete else "limited",
-            "rows": owners.count(one.service.name),
-            "duplicates": duplicates.get(one.service.name, 0),
-            "elapsed_s": round(one.elapsed_s, 3),
-            "error": "" if one.fault is None else str(one.fault),
+            "service": reply.service.name,
+            "endpoint": reply.service.backend.name,
+            "status": "failed" if reply.value is None else "complete" if reply.value.complete else "limited",
+            "rows": owners.count(reply.service.name),
+            "duplicates": duplicates.get(reply.service.name, 0),
+            "elapsed_s": round(reply.elapsed_s, 3),
+            "error": "" if reply.fault is None else str(reply.fault),
         }
-        for one in replies
+        for reply in replies
     ]
 
 
 def _facts(answers: Sequence[ToolResult], arguments: WireArguments) -> dict[str, Any]:
     """Attributes beside the rows: lists and dicts of all services, others from the first one."""
-    facts = dict(answers[0].attributes)
+    attributes = dict(answers[0].attributes)
     for answer in answers[1:]:
         for key, value in answer.attributes.items():
-            facts[key] = _both(facts[key], value, total=key == "total") if key in facts else value
+            attributes[key] = _both(attributes[key], value, total=key == "total") if key in attributes else value
     if len(answers) > 1 and arguments.get("joinAddresses", True) is not False:
         aliases = _aliases(answers)
-        facts |= {"aliases": aliases} if aliases else {}
-    drill = facts.get("drill_down")
+        attributes |= {"aliases": aliases} if aliases else {}
+    drill = attributes.get("drill_down")
     if len(answers) > 1 and drill and "repos" in drill["arguments"]:
         # Not every service says where its numbers lead; all repositories that were asked about, they do.
         drill_arguments = {**drill["arguments"], "repos": list(arguments.get("repos") or ())}
-        facts["drill_down"] = {**drill, "arguments": drill_arguments}
-    return facts
+        attributes["drill_down"] = {**drill, "arguments": drill_arguments}
+    return attributes
 
 
 def _aliases(answers: Sequence[ToolResult]) -> dict[str, list[str]]:

@@ -107,69 +107,78 @@ def build_generation(
     Cancelled
         After ``cancellation.cancel()``.
     """
-    stop = cancellation or Cancellation()
-    former = read_current(storage)
-    known = {} if former is None else {entry.name: entry for entry in former.entries}
+    cancel = cancellation or Cancellation()
+    previous = read_current(storage)
+    previous_entries = {} if previous is None else {entry.name: entry for entry in previous.entries}
     # Largest first: the last build to end is then a small one.
-    repositories = sorted(catalog.repositories, key=lambda one: -_git_bytes(one))
-    orders = [(one, known.get(one.name)) for one in repositories]
+    repositories = sorted(catalog.repositories, key=lambda repository: -_git_bytes(repository))
+    orders = [(repository, previous_entries.get(repository.name)) for repository in repositories]
     run = _on_cluster(cluster, tls) if cluster else _here(workers)
     entry_by_name: dict[str, StoredShard] = {}
-    tell = progress or (lambda _: None)
+    report = progress or (lambda _: None)
     with tempfile.TemporaryDirectory() as temporary:
         folder = os.fspath(work) if work is not None else temporary
         if cluster and work is None:
             folder = ""
-        for name, outcome in run(orders, storage.url, folder, max_file_size, stop):
+        for name, outcome in run(orders, storage.url, folder, max_file_size, cancel):
             entry_by_name[name] = (
-                outcome if isinstance(outcome, StoredShard) else _set_aside(catalog.get(name), known, outcome)
+                outcome
+                if isinstance(outcome, StoredShard)
+                else _set_aside(catalog.get(name), previous_entries, outcome)
             )
-            tell(BuildProgress(len(entry_by_name), len(orders), name, entry_by_name[name].problem or "done"))
-    stop.check()
+            report(BuildProgress(len(entry_by_name), len(orders), name, entry_by_name[name].problem or "done"))
+    cancel.check()
     # A lender is known by its directory here and by its name in the cluster, where directories differ by worker.
-    names = {one.place: one.name for one in repositories if one.place}
-    lenders = {one.name: tuple(names.get(place, UNKNOWN_LENDER) for place in one.lenders) for one in repositories}
+    names = {repository.place: repository.name for repository in repositories if repository.place}
+    lenders = {
+        repository.name: tuple(names.get(lender, UNKNOWN_LENDER) for lender in repository.lenders)
+        for repository in repositories
+    }
     entries = tuple(_with_lenders(entry_by_name[name], lenders[name]) for name in sorted(entry_by_name))
     generation = Generation(entries=entries, contexts=catalog.contexts, skipped=catalog.skipped)
     # An unchanged generation is not written again: its id stays, so workers keep what they have open.
-    if former is None or not generation.equals(former):
-        generation = write_generation(storage, generation, "" if former is None else former.id)
+    if previous is None or not generation.equals(previous):
+        generation = write_generation(storage, generation, "" if previous is None else previous.id)
     else:
-        generation = former
+        generation = previous
     failures = {entry.name: entry.problem for entry in entries if entry.problem}
-    same = {e.name for e in entries if not e.problem and e.name in known and known[e.name].shard == e.shard}
+    same = {
+        e.name
+        for e in entries
+        if not e.problem and e.name in previous_entries and previous_entries[e.name].shard == e.shard
+    }
     return BuildReport(
         tuple(e.name for e in entries if not e.problem and e.name not in same),
         tuple(sorted(same)),
         failures,
-        tuple(sorted(known.keys() - entry_by_name.keys())),
+        tuple(sorted(previous_entries.keys() - entry_by_name.keys())),
         generation,
     )
 
 
 def build_one(
-    repository: Repository, former: StoredShard | None, storage: str, folder: str, max_file_size: int
+    repository: Repository, previous: StoredShard | None, storage: str, folder: str, max_file_size: int
 ) -> StoredShard | str:
     """Build one shard; gives its entry, or why it could not be built. What runs on a worker."""
     with tempfile.TemporaryDirectory() as temporary:
         try:
             return build_shard(
-                repository, ShardStorage(storage), Path(folder or temporary), former, max_file_size=max_file_size
+                repository, ShardStorage(storage), Path(folder or temporary), previous, max_file_size=max_file_size
             )
         except (SourcelightError, OSError, MemoryError) as fault:
             return str(fault) or type(fault).__name__
 
 
 def _here(workers: int) -> Any:
-    def run(orders: Sequence[Any], storage: str, folder: str, max_file_size: int, stop: Cancellation) -> Any:
+    def run(orders: Sequence[Any], storage: str, folder: str, max_file_size: int, cancel: Cancellation) -> Any:
         with ThreadPoolExecutor(max(workers, 1)) as pool:
             futures = {}
-            for repository, former in orders:
-                future = pool.submit(build_one, repository, former, storage, folder, max_file_size)
+            for repository, previous in orders:
+                future = pool.submit(build_one, repository, previous, storage, folder, max_file_size)
                 futures[future] = repository.name
             try:
                 for future in as_completed(futures):
-                    stop.check()
+                    cancel.check()
                     yield futures[future], future.result()
             except BaseException:
                 # `wait`: a build that still runs must not write after the caller was told that it was stopped.
@@ -180,17 +189,17 @@ def _here(workers: int) -> Any:
 
 
 def _on_cluster(scheduler: str, tls: Mapping[str, str] | None) -> Any:
-    def run(orders: Sequence[Any], storage: str, folder: str, max_file_size: int, stop: Cancellation) -> Any:
+    def run(orders: Sequence[Any], storage: str, folder: str, max_file_size: int, cancel: Cancellation) -> Any:
         from distributed.scheduler import KilledWorker
 
         client = dask_client(scheduler, tls)
         try:
-            waiting = {}
-            for priority, (repository, former) in enumerate(orders):
+            pending = {}
+            for priority, (repository, previous) in enumerate(orders):
                 future = client.submit(
                     build_one,
                     repository,
-                    former,
+                    previous,
                     storage,
                     folder,
                     max_file_size,
@@ -200,13 +209,13 @@ def _on_cluster(scheduler: str, tls: Mapping[str, str] | None) -> Any:
                     # Dask would otherwise take equal arguments for the same task and return an old result.
                     pure=False,
                 )
-                waiting[repository.name] = future
+                pending[repository.name] = future
             present = _Present(client, scheduler)
-            while waiting:
-                stop.check()
+            while pending:
+                cancel.check()
                 present.check()
-                for name in [name for name, future in waiting.items() if future.done()]:
-                    future = waiting.pop(name)
+                for name in [name for name, future in pending.items() if future.done()]:
+                    future = pending.pop(name)
                     try:
                         # What counts is in storage: only the entry comes back, and the future is let go of at once.
                         yield name, future.result()
@@ -219,7 +228,7 @@ def _on_cluster(scheduler: str, tls: Mapping[str, str] | None) -> Any:
                     future.release()
                 time.sleep(_LOOK_S)
         except BaseException:
-            client.cancel(list(waiting.values()), force=True)
+            client.cancel(list(pending.values()), force=True)
             raise
         finally:
             client.close()
@@ -257,16 +266,16 @@ class _Present:
 
 def _with_lenders(entry: StoredShard, lenders: tuple[str, ...]) -> StoredShard:
     """An entry with the private repositories that it borrows from; a former shard keeps those that it was made of."""
-    former = entry.lenders if entry.problem else ()
-    return replace(entry, lenders=tuple(sorted({*lenders, *former})))
+    previous = entry.lenders if entry.problem else ()
+    return replace(entry, lenders=tuple(sorted({*lenders, *previous})))
 
 
-def _set_aside(repository: Repository, known: Mapping[str, StoredShard], problem: str) -> StoredShard:
-    former = known.get(repository.name)
-    if former is None or not former.shard:
+def _set_aside(repository: Repository, previous_entries: Mapping[str, StoredShard], problem: str) -> StoredShard:
+    previous = previous_entries.get(repository.name)
+    if previous is None or not previous.shard:
         return StoredShard(repository.facts, problem=problem)
-    private = former.facts.private or repository.facts.private  # what was said since holds for the former shard, too
-    return replace(former, facts=replace(former.facts, private=private), problem=problem)
+    private = previous.facts.private or repository.facts.private  # what was said since holds for the former shard, too
+    return replace(previous, facts=replace(previous.facts, private=private), problem=problem)
 
 
 def _git_bytes(repository: Repository) -> int:

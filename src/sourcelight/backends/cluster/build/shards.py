@@ -40,10 +40,10 @@ def build_shard(
     repository: Repository,
     storage: ShardStorage,
     folder: Path,
-    former: StoredShard | None = None,
+    previous: StoredShard | None = None,
     *,
     max_file_size: int,
-    tell: Tell = lambda _: None,
+    on_step: Tell = lambda _: None,
     cancellation: Cancellation | None = None,
 ) -> StoredShard:
     """Index a repository with all that goes with it, and put it into storage; gives its entry.
@@ -60,48 +60,48 @@ def build_shard(
     Cancelled
         After ``cancellation.cancel()``.
     """
-    stop = cancellation or Cancellation()
+    cancel = cancellation or Cancellation()
     if repository.kind != "git":
         raise RepositoryError("a cluster can't index a directory without git; commit it, or open it on one machine")
     source = source_of(repository, max_file_size)
-    if former is not None and former.shard and former.source == source:
-        return replace(former, facts=repository.facts, problem="")
+    if previous is not None and previous.shard and previous.source == source:
+        return replace(previous, facts=repository.facts, problem="")
     # Another builder, or a build that was stopped before it wrote its generation, may have made this shard.
     before = built_before(storage, repository.name, source)
     if before is not None:
         return replace(before, facts=repository.facts, problem="")
     # The key is made of the name alone, so that every worker finds the same directory; work trees are not searched in a
     # cluster.
-    own = replace(repository, key=_key(repository.name), worktree="")
+    local = replace(repository, key=_key(repository.name), worktree="")
     store = IndexStore(os.fspath(folder / "index"), max_file_size=max_file_size, workers=1)
     histories = LocalHistoryStore(folder / "index-history", workers=1)
-    index, history = folder / "index" / own.key, folder / "index-history" / own.key
-    if former is not None and former.shard and former.formats == formats() and not index.exists():
-        _begin_with(former, storage, folder, own.key)
-    engine = LocalEngine(Catalog.from_repositories([own]), store, history=histories)
-    tell("indexing")
-    report = engine.update(cancellation=stop)
-    stop.check()
+    index, history = folder / "index" / local.key, folder / "index-history" / local.key
+    if previous is not None and previous.shard and previous.formats == formats() and not index.exists():
+        _begin_with(previous, storage, folder, local.key)
+    engine = LocalEngine(Catalog.from_repositories([local]), store, history=histories)
+    on_step("indexing")
+    report = engine.update(cancellation=cancel)
+    cancel.check()
     if report.failures:
         raise ClusterError(next(iter(report.failures.values())))
-    targets = [engine.target_of(own)]
-    tell("finding definitions")
-    done = store.update_symbols(targets, cancellation=stop)
-    tell("reading words")
-    words = engine.terms.update(targets, cancellation=stop)
-    tell("reading history")
-    read = histories.update([own], cancellation=stop)
-    stop.check()
-    for failures in (done.failures, words.failures, read.failures):
+    targets = [engine.target_of(local)]
+    on_step("finding definitions")
+    done = store.update_symbols(targets, cancellation=cancel)
+    on_step("reading words")
+    terms = engine.terms.update(targets, cancellation=cancel)
+    on_step("reading history")
+    read = histories.update([local], cancellation=cancel)
+    cancel.check()
+    for failures in (done.failures, terms.failures, read.failures):
         if failures:
             raise ClusterError(next(iter(failures.values())))
-    tell("putting into storage")
+    on_step("putting into storage")
     try:
-        files = publish(own, index, history, storage)
+        files = publish(local, index, history, storage)
     except OSError as error:
         raise RepositoryError(f"{repository.name} can't be read: {error}") from error
     # The entry describes the commit in the catalog. If the ref moved during the build, the next build does it again.
-    view = store.repository_folder(own.key).manifest().view_of(repository.facts.commit)
+    view = store.repository_folder(local.key).manifest().view_of(repository.facts.commit)
     if view is None:
         raise SearchIndexError(os.fspath(index), "the commit moved while it was indexed")
     entry = StoredShard(
@@ -118,14 +118,14 @@ def build_shard(
     return entry
 
 
-def _begin_with(former: StoredShard, storage: ShardStorage, folder: Path, key: str) -> None:
+def _begin_with(previous: StoredShard, storage: ShardStorage, folder: Path, key: str) -> None:
     incoming = folder / f"incoming-{key}-{os.urandom(4).hex()}"
     try:
-        files = ShardFiles.read(storage, former.shard).files
+        files = ShardFiles.read(storage, previous.shard).files
         work_files = [file for file in files if not file.path.startswith("git/")]
         fetch(work_files, storage, folder / "objects", incoming)
-        for name, place in ((INDEX, "index"), (HISTORY, "index-history")):
-            target = folder / place / key
+        for name, directory in ((INDEX, "index"), (HISTORY, "index-history")):
+            target = folder / directory / key
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(target, ignore_errors=True)
             (incoming / name).rename(target)

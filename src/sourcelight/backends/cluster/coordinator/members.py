@@ -69,14 +69,14 @@ class FailedAttempt:
 
 def reasons(tried: Iterable[FailedAttempt]) -> str:
     """Return a text of the workers that were asked, and why none answered."""
-    return "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it answers"
+    return "; ".join(f"{attempt.worker}: {attempt.reason}" for attempt in tried) or "no worker that holds it answers"
 
 
 def is_poisoned(tried: Iterable[FailedAttempt]) -> bool:
     """Return whether two workers failed in the same way or died, so that a third probably would."""
     attempts = list(tried)
-    faults = [one.reason for one in attempts if one.engine]
-    return len(faults) > len(set(faults)) or sum(one.died for one in attempts) > 1
+    faults = [attempt.reason for attempt in attempts if attempt.engine]
+    return len(faults) > len(set(faults)) or sum(attempt.died for attempt in attempts) > 1
 
 
 LOOK_S = 1.0
@@ -137,8 +137,10 @@ class WorkerDirectory:
     def live(self) -> tuple[WorkerInfo, ...]:
         """The workers that answered the last query, of all cells."""
         if self._live is None:
-            self._live = tuple(one for cell in self._cells for one in cell.members if one.address not in self._dropped)
-            self._addresses = frozenset(one.address for one in self._live)
+            self._live = tuple(
+                member for cell in self._cells for member in cell.members if member.address not in self._dropped
+            )
+            self._addresses = frozenset(member.address for member in self._live)
         return self._live
 
     @property
@@ -164,7 +166,7 @@ class WorkerDirectory:
     @property
     def absent(self) -> tuple[FailedAttempt, ...]:
         """Workers that schedulers know but that were dropped, and why."""
-        present = {one.address for cell in self._cells for one in cell.members}
+        present = {member.address for cell in self._cells for member in cell.members}
         return tuple(tried for address, tried in sorted(self._dropped.items()) if address in present)
 
     def drop(self, member: WorkerInfo, tried: FailedAttempt) -> None:
@@ -225,7 +227,7 @@ class WorkerDirectory:
         replicas = REPLICAS if len(self._cells) == 1 else 1
         holders: dict[str, list[WorkerInfo]] = {shard: [] for shard in sizes}
         for cell in range(len(self._cells)):
-            by_name = {one.name: one for one in live if one.cell == cell}
+            by_name = {member.name: member for member in live if member.cell == cell}
             for shard, names in place(sizes, list(by_name), replicas=replicas).items():
                 holders[shard] += [by_name[name] for name in names]
         return {entry.name: tuple(holders[entry.shard]) for entry in generation.searchable}
@@ -238,7 +240,7 @@ class WorkerDirectory:
     async def _look(self) -> None:
         try:
             await asyncio.gather(*(self._look_at(number, cell) for number, cell in enumerate(self._cells)))
-            present = {one.address for cell in self._cells for one in cell.members}
+            present = {member.address for cell in self._cells for member in cell.members}
             self._dropped = {address: tried for address, tried in self._dropped.items() if address in present}
         finally:
             self._live = None

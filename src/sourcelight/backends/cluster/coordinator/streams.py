@@ -158,7 +158,10 @@ class WorkerStreams:
         asked_workers = self.turns.requested.setdefault(name, set())
         # A worker that was gone and lives has answered in the meantime.
         asked_workers -= self._removed.intersection(member.address for member in live)
-        rank = {worker: place for place, worker in enumerate(ranking(shard, sorted({one.name for one in live})))}
+        rank = {
+            worker: position
+            for position, worker in enumerate(ranking(shard, sorted({candidate.name for candidate in live})))
+        }
         candidates = dict.fromkeys([*holders, *sorted(live, key=lambda one: rank[one.name])])
         return tuple([member for member in candidates if member.address not in asked_workers][:REPLICAS])
 

@@ -217,7 +217,7 @@ class ConnectionPool:
             comm.abort()
             raise
         try:
-            addresses = {str(one["name"]): str(address) for address, one in reply["workers"].items()}
+            addresses = {str(worker["name"]): str(address) for address, worker in reply["workers"].items()}
         except (KeyError, TypeError, AttributeError) as error:
             comm.abort()
             raise WorkersUnreachable(scheduler, f"it doesn't list its workers ({error_text(reply)})") from error

@@ -43,8 +43,8 @@ def wrap_message(message: Message) -> Message:
             wrapped[name] = to_serialize(wrapped[name])
     if "answer" in wrapped:
         answer = wrapped["answer"]
-        facts = to_serialize({"attributes": answer["attributes"]})
-        wrapped["answer"] = {**answer, "table": to_serialize(answer["table"]), "attributes": facts}
+        attributes = to_serialize({"attributes": answer["attributes"]})
+        wrapped["answer"] = {**answer, "table": to_serialize(answer["table"]), "attributes": attributes}
     return wrapped
 
 
@@ -211,13 +211,13 @@ def error_text(message: Any) -> str:
     return str(text or f"it answers {type(message).__name__}")
 
 
-def serve_orders(worker: Any, desk: Any) -> None:
+def serve_orders(worker: Any, service: Any) -> None:
     """Accept orders of services on a Dask worker's own server."""
     from distributed.core import Status
 
     def handler(operation: str) -> Any:
         async def take(comm: Any, order: bytes) -> Any:
-            messages = desk.messages(operation, unpack(order))
+            messages = service.messages(operation, unpack(order))
             try:
                 async with contextlib.aclosing(messages):
                     async for message in messages:
@@ -231,11 +231,11 @@ def serve_orders(worker: Any, desk: Any) -> None:
         return take
 
     async def hello(comm: Any) -> Any:
-        await comm.write(desk.hello())
+        await comm.write(service.hello())
         return Status.dont_reply
 
     async def keep(comm: Any, order: bytes) -> Any:
-        desk.keep(unpack(order))
+        service.keep(unpack(order))
         await comm.write({"kind": "end"})
         return Status.dont_reply
 

@@ -83,7 +83,7 @@ class ShardCache:
     def shard_sizes(self) -> dict[str, int]:
         """Return the ids of cached shards, and the bytes of each."""
         with self._guard:
-            return {one.shard: one.size for one in self._shards.values() if one.trusted}
+            return {shard.shard: shard.size for shard in self._shards.values() if shard.trusted}
 
     @contextlib.contextmanager
     def pin(
@@ -116,7 +116,7 @@ class ShardCache:
         """
         key = key_of_shard(entry)
         with self._guard:
-            used_bytes = sum(one.size for one in self._shards.values()) + sum(self._coming.values())
+            used_bytes = sum(shard.size for shard in self._shards.values()) + sum(self._coming.values())
             is_cached = key in self._shards
         if is_cached or (self.most_bytes is not None and used_bytes + entry.size > self.most_bytes):
             return
@@ -185,11 +185,11 @@ class ShardCache:
         if size > self.most_bytes:
             raise ClusterError(f"a shard of {size:,} bytes doesn't fit into a cache of {self.most_bytes:,} bytes")
         with self._guard:
-            used_bytes = sum(one.size for other_key, one in self._shards.items() if other_key != key)
+            used_bytes = sum(shard.size for other_key, shard in self._shards.items() if other_key != key)
             free = self.most_bytes - size - used_bytes - sum(self._coming.values())
             unused = [other_key for other_key in self._shards if other_key != key and not self._pinned[other_key]]
             evicted = []
-            for other_key in sorted(unused, key=lambda one: (self._shards[one].trusted, self._shards[one].used)):
+            for other_key in sorted(unused, key=lambda shard: (self._shards[shard].trusted, self._shards[shard].used)):
                 if free >= 0:
                     break
                 free += self._shards[other_key].size

@@ -54,8 +54,8 @@ def _query(tool: str, arguments: Mapping[str, Any]) -> str:
     regexp = bool(arguments.get("useRegex"))
 
     def pattern(texts: list[str]) -> str:
-        written = [slash_regexp(text) if regexp else in_quotes(text) for text in texts]
-        return written[0] if len(written) == 1 else f"({' OR '.join(written)})"
+        literals = [slash_regexp(text) if regexp else in_quotes(text) for text in texts]
+        return literals[0] if len(literals) == 1 else f"({' OR '.join(literals)})"
 
     people = [*_texts(arguments, "authors"), *_texts(arguments, "author")]
     if people:

@@ -150,8 +150,8 @@ def _to_payload(text: str, key: str, arguments: Mapping[str, Any], pages: DatedP
         pages.notices["The service abbreviates the ids of commits."] = None
     for entry in commits.entries:
         entry["isFromText"] = True
-    cut: Entry = {"limitHit": True, "notice": " ".join(commits.notes)} if commits.notes else {}
-    return {key: commits.entries, **cut}
+    truncation: Entry = {"limitHit": True, "notice": " ".join(commits.notes)} if commits.notes else {}
+    return {key: commits.entries, **truncation}
 
 
 def _name(entry: Entry) -> tuple[str, str]:

@@ -90,7 +90,7 @@ class McpSession:
             return [[name, tool.name, dict(tool.schema), tool.description] for name, tool in tools.items()]
 
         tools = await recording.deck.ask("tools", self.url, None, call_live, lambda _: None, self._redact)
-        return {name: ServerTool(own, schema, *description) for name, own, schema, *description in tools}
+        return {name: ServerTool(wire_name, schema, *description) for name, wire_name, schema, *description in tools}
 
     async def _list_tools(self) -> Mapping[str, ServerTool]:
         tools: dict[str, ServerTool] = {}
@@ -131,8 +131,8 @@ class McpSession:
             if observer is not None:
                 observer(ToolProgress(*note))
 
-        what = {"name": tool.name, "arguments": dict(arguments)}
-        reply = await recording.deck.ask("tool", self.url, what, call_live, on_note, self._redact)
+        request = {"name": tool.name, "arguments": dict(arguments)}
+        reply = await recording.deck.ask("tool", self.url, request, call_live, on_note, self._redact)
         return Payload(reply["structured"], reply["texts"], reply.get("other", ()))
 
     async def _live_call(

@@ -94,18 +94,20 @@ class Player:
             return calls[min(index, len(calls) - 1)]
 
     def _not_recorded(self, request: RecordedRequest) -> NotRecorded:
-        others = list(dict.fromkeys(e.request.summary for e in self._entries if e.request.kind == request.kind))
+        recorded = list(dict.fromkeys(e.request.summary for e in self._entries if e.request.kind == request.kind))
         other_addresses = [
             e.request.where
             for e in self._entries
             if e.request.where != request.where and e.request.what == request.what
         ]
-        named = "; ".join(others[:_MAX_LISTED_REQUESTS]) + ("; \u2026" if len(others) > _MAX_LISTED_REQUESTS else "")
-        there = f"it has {named}" if others else "it has no request of this kind"
+        listing = "; ".join(recorded[:_MAX_LISTED_REQUESTS]) + (
+            "; \u2026" if len(recorded) > _MAX_LISTED_REQUESTS else ""
+        )
+        there = f"it has {listing}" if recorded else "it has no request of this kind"
         if other_addresses:
             there = f"it was recorded from {other_addresses[0]}, not from {request.where}"
         return NotRecorded(
-            f"{self.path} has no reply to {request.summary}; {there}", asked=request.summary, recorded=others
+            f"{self.path} has no reply to {request.summary}; {there}", asked=request.summary, recorded=recorded
         )
 
     async def _wait_for_turn(self, number: int, position: int) -> None:
@@ -198,13 +200,13 @@ class Player:
         entry = self._find(kind, where, what)
         replies = self._timed_replies(entry)
         try:
-            async for one in replies:
-                if one.kind == "note":
-                    note(one.content)
-                elif one.kind == "value":
-                    return one.content
-                elif one.kind == "fault":
-                    raise error_from_json(one.content)
+            async for reply in replies:
+                if reply.kind == "note":
+                    note(reply.content)
+                elif reply.kind == "value":
+                    return reply.content
+                elif reply.kind == "fault":
+                    raise error_from_json(reply.content)
         finally:
             await replies.aclose()  # type: ignore[attr-defined]
         raise self._incomplete(entry)

@@ -59,10 +59,10 @@ class Recording:
         self.stop()
 
     def __repr__(self) -> str:
-        what = "recording to" if isinstance(self.deck, Recorder) else "replay of"
+        mode = "recording to" if isinstance(self.deck, Recorder) else "replay of"
         count = len(self.deck.requests)
         over = "" if self.running else ", stopped"
-        return f"<{what} {self.path}: {count_of(count, 'request')}{over}>"
+        return f"<{mode} {self.path}: {count_of(count, 'request')}{over}>"
 
 
 def tape() -> Recording | None:
