@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 from display.batches_for_tests import record_batch
-from engines.execution.running_queries import rows, run
+from engines.execution.running_queries import final, rows, run
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.wire.events import Progress
-from sourcelight.engines.execution import LocalEngine, pipeline
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.execution.notices import named_only
 from sourcelight.engines.execution.results.ranking import FileRanker
+from sourcelight.engines.search.definition_lookup import RankedDefinitions
+from sourcelight.engines.search.model import SearchPart
 from sourcelight.testing.repositories import RepositoryBuilder
 
 FILES = {
@@ -159,28 +161,56 @@ def test_what_a_limit_keeps_depends_on_no_clock(limit: int) -> None:
     assert all(rows == kept[0] for rows in kept)
 
 
-def test_what_a_limit_keeps_does_not_depend_on_definitions_that_are_known_later(tmp_path: Path) -> None:
-    """The first search of a new index keeps the rows that any later one keeps: definitions, of many files of words."""
-    files = {f"a{at:02}/words.py": "retry = retry + 1  # retry\n" for at in range(40)}
-    files |= {f"z{at}/late.py": "def retry():\n    pass\n" for at in range(3)}
-    RepositoryBuilder(tmp_path / "repositories" / "one").commit(files)
-    engine = open_engine([tmp_path / "repositories"], index=tmp_path / "index")
-    first = run(engine, "retry type:file count:3")
-    assert set(order(first)) == {f"z{at}/late.py" for at in range(3)}
-    targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
-    for _ in engine.definitions.wait(targets, Cancellation(), None):
+_WORDS = {f"a{at:02}/words.py": "retry = retry + 1  # retry\n" for at in range(40)}
+_DEFINED = {f"z{at}/late.{end}": text for at in range(3) for end, text in (
+    ("py", "def retry():\n    pass\n"), ("go", "package z\n\nfunc retry() {}\n"), ("h", "class retry { int a; };\n")
+)}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "query", ["retry type:file count:3", "retry count:7", "/retr./ count:2", "retry or pass count:4"]
+)
+def test_what_a_limit_keeps_does_not_depend_on_tables_of_definitions(tmp_path: Path, query: str) -> None:
+    """An index without any table, for which there is no room, keeps the rows that one with all tables keeps."""
+    builder = RepositoryBuilder(tmp_path / "repositories" / "one")
+    builder.commit(_WORDS | _DEFINED | {"copy.c": _DEFINED["z0/late.h"]})
+    engine, later = (open_engine([tmp_path / "repositories"], index=tmp_path / name) for name in ("index", "later"))
+    (target,) = [engine.target_of(repository) for repository in engine.catalog.repositories]
+    engine.store.update([target])
+    engine.store.max_bytes = engine.store.disk_bytes()
+    found = run(engine, query)
+    assert not engine.store.symbols_current(target)
+    for _ in later.definitions.wait([target], Cancellation(), None):
         pass
-    assert rows(run(engine, "retry type:file count:3")) == rows(first)
-    last = [event for event in first if isinstance(event, Progress)][-1]
-    assert not [item for item in last.skipped if "definitions" in item.title]
+    assert later.store.symbols_current(target)
+    assert rows(found) == rows(run(later, query))
+    assert all("/late." in path or path == "copy.c" for path in order(found)[:2])
+    assert not [item for item in final(found).skipped if "definitions" in item.title]
 
 
-def test_a_limit_says_where_it_could_not_wait_for_definitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without time to find definitions the rows come, and the answer names what its choice may depend on."""
-    monkeypatch.setattr(pipeline, "WAIT_S", 0.0)
+def test_a_limit_says_where_there_was_no_time_to_find_definitions(tmp_path: Path) -> None:
+    """The answer names the files on whose definitions its choice may depend."""
     RepositoryBuilder(tmp_path / "repositories" / "one").commit({f"{at}.py": "retry()\n" for at in range(9)})
     engine = open_engine([tmp_path / "repositories"], index=tmp_path / "index")
-    last = [event for event in run(engine, "retry type:file count:3") if isinstance(event, Progress)][-1]
-    assert "9 files ranked without definitions" in [item.title for item in last.skipped]
-    whole = [event for event in run(engine, "retry type:file count:9") if isinstance(event, Progress)][-1]
-    assert not [item for item in whole.skipped if "definitions" in item.title]
+    (target,) = [engine.target_of(repository) for repository in engine.catalog.repositories]
+    engine.store.update([target])
+    place, parts = (target.repository.facts.name, ""), list[SearchPart]()
+    definitions = RankedDefinitions(
+        engine.store, {place: target}, lambda _: None, Cancellation(timeout_s=0.0), parts.append
+    )
+    assert definitions.positions(*place, ["0.py", "1.py"]) is None
+    assert not parts, "what no limit cuts says nothing"
+    definitions.complete([place])
+    assert definitions.positions(*place, ["0.py", "1.py"]) is None
+    (item,) = named_only(parts[0].skipped)
+    assert item.title == "2 files ranked without definitions"
+
+
+def test_a_limit_of_definitions_waits_for_all_of_them(tmp_path: Path) -> None:
+    """Those of the first tables that are ready are not those that a limit keeps when all are."""
+    files = {f"f{at:03}.py": "".join(f"def retry_{at}_{n}():\n    pass\n" for n in range(40)) for at in range(300)}
+    RepositoryBuilder(tmp_path / "repositories" / "one").commit(files)
+    engine = open_engine([tmp_path / "repositories"], index=tmp_path / "index")
+    first = run(engine, "type:symbol retry count:5")
+    assert not [item for item in final(first).skipped if item.reason == "symbols-pending"]
+    assert rows(first) == rows(run(engine, "type:symbol retry count:5"))

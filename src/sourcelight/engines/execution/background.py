@@ -18,9 +18,6 @@ from sourcelight.repos import Repository
 HistoryKey: TypeAlias = tuple[str, tuple[str, ...]]
 TargetKey: TypeAlias = tuple[str, str]
 
-WAIT_S = 2.0
-"""Seconds that a search waits for definitions unless it asks for every match; it goes on with those that are there."""
-
 RETRY_S = 10.0
 """Seconds after which definitions that could not be found are looked for again: their files may have been deleted."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
@@ -14,7 +13,7 @@ from sourcelight.core.completeness import limits
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.execution import notices
-from sourcelight.engines.execution.background import WAIT_S, under_way
+from sourcelight.engines.execution.background import under_way
 from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.pipeline import ResultPipeline
 from sourcelight.engines.execution.plan import (
@@ -102,8 +101,8 @@ class LocalSource:
             yield from self.repositories.histories.wait(needed, self.task.cancellation)
             self.commits.failed.update(self.repositories.histories.failures(needed))
         if defining := [target for p in self.plans if p.symbols is not None for target in p.targets]:
-            wait_s = None if limit == sys.maxsize else WAIT_S
-            for missing in self.repositories.definitions.wait(defining, self.task.cancellation, wait_s):
+            # With a limit too: the first that are there are not those that it would keep later.
+            for missing in self.repositories.definitions.wait(defining, self.task.cancellation, None):
                 yield under_way(missing)
         yield from pipeline.batches()
 
@@ -130,7 +129,7 @@ class LocalSource:
             note,
             for_another=for_another,
             raw=raw,
-            wait_for_definitions=self.repositories.definitions.wait if ranked else None,
+            request_definitions=self.repositories.definitions.start if ranked else None,
         )
         return self.pipeline
 

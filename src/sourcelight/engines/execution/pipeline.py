@@ -19,7 +19,6 @@ from sourcelight.core.query import Alternative, Filter, Predicate
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.fields import COUNT_ALL
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution.background import WAIT_S
 from sourcelight.engines.execution.commits.contributors import ContributorPredicate
 from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.plan import Plan, required_content
@@ -27,7 +26,7 @@ from sourcelight.engines.execution.results.owners import OwnerPredicate, OwnerSe
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
 from sourcelight.engines.execution.results.select import Place, Selector, by_place, repository_batch, unite
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
-from sourcelight.engines.search.definition_lookup import RankedDefinitions, WaitForDefinitions
+from sourcelight.engines.search.definition_lookup import RankedDefinitions
 from sourcelight.engines.search.missing_files import is_missing
 
 ALTERNATIVE = "alternative"
@@ -64,8 +63,9 @@ class ResultPipeline:
         their rows come apart, with the column ``alternative``: which of them count is known where all answers are.
     raw
         Whether matches may be given as `FoundLines`, where nothing here looks into them.
-    wait_for_definitions
-        Waits for definitions before a limit keeps the best of some files; None: those that are known have to do.
+    request_definitions
+        Called with targets whose definitions decide what a limit keeps, to find them in the background for later
+        searches; None: it does not matter what a limit keeps.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class ResultPipeline:
     note: Callable[[SearchPart], None]
     for_another: bool = False
     raw: bool = False
-    wait_for_definitions: WaitForDefinitions | None = None
+    request_definitions: Callable[[Sequence[Target]], object] | None = None
     ownership: OwnerPredicate = field(init=False)
     contributors: ContributorPredicate = field(init=False)
     capped: int = field(init=False, default=0)
@@ -118,8 +118,7 @@ class ResultPipeline:
         if self.limit == sys.maxsize or not any(plan.ranked for plan in searching):
             return batches
         of_place = {(t.repository.facts.name, t.revision): t for plan in searching for t in plan.targets}
-        wait = self.wait_for_definitions
-        definitions = RankedDefinitions(self.store, of_place, wait, self.cancellation, WAIT_S, self.note)
+        definitions = RankedDefinitions(self.store, of_place, self.request_definitions, self.cancellation, self.note)
         ranking = FileRanker(
             phrases=tuple(plan.alternative.boost for plan in searching if plan.alternative.boost),
             case_sensitive=any(plan.alternative.case_sensitive() for plan in searching),

@@ -1,30 +1,38 @@
 """Look up the positions of all definitions in given files, to rank matches that are definitions first.
 
 Definitions are found in the background after a repository is opened. Ranking by those that are known would let
-``count:5`` keep other matches a second later. So a search of which a limit leaves something out waits for those of the
-files it ranks, and says so where it could not wait long enough.
+``count:5`` keep other matches a second later. So a search of which a limit leaves something out parses the files that
+it ranks itself, as long as they have no table: what it keeps depends on the files alone.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import Int64Array, UInt8Array
+from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import SourcelightError
+from sourcelight.core.errors import Cancelled, SourcelightError
+from sourcelight.engines.search.definition_tables import document_languages
+from sourcelight.engines.search.index.folder import TextIndexFolder
+from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import NO_SHARD, CommitView
 from sourcelight.engines.search.model import SearchPart, Target
 from sourcelight.engines.search.store import IndexStore
+from sourcelight.engines.search.updates import stale_shards
+from sourcelight.engines.symbols import LANGUAGES, SymbolTable, definitions
+from sourcelight.engines.symbols.definition_parser import COLUMNS
 
 UNRANKED = "unranked"
 """Why a file is among `SearchPart.skipped`: it was ranked without its definitions."""
 
-WaitForDefinitions = Callable[[Sequence[Target], Cancellation, float], Iterable[int]]
-"""Waits for the definitions of some targets, the given seconds at most."""
+_MAX_PARSED_ROWS = 1 << 20
+"""Definitions that are kept of files without a table, 24 bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +49,13 @@ class DefinitionPositions:
     kind: Int64Array
 
 
-def definition_positions(store: IndexStore, target: Target, paths: Sequence[str]) -> DefinitionPositions | None:
-    """Return the positions of all definitions in the files `paths`; None while some are not parsed yet."""
-    try:
-        if not store.symbols_current(target):
-            return None
-        snapshot, _, tables = store.open_symbols(target)
-    except (SourcelightError, OSError):
-        return None
-    view = snapshot.view
-    path_indexes, file_numbers = _find_files(view, paths)
-    shards = view.shard[file_numbers]
-    columns: tuple[list[Int64Array], ...] = tuple([_empty()] for _ in range(4))
-    for shard in np.unique(shards[shards != NO_SHARD]).tolist():
-        table = tables[shard]
-        if table is None:
-            continue
-        selected = np.flatnonzero(shards == shard)
-        document = view.document[file_numbers[selected]].astype(np.int64)
-        first_rows = table.doc_first[document].astype(np.int64)
-        lengths = table.doc_first[document + 1].astype(np.int64) - first_rows
-        rows = np.arange(int(lengths.sum())) + np.repeat(first_rows - (np.cumsum(lengths) - lengths), lengths)
-        name = table.name[rows].astype(np.int64)
-        start = table.offset[rows].astype(np.int64)
-        end = start + table.name_start[name + 1] - table.name_start[name] - 1
-        values = (np.repeat(path_indexes[selected], lengths), start, end, table.kind[rows].astype(np.int64))
-        for column, value in zip(columns, values, strict=True):
-            column.append(value)
-    return DefinitionPositions(*(np.concatenate(column) for column in columns))
+class _Names(NamedTuple):
+    """Names of definitions of some documents: how many each has, and start, end and kind of all."""
+
+    lengths: Int64Array
+    start: Int64Array
+    end: Int64Array
+    kind: Int64Array
 
 
 @dataclass(slots=True)
@@ -81,48 +68,103 @@ class RankedDefinitions:
         Where they are stored.
     targets
         What is searched, by place.
-    wait
-        Waits for definitions that are being found; None: there is nobody to find them.
+    request
+        Called with targets whose definitions are to be found in the background, for later searches; None: what a limit
+        keeps need not be the same each time.
     cancellation
-        Ends waiting.
-    wait_s
-        Seconds that a search may wait for all of its places together.
+        Ends parsing.
     note
         Called with the places that were ranked without definitions though a limit cuts.
     """
 
     store: IndexStore
     targets: Mapping[tuple[str, str], Target]
-    wait: WaitForDefinitions | None
+    request: Callable[[Sequence[Target]], object] | None
     cancellation: Cancellation
-    wait_s: float
     note: Callable[[SearchPart], None]
-    _awaited: set[tuple[str, str]] = field(init=False, default_factory=set)
-    _late: set[tuple[str, str]] = field(init=False, default_factory=set)
-    _waited_s: float = field(init=False, default=0.0)
+    _complete: set[tuple[str, str]] = field(init=False, default_factory=set)
 
     def complete(self, places: Collection[tuple[str, str]]) -> None:
-        """Wait for the definitions of `places`, of whose matches a limit keeps only the best."""
-        fresh = [place for place in places if place not in self._awaited]
-        self._awaited.update(fresh)
-        missing = [place for place in fresh if not self.store.symbols_current(self.targets[place])]
-        if not missing or self.wait is None:
-            return
-        started_s = time.monotonic()
-        for _ in self.wait([self.targets[place] for place in missing], self.cancellation, self.wait_s - self._waited_s):
-            pass
-        self._waited_s = min(self._waited_s + time.monotonic() - started_s, self.wait_s)
-        # Where waiting ended before its time there is nothing to wait for: the definitions can't be found.
-        if self._waited_s >= self.wait_s or self.cancellation.stopped:
-            self._late.update(missing)
+        """Let `positions` know all definitions of `places`, of whose matches a limit keeps only the best."""
+        if self.request is not None and (fresh := [place for place in places if place not in self._complete]):
+            self._complete.update(fresh)
+            self.request([self.targets[place] for place in fresh])
 
     def positions(self, repository: str, revision: str, paths: Sequence[str]) -> DefinitionPositions | None:
         """Return the definitions in some files; None while some of the repository are not known."""
         place = repository, revision
-        positions = definition_positions(self.store, self.targets[place], paths)
-        if positions is None and place in self._late:
-            self.note(SearchPart(skipped={repository: {UNRANKED: len(paths)}}))
-        return positions
+        try:
+            return self._positions(self.targets[place], paths, parses=place in self._complete)
+        except (SourcelightError, OSError):
+            if place in self._complete:
+                self.note(SearchPart(skipped={repository: {UNRANKED: len(paths)}}))
+            return None
+
+    def _positions(self, target: Target, paths: Sequence[str], *, parses: bool) -> DefinitionPositions | None:
+        """Return the positions of all definitions in files of a target."""
+        snapshot, _, tables = self.store.open_symbols(target)
+        stale = frozenset(snapshot.remember(("stale", tuple(tables)), lambda: stale_shards(snapshot, tables)))
+        if stale and not parses:
+            return None
+        view = snapshot.view
+        path_indexes, file_numbers = _find_files(view, paths)
+        shards = view.shard[file_numbers]
+        files, pieces = [_empty()], list[_Names]()
+        for number in np.unique(shards[shards != NO_SHARD]).tolist():
+            selected = np.flatnonzero(shards == number)
+            documents = view.document[file_numbers[selected]].astype(np.int64)
+            table, shard = tables[number], snapshot.shards[number]
+            if number in stale or table is None:
+                folder = self.store.repository_folder(target.repository.key)
+                languages = snapshot.remember(("document languages", number), partial(_language_codes, folder, shard))
+                blob_ids = map(view.blob_id, file_numbers[selected].tolist())
+                codes = languages[documents].tolist()
+                names = self._parse(shard, zip(blob_ids, documents.tolist(), codes, strict=True))
+            else:
+                names = _names_of(table, documents)
+            files.append(np.repeat(path_indexes[selected], names.lengths))
+            pieces.append(names)
+        names = _joined(pieces)
+        return DefinitionPositions(np.concatenate(files), names.start, names.end, names.kind)
+
+    def _parse(self, shard: Shard, files: Iterable[tuple[str, int, int]]) -> _Names:
+        """The definitions of files without a table, each a blob id, document, and language code; raises `Cancelled`."""
+        parsed = []
+        for blob_id, document, code in files:
+            if self.cancellation.stopped:
+                raise Cancelled("definitions were not found in time")
+            find = partial(_parse, shard, document, LANGUAGES[code - 1])
+            parsed.append(_PARSED.get_or_make((blob_id, code), find) if code else _NO_DEFINITIONS)
+        return _joined(parsed)
+
+
+def _joined(names: Sequence[_Names]) -> _Names:
+    return _Names(*map(np.concatenate, zip(_NO_NAMES, *names, strict=True)))
+
+
+def _names_of(table: SymbolTable, documents: Int64Array) -> _Names:
+    """Return the definitions of documents that have a table."""
+    first_rows = table.doc_first[documents].astype(np.int64)
+    lengths = table.doc_first[documents + 1].astype(np.int64) - first_rows
+    rows = np.arange(int(lengths.sum())) + np.repeat(first_rows - (np.cumsum(lengths) - lengths), lengths)
+    name = table.name[rows].astype(np.int64)
+    start = table.offset[rows].astype(np.int64)
+    end = start + table.name_start[name + 1] - table.name_start[name] - 1
+    return _Names(lengths, start, end, table.kind[rows].astype(np.int64))
+
+
+def _language_codes(folder: TextIndexFolder, shard: Shard) -> UInt8Array:
+    """Return the grammar that a table would take for each document: that of its first path, where it has several."""
+    return document_languages(folder, folder.manifest(), shard)
+
+
+def _parse(shard: Shard, document: int, language: str) -> _Names:
+    """Find the definitions of a document in its text."""
+    parsed = definitions(language, shard.text(document))
+    columns = parsed.rows.astype(np.int64)
+    start = columns[:, COLUMNS.index("offset")]
+    lengths = np.fromiter(map(len, parsed.names), np.int64, len(parsed))
+    return _Names(np.array([len(parsed)], dtype=np.int64), start, start + lengths, columns[:, COLUMNS.index("kind")])
 
 
 def _find_files(view: CommitView, paths: Sequence[str]) -> tuple[Int64Array, Int64Array]:
@@ -146,3 +188,8 @@ def _find_files(view: CommitView, paths: Sequence[str]) -> tuple[Int64Array, Int
 
 def _empty() -> Int64Array:
     return np.zeros(0, dtype=np.int64)
+
+
+_NO_NAMES = _Names(_empty(), _empty(), _empty(), _empty())
+_NO_DEFINITIONS = _Names(np.zeros(1, dtype=np.int64), _empty(), _empty(), _empty())
+_PARSED: LruCache[tuple[str, int], _Names] = LruCache(_MAX_PARSED_ROWS, weigh=lambda names: 1 + len(names.start))

@@ -36,7 +36,7 @@ def build_table(
     try:
         manifest = folder.manifest()
         shard = loose or Shard(folder.path / options.shard)
-        languages = _document_languages(folder, manifest, shard)
+        languages = document_languages(folder, manifest, shard)
     except FileNotFoundError:
         return None
     builder = TableBuilder()
@@ -69,7 +69,7 @@ def _fill(
     return progress.files, progress.bytes
 
 
-def _document_languages(folder: TextIndexFolder, manifest: IndexManifest, shard: Shard) -> UInt8Array:
+def document_languages(folder: TextIndexFolder, manifest: IndexManifest, shard: Shard) -> UInt8Array:
     """Return the language code to parse each document with, from its first path in the newest view; 0: none."""
     codes_of_documents = np.zeros(shard.documents, dtype=np.uint8)
     for entry in reversed(manifest.views):

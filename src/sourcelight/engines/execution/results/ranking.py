@@ -82,8 +82,8 @@ class FileRanker:
     definitions
         Gives the definitions in the files of a repository at a revision, None when they are not known.
     complete
-        Called before files of which the limit keeps a part are ranked, with their repositories and revisions: what is
-        kept must not depend on the definitions that happen to be known.
+        Called before files of which the limit keeps a part are ranked, with their repositories and revisions: from
+        then on `definitions` must know all, so that what is kept does not depend on those that happen to be known.
     """
 
     phrases: tuple[str, ...]
@@ -183,20 +183,23 @@ class FileRanker:
         score = np.zeros(len(start), dtype=np.float64)
         if self.definitions is None or "line_offset" not in rows:
             return score
-        definitions = self.definitions(rows.first("repository"), rows.first("revision"), paths)
+        counts, begins = rows.lists("byte_start")
+        in_content = np.flatnonzero(np.add.reduceat(np.asarray(counts), start))
+        of_files = [paths[file] for file in in_content.tolist()]
+        definitions = self.definitions(rows.first("repository"), rows.first("revision"), of_files) if of_files else None
         if definitions is None or not len(definitions.file):
             return score
-        counts, begins = rows.lists("byte_start")
         _, ends = rows.lists("byte_end")
         row = np.repeat(np.arange(len(rows)), counts)
         base = rows.numbers("line_offset")[row]
         begin, end = base + begins, base + ends
         file = np.searchsorted(start, row, side="right") - 1
-        order = np.lexsort((definitions.start, definitions.file))
-        places = definitions.file[order] * _FAR + definitions.start[order]
+        file_of = in_content[definitions.file]
+        order = np.lexsort((definitions.start, file_of))
+        places = file_of[order] * _FAR + definitions.start[order]
         last = np.searchsorted(places, file * _FAR + end) - 1
         definition = order[np.maximum(last, 0)]
-        is_in_name = (last >= 0) & (definitions.file[definition] == file) & (definitions.end[definition] > begin)
+        is_in_name = (last >= 0) & (file_of[definition] == file) & (definitions.end[definition] > begin)
         at_start, at_end = begin == definitions.start[definition], end == definitions.end[definition]
         match_score = np.where(at_start & at_end, NAME, np.where(at_start | at_end, NAME_END, IN_NAME))
         np.maximum.at(
