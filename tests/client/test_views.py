@@ -164,7 +164,11 @@ def test_facets_are_ticked_in_the_panel_and_searched_for() -> None:
     heard: list[Any] = []
     panel.send = lambda content, buffers=None: heard.append(json.loads(json.dumps(content)))  # noqa: ARG005
     panel._on_message(panel, {"kind": "facets"}, [])
-    assert [group["title"] for group in heard[-1]["groups"]] == ["Repository", "Language", "File"]
+    assert [group["title"] for group in heard[-1]["groups"]] == [
+        "Repository",
+        "Language",
+        "File (matches left out)",
+    ]
     assert not {"\x1b", "\u202e"} & set(json.dumps(heard, ensure_ascii=False) + repr(panel))
     panel._on_message(panel, {"kind": "chosen", "at": [1, 2, 99, "x"]}, [])
     assert (heard[-1]["query"], panel.query) == ("(lang:go or lang:python) foo",) * 2

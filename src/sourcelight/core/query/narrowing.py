@@ -50,7 +50,7 @@ def add_filter(query: Query, addition: str, *, at_end: bool = False) -> str:
     QueryError
         `addition` can't be parsed, or no text means both.
     """
-    added = parse(addition, "keyword").root
+    _, added = read_tree(addition, "keyword")
     nodes = [node for node in (added, query.root) if node is not None]
     if not nodes:
         return query.text

@@ -6,7 +6,7 @@ Frames and screens are 1-based; `sourcelight.core.batches` converts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -205,13 +205,35 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class SuggestedFilter:
-    """A suggested filter; `count` results have it, and is the whole truth when `exhaustive`."""
+    """A suggested filter; `count`, of what `unit` says, is the whole truth when `exhaustive`."""
 
     value: str
     label: str
     count: int
     exhaustive: bool
     kind: str
+
+    @property
+    def unit(self) -> str:
+        """What `count` counts: matches that the search has with this filter, unless its kind counts something else."""
+        return _UNITS.get(self.kind, "matches")
+
+
+def facet_title(name: str, filters: Iterable[SuggestedFilter]) -> str:
+    """Return the title of suggested filters of one kind: its name, and what their counts are, if not just matches."""
+    values = {each.value for each in filters}
+    if {"type:file", "type:path"} <= values:
+        return f"{name} (matches; a file may be of both)"
+    units = {each.unit for each in filters}
+    return name if units <= {"matches"} else f"{name} ({', '.join(sorted(units))})"
+
+
+_UNITS = {
+    "author": "commits",
+    "commit date": "commits",
+    "file": "matches left out",
+    "utility": "repositories left out",
+}
 
 
 @dataclass(frozen=True, slots=True)

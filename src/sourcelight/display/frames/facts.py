@@ -38,8 +38,7 @@ def progress_frame(events: Iterable[Progress]) -> Frame:
 def filters_frame(filters: Iterable[SuggestedFilter]) -> Frame:
     """One row per suggested filter, in the order of the service."""
     rows = [
-        {"kind": f.kind, "value": f.value, "label": f.label, "count": f.count, "exhaustive": f.exhaustive}
-        for f in filters
+        {name: getattr(f, name) for name in ("kind", "value", "label", "count", "unit", "exhaustive")} for f in filters
     ]
     return to_pandas(rows_table(FILTERS, rows), FILTERS)
 

@@ -31,7 +31,8 @@ FILTERS: tuple[Column, ...] = (
     Column("kind", "string", "repo, lang, type, utility, or another kind of the service"),
     Column("value", "string", "text to add to the query"),
     Column("label", "string", "text to show"),
-    Column("count", "int64", "matches that the filter would keep", unit="matches"),
+    Column("count", "int64", "what unit says: matches of the search with this filter, mostly"),
+    Column("unit", "string", "what count counts: matches, commits, matches left out, repositories left out"),
     Column("exhaustive", "bool", "whether count is the whole truth"),
 )
 SKIPPED: tuple[Column, ...] = (

@@ -44,11 +44,14 @@ class SearchExecution:
     task: SearchTask
     limits: Limits
     finds: Callable[[str], bool]
-    tally: Tally = field(init=False, default_factory=Tally)
+    tally: Tally = field(init=False)
     _shown: int = field(init=False, default=0)
     _limit_hit: bool = field(init=False, default=False)
     _introduced: set[str] = field(init=False, default_factory=set)
     _last_progress: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        self.tally = Tally(typed=not any(alternative.select() for alternative in self.task.query.plan))
 
     def events(self) -> Generator[Event, None, None]:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""

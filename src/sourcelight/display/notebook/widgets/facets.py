@@ -9,7 +9,7 @@ from typing import Any
 import anywidget
 
 from sourcelight.core.markup import escape, one_line
-from sourcelight.core.wire.events import SuggestedFilter
+from sourcelight.core.wire.events import SuggestedFilter, facet_title
 from sourcelight.display.notebook.static_pages import display_widget
 
 _HERE = Path(__file__).parent
@@ -75,7 +75,10 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
             groups.setdefault(one.kind, []).append((at, one))
         order = list(_WORDS)
         kinds = sorted(groups, key=lambda kind: order.index(kind) if kind in order else len(order))
-        return [(_WORDS.get(kind, one_line(kind, 40)), groups[kind]) for kind in kinds]
+        return [
+            (facet_title(_WORDS.get(kind, one_line(kind, 40)), [one for _, one in groups[kind]]), groups[kind])
+            for kind in kinds
+        ]
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
         if not isinstance(message, Mapping):

@@ -118,9 +118,16 @@ _SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
 
 
 class Tally:
-    """The counts of a search so far. `add` costs a few vector operations a batch, whatever its size."""
+    """The counts of a search so far. `add` costs a few vector operations a batch, whatever its size.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    typed
+        Whether ``type:`` narrows the search to rows of a type: not where ``select:`` made them of others.
+    """
+
+    def __init__(self, *, typed: bool = True) -> None:
+        self._typed = typed
         self.matches = 0
         self.repositories: set[str] = set()
         self._by_place: Counter[tuple[str, str]] = Counter()
@@ -214,7 +221,7 @@ class Tally:
         first += [
             SuggestedFilter(value, label, self._by_type[kind], exhaustive, "type")
             for kind, (value, label) in _TYPES.items()
-            if self._by_type[kind]
+            if self._by_type[kind] and self._typed
         ]
         rest = [
             SuggestedFilter(

@@ -18,7 +18,9 @@ from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.markup import escape, highlight, one_line
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.markup.markdown import highlight_code, line_tokens
-from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, SuggestedFilter
+from sourcelight.core.query.narrowing import add_filter
+from sourcelight.core.query.parse import parse
+from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, SuggestedFilter, facet_title
 
 MAX_FILES, MAX_CHUNKS, MAX_ROWS = 50, 5, 40
 """Results on a page, pieces of text of each, and lines of a commit or definitions of a file."""
@@ -32,6 +34,7 @@ _KINDS = {
     "lang": "Languages", "repo": "Repositories", "file": "Files", "type": "Kinds", "author": "Authors",
     "commit date": "Commit dates", "symbol type": "Definitions", "utility": "More",
 }  # fmt: skip
+_MAX_FACETS = 12
 _STATUS = {
     "complete": ("good", "complete"),
     "partial": ("quiet", "the part that the query names"),
@@ -196,16 +199,23 @@ class SearchView:
         return "".join(parts)
 
     def _facets(self) -> str:
-        groups: dict[str, list[str]] = {}
+        groups: dict[str, list[SuggestedFilter]] = {}
         for each in self._filters:
-            more = "" if each.exhaustive else "+"
-            groups.setdefault(each.kind, []).append(
-                f'<li><a href="{self._link(f"{self.query} {each.value}".strip())}"><span>{escape(each.label)}</span> '
-                f'<span class="count">{each.count:,}{more}</span></a></li>'
-            )
+            groups.setdefault(each.kind, []).append(each)
         return "".join(
-            f"<section><h2>{escape(_KINDS.get(kind, kind.capitalize()))}</h2><ul>{''.join(items[:12])}</ul></section>"
-            for kind, items in groups.items()
+            f"<section><h2>{escape(facet_title(_KINDS.get(kind, kind.capitalize()), filters))}</h2>"
+            f"<ul>{''.join(map(self._facet, filters[:_MAX_FACETS]))}</ul></section>"
+            for kind, filters in groups.items()
+        )
+
+    def _facet(self, suggested: SuggestedFilter) -> str:
+        try:
+            query = add_filter(parse(self.query, self.pattern_type or "standard"), suggested.value, at_end=True)
+        except QueryError:  # what can't be said as one query is for the reader to write
+            query = f"{self.query} {suggested.value}".strip()
+        return (
+            f'<li><a href="{self._link(query)}"><span>{escape(suggested.label)}</span> '
+            f'<span class="count">{suggested.count:,}{"" if suggested.exhaustive else "+"}</span></a></li>'
         )
 
     def _result(self, key: tuple[str, ...], result: _Result) -> str:

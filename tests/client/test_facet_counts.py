@@ -1,0 +1,70 @@
+"""Each number beside a suggested filter is what it says, such as the matches of the search with that filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sourcelight as sl
+from sourcelight.client.explanation import add_facets
+from sourcelight.core.wire.events import facet_title
+
+QUERIES = (
+    "session",  # in lines, in paths, in both
+    "/test.*/ count:all",
+    "parse or import",
+    "type:symbol get",
+    "fix type:commit",
+    "error type:diff",
+    "test type:path",
+    "select:file test",
+    "select:repo test",
+    "select:file.directory test",
+    "error fork:yes -file:md",
+)
+
+
+@pytest.fixture(scope="module")
+def code(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    with sl.open(fleet, index_dir=tmp_path_factory.mktemp("index")) as client:
+        yield client
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_search_with_a_facet_has_what_its_number_says(code: sl.Client, query: str) -> None:
+    result = code.search(query, progress=False)
+    assert len(result.filters)
+    for one in result._filters[:25]:
+        assert one.exhaustive
+        if one.kind == "utility":
+            assert one.unit == "repositories left out"
+            continue
+        narrowed = code.search(add_facets(query, [one]), progress=False)
+        told = {
+            "matches": narrowed.match_count,
+            "matches left out": result.match_count - narrowed.match_count,
+            "commits": len(narrowed.matches[["repository", "commit"]].drop_duplicates()),
+        }
+        assert told[one.unit] == one.count, one
+
+
+def test_titles_say_what_is_counted_unless_it_is_matches_of_one_kind_each(code: sl.Client) -> None:
+    def titles(query: str) -> set[str]:
+        filters = code.search(query, progress=False)._filters
+        return {
+            facet_title(kind, [one for one in filters if one.kind == kind]) for kind in {one.kind for one in filters}
+        }
+
+    assert titles("test") >= {"lang", "repo", "type (matches; a file may be of both)"}
+    assert titles("fix type:commit") >= {"author (commits)", "commit date (commits)"}
+    assert not {title for title in titles("select:file test") if title.startswith("type")}
+
+
+def test_a_filter_that_needs_the_types_of_the_query_can_be_added(code: sl.Client) -> None:
+    """`author:` alone is no query, and the panel is of one that has `type:commit`."""
+    panel = code.search("fix type:commit", progress=False).facets()
+    (author, *_) = [one.value for one in panel._filters if one.kind == "author"]
+    assert panel.choose(author) == f"{author} fix type:commit"
+    assert panel.search().match_count
