@@ -49,7 +49,7 @@ def test_a_service_is_read_until_it_has_answered() -> None:
     answer = Client(backend).deepsearch("How?", repos=["a/b", "c d"], revision="v1")
     assert (answer.status, answer.text, answer.url) == ("complete", "Done.", URL)
     assert [name for name, _ in backend.calls] == ["deepsearch", "deepsearch_read", "deepsearch_read"]
-    assert backend.calls[0][1] == {"question": "repo:^(a/b|c.d)$ rev:v1 How?"}
+    assert backend.calls[0][1] == {"question": "How?", "repos": ["a/b", "c d"], "revision": "v1"}
     assert backend.calls[1][1] == {"identifier": URL}
 
 

@@ -103,7 +103,11 @@ def events(response: httpx.Response) -> list[tuple[str, Any]]:
 def test_the_service_says_which_analyses_it_has(world: World) -> None:
     with running(world.engine, state=world.state) as service:
         description = httpx.get(service.url + "/.api/sourcelight", trust_env=False).json()
-        assert description == {"service": "sourcelight", "analyses": list(analysis_tools())}
+        assert description == {
+            "service": "sourcelight",
+            "analyses": list(analysis_tools()),
+            "takesScope": ["deepsearch"],
+        }
     with running(world.engine, Settings(analyses_enabled=False), state=world.state) as service:
         assert httpx.get(service.url + "/.api/sourcelight", trust_env=False).json()["analyses"] == []
         assert post(service, OPEN).status_code == 404

@@ -238,6 +238,11 @@ def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on
 def _pin(call: ClusterToolCall, request: Any) -> Any:
     """The commits of a question; a repository that no worker answers for can't be pinned."""
     names = names_of_question(call, request.filters)
+    if request.named.repositories:
+        wanted_names = {name.casefold() for name in request.named.repositories}
+        visible = call.cluster.catalog.visible(call.context.viewer)
+        # Workers apply the filters; here a repository that they leave out only costs a question.
+        names = [one.name for one in visible if one.name.casefold() in wanted_names]
     asking = call.holders(names, RESEARCH, {"asked": pickle.dumps(request)})
     messages = wait_for(call.cluster.fleet, asking.each(), call.context.cancellation)
     parts = [message["answer"]["attributes"]["found"].value for message in messages]

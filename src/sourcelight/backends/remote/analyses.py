@@ -35,20 +35,31 @@ class RemoteAnalyses:
         self._transport = transport
         self._address = address
         self._names: frozenset[str] | None = None
+        self._takes_scope = False
         self._names_of: Recording | None = None
 
     async def offers(self, name: str) -> bool:
         """Return whether the service has an analysis; it is asked once for all."""
         if name not in analysis_tools():
             return False
+        return name in await self._describe()
+
+    async def _describe(self) -> frozenset[str]:
+        """Return the names of the analyses."""
         recording = tape()
         # A recording must have the description, and a replay must not see another one.
         if self._names is None or recording is not self._names_of:
             self._names = await self._read_names()
             self._names_of = recording
-        return name in self._names
+        return self._names
+
+    async def takes_scope(self) -> bool:
+        """Return whether the service takes repositories and a revision beside the question of a deep search."""
+        await self._describe()
+        return self._takes_scope
 
     async def _read_names(self) -> frozenset[str]:
+        self._takes_scope = False
         try:
             description = await self._transport.ask_json("GET", DESCRIPTION_PATH, None, {})
         except Unauthorized:
@@ -57,6 +68,7 @@ class RemoteAnalyses:
             return frozenset()  # another maker's, an older one, or a recording of such
         if not isinstance(description, Mapping) or description.get("service") != "sourcelight":
             return frozenset()
+        self._takes_scope = "deepsearch" in (description.get("takesScope") or ())
         names = description.get("analyses")
         return frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from sourcelight.backends.remote.analyses import RemoteAnalyses
-from sourcelight.backends.remote.conversations_api import ConversationsApi
+from sourcelight.backends.remote.conversations_api import ASKING, ConversationsApi, with_scope_as_text
 from sourcelight.backends.remote.endpoint import (
     Credential,
     Endpoint,
@@ -36,6 +36,7 @@ from sourcelight.core.query import parse
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.narrowing import with_timeout
 from sourcelight.core.query.parse import effective_pattern_type
+from sourcelight.core.tools.conversations import SCOPE
 from sourcelight.core.wire.events import ErrorEvent
 from sourcelight.core.wire.request import SearchRequest
 
@@ -214,6 +215,8 @@ class RemoteBackend:
         TransportError, ServiceError, ProtocolError
             When there is no response at all.
         """
+        if name in ASKING and not SCOPE.isdisjoint(arguments) and not await self._analyses.takes_scope():
+            arguments = with_scope_as_text(arguments)
         conversing = self._conversations.calls.get(name)
         if conversing is not None:
             return await conversing(arguments)

@@ -13,7 +13,10 @@ from sourcelight.backends.remote.conversations_service import ConversationsServi
 from sourcelight.backends.remote.transport import HttpTransport
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import NotFound, ServiceError, ToolError
+from sourcelight.core.query.quoting import quote_value
+from sourcelight.core.query.regexps import escape_name, exact_name
 from sourcelight.core.tools.catalog import table_of
+from sourcelight.core.tools.conversations import SCOPE
 
 PATH = "/.api/deepsearch/v1"
 _IDENTIFIER = re.compile(
@@ -21,10 +24,24 @@ _IDENTIFIER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NAMES = {"title": "title", "starred": "is_starred", "shared": "is_shared", "reset_link": "reset_link"}
+ASKING = frozenset({"deepsearch", "deepsearch_follow_up"})
 _GONE = frozenset({404, 405, 410, 501})
 _Call = Callable[[Mapping[str, Any]], Awaitable[ToolResult]]
 _MAX_LISTED = 1_000
 _PAGE = 100
+
+
+def with_scope_as_text(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Write repositories and revision as filters in the question, for services that take nothing else."""
+    names = list(arguments.get("repos") or ())
+    filters = []
+    if names:
+        chosen = exact_name(names[0]) if len(names) == 1 else f"^(?:{'|'.join(map(escape_name, names))})$"
+        filters.append(f"repo:{quote_value(chosen)}")
+    if arguments.get("revision"):
+        filters.append(f"rev:{quote_value(arguments['revision'])}")
+    rest = {name: value for name, value in arguments.items() if name not in SCOPE}
+    return {**rest, "question": " ".join([*filters, arguments["question"]])}
 
 
 class ConversationsApi:
@@ -76,7 +93,8 @@ class ConversationsApi:
         """Ask another question. Read the conversation later for the answer."""
         conversation = await self._find(arguments["identifier"])
         number, question = conversation["id"], arguments["question"]
-        body = {"conversation_id": number, "question": question}
+        scope = {key: arguments[key] for key in sorted(SCOPE & arguments.keys())}
+        body = {"conversation_id": number, "question": question, **scope}
         answer = await self._ask("POST", f"{PATH}/{number}/questions", body)
         info = {
             "status": "processing",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 _WAITS_S = (1.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0)
 _HEX = re.compile(r"[0-9a-f]{40}")
-_SPECIAL = re.compile(r"[^\w./:@~+-]")
 
 
 class Asking(ToolCaller, Protocol):
@@ -101,20 +101,20 @@ class ConversationMethods:
         """
         if not isinstance(question, str) or not question.strip():
             raise ToolError("the question is empty: say what you want to know", tool="deepsearch", argument="question")
-        full_text = " ".join([*_filters(repos, revision), question.strip()])
+        scope = _scope(repos, revision)
         follows = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation
         backend = self.backend
         base_url = "" if backend.local else backend.name
         cache = cache and not backend.features.is_recorded()
-        answer_cache = AnswerCache(_asker(backend), full_text) if cache and follows is None else None
+        asked_text = json.dumps([question.strip(), scope]) if scope else question.strip()
+        answer_cache = AnswerCache(_asker(backend), asked_text) if cache and follows is None else None
         commits = await _pins(backend, revision) if answer_cache is not None and backend.local else None
         if answer_cache is not None and commits is not None and (stored := answer_cache.load(commits)) is not None:
             cached = DeepSearchAnswer(stored, base_url=base_url, asker=self, cached=True)
             self._last_answer, self._read_last = cached, lambda: cached
             return cached
-        state = AskState(question.strip())
-        arguments = {"question": full_text} if follows is None else {"identifier": follows, "question": full_text}
-        facts: dict[str, Any] = {}
+        arguments = {"question": question.strip(), **scope, **({} if follows is None else {"identifier": follows})}
+        state, facts = AskState(question.strip()), dict[str, Any]()
 
         async def work() -> None:
             try:
@@ -342,14 +342,10 @@ class BlockingConversationMethods:
     deepsearch_reset_link = blocking(ConversationMethods.deepsearch_reset_link)
 
 
-def _filters(repos: Texts | None, revision: str | None) -> list[str]:
-    names = texts(repos) or ()
-    # What a filter would read as more than text matches any one character: close enough for a name.
-    chosen = "|".join(
-        _SPECIAL.sub("?", name).replace(".", r"\.").replace("+", r"\+").replace("?", ".") for name in names
-    )
-    filters = [f"repo:^({chosen})$"] if len(names) > 1 else [f"repo:^{chosen}$"] if names else []
-    return [*filters, f"rev:{revision}"] if revision else filters
+def _scope(repos: Texts | None, revision: str | None) -> dict[str, Any]:
+    """Return the arguments that say where to look; none for everywhere."""
+    names = texts(repos)
+    return {**({"repos": list(names)} if names else {}), **({"revision": revision} if revision else {})}
 
 
 def _asker(backend: Backend) -> str:

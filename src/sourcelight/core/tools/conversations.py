@@ -44,6 +44,19 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 }
 
 
+SCOPE = frozenset({"repos", "revision"})
+"""Arguments that say where to look. Only services of this package take them; others read filters in the question."""
+
+_Repos: TypeAlias = Annotated[
+    tuple[Text, ...] | None,
+    Meta(description="Names of the repositories to look into; without it: all.", extra={"own": True}),
+]
+_Revision: TypeAlias = Annotated[
+    Text | None,
+    Meta(description="Branch, tag or commit of them; without it: their default branches.", extra={"own": True}),
+]
+
+
 class DeepSearchArguments(Arguments, frozen=True):
     """Arguments of `deepsearch`."""
 
@@ -54,6 +67,8 @@ class DeepSearchArguments(Arguments, frozen=True):
             "are known."
         ),
     ]
+    repos: _Repos = None
+    revision: _Revision = None
 
 
 class DeepSearchReadArguments(Arguments, frozen=True):
@@ -73,6 +88,8 @@ class DeepSearchFollowUpArguments(Arguments, frozen=True):
 
     identifier: _Identifier
     question: Annotated[Text, Meta(description="The next question.")]
+    repos: _Repos = None
+    revision: _Revision = None
 
 
 class DeepSearchChangeArguments(Arguments, frozen=True):

@@ -140,10 +140,16 @@ class Tool(Generic[A]):
 
     @property
     def advertised_schema(self) -> Mapping[str, Any]:
-        """JSON Schema of the arguments as MCP clients see it."""
-        schema = self.input_schema
-        more = () if self.mcp is None else self.mcp.required
-        return {**schema, "required": [name for name in schema["properties"] if name in {*schema["required"], *more}]}
+        """JSON Schema of the arguments as MCP clients see it, without those that only clients of this package send."""
+        properties = {
+            name: value for name, value in self.input_schema["properties"].items() if name not in _own(self.arguments)
+        }
+        required = {*self.input_schema["required"], *(() if self.mcp is None else self.mcp.required)}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": [name for name in properties if name in required],
+        }
 
     @property
     def takes_repos(self) -> bool:
@@ -199,6 +205,14 @@ def _parts(arguments: type[Arguments]) -> tuple[tuple[str, bool], ...]:
         if "part" in extra:
             parts.append((name.encode_name, "cursor" in extra))
     return tuple(parts)
+
+
+@cache
+def _own(arguments: type[Arguments]) -> frozenset[str]:
+    """Wire names of the arguments that are taken and not advertised: the specification's schemas don't have them."""
+    hints = get_type_hints(arguments, include_extras=True)
+    fields = msgspec.structs.fields(arguments)
+    return frozenset(each.encode_name for each in fields if "own" in _Shape.of(hints[each.name]).extra)
 
 
 @cache

@@ -11,7 +11,7 @@ from sourcelight.core.errors import QueryError, ToolError
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.pins import Pins, PreviousTurn, pin_filters
 from sourcelight.engines.deepsearch.question.reading import asks_for_facts
-from sourcelight.engines.deepsearch.question.scope import QuestionScope, RepositoryNames, read_scope
+from sourcelight.engines.deepsearch.question.scope import NamedScope, QuestionScope, RepositoryNames, read_scope
 from sourcelight.engines.tools import ToolContext
 
 _WIDER = re.compile(
@@ -46,7 +46,8 @@ class ResearchRequest:
     question
         In words, without filters.
     filters
-        Filters of files (and of repositories, which the pins already hold) as a query.
+        Filters of files as a query; those of repositories and revisions in it say in text what the pins hold, for
+        searches that a reader can run again.
     pins
         The commits that count.
     context
@@ -54,7 +55,7 @@ class ResearchRequest:
     previous
         Earlier questions of the conversation, oldest first.
     scope
-        What was read in the question itself of where to look; its filters are among `filters`.
+        What was read in the question itself of where to look.
     """
 
     question: str
@@ -66,7 +67,11 @@ class ResearchRequest:
 
 
 def open_inquiry(
-    text: str, filters: str, context: ToolContext, previous: Sequence[PreviousTurn] = ()
+    text: str,
+    filters: str,
+    context: ToolContext,
+    previous: Sequence[PreviousTurn] = (),
+    asked: NamedScope | None = None,
 ) -> ResearchRequest:
     """Pin the commits of a question.
 
@@ -80,38 +85,48 @@ def open_inquiry(
         For whom.
     previous
         Earlier questions of the conversation.
+    asked
+        Repositories and a revision that came beside the question.
 
     Raises
     ------
     QueryError, ToolError
         As `pin_filters`.
     """
+    asked = asked or NamedScope()
     pins: Pins | None = None
     try:
-        pins = pin_filters(filters, context)
+        pins = pin_filters(filters, context, asked)
     except ToolError:
-        if filters:
+        if filters or asked:
             raise
     usual = frozenset(pin.repository for pin in pins) if pins is not None else frozenset()
     visible = (
-        sorted(usual) if filters else [repository.name for repository in context.engine.catalog.visible(context.viewer)]
+        sorted(usual)
+        if filters or asked.repositories
+        else [repository.name for repository in context.engine.catalog.visible(context.viewer)]
     )
     names = RepositoryNames(visible, usual)
     scope = read_scope(text, names, by_word=asks_for_facts(text))
-    if not scope.filters:
+    if not scope.named and not asked:
         scope = _keep_scope(text, scope, names, previous)
-    if scope.filters:
-        narrowed = _pin_scope(filters, scope, context)
+    if scope.named:
+        narrowed = _pin_scope(filters, asked, scope, context)
         if narrowed is not None:
-            return ResearchRequest(
-                text, f"{filters} {narrowed[1].filters}".strip(), narrowed[0], context, previous, narrowed[1]
-            )
+            chosen, read = narrowed
+            searched = f"{filters} {_narrow(asked, read.named).filters}".strip()
+            return ResearchRequest(text, searched, chosen, context, previous, read)
         scope = QuestionScope(
             notes=("What the question says of repositories could not be put together with its filters.",)
         )
     if pins is None:
         pins = pin_filters(filters, context)
-    return ResearchRequest(text, filters, pins, context, previous, scope)
+    return ResearchRequest(text, f"{filters} {asked.filters}".strip(), pins, context, previous, scope)
+
+
+def _narrow(asked: NamedScope, read: NamedScope) -> NamedScope:
+    """Return what a question names within what came beside it."""
+    return NamedScope(read.repositories or asked.repositories, read.revision or asked.revision)
 
 
 def _keep_scope(
@@ -121,20 +136,25 @@ def _keep_scope(
     if _WIDER.search(text):
         return scope
     for turn in reversed(previous):
-        earlier = read_scope(turn.question, names, by_word=asks_for_facts(turn.question))
-        if earlier.filters:
-            values = ", ".join(code(value) for part in earlier.parts for value in part.values[:_NAMED_VALUES])
+        earlier = turn.named
+        if earlier is None:
+            earlier = read_scope(turn.question, names, by_word=asks_for_facts(turn.question)).named
+        if earlier:
+            listed = [*earlier.repositories[:_NAMED_VALUES], *([earlier.revision] if earlier.revision else [])]
+            values = ", ".join(map(code, listed))
             note = f"The question names no repository, so the scope of the one before holds: {values}."
-            return replace(scope, filters=earlier.filters, notes=(*scope.notes, note))
+            return replace(scope, named=earlier, notes=(*scope.notes, note))
         if _WIDER.search(turn.question):
             break
     return scope
 
 
-def _pin_scope(filters: str, scope: QuestionScope, context: ToolContext) -> tuple[Pins, QuestionScope] | None:
+def _pin_scope(
+    filters: str, asked: NamedScope, scope: QuestionScope, context: ToolContext
+) -> tuple[Pins, QuestionScope] | None:
     """Pin the scope of a question; without its revision if no repository has it."""
     try:
-        return pin_filters(f"{filters} {scope.filters}".strip(), context), scope
+        return pin_filters(filters, context, _narrow(asked, scope.named)), scope
     except (ToolError, QueryError):
         context.cancellation.check()
     revision = next((taken_part for taken_part in scope.parts if taken_part.kind == "revision"), None)
@@ -145,12 +165,12 @@ def _pin_scope(filters: str, scope: QuestionScope, context: ToolContext) -> tupl
     note = f"No repository that is searched has the revision {revision_text}: the default branches are searched."
     without = replace(
         scope,
-        filters=scope.filters.rpartition("rev:")[0].strip().removesuffix("repo:.").strip(),
+        named=replace(scope.named, revision=""),
         parts=other_parts,
         remaining_text=f"{scope.remaining_text} {revision.source_text}",
         notes=(*scope.notes, note),
     )
     try:
-        return pin_filters(f"{filters} {without.filters}".strip(), context), without
+        return pin_filters(filters, context, _narrow(asked, without.named)), without
     except (ToolError, QueryError):
         return None

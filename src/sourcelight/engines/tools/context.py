@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,13 +16,18 @@ from sourcelight.repos import Repository, Viewer, resolve
 class Conversations(Protocol):
     """What the two deep-search tools need of deep search; `sourcelight.engines.deepsearch` implements it."""
 
-    def ask(self, question: str, context: ToolContext) -> ToolResult:
-        """Open a conversation and wait a while for its answer; table ``conversation``."""
+    def ask(self, question: str, context: ToolContext, *, repos: Sequence[str] = (), revision: str = "") -> ToolResult:
+        """Open a conversation and wait a while for its answer; table ``conversation``.
+
+        `repos` and `revision` say where to look beside what the question says; empty: everywhere, default branches.
+        """
 
     def read(self, identifier: str, context: ToolContext) -> ToolResult:
         """Questions and answers of a conversation that the viewer may read; table ``conversation``."""
 
-    def follow_up(self, identifier: str, question: str, context: ToolContext) -> ToolResult:
+    def follow_up(
+        self, identifier: str, question: str, context: ToolContext, *, repos: Sequence[str] = (), revision: str = ""
+    ) -> ToolResult:
         """Ask another question in the viewer's own conversation and wait a while; table ``conversation``."""
 
     def change(self, identifier: str, changes: WireArguments, context: ToolContext) -> ToolResult:

@@ -47,7 +47,8 @@ def _conversations(call: str, context: ToolContext) -> Conversations:
 
 
 def _ask(arguments: DeepSearchArguments, context: ToolContext) -> ToolResult:
-    return _conversations("deepsearch", context).ask(arguments.question, context)
+    asker = _conversations("deepsearch", context)
+    return asker.ask(arguments.question, context, repos=arguments.repos or (), revision=arguments.revision or "")
 
 
 def _read(arguments: DeepSearchReadArguments, context: ToolContext) -> ToolResult:
@@ -158,7 +159,13 @@ def _one_line(text: Any) -> str:
 
 
 def _follow_up(arguments: DeepSearchFollowUpArguments, context: ToolContext) -> ToolResult:
-    return _conversations("deepsearch_follow_up", context).follow_up(arguments.identifier, arguments.question, context)
+    return _conversations("deepsearch_follow_up", context).follow_up(
+        arguments.identifier,
+        arguments.question,
+        context,
+        repos=arguments.repos or (),
+        revision=arguments.revision or "",
+    )
 
 
 def _change(arguments: DeepSearchChangeArguments, context: ToolContext) -> ToolResult:

@@ -346,4 +346,10 @@ _DEVICES = Migration(
     ),
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_ACCOUNTS, _OAUTH, _CONVERSATIONS, _ATTEMPTS, _AUDIT, _PLACES, _DEVICES)
+# The scope of a question as data: what came beside it, and what was read in it. NULL: not known.
+_SCOPES = Migration(
+    "scopes of questions",
+    ("ALTER TABLE questions ADD COLUMN asked TEXT", "ALTER TABLE questions ADD COLUMN named TEXT"),
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_ACCOUNTS, _OAUTH, _CONVERSATIONS, _ATTEMPTS, _AUDIT, _PLACES, _DEVICES, _SCOPES)

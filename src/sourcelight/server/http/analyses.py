@@ -140,7 +140,9 @@ class Analyses:
 
     async def _describe(self, _: Request) -> Response:
         names = list(analysis_tools()) if self._enabled else []
-        return JSONResponse({"service": "sourcelight", "analyses": names}, headers={"Cache-Control": "no-store"})
+        # Whose questions may come with `repos` and `revision`, which the specification's schema doesn't have.
+        described = {"service": "sourcelight", "analyses": names, "takesScope": ["deepsearch"]}
+        return JSONResponse(described, headers={"Cache-Control": "no-store"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a call."""

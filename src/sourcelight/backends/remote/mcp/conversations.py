@@ -10,6 +10,7 @@ from sourcelight.backends.remote.mcp.payloads import notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import COLUMNS, table_of
+from sourcelight.core.tools.conversations import SCOPE
 
 _LINK = re.compile(r"^Link: (\S+)", re.MULTILINE)
 _FRONT = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
@@ -21,7 +22,10 @@ Facts = Mapping[str, Any]
 
 
 async def _deepsearch(request: ToolRequest) -> ToolResult:
-    value = (await request.ask(request.arguments)).read(("readToken", "url", "answer"))
+    # The scope is no argument of the specification, so no schema has it; a service without it never gets it.
+    scope = {name: value for name, value in request.arguments.items() if name in SCOPE}
+    asked = {name: value for name, value in request.arguments.items() if name not in SCOPE}
+    value = (await request.ask(asked, beside=scope)).read(("readToken", "url", "answer"))
     if isinstance(value, str):
         link = _LINK.search(value)
         url, fields = (link[1], value[link.end() :].strip()) if link else ("", value.strip())

@@ -67,10 +67,13 @@ class ToolRequest:
         """Return the input schema of a tool, by default of the called one."""
         return (await self.server.tool(name or self.name)).schema
 
-    async def ask(self, arguments: Mapping[str, Any], name: str = "") -> Payload:
-        """Call a tool, by default the called one; fits the arguments to the server's schema."""
+    async def ask(
+        self, arguments: Mapping[str, Any], name: str = "", beside: Mapping[str, Any] | None = None
+    ) -> Payload:
+        """Call a tool, by default the called one; fits the arguments to the server's schema, but not those `beside`."""
         name = name or self.name
-        payload = await self.server.ask(name, fit_arguments(name, arguments, await self.schema(name)), self.observer)
+        fitting = fit_arguments(name, arguments, await self.schema(name))
+        payload = await self.server.ask(name, {**fitting, **(beside or {})}, self.observer)
         self.last = payload = replace(payload, doubts=self.doubts)
         payload.check()
         return payload

@@ -15,6 +15,7 @@ from typing import Any
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.deepsearch.evidence.pins import Pin
+from sourcelight.engines.deepsearch.question.scope import NamedScope
 from sourcelight.engines.deepsearch.research.answer import AnswerSegment, join_segments
 from sourcelight.repos import Catalog, Viewer
 
@@ -86,6 +87,8 @@ class QuestionRecord:
     pins: tuple[Pin, ...] = ()
     sources: tuple[StoredSource, ...] = ()
     earlier_repositories: tuple[str, ...] = ()
+    asked: NamedScope = field(default_factory=NamedScope)
+    named: NamedScope | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +282,8 @@ def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Vi
         stats={},
         error={name: text for name, text in question.error.items() if name in {"kind", "title"}},
         earlier_repositories=(),
+        asked=NamedScope(),
+        named=None,
     )
     # A model may have used hidden text in any of its sentences; segments without a model name their repositories.
     if question.researcher != _EXTRACTIVE:

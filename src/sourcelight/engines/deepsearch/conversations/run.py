@@ -23,6 +23,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, SourcelightError, StateFull, StateUnusable
 from sourcelight.engines.deepsearch.conversations.records import QuestionEvent
 from sourcelight.engines.deepsearch.conversations.store import ConversationStore
+from sourcelight.engines.deepsearch.question.scope import NamedScope
 from sourcelight.engines.deepsearch.redaction import format_error
 from sourcelight.engines.deepsearch.requests import open_inquiry
 from sourcelight.engines.deepsearch.research import PreviousTurn, Researcher, ResearchEvent
@@ -43,8 +44,8 @@ class QuestionRun:
     ----------
     question
         Its number.
-    text, filters
-        What is asked, and of what.
+    text, filters, asked
+        What is asked, and of what: as filters in the question, and as names beside it.
     context
         For whom; its cancellation is this question's own.
     unkept
@@ -59,6 +60,7 @@ class QuestionRun:
     context: ToolContext
     previous: Sequence[PreviousTurn]
     process_id: str
+    asked: NamedScope = field(default_factory=NamedScope)
     done: threading.Event = field(default_factory=threading.Event)
     unkept: tuple[str, dict[str, str]] | None = None
     _listeners: list[CallObserver] = field(default_factory=list)
@@ -104,9 +106,9 @@ class QuestionRun:
         context = replace(self.context, observer=self._observe)
         self._notify("question", {"text": self.text})
         context.engine.refresh(self.cancellation)
-        inquiry = open_inquiry(self.text, self.filters, context, self.previous)
+        inquiry = open_inquiry(self.text, self.filters, context, self.previous, self.asked)
         self.cancellation.check()
-        self.store.pin(self.question, list(inquiry.pins))
+        self.store.pin(self.question, list(inquiry.pins), inquiry.scope.named)
         draft = self.researcher.research(inquiry, None, self._emit)
         finished = finish(draft, inquiry, self._emit)
         self.cancellation.check()

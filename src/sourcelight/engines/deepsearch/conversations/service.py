@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from sourcelight.engines.deepsearch.conversations.records import (
 )
 from sourcelight.engines.deepsearch.conversations.run import CANCELED, FairExecutor, QuestionRun
 from sourcelight.engines.deepsearch.conversations.store import TITLE_CHARACTERS, ConversationBusy, ConversationStore
+from sourcelight.engines.deepsearch.question.scope import NamedScope
 from sourcelight.engines.deepsearch.research import ExtractiveResearcher, PreviousTurn, Researcher
 from sourcelight.engines.deepsearch.research.answer import join_segments
 from sourcelight.engines.execution.natural_language import split_filters
@@ -38,7 +38,6 @@ MAX_QUESTION_CHARACTERS = 20_000
 MAX_QUESTIONS_UNDER_WAY = 16
 """Questions of one account that are worked on or wait."""
 _MAX_CITED = 6
-_DEFINED = re.compile(r"- `([^`]+)`, an? ")
 _SLICE_S = 0.1
 _STALE_MS = 3_600_000
 _DAY_MS = 86_400_000
@@ -101,7 +100,7 @@ class ConversationService:
 
     # Tools.
 
-    def ask(self, question: str, context: ToolContext) -> ToolResult:
+    def ask(self, question: str, context: ToolContext, *, repos: Sequence[str] = (), revision: str = "") -> ToolResult:
         """Open a conversation and wait for its answer: without a limit, or `SERVED_WAIT_S` over MCP.
 
         Raises
@@ -112,7 +111,7 @@ class ConversationService:
             When the caller stops waiting in this process; the question is canceled.
         """
         conversation = self.open(question, context)
-        number = self.ask_in(conversation, question, context)
+        number = self.ask_in(conversation, question, context, NamedScope(tuple(repos), revision))
         return self.wait(number, context, SERVED_WAIT_S if context.served else None)
 
     def read(self, identifier: str, context: ToolContext) -> ToolResult:
@@ -131,7 +130,9 @@ class ConversationService:
         ]
         return records.conversation_result(conversation, visible, self.url(conversation, context))
 
-    def follow_up(self, identifier: str, question: str, context: ToolContext) -> ToolResult:
+    def follow_up(
+        self, identifier: str, question: str, context: ToolContext, *, repos: Sequence[str] = (), revision: str = ""
+    ) -> ToolResult:
         """Ask a question in the viewer's own conversation and wait as `ask` does.
 
         Raises
@@ -139,7 +140,8 @@ class ConversationService:
         ToolError
             While it works on another question, and as `read`.
         """
-        number = self.ask_in(self.find(identifier, context).id, question, context)
+        asked = NamedScope(tuple(repos), revision)
+        number = self.ask_in(self.find(identifier, context).id, question, context, asked)
         return self.wait(number, context, SERVED_WAIT_S if context.served else None)
 
     def change(self, identifier: str, changes: Mapping[str, Any], context: ToolContext) -> ToolResult:
@@ -198,7 +200,7 @@ class ConversationService:
                 argument="question",
             )
 
-    def ask_in(self, conversation: int, question: str, context: ToolContext) -> int:
+    def ask_in(self, conversation: int, question: str, context: ToolContext, asked: NamedScope | None = None) -> int:
         """Ask a question in the viewer's own conversation; return the question's number at once.
 
         Raises
@@ -210,9 +212,10 @@ class ConversationService:
         self._check_words(question)
         filters, text = split_filters(question)
         earlier = self.store.questions(conversation)
-        if not filters and earlier:
+        asked = asked or NamedScope()
+        if not filters and not asked and earlier:
             # A follow-up keeps the scope of its conversation unless it names another.
-            filters = earlier[-1].filters
+            filters, asked = earlier[-1].filters, earlier[-1].asked
         self._end_stale(earlier)
         # Counted in the database, so over all processes of the service.
         if self.store.running_questions(context.viewer.name) >= MAX_QUESTIONS_UNDER_WAY:
@@ -222,7 +225,7 @@ class ConversationService:
                 argument="running",
             )
         try:
-            number = self.store.ask(conversation, text, filters, self.process_id)
+            number = self.store.ask(conversation, text, filters, self.process_id, asked)
         except ConversationBusy:
             raise ToolError(
                 "the conversation is working on a question; wait for its answer or cancel it",
@@ -238,7 +241,9 @@ class ConversationService:
         previous = [
             self._previous(s.question) for s in visible if s.question.status == "completed" and not s.is_partial
         ]
-        work = QuestionRun(self.store, self.researcher, number, text, filters, run_context, previous, self.process_id)
+        work = QuestionRun(
+            self.store, self.researcher, number, text, filters, run_context, previous, self.process_id, asked
+        )
         with self._guard:
             self._works = {
                 key: question_run for key, question_run in self._works.items() if not question_run.done.is_set()
@@ -255,11 +260,11 @@ class ConversationService:
                     self.store.end(question.id, "error", {"kind": "Interrupted", "title": "Interrupted", "message": ""})
 
     def _previous(self, question: QuestionRecord) -> PreviousTurn:
-        cited = [match[1] for segment in question.segments if (match := _DEFINED.match(segment.text))]
+        cited = [name for segment in question.segments for name in segment.names]
         files = (s for s in question.sources if s.type == "file" and s.status in {"verified", "moved"})
         cited += [source.path.rpartition("/")[2] for source in files]
         names = tuple(dict.fromkeys(name for name in cited if name))[:_MAX_CITED]
-        return PreviousTurn(question.text, join_segments(question.segments), names)
+        return PreviousTurn(question.text, join_segments(question.segments), names, question.named)
 
     def wait(self, question: int, context: ToolContext, most_s: float | None) -> ToolResult:
         """Wait for an answer, up to `most_s` seconds (None: no limit), and return the state at that time.

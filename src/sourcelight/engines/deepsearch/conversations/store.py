@@ -18,6 +18,7 @@ from sourcelight.engines.deepsearch.conversations.records import (
 )
 from sourcelight.engines.deepsearch.evidence import CommitEvidence, Evidence
 from sourcelight.engines.deepsearch.evidence.pins import Pin
+from sourcelight.engines.deepsearch.question.scope import NamedScope
 from sourcelight.engines.deepsearch.research.answer import AnswerSegment, FinishedAnswer
 from sourcelight.repos.state import State
 
@@ -35,7 +36,7 @@ _OF_OWNER = """
 """
 _QUESTION = """
     SELECT id, conversation, position, text, filters, status, created_ms, started_ms, finished_ms, researcher, model,
-        segments, tables, followups, stats, error
+        segments, tables, followups, stats, error, asked, named
     FROM questions
 """
 TITLE_CHARACTERS = 80
@@ -43,6 +44,17 @@ TITLE_CHARACTERS = 80
 
 class ConversationBusy(Exception):
     """The conversation already works on a question."""
+
+
+def _scope_text(scope: NamedScope) -> str:
+    return json.dumps([list(scope.repositories), scope.revision])
+
+
+def _scope_of(text: str | None) -> NamedScope | None:
+    if text is None:
+        return None
+    repositories, revision = json.loads(text)
+    return NamedScope(tuple(repositories), revision)
 
 
 @dataclass(slots=True)
@@ -147,16 +159,16 @@ class ConversationStore:
 
     # Questions.
 
-    def ask(self, conversation: int, text: str, filters: str, boot: str) -> int:
+    def ask(self, conversation: int, text: str, filters: str, boot: str, asked: NamedScope | None = None) -> int:
         """Add a pending question; raises `ConversationBusy` while another one runs."""
         now_ms = self.now_ms()
         try:
             with self.state.database.write() as connection:
                 cursor = connection.execute(
-                    """INSERT INTO questions (conversation, position, text, filters, status, created_ms, boot)
+                    """INSERT INTO questions (conversation, position, text, filters, status, created_ms, boot, asked)
                         SELECT ?, 1 + coalesce((SELECT max(position) FROM questions WHERE conversation = ?), 0),
-                            ?, ?, 'pending', ?, ?""",
-                    (conversation, conversation, text, filters, now_ms, boot),
+                            ?, ?, 'pending', ?, ?, ?""",
+                    (conversation, conversation, text, filters, now_ms, boot, _scope_text(asked or NamedScope())),
                 )
                 connection.execute("UPDATE conversations SET updated_ms = ? WHERE id = ?", (now_ms, conversation))
                 return int(cursor.lastrowid or 0)
@@ -169,9 +181,10 @@ class ConversationStore:
         sql = "UPDATE questions SET status = 'processing', started_ms = ?, boot = ? WHERE id = ? AND status = 'pending'"
         return self.state.database.change(sql, self.now_ms(), boot, question) > 0
 
-    def pin(self, question: int, pins: Sequence[Pin]) -> None:
-        """Store the pins of a question."""
+    def pin(self, question: int, pins: Sequence[Pin], named: NamedScope) -> None:
+        """Store the pins of a question, and the scope that was read in it."""
         with self.state.database.write() as connection:
+            connection.execute("UPDATE questions SET named = ? WHERE id = ?", (_scope_text(named), question))
             connection.executemany(
                 "INSERT OR IGNORE INTO question_pins VALUES (?, ?, ?, ?)",
                 [(question, pin.repository, pin.revision, pin.commit) for pin in pins],
@@ -189,7 +202,7 @@ class ConversationStore:
                     "error" if error and not finished.segments else "completed",
                     researcher,
                     model,
-                    json.dumps([[s.kind, s.text, list(s.repositories)] for s in finished.segments]),
+                    json.dumps([[s.kind, s.text, list(s.repositories), list(s.names)] for s in finished.segments]),
                     json.dumps([asdict(table) for table in finished.tables]),
                     json.dumps(list(finished.followups)),
                     json.dumps(dict(finished.stats)),
@@ -276,7 +289,9 @@ class ConversationStore:
             row[1], row[2],
         )  # fmt: skip
         segments = tuple(
-            AnswerSegment(kind, text, tuple(repositories)) for kind, text, repositories in json.loads(row[11])
+            # The first versions wrote no names.
+            AnswerSegment(kind, text, tuple(repositories), tuple(names[0] if names else ()))
+            for kind, text, repositories, *names in json.loads(row[11])
         )
         number, conversation, position, text, filters, status, created, started, ended_at, researcher, model = row[:11]
         return QuestionRecord(
@@ -299,6 +314,8 @@ class ConversationStore:
             pins=tuple(Pin(*pin) for pin in pins),
             sources=tuple(StoredSource(*pin) for pin in sources),
             earlier_repositories=tuple(name for (name,) in earlier),
+            asked=_scope_of(row[16]) or NamedScope(),
+            named=_scope_of(row[17]),
         )
 
     # Events.

@@ -6,15 +6,15 @@ Steps of a question that need repositories, where these are not on this machine:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import ToolError
-from sourcelight.engines.deepsearch.question.scope import QuestionScope
+from sourcelight.core.errors import QueryError, SourcelightError, ToolError
+from sourcelight.engines.deepsearch.question.scope import NamedScope, QuestionScope
 from sourcelight.engines.execution.natural_language import targets_of
 from sourcelight.engines.search import Target
-from sourcelight.repos import Catalog, Viewer
+from sourcelight.repos import Catalog, Viewer, resolve
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.evidence.model import Evidence
@@ -54,13 +54,21 @@ class Pins:
         return [target for target in self.targets if target.repository.name == repository]
 
 
-def pin_filters(filters: str, context: ToolContext) -> Pins:
-    """Pin the repositories of `filters`, local or remote; raises as `pin`."""
-    result = run_step("pin", StepRequest(filters=filters), context)
+_FORKS_TOO = "fork:yes archived:yes"
+
+
+def pin_filters(filters: str, context: ToolContext, named: NamedScope | None = None) -> Pins:
+    """Pin the repositories of `filters`, those `named` alone if any are, local or remote; raises as `pin`."""
+    named = named or NamedScope()
+    result = run_step("pin", StepRequest(filters=filters, named=named), context)
     if result is None:
-        return pin(context.local, filters, context.viewer, context.cancellation)
-    pins: Pins = result.value.resolve_pins(context.engine.catalog, context.viewer)
-    return _require_pins(pins, filters)
+        pins = pin_local(context.local, filters, context.viewer, context.cancellation, named)
+    else:
+        pins = result.value.resolve_pins(context.engine.catalog, context.viewer)
+    present = {name.casefold() for name in (*(pin.repository for pin in pins), *pins.failed)}
+    unknown = [name for name in named.repositories if name.casefold() not in present]
+    failed = dict.fromkeys(unknown, "no repository of this name can be searched")
+    return _require_pins(Pins(pins.targets, {**pins.failed, **failed}), filters)
 
 
 def pin(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation) -> Pins:
@@ -76,10 +84,43 @@ def pin(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancell
     return _require_pins(pin_local(engine, filters, viewer, cancellation), filters)
 
 
-def pin_local(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation) -> Pins:
-    """Return the pins of local repositories, possibly none; raises `QueryError`."""
+def pin_local(
+    engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation, named: NamedScope | None = None
+) -> Pins:
+    """Return the pins of local repositories, possibly none; raises `QueryError`.
+
+    What is `named` narrows what the filters choose; a fork or an archived repository counts when it is named.
+    """
     targets, failed = targets_of(engine, filters, viewer, cancellation)
+    if not named:
+        return Pins(tuple(targets), failed)
+    if named.repositories:
+        names = {name.casefold() for name in named.repositories}
+        if names - {target.repository.name.casefold() for target in targets}:
+            try:
+                targets, failed = targets_of(engine, f"{filters} {_FORKS_TOO}".strip(), viewer, cancellation)
+            except QueryError:  # the filters leave forks out themselves
+                cancellation.check()
+        targets = [target for target in targets if target.repository.name.casefold() in names]
+        failed = {label: reason for label, reason in failed.items() if label.partition("@")[0].casefold() in names}
+    if named.revision:
+        targets, more = _at_revision(targets, named.revision)
+        failed = {**failed, **more}
     return Pins(tuple(targets), failed)
+
+
+def _at_revision(targets: Sequence[Target], revision: str) -> tuple[list[Target], dict[str, str]]:
+    """Return the targets at a revision, and why it can't be read in others."""
+    moved: list[Target] = []
+    failed: dict[str, str] = {}
+    for target in targets:
+        try:
+            commit = resolve(target.repository, revision)
+        except SourcelightError as fault:
+            failed[target.repository.name] = str(fault)
+        else:
+            moved.append(replace(target, revision=revision, commit=commit))
+    return moved, failed
 
 
 def _require_pins(pins: Pins, filters: str) -> Pins:
@@ -95,11 +136,16 @@ def _require_pins(pins: Pins, filters: str) -> Pins:
 
 @dataclass(frozen=True, slots=True)
 class PreviousTurn:
-    """An earlier question of the conversation and its answer; `cited` are names and paths that it cited."""
+    """An earlier question of the conversation and its answer.
+
+    `cited` are names and paths that it cited, `named` is the scope that was read in it; None: not known, as of
+    conversations of earlier versions.
+    """
 
     question: str
     answer: str
     cited: tuple[str, ...] = ()
+    named: NamedScope | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +164,8 @@ class StepRequest:
         A file to be read.
     scope
         As of an `Inquiry`.
+    named
+        What is to be pinned beside `filters`.
     """
 
     question: str = ""
@@ -128,6 +176,7 @@ class StepRequest:
     items: Sequence[Evidence] = ()
     path: str = ""
     scope: QuestionScope = field(default_factory=QuestionScope)
+    named: NamedScope = field(default_factory=NamedScope)
 
     @classmethod
     def from_pins(cls, pins: Pins, **fields: Any) -> StepRequest:

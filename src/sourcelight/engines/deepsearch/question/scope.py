@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name, exact_name
@@ -57,13 +57,41 @@ class ScopePart:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedScope:
+    """Repositories and a revision by name, given by a caller or read in a question.
+
+    Attributes
+    ----------
+    repositories
+        Full names; empty: all that are searched by default.
+    revision
+        Branch, tag or commit; empty: default branches.
+    """
+
+    repositories: tuple[str, ...] = ()
+    revision: str = ""
+
+    def __bool__(self) -> bool:
+        """Whether anything is named."""
+        return bool(self.repositories or self.revision)
+
+    @property
+    def filters(self) -> str:
+        """The same as filters, for searches that a reader can run again; no code reads them back as a scope."""
+        filters = [repository_filter(self.repositories)] if self.repositories else []
+        if self.revision:
+            filters += [*([] if self.repositories else ["repo:."]), f"rev:{quote_value(self.revision)}"]
+        return " ".join(filters)
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionScope:
     """The repositories and revisions that a question names.
 
     Attributes
     ----------
-    filters
-        A query that chooses repositories and revisions; empty for none.
+    named
+        What is named; empty for nothing.
     parts
         What was read as such.
     remaining_text
@@ -72,7 +100,7 @@ class QuestionScope:
         What could not be taken, a sentence each.
     """
 
-    filters: str = ""
+    named: NamedScope = field(default_factory=NamedScope)
     parts: tuple[ScopePart, ...] = ()
     remaining_text: str = ""
     notes: tuple[str, ...] = ()
@@ -135,13 +163,10 @@ def read_scope(text: str, names: RepositoryNames, *, by_word: bool) -> QuestionS
     scope_parts = _repositories(marked, names, by_word=by_word)
     revision = _revision(marked) if by_word or scope_parts else None
     repositories = sorted({name for taken_part in scope_parts for name in taken_part.values})
-    filters = []
-    if repositories:
-        filters.append(repository_filter(repositories))
     if revision is not None:
-        filters += [*([] if repositories else ["repo:."]), f"rev:{quote_value(revision.values[0])}"]
         scope_parts.append(revision)
-    return QuestionScope(" ".join(filters), tuple(scope_parts), " ".join(marked.to_text().split()))
+    named = NamedScope(tuple(repositories), revision.values[0] if revision is not None else "")
+    return QuestionScope(named, tuple(scope_parts), " ".join(marked.to_text().split()))
 
 
 def repository_filter(names: Sequence[str]) -> str:

@@ -40,12 +40,14 @@ class AnswerSource:
 class AnswerSegment:
     """A heading, a line or a block of an answer, and the repositories that it speaks of or cites.
 
-    By these, what a reader may not see is left out when an answer is read.
+    By these, what a reader may not see is left out when an answer is read. `names` are those of the definitions that it
+    cites, for questions that follow.
     """
 
     kind: str
     text: str
     repositories: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 def join_segments(segments: Iterable[AnswerSegment]) -> str:
@@ -105,7 +107,7 @@ def finish(draft: Draft, inquiry: ResearchRequest, emit: Emit) -> FinishedAnswer
         checked[name] = citation
         if citation.accepted:
             emit(ResearchEvent("evidence", {"id": name, "label": item.label, "status": citation.status}))
-    segments = _make_segments(draft, checked, inquiry)
+    segments, unverified = _make_segments(draft, checked, inquiry)
     accepted = tuple(citation for citation in checked.values() if citation.accepted)
     rejected = tuple(citation for citation in checked.values() if not citation.accepted)
     invented = tuple(name for name in cited_names if name not in checked)
@@ -114,7 +116,7 @@ def finish(draft: Draft, inquiry: ResearchRequest, emit: Emit) -> FinishedAnswer
         "citations": len(accepted),
         "citations_moved": sum(citation.status == "moved" for citation in accepted),
         "citations_rejected": len(rejected) + len(invented),
-        "unverified_sentences": sum(segment.text.count(UNVERIFIED) for segment in segments),
+        "unverified_sentences": unverified,
     }
     return FinishedAnswer(
         tuple(segments),
@@ -132,15 +134,18 @@ def _cited_names(draft: Draft) -> list[str]:
     names: list[str] = []
     for part in draft.parts:
         if isinstance(part, Paragraph):
-            for match in markdown.CITED.finditer(part.text):
-                names += [name.strip().upper() for name in match[1].split(",")]
+            names += _ids_in(part.text)
         elif not isinstance(part, Heading):
             names.append(part.evidence)
     return list(dict.fromkeys(names))
 
 
-def _make_segments(draft: Draft, checked: Mapping[str, Citation], inquiry: ResearchRequest) -> list[AnswerSegment]:
+def _make_segments(
+    draft: Draft, checked: Mapping[str, Citation], inquiry: ResearchRequest
+) -> tuple[list[AnswerSegment], int]:
+    """Return the segments, and how many sentences were marked as unverified."""
     segments: list[AnswerSegment] = []
+    unverified = 0
     names = sorted({pin.repository for pin in inquiry.pins})
     base_url = inquiry.context.base_url
     for part in draft.parts:
@@ -148,25 +153,38 @@ def _make_segments(draft: Draft, checked: Mapping[str, Citation], inquiry: Resea
             segments.append(AnswerSegment("heading", f"## {part.text}"))
         elif isinstance(part, Paragraph) and draft.researcher != "extractive":
             # One piece, since none of it can be said to rest on one repository alone.
-            rendered = markdown.render_model_text(redact(_mark_unverified(part.text, checked)), checked, base_url)
+            marked, count = _mark_unverified(part.text, checked)
+            unverified += count
+            rendered = markdown.render_model_text(redact(marked), checked, base_url)
             about = {citation.evidence.repository for citation in checked.values()} | set(part.about)
-            segments.append(AnswerSegment("block", rendered.rstrip("\n"), tuple(sorted(about))))
+            names_cited = _definitions_of(_ids_in(part.text), checked)
+            segments.append(AnswerSegment("block", rendered.rstrip("\n"), tuple(sorted(about)), names_cited))
         elif isinstance(part, Paragraph):
             for kind, block in _split_blocks(part.text):
-                cited = [
-                    name.strip().upper() for match in markdown.CITED.finditer(block) for name in match[1].split(",")
-                ]
-                about = {checked[name].evidence.repository for name in cited if name in checked}
-                about |= {name for name in names if name in block} | set(part.about)
+                cited = _ids_in(block)
+                about = {checked[name].evidence.repository for name in cited if name in checked} | set(part.about)
+                # No fact rests on this: a line that spells a repository's name is hidden with it, whoever wrote it.
+                about |= {name for name in names if name in block}
                 rendered = markdown.link_citations(block, checked, base_url)
-                segments.append(AnswerSegment(kind, rendered, tuple(sorted(about))))
+                segments.append(AnswerSegment(kind, rendered, tuple(sorted(about)), _definitions_of(cited, checked)))
         else:
             citation = checked.get(part.evidence)
             if citation is not None and citation.accepted:
                 segments.append(
                     AnswerSegment("block", markdown.quote(citation, base_url), (citation.evidence.repository,))
                 )
-    return segments
+    return segments, unverified
+
+
+def _ids_in(text: str) -> list[str]:
+    return [name.strip().upper() for match in markdown.CITED.finditer(text) for name in match[1].split(",")]
+
+
+def _definitions_of(names: Sequence[str], checked: Mapping[str, Citation]) -> tuple[str, ...]:
+    """Return the names of the definitions that ids cite."""
+    accepted = [checked[name].evidence for name in names if name in checked and checked[name].accepted]
+    cited = [item for item in accepted if isinstance(item, FileEvidence) and item.role == "definition"]
+    return tuple(dict.fromkeys(symbol for item in cited for symbol in item.symbols[:1]))
 
 
 def _split_blocks(text: str) -> list[tuple[str, str]]:
@@ -185,23 +203,24 @@ def _split_blocks(text: str) -> list[tuple[str, str]]:
     return blocks
 
 
-def _mark_unverified(text: str, checked: Mapping[str, Citation]) -> str:
-    """Mark sentences without an accepted citation; fenced code stays as it is."""
+def _mark_unverified(text: str, checked: Mapping[str, Citation]) -> tuple[str, int]:
+    """Mark sentences without an accepted citation, and count them; fenced code stays as it is."""
+    count = 0
 
     def judge(sentence_match: re.Match[str]) -> str:
+        nonlocal count
         text_of_sentence = sentence_match[0]
-        names = [
-            name.strip().upper() for match in markdown.CITED.finditer(text_of_sentence) for name in match[1].split(",")
-        ]
+        names = _ids_in(text_of_sentence)
         if not names or any(name in checked and checked[name].accepted for name in names):
             return text_of_sentence
+        count += 1
         ending = text_of_sentence[len(text_of_sentence.rstrip()) :]
         bare = _BEFORE_CITED.sub("", text_of_sentence).rstrip()
         punctuation = bare[-1:] if bare[-1:] in {".", "!", "?"} else ""
         return f"{bare.removesuffix(punctuation)} {UNVERIFIED}{punctuation}{ending}"
 
     blocks = re.split(r"(```.*?(?:```|\Z))", text, flags=re.DOTALL)
-    return "".join(block if block.startswith("```") else _SENTENCE.sub(judge, block) for block in blocks)
+    return "".join(block if block.startswith("```") else _SENTENCE.sub(judge, block) for block in blocks), count
 
 
 def _sources(draft: Draft, inquiry: ResearchRequest, accepted: tuple[Citation, ...]) -> list[AnswerSource]:

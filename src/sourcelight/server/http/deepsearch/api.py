@@ -20,6 +20,7 @@ from starlette.routing import Route
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
 from sourcelight.engines.deepsearch.conversations import QuestionEvent
+from sourcelight.engines.deepsearch.question.scope import NamedScope
 from sourcelight.server.http.bodies import RequestRefused, read_json_object
 from sourcelight.server.http.deepsearch.messages import (
     ConversationAccess,
@@ -76,11 +77,12 @@ class Api:
             cancellation.cancel()
 
     async def _open(self, request: Request, caller: ConversationRequest) -> Response:
-        text = _question_in(request, await read_json_object(request))
+        body = await read_json_object(request)
+        text, asked = _question_in(request, body), _scope_in(body)
 
         def work() -> Any:
             number = caller.service.open(text, caller.context)
-            caller.service.ask_in(number, text, caller.context)
+            caller.service.ask_in(number, text, caller.context, asked)
             return self._conversation_json(caller, number)
 
         return json_response(await run_blocking(work), 202)
@@ -88,12 +90,12 @@ class Api:
     async def _ask(self, request: Request, caller: ConversationRequest) -> Response:
         number = _number(request, "id")
         body = await read_json_object(request)
-        text = _question_in(request, body)
+        text, asked = _question_in(request, body), _scope_in(body)
         if body.get("conversation_id", number) != number:
             raise RequestRefused(400, "conversation_id is not the one of the address.")
 
         def work() -> Any:
-            question = caller.service.ask_in(number, text, caller.context)
+            question = caller.service.ask_in(number, text, caller.context, asked)
             return question_json(caller, self._own_question(caller, number, question))
 
         return json_response(await run_blocking(work), 202)
@@ -254,6 +256,18 @@ def _question_in(request: Request, body: dict[str, Any]) -> str:
     text = text_in(body, "question")
     notes_of(request.scope).query = text
     return text
+
+
+def _scope_in(body: dict[str, Any]) -> NamedScope:
+    """Return where to look, which clients of this package send beside a question. Raises `RequestRefused`."""
+    repos, revision = body.get("repos"), body.get("revision")
+    listed = [] if repos is None else repos
+    if not isinstance(listed, list) or not isinstance(revision, str | None):
+        raise RequestRefused(400, "repos must be a list of names, and revision a text.")
+    names = tuple(name for name in listed if isinstance(name, str) and name)
+    if len(names) < len(listed):
+        raise RequestRefused(400, "repos must be a list of names that are not empty.")
+    return NamedScope(names, revision or "")
 
 
 def _number(request: Request, name: str) -> int:
