@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import fast
 import pytest
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
@@ -98,3 +100,61 @@ def test_a_second_run_is_prepared_for_a_few_failures_only(tmp_path: Path) -> Non
     assert json.loads(failed.read_text("utf-8")) == {"tests/a.py::test[x@y]": True, "tests/a.py::test": True}
     failed.write_text(json.dumps({f"tests/a.py::test_{number}": True for number in range(4)}), "utf-8")
     assert run(sys.executable, SCRIPTS / "failed.py", tmp_path).returncode == 1
+
+
+def test_the_closing_summary_keeps_the_seconds_of_each_file(tmp_path: Path) -> None:
+    folder = tmp_path / "test"
+    folder.mkdir()
+    (tmp_path / "seconds.json").write_text('{"tests/core/test_old.py": 4.0, "tests/core/test_b.py": 9.0}', "utf-8")
+    (folder / "stages").write_text("unit\t0\t12\n", "utf-8")
+    cases = (("tests.core.test_a", 1.5), ("tests.core.test_a.TestClass", 2.0), ("tests.core.test_b", 0.25))
+    inner = "".join(f"<testcase classname='{name}' name='t' time='{took}'/>" for name, took in cases)
+    (folder / "unit.xml").write_text(f"<testsuites><testsuite>{inner}</testsuite></testsuites>", "utf-8")
+    done = run(sys.executable, SCRIPTS / "closing.py", folder, "8")
+    assert done.stdout.splitlines()[-1] == "===== 3 passed in 8.00s ====="  # stages beside each other: less than 12
+    kept = json.loads((tmp_path / "seconds.json").read_text("utf-8"))
+    assert kept == {"tests/core/test_a.py": 3.5, "tests/core/test_b.py": 0.25, "tests/core/test_old.py": 4.0}
+
+
+def test_the_fast_run_takes_what_is_nearest_to_a_change_and_then_what_is_quickest() -> None:
+    tests = {
+        "tests/core/query/test_printer.py": "import sourcelight",
+        "tests/engines/test_uses.py": "from sourcelight.core.query.printer import show",
+        "tests/core/test_other.py": "",
+        "tests/lab/test_slow.py": "",
+        "tests/lab/test_quick.py": "",
+        "tests/lab/test_mine.py": "",
+    }
+    changed = {"src/sourcelight/core/query/printer.py", "tests/lab/test_mine.py", "README.md"}
+    seconds = dict.fromkeys(tests, 1.0) | {"tests/lab/test_slow.py": 50.0}
+    chosen, counts = fast.choose(tests, changed, seconds, 10)
+    assert chosen == [
+        "tests/lab/test_mine.py",
+        "tests/engines/test_uses.py",
+        "tests/core/query/test_printer.py",
+        "tests/core/test_other.py",
+        "tests/lab/test_quick.py",
+    ]
+    assert counts == [1, 1, 2, 1]
+    assert fast.choose(tests, changed, seconds, 2)[0] == chosen[:2]
+
+
+def test_the_fast_run_without_measurements_takes_of_other_rooms_only_those_without_processes() -> None:
+    tests = dict.fromkeys(("tests/core/test_a.py", "tests/server/test_b.py", "tests/lab/test_c.py"), "")
+    assert fast.choose(tests, set(), {}, 100)[0] == ["tests/core/test_a.py"]
+    assert fast.choose(tests, {"src/sourcelight/lab/plots/tiles.py"}, {}, 100)[0] == [
+        "tests/lab/test_c.py",
+        "tests/core/test_a.py",
+    ]
+
+
+@pytest.mark.parametrize("mark", ["attack", "clock"])
+def test_marks_are_spelt_as_the_stages_search_for_them(mark: str) -> None:
+    """`scripts/test` gives pytest only files with `pytest.mark.NAME`: another spelling would leave a test out."""
+    assert f"$(marked {mark}" in (SCRIPTS / "test").read_text("utf-8")
+    spelt = re.compile(rf"(?<!pytest\.)\bmark\.{mark}\b|from pytest import .*\bmark\b")
+    texts = {path: path.read_text("utf-8") for path in Path(__file__).parent.rglob("*.py") if path != Path(__file__)}
+    assert [path for path, text in texts.items() if spelt.search(text)] == []
+    files = [path for path, text in texts.items() if f"pytest.mark.{mark}" in text]
+    assert files
+    assert all(path.name.startswith("test_") or path.name == "conftest.py" for path in files)
