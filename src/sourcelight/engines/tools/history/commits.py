@@ -23,6 +23,7 @@ from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search import tables as change_tables
 from sourcelight.engines.history.search.find import filter_people, find_commits
 from sourcelight.engines.history.search.query import CommitFilter, CommitQuery
+from sourcelight.engines.history.search.trailer_columns import co_author_texts
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import NOTHING, Handler, PartialResult, Rendered, Split, tail, with_notices
 from sourcelight.engines.tools.history import tables
@@ -145,7 +146,7 @@ def commit_rows(opened: OpenedHistory, numbers: CommitNumbers) -> Any:
     history = opened.history
     batch = change_tables.commit_batch(history, numbers)
     values = dict(zip(batch.schema.names, batch.columns, strict=True))
-    values["co_authors"] = change_tables.co_author_texts(history, numbers)
+    values["co_authors"] = co_author_texts(history, numbers)
     values["bot"] = pa.array(columns.bots(history, history.commits.author[numbers]))
     prefix = f"{repository_url('', opened.name)}/-/commit/"
     values["url"] = change_tables.prefixed_oids(prefix, history.commits.oid[numbers])

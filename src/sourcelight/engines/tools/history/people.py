@@ -13,7 +13,7 @@ from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
 from sourcelight.engines.history.people import BOT_RULE, Mailmap, check_mailmap, co_authors, is_bot, parse_mailmap
-from sourcelight.engines.history.search.tables import commits_with_co_authors
+from sourcelight.engines.history.search.trailer_columns import commits_with_co_authors
 from sourcelight.engines.tools.history.histories import OpenedHistory
 
 
