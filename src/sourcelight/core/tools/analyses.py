@@ -10,6 +10,7 @@ from msgspec import Meta
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.tools.blame import DIRECTORY, Depth, FileKinds, JoinAddresses, Mailmap
 from sourcelight.core.tools.commits import (
+    AGENT_COMMITS,
     AUTHOR,
     AUTHOR_EMAIL,
     BOT,
@@ -62,6 +63,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         FIRST_DATE,
         LAST_DATE,
         BOT,
+        AGENT_COMMITS,
     ),
     "churn": (
         Column("repository", "dict32", "name of the repository", "not grouped by repository"),
@@ -82,6 +84,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("changes", "int64", "changes of single files", unit="changes"),
         _COMMITS,
         Column("authors", "int64", "distinct authors", unit="authors", summable=False),
+        AGENT_COMMITS,
     ),
     "hotspots": (
         REPOSITORY,
@@ -96,6 +99,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("score", "float64", "commits times the logarithm of lines, of the highest such product, 0 to 1"),
         FIRST_DATE,
         LAST_DATE,
+        AGENT_COMMITS,
     ),
     "coupling": (
         REPOSITORY,
@@ -127,6 +131,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("commits", "int64", "commits with such lines", unit="commits"),
         FIRST_DATE,
         LAST_DATE,
+        AGENT_COMMITS,
     ),
     "identities": (
         Column("name", "string", "name as commits have it"),
@@ -140,6 +145,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         LAST_DATE,
         Column("repositories", "strings", "repositories with such commits"),
         BOT,
+        Column("agent", "dict32", "coding assistant that the identity belongs to; empty for none"),
     ),
     "identity_suggestions": (
         Column("group", "int32", "number of the set of identities that may be one person, most commits first"),

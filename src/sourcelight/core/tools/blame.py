@@ -9,7 +9,17 @@ from msgspec import Meta
 
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.query.file_kinds import FILE_KINDS
-from sourcelight.core.tools.commits import AUTHOR, AUTHOR_EMAIL, BOT, PATH, REPOSITORY, REVISION, RepoName
+from sourcelight.core.tools.commits import (
+    AGENT,
+    AUTHOR,
+    AUTHOR_EMAIL,
+    BOT,
+    PATH,
+    REPOSITORY,
+    REVISION,
+    UNSAID,
+    RepoName,
+)
 from sourcelight.core.tools.tool import Arguments, McpText, Number, Scope, Text, Tool, choice
 
 DIRECTORY = (
@@ -17,6 +27,13 @@ DIRECTORY = (
     "files at the top)"
 )
 _EXACT = Column("exact", "bool", "whether `git blame` without options is proven to say the same of every line")
+_AGENT_LINES = Column(
+    "agent_lines",
+    "int64",
+    "those of the lines of today's text whose commits name a coding assistant: at least so many",
+    UNSAID,
+    unit="lines",
+)
 
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "blame_lines": (
@@ -35,6 +52,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("original_line_number", "int32", "1-based line in that commit's file"),
         Column("boundary", "bool", "whether history ends there (a first commit, or the edge of a shallow clone)"),
         BOT,
+        AGENT,
     ),
     "ownership": (
         REPOSITORY,
@@ -47,6 +65,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("newest_date", "timestamp", "committer date of the newest of these lines, UTC"),
         BOT,
         _EXACT,
+        _AGENT_LINES,
     ),
     "bus_factor": (
         REPOSITORY,
@@ -71,6 +90,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("surviving_lines", "int64", "lines of today's text that were born in the year", unit="lines"),
         Column("share", "float64", "surviving_lines of all lines of today's text, 0 to 1"),
         _EXACT,
+        _AGENT_LINES,
     ),
 }
 

@@ -24,6 +24,19 @@ OLD_PATH = Column("old_path", "dict32", "path before the change; the same as pat
 AUTHOR = Column("author", "dict32", "author's name, as the mailmap has it")
 AUTHOR_EMAIL = Column("author_email", "dict32", "author's address, as the mailmap has it")
 BOT = Column("bot", "bool", "whether the author counts as a program, by the rule in the notices", UNSAID)
+AGENT = Column(
+    "agent",
+    "dict32",
+    "coding assistants that the commit names, with commas between; empty for none, which proves nothing",
+    UNSAID,
+)
+AGENT_COMMITS = Column(
+    "agent_commits",
+    "int64",
+    "those of the commits that name a coding assistant: at least so many, as squash merges lose trailers",
+    UNSAID,
+    unit="commits",
+)
 FIRST_DATE = Column("first_date", "timestamp", "committer date of the oldest of these commits, UTC")
 LAST_DATE = Column("last_date", "timestamp", "committer date of the newest of these commits, UTC")
 
@@ -61,6 +74,9 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("deletions", "int64", "lines removed; 0 for a merge", f"{UNSAID}, or {MISSING}", unit="lines"),
         Column("co_authors", "strings", "Co-authored-by trailers, as Name <address>"),
         BOT,
+        AGENT,
+        Column("agent_traces", "strings", "what names them: author, trailers and lines of the message", UNSAID),
+        Column("reviewers", "strings", "Reviewed-by, Acked-by and Approved-by trailers, as Name <address>", UNSAID),
         Column("url", "string", "address of the commit at the service, or relative to it"),
     ),
     "diff_lines": (
@@ -78,6 +94,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("line", "string", "text of the line without its sign and newline; invalid UTF-8 as U+FFFD"),
         Column("start", "list", "start of each match, code points into line"),
         Column("end", "list", "end of each match (exclusive), code points into line"),
+        AGENT,
     ),
     "file_diffs": (
         REPOSITORY,
@@ -106,6 +123,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         FIRST_DATE,
         LAST_DATE,
         Column("authors", "strings", "who matched, as Name <address>, most commits first"),
+        AGENT_COMMITS,
     ),
     "last_changes": (
         REPOSITORY,
@@ -119,6 +137,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column(
             "changed_commits", "int64", "commits that changed the file under this name, merges excluded", unit="commits"
         ),
+        AGENT,
     ),
 }
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from sourcelight.core.batches.schema import Column
-from sourcelight.core.tools.commits import AUTHOR, AUTHOR_EMAIL, COMMIT, PATH, REPOSITORY
+from sourcelight.core.tools.commits import AGENT, AUTHOR, AUTHOR_EMAIL, COMMIT, PATH, REPOSITORY
 from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Repo, Revision, Scope, Text, Tool, choice
 
 COUNT_BY = ("repository", "language", "path")
@@ -55,6 +55,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         PATH,
         Column("added", "int64", "lines added: those with the text, or of the range", unit="lines"),
         Column("removed", "int64", "lines removed: those with the text, or of the range", unit="lines"),
+        AGENT,
     ),
 }
 

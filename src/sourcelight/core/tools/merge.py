@@ -286,7 +286,7 @@ def _start(row: _Row) -> float:
 def contributors(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """People by period, bots last, most commits first."""
     parts = _one_name_each(parts, arguments)
-    counts = ("commits", "merges", "co_authored", "additions", "deletions", "files")
+    counts = ("commits", "merges", "co_authored", "additions", "deletions", "files", "agent_commits")
     folds: _Folds = {**dict.fromkeys(counts, operator.add), "first_date": min, "last_date": max, "bot": operator.or_}
     rows = _group(parts, ("repository", "period", "period_end", *_PERSON), folds)
     rows.sort(key=lambda row: (_start(row), bool(row["bot"]), -row["commits"], tie_key(row)))
@@ -315,7 +315,7 @@ def churn(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """Groups by period, most changed lines first."""
     by = list(arguments.get("by") or ["directory"])
     parts = _one_name_each(parts, arguments)
-    counts = ("additions", "deletions", "changes", "commits")
+    counts = ("additions", "deletions", "changes", "commits", "agent_commits")
     people: dict[tuple[Any, ...], set[tuple[Any, Any]]] = {}
     keys = (
         "repository",
@@ -344,7 +344,7 @@ def pickaxe(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable
     by = list(arguments.get("by") or ["month"])
     parts = _one_name_each(parts, arguments)
     folds: _Folds = {
-        **dict.fromkeys(("added", "removed", "net", "commits"), operator.add),
+        **dict.fromkeys(("added", "removed", "net", "commits", "agent_commits"), operator.add),
         "first_date": min,
         "last_date": max,
     }
@@ -361,7 +361,14 @@ def identities(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTa
     """Identities, most commits first."""
     del arguments
     counts = dict.fromkeys(("commits", "commits_as_committer", "co_authored"), operator.add)
-    folds: _Folds = {**counts, "first_date": min, "last_date": max, "repositories": _union, "bot": operator.or_}
+    folds: _Folds = {
+        **counts,
+        "first_date": min,
+        "last_date": max,
+        "repositories": _union,
+        "bot": operator.or_,
+        "agent": max,
+    }
     names = ("name", "email", "canonical_name", "canonical_email")
     rows = _group(parts, names, folds)
     rows.sort(key=lambda row: (-row["commits"], -row["commits_as_committer"], *(row[name] for name in names)))

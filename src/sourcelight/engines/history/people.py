@@ -106,7 +106,9 @@ _SPACES = " \t\n\v\f\r"
 _GENERATED = ("Signed-off-by: ", "(cherry picked from commit ")
 _TOKEN = re.compile(r"([A-Za-z0-9-]+)[ \t]*:", re.ASCII)
 _PERSON = re.compile(r"\s*(.*?)\s*<([^<>]*)>")
-_CO_AUTHOR = "co-authored-by"
+CO_AUTHORS = frozenset({"co-authored-by"})
+REVIEWERS = frozenset({"acked-by", "approved-by", "reviewed-by"})
+"""Tokens of trailers, in lower case, that name people who wrote with the author, and who looked at the change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +144,15 @@ def trailers_of(message: str) -> list[Trailer]:
 
 def co_authors(message: str) -> list[tuple[str, str]]:
     """Names and addresses of the ``Co-authored-by`` trailers of a message, each once, in order."""
-    if _CO_AUTHOR not in message.lower():
+    return people_of_trailers(message, CO_AUTHORS)
+
+
+def people_of_trailers(message: str, tokens: frozenset[str]) -> list[tuple[str, str]]:
+    """Names and addresses of the trailers of a message with one of some tokens, each once, in order."""
+    lower = message.lower()
+    if not any(token in lower for token in tokens):
         return []
-    people = [trailer.person for trailer in trailers_of(message) if trailer.token.lower() == _CO_AUTHOR]
+    people = [trailer.person for trailer in trailers_of(message) if trailer.token.lower() in tokens]
     return list(dict.fromkeys(person for person in people if person is not None))
 
 

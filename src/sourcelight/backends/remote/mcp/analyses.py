@@ -42,6 +42,7 @@ class _Sum:
     additions: int = 0
     deletions: int = 0
     changes: int = 0
+    agent_commits: int = 0
     bot: bool | None = None
     authors: set[tuple[str, str]] = field(default_factory=set)
     first: datetime | None = None
@@ -72,6 +73,7 @@ async def _contributors(request: ToolRequest) -> ToolResult:
         arguments = sums.setdefault(_key(row, by, writer), _Sum())
         arguments.extend(moment)
         arguments.commits += 1
+        arguments.agent_commits += bool(row["agent"])
         arguments.merges += len(row["parents"]) > 1
         arguments.additions += row["additions"] or 0
         arguments.deletions += row["deletions"] or 0
@@ -82,6 +84,7 @@ async def _contributors(request: ToolRequest) -> ToolResult:
                 theirs = sums.setdefault(_key(row, by, person), _Sum())
                 theirs.extend(moment)
                 theirs.co_authored += 1
+    says_agents = _says_agents(commits)
     order = sorted(
         sums.items(),
         key=lambda item: (_start(item[0]), bool(item[1].bot), -item[1].commits, tie_key(_key_columns(item[0]))),
@@ -97,6 +100,7 @@ async def _contributors(request: ToolRequest) -> ToolResult:
             "first_date": pages.first,
             "last_date": pages.last,
             "bot": pages.bot,
+            "agent_commits": pages.agent_commits if says_agents else None,
         }
         for key, pages in order
     ]
@@ -120,10 +124,12 @@ async def _churn(request: ToolRequest) -> ToolResult:
             writer = people.person(row["author"], row["author_email"])
             arguments = sums.setdefault(_key(row, by, writer if "author" in by else None), _Sum())
             arguments.commits += 1
+            arguments.agent_commits += bool(row["agent"])
             arguments.changes += row["files"]
             arguments.additions += row["additions"] or 0
             arguments.deletions += row["deletions"] or 0
             arguments.authors.add(writer)
+    says_agents = _says_agents(commits)
     order = sorted(
         sums.items(),
         key=lambda item: (_start(item[0]), -(item[1].additions + item[1].deletions), tie_key(_key_columns(item[0]))),
@@ -136,11 +142,17 @@ async def _churn(request: ToolRequest) -> ToolResult:
             "changes": pages.changes,
             "commits": pages.commits,
             "authors": len(pages.authors),
+            "agent_commits": pages.agent_commits if says_agents else None,
         }
         for key, pages in order
     ]
     notices = (*commits.notices, _NO_MERGES, *(people.notices if "author" in by else ()))
     return _answer("churn", rows, commits, notices, people)
+
+
+def _says_agents(commits: ToolResult) -> bool:
+    """Return whether the service says which coding assistants its commits name."""
+    return bool(commits.table.column("agent").null_count < len(commits.table))
 
 
 async def _commits(request: ToolRequest) -> ToolResult:

@@ -168,6 +168,10 @@ async def _commit_search(request: ToolRequest) -> ToolResult:
     except UnparsedText as exc:
         return await _instead(request, exc)
     rows = [_commit(request, entry) for entry in pages.entries]
+    if pages.info.get("namesAgents"):
+        for row in rows:
+            row["agent"] = row["agent"] or ""
+            row["agent_traces"], row["reviewers"] = row["agent_traces"] or [], row["reviewers"] or []
     rows.sort(key=lambda row: -row["commit_date"].timestamp() if row["commit_date"] else 0.0)
     return ToolResult(
         "commits", _table("commits", rows), _scope_info(request, pages), pages.complete, tuple(pages.notices)
@@ -211,6 +215,9 @@ async def _diff_search(request: ToolRequest) -> ToolResult:
             pages.complete = False
             commit = f"{entry['repo']}@{str(entry['oid'])[:7]}"
             pages.notices[f"{commit} matches, but not in the part of its diff that the service shows."] = None
+    if pages.info.get("namesAgents"):
+        for row in rows:
+            row["agent"] = row["agent"] or ""
     rows = _newest_first(rows, request)
     # Diffs that the service cut were read in whole above, or have a notice of their own.
     pages.notices = {notice: None for notice in pages.notices if WHOLE_PATCHES not in notice}

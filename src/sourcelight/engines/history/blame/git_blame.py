@@ -10,6 +10,7 @@ from sourcelight.core.batches.diff_text import unquote_name
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
+from sourcelight.engines.history.agents import agents_text, traces_of
 from sourcelight.engines.history.git import git_bytes, git_chunks, mailmap_setting
 from sourcelight.repos import Repository
 from sourcelight.repos.objects.commits import as_text, parse_offset, parse_seconds
@@ -23,7 +24,8 @@ _HEAD = re.compile(rb"([0-9a-f]{40}) (\d+) (\d+) (\d+)")
 class BlameCommit:
     """A commit that brought lines; times are seconds since 1970, offsets minutes east of UTC, names mailmapped.
 
-    `summary` is git's subject (``%s``): the first paragraph of the message on one line.
+    `summary` is git's subject (``%s``): the first paragraph of the message on one line. `agents` are the coding
+    assistants that it names.
     """
 
     oid: str
@@ -34,6 +36,7 @@ class BlameCommit:
     commit_time: int = 0
     summary: str = ""
     boundary: bool = False
+    agents: str = ""
 
 
 @dataclass(slots=True)
@@ -103,7 +106,7 @@ def blame_file(
                                     "--encoding=UTF-8", "--no-textconv", commit, "--", path]  # fmt: skip
     chunks = git_chunks(repository.git_dir, arguments, cancellation=cancellation, data_bytes=_DATA_BYTES)
     blame = _parse_incremental(_split_lines(chunks), lines, progress)
-    _add_subjects(repository.git_dir, blame.commits, cancellation)
+    _add_message_facts(repository.git_dir, blame.commits, cancellation)
     _blame_cache.put(key, blame)
     return blame
 
@@ -143,19 +146,24 @@ def _parse_incremental(lines: Iterable[bytes], count: int, progress: Callable[[i
     return blame
 
 
-def _add_subjects(git_dir: str, commits: list[BlameCommit], cancellation: Cancellation | None) -> None:
-    """Add the subjects of commits: git's summary in a blame is the first line of the message only."""
+def _add_message_facts(git_dir: str, commits: list[BlameCommit], cancellation: Cancellation | None) -> None:
+    """Add what the whole message says: git's summary in a blame is the first line of the message only."""
     arguments = ["log", "--no-walk=unsorted", "--stdin", "-z", "--encoding=UTF-8", "--no-show-signature", "--no-notes"]
     oids = "".join(f"{commit.oid}\n" for commit in commits)
     if not oids:
         return
     try:
-        raw = git_bytes(git_dir, [*arguments, "--format=%H %s"], stdin=oids.encode(), cancellation=cancellation)
+        arguments.append("--format=%H%x00%s%x00%an%x00%ae%x00%B")
+        raw = git_bytes(git_dir, arguments, stdin=oids.encode(), cancellation=cancellation)
     except GitFailed:
         return
-    subjects = {record[:40].decode(): as_text(record[41:]) for record in raw.split(b"\0")}
+    # No text of a commit can hold the NUL that ends each field.
+    fields = [as_text(field) for field in raw.split(b"\0")]
+    texts = {fields[start]: fields[start + 1 : start + 5] for start in range(0, len(fields) - 4, 5)}
     for commit in commits:
-        commit.summary = subjects.get(commit.oid, commit.summary)
+        if commit.oid in texts:
+            commit.summary, author, email, message = texts[commit.oid]
+            commit.agents = agents_text(traces_of(author, email, message))
 
 
 def _set_field(commit: BlameCommit, key: bytes, value: bytes) -> None:

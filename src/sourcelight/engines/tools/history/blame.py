@@ -24,12 +24,13 @@ from sourcelight.core.tools.blame import (
 )
 from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, line_ownership
 from sourcelight.engines.history.people import BOT_RULE, is_bot
+from sourcelight.engines.history.search.trailer_columns import commit_agents
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import kind_notices, kinds_of, selected_kinds
 from sourcelight.engines.tools.history.histories import OpenedHistories, OpenedHistory, open_histories
-from sourcelight.engines.tools.history.people import PersonNumbers, text_of
+from sourcelight.engines.tools.history.people import PersonNumbers, agent_notices, text_of
 from sourcelight.engines.tools.history.tables import bounds, directories, group, total
 from sourcelight.engines.tools.pages import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS
@@ -97,6 +98,7 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
             "subject": tables.dictionary_column([each.summary for each in commits], codes),
             "original_path": [each.decode("utf-8", "replace") for each in blame.path],
             "original_line_number": blame.line_number,
+            "agent": tables.dictionary_column([each.agents for each in commits], codes),
             "boundary": pa.array(np.array([each.boundary for each in commits] or [False], np.bool_)[codes]),
             "bot": pa.array(np.array([is_bot(*person) for person in people] or [False], np.bool_)[codes]),
         },
@@ -162,7 +164,8 @@ def _selection(arguments: OwnershipArguments | BusFactorArguments) -> _Selected:
 class _OwnedLines:
     """Lines of the files of some histories, a row each run of lines that one commit brought to a file.
 
-    Arrays: history, file (number in `names`), person, seconds of the commit, lines, whether exact.
+    Arrays: history, file (number in `names`), person, seconds of the commit, lines, whether exact, and the lines if the
+    commit names a coding assistant, else 0.
     """
 
     names: list[str]
@@ -172,6 +175,7 @@ class _OwnedLines:
     time: Int64Array
     lines: Int64Array
     exact: Any
+    agent_lines: Int64Array
     left_out: int
     inexact: int
 
@@ -192,6 +196,7 @@ def _owned_lines(
         left_out += skipped
         persons = people.of_identities(opened)
         authors, times = opened.history.commits.author, opened.history.commits.commit_time
+        by_agents = commit_agents(opened.history).mask
         for name, file in files.items():
             # A file of 100,000 lines has a few hundred commits: everything after this works on those pairs.
             commits, counts = np.unique(file.lines, return_counts=True)
@@ -205,14 +210,17 @@ def _owned_lines(
                     times[commits],
                     counts,
                     np.full(size, file.exact),
+                    counts * by_agents[commits],
                 ]
             )
             names.append(name)
     if path and not names and selected.kinds is None:
         raise PathNotFound(", ".join(opened.name for opened in histories.opened), "", path, "it has no text file")
-    merged = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else [np.zeros(0, np.int64)] * 6
-    history, place, person, time, lines, exact = merged
-    return _OwnedLines(names, history, place, person, time, lines, exact.astype(np.bool_), left_out, inexact)
+    merged = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else [np.zeros(0, np.int64)] * 7
+    history, place, person, time, lines, exact, agent_lines = merged
+    return _OwnedLines(
+        names, history, place, person, time, lines, exact.astype(np.bool_), agent_lines, left_out, inexact
+    )
 
 
 def _files(
@@ -307,6 +315,7 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
         "newest_date": tables.times(newest),
         "bot": pa.array(people.bots[person]),
         "exact": pa.array(proven),
+        "agent_lines": pa.array(total(codes, owned.agent_lines, count)),
     }
     order = np.lexsort((_ranks(people)[person], -lines, path, history))
     facts = _facts(histories, people) | {"inexact_files": owned.inexact, "left_out_files": owned.left_out}
@@ -315,6 +324,7 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
         *histories.notices,
         *kind_notices(arguments.file_kinds),
         *people.join_notices(person.tolist()),
+        *agent_notices(lines=int(owned.agent_lines.sum())),
         *_notices(owned),
     )
     return ToolResult("ownership", shown_table, facts, histories.complete, notices)
@@ -423,8 +433,9 @@ def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
         for year in np.union1d(years, born).tolist():
             living = int(alive[years == year].sum())
             proven = bool(owned.exact[own_rows][years == year].all())
-            rows.append((opened.name, year, int(added[born == year].sum()), living, living / total, proven))
-    names = ("repository", "year", "added", "surviving_lines", "share", "exact")
+            by_agents = int(owned.agent_lines[own_rows][years == year].sum())
+            rows.append((opened.name, year, int(added[born == year].sum()), living, living / total, proven, by_agents))
+    names = ("repository", "year", "added", "surviving_lines", "share", "exact", "agent_lines")
     table = tables.table("survival", {name: [row[at] for row in rows] for at, name in enumerate(names)}, len(rows))
     facts = _facts(histories, people)
     facts["drill_down"] = {

@@ -23,7 +23,13 @@ from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search import tables as change_tables
 from sourcelight.engines.history.search.find import filter_people, find_commits
 from sourcelight.engines.history.search.query import CommitFilter, CommitQuery
-from sourcelight.engines.history.search.trailer_columns import co_author_texts
+from sourcelight.engines.history.search.trailer_columns import (
+    agent_column,
+    agent_trace_texts,
+    co_author_texts,
+    commit_agents,
+    reviewer_texts,
+)
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import NOTHING, Handler, PartialResult, Rendered, Split, tail, with_notices
 from sourcelight.engines.tools.history import tables
@@ -39,6 +45,8 @@ from sourcelight.engines.tools.history.histories import (
 from sourcelight.engines.tools.pages import TableItems
 
 CALL = "commit_search"
+NAMES_AGENTS = {"namesAgents": True}
+"""Says that a commit without ``agent`` names none; other makers' services don't look."""
 DEFAULT_COUNT = 50
 _BODY_CHARACTERS = 2000
 
@@ -148,6 +156,9 @@ def commit_rows(opened: OpenedHistory, numbers: CommitNumbers) -> Any:
     values = dict(zip(batch.schema.names, batch.columns, strict=True))
     values["co_authors"] = co_author_texts(history, numbers)
     values["bot"] = pa.array(columns.bots(history, history.commits.author[numbers]))
+    values["agent"] = agent_column(history, numbers)
+    values["agent_traces"] = agent_trace_texts(history, numbers)
+    values["reviewers"] = reviewer_texts(history, numbers)
     prefix = f"{repository_url('', opened.name)}/-/commit/"
     values["url"] = change_tables.prefixed_oids(prefix, history.commits.oid[numbers])
     return columns.table("commits", values, len(numbers))
@@ -180,11 +191,20 @@ def _render_commits(answer: ToolResult, context: ToolContext) -> Rendered:
                 "deletions": row["deletions"],
                 **({"coAuthors": row["co_authors"]} if row["co_authors"] else {}),
                 "bot": row["bot"],
+                **({"agent": row["agent"]} if row["agent"] else {}),
+                **({"agentTraces": row["agent_traces"]} if row["agent_traces"] else {}),
+                **({"reviewers": row["reviewers"]} if row["reviewers"] else {}),
                 "url": context.link(row["url"]),
             }
         )
         text.append(heading(row) + (f"\n{_shorten(body)}\n" if body else ""))
-    payload = {"commits": objects, "totalCount": answer.attributes["total"], **echo(answer), **tail(answer)}
+    payload = {
+        "commits": objects,
+        "totalCount": answer.attributes["total"],
+        **NAMES_AGENTS,
+        **echo(answer),
+        **tail(answer),
+    }
     return payload, with_notices("\n".join(text) or NOTHING, answer)
 
 
@@ -237,13 +257,16 @@ def _gather_repositories(arguments: GetContributorReposArguments, context: ToolC
     if not names:
         return PartialResult(())
     histories = open_histories(REPOSITORIES_CALL, context, names)
-    contributions: dict[str, tuple[int, int, int, list[str]]] = {}
+    contributions: dict[str, tuple[int, int, int, list[str], int]] = {}
     for opened in histories.opened:
         context.cancellation.check()
         commits = np.flatnonzero(filter_people(opened.history, pattern)[opened.history.commits.author] & opened.mask)
         if len(commits) and len(commits) >= (arguments.min_commits or 1):
             times = opened.history.commits.commit_time[commits]
-            contributions[opened.name] = len(commits), int(times.min()), int(times.max()), _who(opened, commits)
+            by_agents = int(commit_agents(opened.history).mask[commits].sum())
+            contributions[opened.name] = (
+                len(commits), int(times.min()), int(times.max()), _who(opened, commits), by_agents
+            )  # fmt: skip
     return histories.part(contributions)
 
 
@@ -258,7 +281,7 @@ def _combine_repositories(
     arguments: GetContributorReposArguments, context: ToolContext, part: PartialResult
 ) -> ToolResult:
     authors = _authors(arguments)
-    contributions = [(count, name, first, last, who) for name, (count, first, last, who) in part.results.items()]
+    contributions = [(result[0], name, *result[1:]) for name, result in part.results.items()]
     contributions.sort(key=lambda item: (-item[0], item[1]))
     total = len(contributions)
     limit = limit_of(arguments.limit, context, DEFAULT_LIMIT)
@@ -271,9 +294,10 @@ def _combine_repositories(
         {
             "repository": [name for _, name, *_ in contributions],
             "commits": [commits for commits, *_ in contributions],
-            "first_date": tables.times([first for _, _, first, _, _ in contributions]),
-            "last_date": tables.times([last for _, _, _, last, _ in contributions]),
-            "authors": [people for *_, people in contributions],
+            "first_date": tables.times([first for _, _, first, *_ in contributions]),
+            "last_date": tables.times([last for _, _, _, last, *_ in contributions]),
+            "authors": [people for *_, people, _ in contributions],
+            "agent_commits": [by_agents for *_, by_agents in contributions],
         },
         len(contributions),
     )
@@ -311,6 +335,7 @@ def _render_contributor_repos(answer: ToolResult, context: ToolContext) -> Rende
                 "firstCommit": first,
                 "lastCommit": last,
                 "authors": authors,
+                "agentCommits": row["agent_commits"],
                 **(
                     {"authorsLeftOut": len(row["authors"]) - len(authors)} if len(authors) < len(row["authors"]) else {}
                 ),

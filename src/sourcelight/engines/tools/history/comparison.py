@@ -26,6 +26,7 @@ from sourcelight.engines.history.compare.changes import decode_patch
 from sourcelight.engines.history.compare.comparison import EMPTY
 from sourcelight.engines.history.history import UNKNOWN
 from sourcelight.engines.history.people import trailers_of
+from sourcelight.engines.history.search.trailer_columns import agent_column
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_notices
 from sourcelight.engines.tools.history import tables
@@ -326,6 +327,7 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
             "author_date": tables.times(history.commits.author_time[commits]),
             "commit_date": tables.times(history.commits.commit_time[commits]),
             "subject": [history.subject(number) for number in commits.tolist()],
+            "agent": agent_column(history, commits),
             "changed_commits": pa.array(counts[[number for _, number in rows]] if rows else [], pa.int64()),
         }
         parts.append(tables.table("last_changes", table, len(rows)))

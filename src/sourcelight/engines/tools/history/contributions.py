@@ -24,12 +24,13 @@ from sourcelight.core.tools.analyses import (
     CommitsBehindArguments,
     ContributorsArguments,
 )
+from sourcelight.engines.history.search.trailer_columns import commit_agents
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices, kinds_of
 from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, gather_dated
-from sourcelight.engines.tools.history.people import PersonNumbers, PersonSet
+from sourcelight.engines.tools.history.people import PersonNumbers, PersonSet, agent_notices
 from sourcelight.engines.tools.history.tables import (
     bounds,
     count_distinct,
@@ -50,6 +51,12 @@ def commit_mask(opened: OpenedHistory, after: int | None, before: int | None) ->
     if after is not None:
         mask = mask & (times > after)
     return mask if before is None else mask & (times < before)
+
+
+def agent_commits(opened: OpenedHistory, codes: Int64Array, commits: Int64Array, groups: int) -> Int64Array:
+    """How many distinct commits of each group name a coding assistant."""
+    by_agents = commit_agents(opened.history).mask[commits]
+    return count_distinct(codes[by_agents], commits[by_agents], groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +196,7 @@ def _sums(opened: OpenedHistory, arguments: ChurnArguments, dates: Dates, contex
         "deletions": total(codes, np.maximum(changes.deletions[changes_kept], 0), count),
         "changes": total(codes, np.ones(len(codes)), count),
         "commits": count_distinct(codes, of, count),
+        "agent_commits": agent_commits(opened, codes, of, count),
     }
     return GroupSums(people.person_set, keys, values, places, int((changes.additions[changes_kept] < 0).sum()), touched)
 
@@ -254,7 +262,7 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     codes, groups = group(keys)
     count = len(groups[0])
     summed = {name: total(codes, rows.values[name], count) for name in rows.values} or dict.fromkeys(
-        ("additions", "deletions", "changes", "commits"), np.zeros(0, np.int64)
+        ("additions", "deletions", "changes", "commits", "agent_commits"), np.zeros(0, np.int64)
     )
     table: dict[str, Any] = key_columns(by, period, groups, part.names, people)
     if placed:
@@ -270,6 +278,7 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     notices += kind_notices(arguments.file_kinds)
     notices += [f"{unknown:,} changes are counted without lines, as contents are missing."] if unknown else []
     notices += people.join_notices(groups[0].tolist()) if "author" in by else []
+    notices += agent_notices(int(summed["agent_commits"].sum()))
     drill = {"authors": "author"} if "author" in by else {}
     drill |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
     facts = facts_of(arguments.revisions, part, people, by, period, drill)
@@ -300,7 +309,7 @@ def _place_columns(by: list[str], places: list[str], which: Int64Array) -> dict[
 
 CONTRIBUTORS_CALL = "contributors"
 _MERGES = "Merges are counted as commits and have no changed lines of their own."
-_SUMMED = ("commits", "merges", "co_authored", "additions", "deletions", "files")
+_SUMMED = ("commits", "merges", "co_authored", "additions", "deletions", "files", "agent_commits")
 
 
 def _gather_contributors(arguments: ContributorsArguments, context: ToolContext) -> PartialResult:
@@ -340,6 +349,7 @@ def _contributor_sums(
     values = {
         "commits": total(own, np.ones(len(change_rows)), count),
         "merges": total(own, commits.is_merge[change_rows], count),
+        "agent_commits": total(own, commit_agents(history).mask[change_rows], count),
         "co_authored": total(codes[len(change_rows) :], np.ones(len(co_people)), count),
         "additions": total(of, np.maximum(history.changes.additions[changed], 0), count),
         "deletions": total(of, np.maximum(history.changes.deletions[changed], 0), count),
@@ -379,6 +389,7 @@ def _combine_contributors(arguments: ContributorsArguments, context: ToolContext
     notices = [*part.notices, _MERGES, *people.join_notices(groups[0].tolist())]
     notices += [f"{notice} Commits are all." for notice in kind_notices(arguments.file_kinds)]
     notices += people.bot_notices(groups[0], sums["commits"])
+    notices += agent_notices(int(sums["agent_commits"].sum()))
     facts = facts_of(arguments.revisions, part, people, by, period, {"authors": "author"})
     shown_table = tables.table("contributors", table, count).take(order)
     return ToolResult("contributors", shown_table, facts, part.complete, tuple(notices))

@@ -29,10 +29,11 @@ from sourcelight.engines.history.search import tables as change_tables
 from sourcelight.engines.history.search.find import DiffMatches, find_diffs
 from sourcelight.engines.history.search.previews import file_change
 from sourcelight.engines.history.search.query import CommitFilter, DiffQuery, PatternTerm, Side
+from sourcelight.engines.history.search.trailer_columns import agent_column
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import NOTHING, Handler, PartialResult, Rendered, Split, tail, with_notices
 from sourcelight.engines.tools.history import tables as columns
-from sourcelight.engines.tools.history.commits import echo, heading, limit_of, newest, stamp
+from sourcelight.engines.tools.history.commits import NAMES_AGENTS, echo, heading, limit_of, newest, stamp
 from sourcelight.engines.tools.history.comparison import REPLACED_BYTES
 from sourcelight.engines.tools.history.diff_items import DIFF_ITEMS
 from sourcelight.engines.tools.history.histories import (
@@ -148,7 +149,9 @@ def diff_rows(
 ) -> Any:
     """Rows of the table ``diff_lines`` for rows of one history, `changes` being the change of each."""
     batch = change_tables.line_batch(opened.history, rows, changes, patterns)
-    return columns.table("diff_lines", dict(zip(batch.schema.names, batch.columns, strict=True)), len(rows))
+    values = dict(zip(batch.schema.names, batch.columns, strict=True))
+    values["agent"] = agent_column(opened.history, opened.history.changes.commit[changes])
+    return columns.table("diff_lines", values, len(rows))
 
 
 def _results(
@@ -181,6 +184,7 @@ def _results(
             "authorDate": stamp(columns.times(history.commits.author_time[[commit]])[0].as_py()),
             "committerDate": stamp(columns.times(history.commits.commit_time[[commit]])[0].as_py()),
             "subject": history.subject(commit),
+            **_unless_empty("agent", agent_column(history, [commit])[0].as_py()),
             "files": files,
             **_unless_zero("filesLeftOut", len(own) - _MAX_FILES),
         }
@@ -199,6 +203,10 @@ def _file(change: FileChange, diff: FileDiff, pattern: CompiledPattern, signs: t
         **_unless_zero("hunksLeftOut", len(matching_hunks) - _MAX_HUNKS),
         **_unless_zero("hunksWithoutMatch", len(all_hunks) - len(matching_hunks)),
     }
+
+
+def _unless_empty(key: str, text: str) -> dict[str, str]:
+    return {key: text} if text else {}
 
 
 def _unless_zero(key: str, count: int) -> dict[str, int]:
@@ -257,7 +265,13 @@ def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
     if cut_count:
         notice = f"The diffs of {count_of(cut_count, 'file')} are cut; {WHOLE_PATCHES}."
         answer = replace(answer, notices=(*answer.notices, notice))
-    payload = {"results": results, "totalCount": answer.attributes["total"], **echo(answer), **tail(answer)}
+    payload = {
+        "results": results,
+        **NAMES_AGENTS,
+        "totalCount": answer.attributes["total"],
+        **echo(answer),
+        **tail(answer),
+    }
     return payload, with_notices("\n".join(text) or NOTHING, answer)
 
 

@@ -25,7 +25,7 @@ from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.contributions import commit_mask
+from sourcelight.engines.tools.history.contributions import agent_commits, commit_mask
 from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices
 from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, files_of, gather_dated
 from sourcelight.engines.tools.history.people import PersonNumbers
@@ -91,6 +91,7 @@ def _hot_files(
             "score": pa.array(np.zeros(count)),
             "first_date": tables.times(first),
             "last_date": tables.times(last),
+            "agent_commits": pa.array(agent_commits(opened, codes, commit, count)),
         },
         count,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools import analyses as tools
 from sourcelight.core.tools.analyses import IdentitiesArguments, IdentitySuggestionsArguments
+from sourcelight.engines.history.agents import agent_of
 from sourcelight.engines.history.people import BOT_RULE, IdentityUsage, is_bot, suggest_identities
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
@@ -114,6 +115,7 @@ def _combine_identities(arguments: IdentitiesArguments, context: ToolContext, pa
             "last_date": tables.times([use.last for _, use in rows]),
             "repositories": [list(use.repositories) for _, use in rows],
             "bot": [is_bot(key[2], key[3]) for key, _ in rows],
+            "agent": [agent_of(key[0], key[1]) for key, _ in rows],
         },
         len(rows),
     )

@@ -12,6 +12,8 @@ from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
+from sourcelight.core.markup import count_of
+from sourcelight.engines.history.agents import LOWER_BOUND
 from sourcelight.engines.history.people import BOT_RULE, Mailmap, check_mailmap, co_authors, is_bot, parse_mailmap
 from sourcelight.engines.history.search.trailer_columns import commits_with_co_authors
 from sourcelight.engines.tools.history.histories import OpenedHistory
@@ -194,6 +196,13 @@ class PersonNumbers:
             "join_addresses=False tells the names apart."
         )
         return [notice]
+
+
+def agent_notices(commits: int = 0, lines: int = 0) -> list[str]:
+    """A notice on how many commits, or lines of today, name a coding assistant; none for none."""
+    if commits:
+        return [f"{count_of(commits, 'commit')} in agent_commits: {LOWER_BOUND}."]
+    return [f"{count_of(lines, 'line')} in agent_lines: {LOWER_BOUND}."] if lines else []
 
 
 def text_of(pair: Pair) -> str:

@@ -23,6 +23,7 @@ from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.contributions import (
     GroupSums,
+    agent_commits,
     commit_mask,
     facts_of,
     group_rows,
@@ -40,7 +41,7 @@ from sourcelight.engines.tools.history.people import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, group, line_numbers, period_of, total
 
 CALL = "pickaxe"
-_VALUES = ("added", "removed", "commits")
+_VALUES = ("added", "removed", "commits", "agent_commits")
 
 
 def _by(arguments: PickaxeArguments) -> list[str]:
@@ -94,6 +95,7 @@ def _sums(opened: OpenedHistory, people: PersonNumbers, request: _Asked, context
         "added": total(codes, np.ones(len(codes)), count) - removed,
         "removed": removed,
         "commits": count_distinct(codes, commit, count),
+        "agent_commits": agent_commits(opened, codes, commit, count),
         "first": first,
         "last": last,
     }
@@ -112,7 +114,7 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
     count = len(groups[0])
     nothing = np.zeros(0, np.int64)
     # A commit has one author and one date, and belongs to one repository: so its counts add up.
-    added, removed, commits = (total(codes, rows.values.get(name, nothing), count) for name in _VALUES)
+    added, removed, commits, by_agents = (total(codes, rows.values.get(name, nothing), count) for name in _VALUES)
     first, _ = bounds(codes, rows.values.get("first", nothing), count)
     _, last = bounds(codes, rows.values.get("last", nothing), count)
     starts = groups[1] if period else np.zeros(count, np.int64)
@@ -129,6 +131,7 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
         "net": pa.array(net),
         "total": pa.array(running) if period and len(by) == 1 else None,
         "commits": pa.array(commits),
+        "agent_commits": pa.array(by_agents),
         "first_date": tables.times(first),
         "last_date": tables.times(last),
     }

@@ -13,6 +13,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import GitFailed, ToolError
 from sourcelight.core.tools.commits import DiffSearchArguments
 from sourcelight.core.tools.inspection import HISTORY_OF, HistoryOfArguments
+from sourcelight.engines.history.agents import agents_text, traces_of
 from sourcelight.engines.history.git import git_chunks, mailmap_setting
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
@@ -24,7 +25,7 @@ from sourcelight.repos import ObjectReader, find_entry, resolve
 
 CALL = "history_of"
 _MAX_COMMITS = 1_000
-_FIELDS = 5
+_FIELDS = 6
 _MAX_BYTES = 64 << 20
 _NAMES = re.compile(rb"^\+\+\+ (?:b/)?(.*)$", re.MULTILINE)
 
@@ -47,7 +48,7 @@ def _of_text(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
     )
     whole = DIFF_SEARCH_HANDLER.run(request, replace(context, served=False))
     changes: dict[tuple[str, str], dict[str, Any]] = {}
-    names = ["repository", "commit", "commit_date", "author", "author_email", "subject", "path", "side"]
+    names = ["repository", "commit", "commit_date", "author", "author_email", "subject", "path", "side", "agent"]
     for row in whole.table.select(names).to_pylist():
         change = changes.setdefault((row["commit"], row["path"]), {**row, "added": 0, "removed": 0})
         change[row["side"]] += 1
@@ -79,7 +80,7 @@ def _of_lines(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult
     limit = arguments.limit or _MAX_COMMITS
     # Texts of files and messages can't know the mark, so that they can't pass for a commit.
     mark = secrets.token_hex(16)
-    form = f"{mark}%x00".join(["", "%H", "%aN", "%aE", "%ct", "%s", ""])
+    form = f"{mark}%x00".join(["", "%H", "%aN", "%aE", "%ct", "%s", "%an%x00%ae%x00%B", ""])
     command: list[str | bytes] = [
         *mailmap_setting(repository.git_dir), "log", "--no-textconv", "--no-ext-diff", "--encoding=UTF-8",
         "--no-show-signature", "--no-notes", f"--max-count={limit + 1}", f"--format={form}",
@@ -112,7 +113,8 @@ class _LogRecord:
 
     def row(self) -> dict[str, Any]:
         """Return the values of a row."""
-        oid, author, email, seconds, subject = (field.decode("utf-8", "replace") for field in self.fields)
+        oid, author, email, seconds, subject, commit = (field.decode("utf-8", "replace") for field in self.fields)
+        name, address, message = commit.split("\0", 2)
         diff = self.diff
         body = diff[diff.find(b"\n@@ ") :] if b"\n@@ " in diff else b""
         names = _NAMES.findall(diff[: len(diff) - len(body)])
@@ -122,6 +124,7 @@ class _LogRecord:
             "author_email": email,
             "commit_date": datetime.fromtimestamp(int(seconds), UTC),
             "subject": subject,
+            "agent": agents_text(traces_of(name, address, message)),
             "added": body.count(b"\n+"),
             "removed": body.count(b"\n-"),
         }
@@ -159,7 +162,18 @@ def _answer(
     return ToolResult("text_history", table, known, is_complete, tuple(notices))
 
 
-_COLUMNS = ("repository", "commit", "commit_date", "author", "author_email", "subject", "path", "added", "removed")
+_COLUMNS = (
+    "repository",
+    "commit",
+    "commit_date",
+    "author",
+    "author_email",
+    "subject",
+    "path",
+    "added",
+    "removed",
+    "agent",
+)
 
 
 def _line(row: Row) -> str:

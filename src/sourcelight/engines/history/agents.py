@@ -1,0 +1,271 @@
+"""Commits that name a coding assistant: the rules, each with a public source, and what they match.
+
+An assistant is known by what it leaves by itself: the account that it commits with, the address of its co-author line,
+a trailer or a line of its template. A text that merely mentions one is no trace, so each rule is matched in its place
+and as a whole. A commit without a trace may still have been written with an assistant: squash merges drop trailers,
+and most assistants leave none or can be told not to. So counts by these rules are lower bounds.
+
+The committer says nothing: aider commits what people wrote (https://aider.chat/docs/git.html), and code hosts commit
+for everybody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple
+
+from sourcelight.engines.history.people import Trailer, trailers_of
+
+Place = Literal["address", "name", "assisted-by", "trailer", "line"]
+
+
+class AgentRule(NamedTuple):
+    """How an assistant is known.
+
+    Attributes
+    ----------
+    agent
+        Its name in tables.
+    place
+        ``address`` and ``name``: of the author, or of a person in a Co-authored-by, Assisted-by or Generated-by
+        trailer. ``assisted-by``: text of an Assisted-by or Generated-by trailer. ``trailer``: another trailer, as
+        ``Token: text``. ``line``: a line of the message behind its first paragraph.
+    pattern
+        Regular expression of the whole, whatever its case.
+    source
+        A public page or commit that has the trace.
+    """
+
+    agent: str
+    place: Place
+    pattern: str
+    source: str
+
+
+_GITHUB = r"@users\.noreply\.github\.com"
+_CENSUS = "https://github.com/jphme/github-coding-agent-tracker/blob/main/README.md"
+_CHAOSS = "https://github.com/chaoss/ai-detection-action/blob/main/detection/committer/committer.go"
+_KERNEL = "https://docs.kernel.org/process/coding-assistants.html"
+
+# A row has only what the assistant writes by itself. A trailer that one project asks of its contributors proves nothing
+# about another, so it has none.
+AGENT_RULES: tuple[AgentRule, ...] = (
+    AgentRule("Aider", "name", r".* \(aider\)", "https://aider.chat/docs/git.html"),
+    AgentRule("Aider", "address", r"noreply@aider\.chat", "https://aider.chat/docs/git.html"),
+    AgentRule("Aider", "address", r"aider@aider\.chat", _CENSUS),
+    AgentRule("Amazon Q", "address", rf"(?:\d+\+)?amazon-q-developer\[bot\]{_GITHUB}", _CHAOSS),
+    AgentRule("Amp", "address", r"amp@ampcode\.com", "https://github.com/yjsoon/howmuch/commit/785d468af0"),
+    AgentRule(
+        "Amp",
+        "trailer",
+        r"amp-thread-id: https://ampcode\.com/threads/t-[\w-]+",
+        "https://github.com/yjsoon/howmuch/commit/785d468af0",
+    ),
+    AgentRule(
+        "Claude Code",
+        "address",
+        r"noreply@anthropic\.com",
+        "https://docs.rs/claude-code-settings/0.1.0/claude_code_settings/struct.Attribution.html",
+    ),
+    AgentRule(
+        "Claude Code",
+        "address",
+        r"claude@anthropic\.com",
+        "https://github.com/python-wheel-build/fromager/pull/1010",
+    ),
+    AgentRule("Claude Code", "address", rf"(?:\d+\+)?claude\[bot\]{_GITHUB}", _CHAOSS),
+    AgentRule(
+        "Claude Code",
+        "trailer",
+        r"claude-session: https://claude\.ai/code/session_\w+",
+        "https://github.com/anthropics/claude-code/issues/77830",
+    ),
+    AgentRule(
+        "Claude Code",
+        "line",
+        r"(?:🤖 )?generated with \[claude code\]\(https://(?:claude\.ai/code|claude\.com/claude-code)\)",
+        "https://github.com/anthropics/claude-code/issues/14241",
+    ),
+    AgentRule(
+        "Claude Code",
+        "line",
+        r"🤖 generated with claude code(?: \(https://claude\.ai/code\))?",
+        "https://github.com/lishix520/academic-paper-skills/commit/0a05329281",
+    ),
+    # The kernel's form has the model behind a colon. Without it the text could be the name of a person.
+    AgentRule("Claude Code", "assisted-by", r"claude(?: code)?:\S.*", _KERNEL),
+    AgentRule("Codex", "address", r"noreply@openai\.com", "https://github.com/openai/codex/issues/18095"),
+    AgentRule("Codex", "address", r"codex@openai\.com", "https://github.com/petsc/petsc/commit/c67fa7d6d5"),
+    AgentRule(
+        "Codex", "address", rf"267193182\+codex{_GITHUB}", "https://github.com/i365dev/free4chat/commit/9ba12b99b6"
+    ),
+    AgentRule("Codex", "address", rf"(?:\d+\+)?chatgpt-codex-connector\[bot\]{_GITHUB}", _CHAOSS),
+    AgentRule("Codex", "assisted-by", r"codex:\S.*", _KERNEL),
+    AgentRule(
+        "Copilot",
+        "address",
+        # 198982749 is its agent at GitHub, 223556219 its command line, 175728472 its suggestions in reviews.
+        rf"(?:198982749|223556219|175728472)\+copilot{_GITHUB}",
+        "https://github.com/gui-cs/Terminal.Gui/commit/cb8aec7de9",
+    ),
+    AgentRule("Copilot", "address", rf"(?:\d+\+)?copilot-swe-agent\[bot\]{_GITHUB}", _CENSUS),
+    AgentRule("Copilot", "name", r"copilot-swe-agent\[bot\]", _CENSUS),
+    AgentRule(
+        "Copilot",
+        "address",
+        r"copilot@github\.com",
+        "https://github.com/BetterThanTomorrow/calva/commit/e530f64755",
+    ),
+    AgentRule(
+        "Copilot",
+        "trailer",
+        r"copilot-session: [0-9a-f-]{36}",
+        "https://github.com/open-telemetry/opentelemetry-rust/commit/92557b4334",
+    ),
+    AgentRule(
+        "Copilot",
+        "trailer",
+        r"agent-logs-url: https://github\.com/[^/\s]+/[^/\s]+/sessions/\S+",
+        "https://github.com/gui-cs/Terminal.Gui/commit/cb8aec7de9",
+    ),
+    AgentRule("Copilot", "assisted-by", r"(?:github )?copilot:\S.*", _KERNEL),
+    AgentRule(
+        "Crush",
+        "address",
+        r"crush@charm\.land",
+        "https://github.com/charmbracelet/crush/blob/main/internal/agent/tools/bash.tpl",
+    ),
+    AgentRule(
+        "Crush",
+        "line",
+        r"💘 generated with crush",
+        "https://github.com/charmbracelet/crush/blob/main/internal/agent/tools/bash.tpl",
+    ),
+    AgentRule("Cursor", "address", r"cursoragent@cursor\.com", "https://github.com/kernalix7/winpodx/pull/100"),
+    AgentRule("Cursor", "address", r"agent@cursor\.com", _CENSUS),
+    AgentRule("Cursor", "address", rf"(?:\d+\+)?cursor\[bot\]{_GITHUB}", _CHAOSS),
+    AgentRule("Cursor", "trailer", r"made-with: cursor", "https://github.com/superdurable/dex/pull/310"),
+    AgentRule(
+        "Cursor",
+        "line",
+        r"made with \[cursor\]\(https://cursor\.com\)",
+        "https://github.com/MetaMask/skills/commit/1193e1e24e",
+    ),
+    AgentRule("Cursor", "assisted-by", r"cursor:\S.*", _KERNEL),
+    AgentRule("Devin", "address", rf"(?:\d+\+)?devin-ai-integration\[bot\]{_GITHUB}", _CHAOSS),
+    AgentRule(
+        "Factory Droid",
+        "address",
+        rf"(?:\d+\+)?factory-droid\[bot\]{_GITHUB}",
+        "https://github.com/drawmeanelephant/boris/commit/c3a736fb9c619e898140771f3f7bc3f8a0d73b4f",
+    ),
+    AgentRule("Gemini", "address", rf"(?:\d+\+)?gemini-code-assist\[bot\]{_GITHUB}", _CHAOSS),
+    AgentRule("Gemini", "assisted-by", r"gemini(?: cli)?:\S.*", _KERNEL),
+    AgentRule(
+        "Jules",
+        "address",
+        rf"(?:\d+\+)?google-labs-jules\[bot\]{_GITHUB}",
+        "https://github.com/pksunkara/cargo-workspaces/commit/17b5467d51",
+    ),
+    AgentRule(
+        "Kiro",
+        "address",
+        rf"244629292\+kiro-agent{_GITHUB}",
+        "https://github.com/ryancormack/strands-acp/commit/6c58a8dadd",
+    ),
+    AgentRule(
+        "opencode",
+        "address",
+        r"noreply@opencode\.ai",
+        "https://github.com/RedHatProductSecurity/ai-guardian/commit/b62884bcb6",
+    ),
+    AgentRule(
+        "opencode",
+        "line",
+        r"(?:🤖 )?generated with \[opencode\]\(https://opencode\.ai\)",
+        "https://github.com/RedHatProductSecurity/ai-guardian/commit/b62884bcb6",
+    ),
+    AgentRule("OpenHands", "address", r"openhands@all-hands\.dev", "https://github.com/OpenHands/docs/pull/22"),
+    AgentRule(
+        "Qwen Code",
+        "address",
+        r"qwen-coder@alibabacloud\.com",
+        "https://github.com/QwenLM/qwen-code/issues/2899",
+    ),
+    AgentRule("Warp", "address", r"oz-agent@warp\.dev", "https://github.com/warpdotdev/oz-for-oss/pull/140"),
+)
+"""The rules, by the name of the assistant."""
+
+LOWER_BOUND = "that is a lower bound, as squash merges drop trailers and many assistants leave none or are told not to"
+"""What every count by these rules has to say."""
+
+_MAX_TRACE_CHARS = 200
+_CO_AUTHOR = "co-authored-by"
+_ASSISTED = frozenset({"assisted-by", "generated-by"})
+CANDIDATE_PATTERN = (
+    "co-authored-by|assisted-by|generated-by|amp-thread-id|claude-session|copilot-session|agent-logs-url|"
+    "made-with|made with|generated with"
+)
+"""What every message with a trace has somewhere, whatever its case, so that other messages need not be read."""
+
+
+@cache
+def _rules(place: Place) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((rule.agent, re.compile(rule.pattern, re.IGNORECASE)) for rule in AGENT_RULES if rule.place == place)
+
+
+def _agent_of_text(place: Place, text: str) -> str:
+    return next((agent for agent, pattern in _rules(place) if pattern.fullmatch(text)), "")
+
+
+@lru_cache(maxsize=1 << 16)
+def agent_of(name: str, email: str) -> str:
+    """Return the assistant that an identity belongs to; empty for none."""
+    return _agent_of_text("address", email.strip()) or _agent_of_text("name", name.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTrace:
+    """An assistant, and the text of a commit that names it, such as ``author: Ada <ada@example.org>``."""
+
+    agent: str
+    text: str
+
+
+def traces_of(author: str, email: str, message: str) -> list[AgentTrace]:
+    """Return what names an assistant in a commit, the author first; name and address are those as written."""
+    # git's own reading of trailers decides, as for `co_authors`: what stands in the middle of a message was quoted.
+    traces = [AgentTrace(agent, f"author: {author} <{email}>")] if (agent := agent_of(author, email)) else []
+    traces += [trace for trailer in trailers_of(message) if (trace := _trace_of_trailer(trailer)) is not None]
+    for line in _lines_of_body(message):
+        if agent := _agent_of_text("line", line):
+            traces.append(AgentTrace(agent, f"line: {line}"))
+    return list(dict.fromkeys(AgentTrace(trace.agent, trace.text[:_MAX_TRACE_CHARS]) for trace in traces))
+
+
+def _trace_of_trailer(trailer: Trailer) -> AgentTrace | None:
+    token, person = trailer.token.lower(), trailer.person
+    text = f"{trailer.token}: {trailer.value}"
+    if token == _CO_AUTHOR or token in _ASSISTED:
+        agent = agent_of(*person) if person is not None else ""
+        if not agent and token in _ASSISTED:
+            agent = _agent_of_text("assisted-by", trailer.value)
+        return AgentTrace(agent, f"trailer: {text}") if agent else None
+    agent = _agent_of_text("trailer", text)
+    return AgentTrace(agent, f"trailer: {text}") if agent else None
+
+
+def _lines_of_body(message: str) -> Iterator[str]:
+    # A subject is about something: "Generated with …" there may be the removal of such a line.
+    _, _, body = message.partition("\n\n")
+    for line in body.split("\n"):
+        if line.strip():
+            yield line.strip()
+
+
+def agents_text(traces: Sequence[AgentTrace]) -> str:
+    """Return the assistants of a commit with commas between, each once; empty for none."""
+    return ", ".join(dict.fromkeys(trace.agent for trace in traces))
