@@ -290,6 +290,7 @@ def create_app(
     app.state.mcp = mcp
     app.state.analyses = analyses
     app.state.deepsearch = api
+    app.state.pages = pages
     return app
 
 

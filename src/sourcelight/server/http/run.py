@@ -275,6 +275,7 @@ class HttpServer(uvicorn.Server):
         self._mcp = app.state.mcp
         self._analyses = app.state.analyses
         self._deepsearch = app.state.deepsearch
+        self._pages = app.state.pages
         self.received: int | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -287,6 +288,7 @@ class HttpServer(uvicorn.Server):
         self._search.stop()
         self._mcp.stop()
         self._analyses.stop()
+        self._pages.stop()
         if self._deepsearch is not None:
             self._deepsearch.stop()
         await super().shutdown(sockets)

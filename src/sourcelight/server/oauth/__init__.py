@@ -6,6 +6,7 @@ they load with the first request that needs them. Start with `endpoints`.
 
 from sourcelight.server.oauth.addresses import OAuthOptions
 from sourcelight.server.oauth.endpoints import OAuthEndpoints
+from sourcelight.server.oauth.forms import form_of, is_same_site
 from sourcelight.server.oauth.sign_in import READER_COOKIE
 
-__all__ = ["READER_COOKIE", "OAuthEndpoints", "OAuthOptions"]
+__all__ = ["READER_COOKIE", "OAuthEndpoints", "OAuthOptions", "form_of", "is_same_site"]

@@ -165,7 +165,7 @@ class DeviceSignIn:
         )
 
     def _may_post(self, request: Request, form: Mapping[str, str], session: str, code: str) -> bool:
-        if not is_same_site(request, self._options):
+        if not is_same_site(request, self._options.base_of(request.scope)):
             return False
         return self._sealer.has_csrf_token(form.get("mark", ""), "device", session, code)
 

@@ -8,8 +8,6 @@ from urllib.parse import parse_qsl, urlsplit
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from sourcelight.server.oauth.addresses import OAuthOptions
-
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
 
@@ -19,13 +17,13 @@ async def form_of(request: Request) -> Mapping[str, str]:
     return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=20))
 
 
-def is_same_site(request: Request, options: OAuthOptions) -> bool:
-    """Return whether a form comes from a page of this service, as far as the browser says."""
+def is_same_site(request: Request, base_url: str) -> bool:
+    """Return whether a form comes from a page of the service at `base_url`, as far as the browser says."""
     site = request.headers.get("sec-fetch-site", "same-origin")
     origin = request.headers.get("origin")
     if site != "same-origin":
         return False
-    service = urlsplit(options.base_of(request.scope))
+    service = urlsplit(base_url)
     return origin is None or origin == f"{service.scheme}://{service.netloc}"
 
 

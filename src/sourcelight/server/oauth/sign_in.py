@@ -84,7 +84,7 @@ class SignInPages:
         cookie = request.cookies.get(FORM_COOKIE, "")
         sealed = form.get("request", "")
         if (
-            not is_same_site(request, self._options)
+            not is_same_site(request, self._options.base_of(request.scope))
             or not cookie
             or not self._sealer.has_csrf_token(form.get("mark", ""), "sign-in", cookie)
         ):
@@ -97,7 +97,7 @@ class SignInPages:
         """End the session (POST)."""
         form = await form_of(request)
         session = request.cookies.get(SESSION_COOKIE, "")
-        if not is_same_site(request, self._options) or not self._sealer.has_csrf_token(
+        if not is_same_site(request, self._options.base_of(request.scope)) or not self._sealer.has_csrf_token(
             form.get("mark", ""), "sign-out", session
         ):
             return pages.error_page("Not signed out", _OLD)
@@ -122,7 +122,7 @@ class SignInPages:
             return _to(f"../../sign-in?request={sealed}")
         if request.method != "POST":
             return self._question(pending, client, browser_session, sealed, session)
-        if not is_same_site(request, self._options) or not self._sealer.has_csrf_token(
+        if not is_same_site(request, self._options.base_of(request.scope)) or not self._sealer.has_csrf_token(
             form.get("mark", ""), "consent", session, sealed
         ):
             return pages.error_page("Access not granted", "The form has expired. Go back and try again.", root="../../")

@@ -1,5 +1,6 @@
-"""Read-only pages: conversations, files at a commit, directories, commits.
+"""Pages for people: searches, conversations, files at a commit, directories, commits.
 
-They are HTML without scripts under a strict policy, with all text escaped; pages with forms are in `server.oauth`. A
-token or the session of a browser opens a page, with a check of permissions each time. Start with `routes`.
+They are HTML that works without script, under a policy that runs only the service's own file, with all text escaped;
+pages of sign-in are in `server.oauth`. A token or the session of a browser opens a page, with a check of permissions
+each time. Start with `routes`.
 """

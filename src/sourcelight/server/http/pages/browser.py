@@ -1,15 +1,18 @@
-"""What pages need of a browser: where a request comes from, which lines it asks for, and the files of every page."""
+"""What pages need of a browser: where a request comes from, which lines it asks for, files and streams of pages."""
 
 from __future__ import annotations
 
 import functools
 import re
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
+import anyio
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from sourcelight.server.http.pages.conversations import STYLE
+from sourcelight.server.http.pages.conversations import HEADERS, STYLE
 
 _LINES = re.compile(r"L([1-9]\d{0,8})(?:-L?([1-9]\d{0,8}))?")
 _ASSET_HEADERS = {"Cache-Control": "max-age=3600"}
@@ -49,3 +52,20 @@ def requested_lines(query: str) -> tuple[int, int] | None:
         return None
     first, last = int(match[1]), int(match[2] or match[1])
     return min(first, last), max(first, last)
+
+
+class EventStream(StreamingResponse):
+    """Events that a page listens to. Its generator is closed when the reader leaves, not by the garbage collector."""
+
+    def __init__(self, frames: AsyncGenerator[bytes, None]) -> None:
+        # X-Accel-Buffering: nginx otherwise collects the stream before it passes it on.
+        super().__init__(frames, media_type="text/event-stream", headers={**HEADERS, "X-Accel-Buffering": "no"})
+        self._frames = frames
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._frames.aclose()

@@ -80,6 +80,7 @@ def page(
     wide: bool = False,
     query: str = "",
     kind: str = "",
+    posts: bool = False,
 ) -> Response:
     """Return an HTML page.
 
@@ -94,13 +95,15 @@ def page(
     status
         HTTP status.
     refresh_s
-        Seconds until the browser reloads it; 0: never.
+        Seconds until a browser without script reloads it; 0: never.
     wide
         Whether it uses the full width.
     query, kind
         What the query box at the top has: a query and a pattern type.
+    posts
+        Whether it has forms that change something.
     """
-    refresh = f'<meta http-equiv="refresh" content="{refresh_s}">' if refresh_s else ""
+    refresh = f'<noscript><meta http-equiv="refresh" content="{refresh_s}"></noscript>' if refresh_s else ""
     text = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
         f'content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">{refresh}'
@@ -110,7 +113,9 @@ def page(
         f"<body>{_bar(prefix, query, kind)}<main{' class=wide' if wide else ''}>{body}</main></body></html>\n"
     )
     # A path of any bytes may have lone surrogates in its text. They are visible by now; the rest must not fail here.
-    return HTMLResponse(text.encode("utf-8", "replace"), status, HEADERS)
+    # With no-referrer, a browser would send "Origin: null" with our own forms.
+    headers = {**HEADERS, "Referrer-Policy": "same-origin"} if posts else HEADERS
+    return HTMLResponse(text.encode("utf-8", "replace"), status, headers)
 
 
 def _bar(prefix: str, query: str, kind: str) -> str:
@@ -127,7 +132,8 @@ def _bar(prefix: str, query: str, kind: str) -> str:
     )
     base = escape(prefix)
     return (
-        f'<header class="bar"><a href="{base}/search">sourcelight</a>'
+        f'<header class="bar"><a href="{base}/search">sourcelight</a><nav aria-label="Pages">'
+        f'<a href="{base}/deepsearch">Deep search</a></nav>'
         f'<form class="search" role="search" action="{base}/search" data-fields="{_FIELDS}" '
         f'data-live="{base}/search/live" '
         f'data-suggestions="{base}/search/suggestions"><div class="field">'
@@ -147,10 +153,9 @@ def error_page(status: int, title: str, text: str, *, prefix: str = "", sign_in:
     return answer
 
 
-_REFRESH_S = 3
 _STATES = {
     "pending": ("warn", "is waiting for its turn"),
-    "processing": ("warn", "is in progress; this page reloads itself"),
+    "processing": ("warn", "is in progress; this page follows it"),
     "canceled": ("warn", "was canceled"),
     "error": ("bad", "failed"),
 }
@@ -163,21 +168,59 @@ def link_of(url: str, prefix: str) -> str:
     return prefix + target if target.startswith("/") else target
 
 
-def conversation_page(answer: ToolResult, turns: Mapping[int, list[str]], *, prefix: str, markdown: str) -> Response:
-    """Render a result of `deepsearch_read`; `turns` are the steps of running questions, by index from 0."""
+def conversation_html(
+    answer: ToolResult, turns: Mapping[int, list[str]], *, prefix: str, markdown: str, action: str = ""
+) -> str:
+    """Return a result of `deepsearch_read` as HTML.
+
+    Parameters
+    ----------
+    answer
+        The result.
+    turns
+        Steps of running questions, by index from 0.
+    prefix
+        Start of the service's addresses.
+    markdown
+        Address of its Markdown.
+    action
+        Address of the forms of its owner; empty for other readers, who have none.
+    """
     info = answer.attributes
-    is_running = False
-    parts = []
-    for number, question in enumerate(info["questions"]):
-        is_running = is_running or question["state"] in {"pending", "processing"}
-        parts.append(_question(question, turns.get(number, []), prefix))
+    parts = [_question(question, turns.get(number, []), prefix) for number, question in enumerate(info["questions"])]
     shared = "anyone with the link can read it" if info["shared"] else "only its owner can read it"
-    head = (
+    return (
         f"<h1>{escape(one_line(info['title'], 200))}</h1>"
         f'<p class="quiet">Opened {escape(info["created_at"])}, changed {escape(info["updated_at"])}; {shared}. '
-        f'<a href="{escape(markdown)}">As Markdown</a></p>'
+        f'<a href="{escape(markdown)}">As Markdown</a></p>{"".join(parts)}'
+        f"{_owner_forms(info, action) if action else ''}"
     )
-    return page(info["title"], head + "".join(parts), prefix=prefix, refresh_s=_REFRESH_S if is_running else 0)
+
+
+def is_running(answer: ToolResult) -> bool:
+    """Whether a conversation still works on a question."""
+    return any(question["state"] in {"pending", "processing"} for question in answer.attributes["questions"])
+
+
+def _owner_forms(info: Mapping[str, Any], action: str) -> str:
+    def button(do: str, label: str) -> str:
+        return f'<button name="do" value="{do}">{label}</button>'
+
+    start = f'<form method="post" action="{escape(action)}"'
+    if any(question["state"] in {"pending", "processing"} for question in info["questions"]):
+        return f"{start}>{button('cancel', 'Cancel the question')}</form>"
+    sharing = button("unshare", "Stop sharing") if info["shared"] else button("share", "Share by link")
+    return (
+        f'{start} class="ask">{QUESTION_FIELD.format(label="Ask more", text="")}{button("ask", "Ask")}</form>'
+        f'{start} class="inline">{sharing} <details><summary>Delete</summary>'
+        f"{button('delete', 'Delete for everyone')}</details></form>"
+    )
+
+
+QUESTION_FIELD = (
+    '<label for="question">{label}</label><textarea id="question" name="question" rows="3" maxlength="20000" required>'
+    "{text}</textarea>"
+)
 
 
 def _question(question: Mapping[str, Any], turns: list[str], prefix: str) -> str:

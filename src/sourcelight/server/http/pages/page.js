@@ -31,6 +31,25 @@
       names.form.requestSubmit();
     });
   }
+  // A conversation that works on a question
+  const talk = document.querySelector("[data-follow]");
+  if (talk) {
+    const states = new EventSource(talk.dataset.follow);
+    states.addEventListener("state", (event) => {
+      const state = JSON.parse(event.data);
+      // The service escapes all text in it, and the page's policy runs nothing inline.
+      talk.innerHTML = state.html;
+      if (state.done) states.close();
+    });
+    // The service ends a stream after a while, or when it stops; a reload follows it again.
+    states.addEventListener("error", () => states.close());
+  }
+  // Ctrl+Enter sends what is written
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("form.ask textarea")) {
+      event.target.form.querySelector("button").click();
+    }
+  });
   if (!box) return;
 
   // Colours in the box: the same text behind a transparent one

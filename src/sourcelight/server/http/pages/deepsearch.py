@@ -1,0 +1,303 @@
+"""Pages of deep search: one's conversations, asking, and a conversation that shows its progress while it runs.
+
+Forms open, ask, cancel, share and delete; without script a running conversation reloads itself. Forms count only from
+this service's own pages.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.errors import ClusterError, QueryError, ToolError
+from sourcelight.core.markup import escape, one_line
+from sourcelight.core.markup.counts import count_of
+from sourcelight.core.tools.conversations import DEEPSEARCH_READ
+from sourcelight.engines import tools
+from sourcelight.engines.tools import ToolContext
+from sourcelight.server.http.middleware import notes_of
+from sourcelight.server.http.pages.access import PageAccess
+from sourcelight.server.http.pages.browser import EventStream
+from sourcelight.server.http.pages.conversations import (
+    HEADERS,
+    QUESTION_FIELD,
+    conversation_html,
+    is_running,
+    page,
+)
+from sourcelight.server.identity import Principal, QueueFull
+
+if TYPE_CHECKING:
+    from sourcelight.engines.deepsearch.conversations import ConversationService
+
+PATH = "/deepsearch"
+REFRESH_S = 3
+_LOOK_S, _HEARTBEAT_S, _LIVE_S = 0.4, 15.0, 900.0
+_LISTED = 50
+_NO_ACCOUNT = "Deep search keeps conversations of accounts: sign in first."
+_SWITCHED_OFF = "This service has no deep search."
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A conversation as its reader sees it now."""
+
+    answer: ToolResult
+    html: str
+    is_running: bool
+    is_own: bool
+
+
+class ConversationPages:
+    """The pages of conversations.
+
+    Parameters
+    ----------
+    conversations
+        Conversations; None without deep search.
+    access
+        Access checks.
+    """
+
+    def __init__(self, conversations: ConversationService | None, access: PageAccess) -> None:
+        self._conversations = conversations
+        self._access = access
+        self._stopping = False
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes."""
+        if self._conversations is None:
+            return [Route(PATH, self._switched_off)]
+        return [
+            Route(PATH, self._list, methods=["GET"]),
+            Route(PATH, self._open, methods=["POST"]),
+            Route(f"{PATH}/shared/{{id}}/live", self._live, methods=["GET"]),
+            Route(f"{PATH}/shared/{{id}}", self._conversation, methods=["GET"]),
+            Route(f"{PATH}/{{id}}/live", self._live, methods=["GET"]),
+            Route(f"{PATH}/{{id}}", self._conversation, methods=["GET"]),
+            Route(f"{PATH}/{{id}}", self._change, methods=["POST"]),
+        ]
+
+    def stop(self) -> None:
+        """End the streams. Callable from any thread."""
+        self._stopping = True
+
+    @property
+    def _service(self) -> ConversationService:
+        assert self._conversations is not None  # noqa: S101 - there is no route without it
+        return self._conversations
+
+    async def _switched_off(self, _: Request) -> Response:
+        return self._access.refused(_SWITCHED_OFF, 404, "Not found")
+
+    async def _list(self, request: Request) -> Response:
+        context = self._access.enter(request)
+        if isinstance(context, Response):
+            return context
+        if not context.viewer.name:
+            return self._access.sign_in_first(request, _NO_ACCOUNT)
+        values = request.query_params
+        text, after = values.get("text", "")[:200], values.get("after", "")
+        skip = int(after) if after.isascii() and after.isdigit() and len(after) < 10 else 0
+
+        def listed() -> ToolResult:
+            return self._service.list(replace(context, base_url=""), text=text, first=_LISTED + 1, skip=skip)
+
+        answer = await anyio.to_thread.run_sync(listed)
+        question = values.get("question", "")[:2_000]
+        body = self._list_html(answer.table.to_pylist(), text, skip, question)
+        return page("Deep search", body, prefix=self._access.prefix, posts=True)
+
+    def _list_html(self, rows: list[dict[str, Any]], text: str, skip: int, question: str) -> str:
+        prefix = escape(self._access.prefix)
+        items = "".join(
+            f'<li><a href="{prefix}{escape(row["url"])}">{escape(one_line(row["title"], 200))}</a> '
+            f'<span class="quiet">{count_of(row["questions"], "question")}, {escape(row["status"])}, '
+            f"{row['updated_at']:%Y-%m-%d %H:%M}{', shared' if row['shared'] else ''}</span></li>"
+            for row in rows[:_LISTED]
+        )
+        older = urlencode({"text": text, "after": str(skip + _LISTED)}, errors="replace")
+        more = f'<p><a href="{prefix}{PATH}?{escape(older)}">Older conversations</a></p>' * (len(rows) > _LISTED)
+        empty = "" if items else f'<p class="quiet">{"No conversation has this text." if text else "None yet."}</p>'
+        return (
+            f'<h1>Deep search</h1><form class="ask" method="post" action="{prefix}{PATH}">'
+            f"{QUESTION_FIELD.format(label='What do you want to know of the code?', text=escape(question))}"
+            '<p class="quiet">Filters narrow it, such as <code>repo:acme</code>. Every citation of an answer is '
+            'checked.</p><button name="do" value="ask">Ask</button></form><h2>Your conversations</h2>'
+            f'<form class="inline" action="{prefix}{PATH}"><input name="text" aria-label="Text in conversations" '
+            f'maxlength="200" value="{escape(text)}"><button>Find</button></form>{empty}<ul>{items}</ul>{more}'
+        )
+
+    async def _open(self, request: Request) -> Response:
+        entered = await self._access.enter_form(request)
+        if isinstance(entered, Response):
+            return entered
+        context, form = entered
+        question = form.get("question", "")
+        notes_of(request.scope).query = question
+
+        def work() -> str:
+            number = self._service.open(question, context)
+            self._service.ask_in(number, question, context)
+            return self._address(str(number), context)
+
+        return await self._done(request, context, work)
+
+    async def _change(self, request: Request) -> Response:
+        entered = await self._access.enter_form(request)
+        if isinstance(entered, Response):
+            return entered
+        context, form = entered
+        question = form.get("question", "") if form.get("do") == "ask" else ""
+        notes_of(request.scope).query = question
+        changes = {
+            "cancel": {"cancel": True},
+            "share": {"shared": True},
+            "unshare": {"shared": False},
+            "delete": {"delete": True},
+        }.get(form.get("do", ""))
+
+        def work() -> str:
+            found = self._service.find(f"{PATH}/{request.path_params['id']}", context)
+            number = str(found.id)
+            if form.get("do") == "ask":
+                self._service.ask_in(found.id, question, context)
+            elif changes is None:
+                raise ToolError("this form is not known here")
+            else:
+                self._service.change(number, changes, context)
+            return PATH if changes == {"delete": True} else self._address(number, context)
+
+        return await self._done(request, context, work)
+
+    async def _done(self, request: Request, context: ToolContext, work: Any) -> Response:
+        if not context.viewer.name:
+            return self._access.sign_in_first(request, _NO_ACCOUNT)
+        try:
+            return self._access.to(await anyio.to_thread.run_sync(work))
+        except (ToolError, QueryError) as exc:
+            if isinstance(exc, ToolError) and exc.argument == "identifier":
+                return self._access.absent(request, context)
+            return self._access.refused(str(exc))
+        except ClusterError as exc:
+            return self._access.unavailable(exc)
+
+    def _address(self, identifier: str, context: ToolContext) -> str:
+        """The address of a conversation without the service's."""
+        return self._service.url(self._service.find(identifier, context), replace(context, base_url=""))
+
+    async def _conversation(self, request: Request) -> Response:
+        context = self._access.enter(request)
+        if isinstance(context, Response):
+            return context
+        identifier = request.path_params["id"]
+        try:
+            reading = await anyio.to_thread.run_sync(self._read, request, context)
+        except ToolError:
+            return self._access.absent(request, context)
+        except ClusterError as exc:
+            return self._access.unavailable(exc)
+        if identifier.endswith(".md"):
+            text = tools.render(DEEPSEARCH_READ, reading.answer, context)[1]
+            return PlainTextResponse(text, media_type="text/markdown", headers=HEADERS)
+        live = f' data-follow="{escape(self._access.prefix)}{escape(self._path(request))}/live"' * reading.is_running
+        return page(
+            reading.answer.attributes["title"],
+            f'<div id="conversation"{live}>{reading.html}</div>',
+            prefix=self._access.prefix,
+            refresh_s=REFRESH_S if reading.is_running else 0,
+            posts=reading.is_own,
+        )
+
+    def _path(self, request: Request) -> str:
+        shared = "shared/" if "/shared/" in request.scope["path"] else ""
+        return f"{PATH}/{shared}{quote(request.path_params['id'])}"
+
+    def _read(self, request: Request, context: ToolContext) -> _Reading:
+        path = self._path(request)
+        conversation = self._service.find(path, context)
+        answer = self._service.read(path, context)
+        is_own = bool(context.viewer.name) and conversation.owner == context.viewer.name
+        action = f"{self._access.prefix}{PATH}/{self._service.token(conversation)}" if is_own else ""
+        name = quote(request.path_params["id"])
+        # Relative, so that it works behind a proxy; a stream's page is one step above it.
+        html = conversation_html(
+            answer,
+            self._turns(conversation.id, context),
+            prefix=self._access.prefix,
+            markdown=f"{name}.md",
+            action=action,
+        )
+        return _Reading(answer, html, is_running(answer), is_own)
+
+    def _turns(self, conversation: int, context: ToolContext) -> Mapping[int, list[str]]:
+        from sourcelight.server.http.deepsearch.messages import ConversationRequest, turns_of
+
+        caller = ConversationRequest(self._service, Principal(context.viewer.name, context.viewer), context)
+        return {
+            number: [turn["reasoning"] for turn in turns_of(caller, question)]
+            for number, question in enumerate(self._service.store.questions(conversation))
+            if question.status in {"pending", "processing"}
+        }
+
+    async def _live(self, request: Request) -> Response:
+        context = self._access.enter(request)
+        if isinstance(context, Response):
+            return context
+        try:
+            # Before the stream begins: what isn't there has the status of a page.
+            await anyio.to_thread.run_sync(self._read, request, context)
+        except ToolError:
+            return self._access.absent(request, context)
+        turn = self._access.live_turn(request, context)
+        try:
+            await turn.__aenter__()
+        except QueueFull:
+            return self._access.busy()
+
+        async def states() -> AsyncGenerator[bytes, None]:
+            try:
+                async for state in self._states(request):
+                    yield state
+            finally:
+                await turn.__aexit__(None, None, None)
+
+        return EventStream(states())
+
+    async def _states(self, request: Request) -> AsyncGenerator[bytes, None]:
+        """Yield the conversation each time that it has changed, as its reader may see it then."""
+        before, end_s, sent_s = "", time.monotonic() + _LIVE_S, time.monotonic()
+        while not self._stopping and time.monotonic() < end_s:
+            # Once more for each state: the account, its session or its permissions may have ended.
+            context = self._access.enter(request)
+            if isinstance(context, Response):
+                return
+            try:
+                reading = await anyio.to_thread.run_sync(self._read, request, context)
+            except (ToolError, ClusterError):
+                return
+            if reading.html != before:
+                before, sent_s = reading.html, time.monotonic()
+                yield _frame(reading)
+            elif time.monotonic() - sent_s > _HEARTBEAT_S:
+                sent_s = time.monotonic()
+                yield b": \n\n"
+            if not reading.is_running:
+                return
+            await anyio.sleep(_LOOK_S)
+
+
+def _frame(reading: _Reading) -> bytes:
+    text = json.dumps({"html": reading.html, "done": not reading.is_running})
+    return f"event: state\ndata: {text}\n\n".encode("utf-8", "replace")
