@@ -23,7 +23,7 @@ pytestmark = [
 ]
 HUB, PYTIDE = "example.org/tidewatch/hub", "example.org/tidewatch/pytide"
 CODE_PAGES = [
-    f"/{HUB}/-/blob/README.md?L3-6&blame=1",
+    f"/{HUB}/-/blob/README.md?L3-6&blame=1&history=1",
     f"/{PYTIDE}/-/blob/src/pytide/client.py",
     f"/{HUB}/-/tree/",
     f"/{HUB}/-/compare/HEAD~5...HEAD",
@@ -102,10 +102,14 @@ def test_keys_go_through_results_and_into_a_file(service: Service, page: Any) ->
 def test_python_is_copied(service: Service, page: Any) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=service.url)
     page.goto(service.url + "/search?q=retry&wait=1")
-    page.get_by_text("Use in Python").click()
-    page.get_by_role("button", name="Copy as Python").click()
+    page.get_by_text("Use in Python").first.click()
+    page.get_by_role("button", name="Copy as Python", exact=True).click()
     page.get_by_role("button", name="Copied").wait_for()
     assert "code.search('retry')" in page.evaluate("navigator.clipboard.readText()")
+    page.locator("h1").evaluate("node => node.focus()")
+    page.keyboard.press("j")
+    page.keyboard.press("c")
+    page.wait_for_function("navigator.clipboard.readText().then(text => text.includes('code.read_file('))")
 
 
 def test_everything_is_there_without_script(service: Service, page: Any) -> None:
@@ -144,9 +148,24 @@ def test_a_name_in_a_file_leads_to_its_definition(service: Service, page: Any) -
     page.wait_for_url(re.compile(r"/-/symbol/src/pytide/client\.py\?name=Hub$"))
     page.get_by_role("link", name="src/pytide/client.py:17").first.click()
     assert page.locator("tr.hit").get_attribute("id") == "L17"
-    page.get_by_role("link", name="Blame").click()
+    page.get_by_role("button", name="Blame").click()
     assert page.locator("td.blame a").count() > 1
     assert page.locator("tr.hit").get_attribute("id") == "L17"
+
+
+def test_lines_are_selected_and_their_history_is_shown(service: Service, page: Any) -> None:
+    page.goto(f"{service.url}/{PYTIDE}/-/blob/src/pytide/client.py")
+    page.locator("#L17 td:first-child a").click()
+    page.locator("#L19 td:first-child a").click(modifiers=["Shift"])
+    assert page.url.endswith("client.py?L17-19")
+    assert page.locator("tr.hit").count() == 3
+    assert page.get_by_role("link", name="Permalink").get_attribute("href").endswith("?L17-19")
+    page.get_by_role("button", name="History of the lines").click()
+    page.wait_for_url("**?lines=17-19&history=1")
+    page.get_by_role("heading", name="History of the highlighted lines").wait_for()
+    assert page.locator("tr.hit").count() == 3
+    page.locator("aside li a").first.click()
+    assert "/-/commit/" in page.url
 
 
 def test_pages_of_code_are_read_by_keyboards_and_screen_readers(service: Service, page: Any) -> None:

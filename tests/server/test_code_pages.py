@@ -7,10 +7,11 @@ import subprocess
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from server.running_service import Service, running
+from server.running_service import TOKEN, Service, running
 from server.test_search_page import acting_parts, get, text_of
 from sourcelight.backends.embedded import open_engine
 from sourcelight.repos import ServicePolicy
@@ -63,10 +64,51 @@ def test_blame_names_the_commit_of_each_line(service: Service, repository: Repos
         last = (re.findall(r"/-/commit/([0-9a-f]{40})", cell) or [last])[0]
         shown[number] = last
     assert shown == {number: commit for commit, number in commits}
-    history = text_of(page.partition("History of the highlighted lines")[2])
+    history = text_of(page.partition("Commits of the highlighted lines")[2])
     assert "begin" in history
     assert f"change {ACT}" in history
     assert 'class="blame"' not in get(service, f"/{NAME}/-/blob/src/lamp.py").text
+
+
+def test_the_history_of_lines_is_that_of_git_log(service: Service, repository: RepositoryBuilder) -> None:
+    page = get(service, f"/{NAME}/-/blob/src/lamp.py", lines="3-3", history="1").text
+    history = page.partition("History of the highlighted lines")[2].partition("</ul>")[0]
+    log = git(repository.path, "log", "-s", "--format=%H", "-L3,3:src/lamp.py")
+    assert re.findall(r"/-/commit/([0-9a-f]{40})", history) == log.split()
+    assert len(log.split()) == 2
+    assert f"change {ACT}" in text_of(history)
+    assert acting_parts(page) == ["script"]
+    late = get(service, f"/{NAME}/-/blob/src/lamp.py", lines="99", history="1")
+    assert late.status_code == 200
+    assert "startLine is 99, but src/lamp.py has 6 lines" in late.text
+
+
+@pytest.mark.parametrize(
+    ("path", "call"),
+    [
+        ("blob/src/lamp.py?L2-3", "read_file('example.org/acme/web', 'src/lamp.py', start_line=2, end_line=3)"),
+        ("blob/src/lamp.py?L2&blame=1", "blame('example.org/acme/web', 'src/lamp.py', start_line=2, end_line=2)"),
+        (
+            "blob/src/lamp.py?lines=2-3&history=1",
+            "history_of('example.org/acme/web', path='src/lamp.py', start_line=2, end_line=3)",
+        ),
+        ("tree/src", "list_files('example.org/acme/web', 'src')"),
+        ("commit/HEAD", "commit_details('example.org/acme/web', 'HEAD')"),
+        ("compare/HEAD~1...HEAD", "compare_revisions('example.org/acme/web', 'HEAD~1', 'HEAD')"),
+        ("symbol/src/lamp.py?name=lamp", "find_references('example.org/acme/web', 'src/lamp.py', 'lamp')"),
+    ],
+)
+def test_each_page_has_a_notebook_that_runs(service: Service, path: str, call: str) -> None:
+    address = f"/{NAME}/-/{path}"
+    link = re.search(r'<a href="([^"]+)">Open in a notebook', get(service, address).text)
+    assert link is not None
+    (cell,) = get(service, unescape(link[1])).json()["cells"]
+    source = "".join(cell["source"])
+    assert source.splitlines()[-1] == f"code.{call}"
+    assert f"sl.connect('{service.url}')" in source
+    names: dict[str, Any] = {"token": TOKEN}
+    exec(source.replace("')  #", "', token=token)  #"), names)  # noqa: S102 - as its reader does
+    names["code"].close()
 
 
 def test_a_file_has_its_definitions_and_a_permalink(service: Service, repository: RepositoryBuilder) -> None:
@@ -74,7 +116,7 @@ def test_a_file_has_its_definitions_and_a_permalink(service: Service, repository
     page = get(service, f"/{NAME}/-/blob/src/lamp.py?L1").text
     assert f'href="/{NAME}@{head}/-/blob/src/lamp.py?L1-1">Permalink' in page
     assert re.search(rf'<a href="/{NAME}@{head}/-/blob/src/lamp.py\?L1"><code>lamp</code></a>', page)
-    assert f"code.read_file('{NAME}', 'src/lamp.py', revision='{head}')" in unescape(page)
+    assert f"code.read_file('{NAME}', 'src/lamp.py', start_line=1, end_line=1, revision='{head}')" in unescape(page)
     before = get(service, f"/{NAME}@HEAD~1/-/blob/src/lamp.py")
     assert "return 1" in text_of(before.text)
 
@@ -117,7 +159,16 @@ def test_two_revisions_are_compared_as_by_git(service: Service, repository: Repo
 
 
 @pytest.mark.parametrize(
-    "path", ["blob/b.py", "blob/b.py?blame=1", "tree/", "compare/HEAD...HEAD", "symbol/b.py?name=secret"]
+    "path",
+    [
+        "blob/b.py",
+        "blob/b.py?blame=1",
+        "blob/b.py?lines=1&history=1",
+        "blob/b.py?notebook=1",
+        "tree/",
+        "compare/HEAD...HEAD",
+        "symbol/b.py?name=secret",
+    ],
 )
 def test_pages_of_a_private_repository_are_as_of_none(service: Service, path: str) -> None:
     hidden, absent = (get(service, f"/{name}/-/{path}") for name in (SECRET, "example.org/acme/nothing"))

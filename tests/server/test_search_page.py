@@ -202,6 +202,25 @@ def test_a_search_opens_as_a_notebook_that_holds_the_query_as_text(service: Serv
     assert len(calls) == 2
 
 
+def test_each_result_is_a_call_and_a_notebook(service: Service) -> None:
+    for query, method in (
+        ("needle", "read_file"),
+        ("type:commit add", "commit_details"),
+        ("type:repo web", "list_files"),
+    ):
+        page = get(service, "/search", q=query, wait="1").text
+        for result in page.split('<article class="result">')[1:]:
+            program = re.search(r'<pre id="python-\d+" tabindex="0">(.*?)</pre>', result, re.DOTALL)
+            link = re.search(r'<a href="([^"]+)">Open in a notebook', result)
+            assert program is not None
+            assert link is not None
+            text = text_of(program[1])
+            assert f"code.{method}('{OPEN}'" in text
+            ast.parse(text)
+            (cell,) = get(service, unescape(link[1])).json()["cells"]
+            assert f"code.{method}('{OPEN}'" in "".join(cell["source"])
+
+
 def test_the_page_of_no_query_lists_repositories(service: Service) -> None:
     page = get(service, "/search").text
     assert f'href="/{OPEN}/-/tree/"' in page

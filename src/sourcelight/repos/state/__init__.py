@@ -19,10 +19,12 @@ from sourcelight.repos.state.database import AuditEntry, Database
 from sourcelight.repos.state.grants import Permissions, RepositoryGrant
 from sourcelight.repos.state.oauth import IssuedCode, OAuthClient, OAuthGrant, TokenPair
 from sourcelight.repos.state.repositories import RepositoryRecord, RepositoryRegister
+from sourcelight.repos.state.saved_answers import LIFETIME_S, SavedAnswer, TooManyAnswers
 from sourcelight.repos.state.state import FILE_NAME, State
 
 __all__ = [
     "FILE_NAME",
+    "LIFETIME_S",
     "MCP",
     "MCP_ACCESS",
     "OWNER",
@@ -46,8 +48,10 @@ __all__ = [
     "RepositoryRecord",
     "RepositoryRegister",
     "Role",
+    "SavedAnswer",
     "ScryptCost",
     "State",
     "TokenPair",
+    "TooManyAnswers",
     "VerifiedCredential",
 ]

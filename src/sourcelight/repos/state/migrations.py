@@ -352,4 +352,24 @@ _SCOPES = Migration(
     ("ALTER TABLE questions ADD COLUMN asked TEXT", "ALTER TABLE questions ADD COLUMN named TEXT"),
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_ACCOUNTS, _OAUTH, _CONVERSATIONS, _ATTEMPTS, _AUDIT, _PLACES, _DEVICES, _SCOPES)
+_SAVED_ANSWERS = Migration(
+    "saved answers of searches",
+    (
+        """CREATE TABLE saved_answers (
+            token TEXT NOT NULL UNIQUE,
+            account INTEGER NOT NULL REFERENCES accounts ON DELETE CASCADE,
+            query TEXT NOT NULL,
+            pattern_type TEXT NOT NULL,
+            facts TEXT NOT NULL,
+            rows BLOB NOT NULL,
+            saved_at INTEGER NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT""",
+        "CREATE INDEX saved_answers_by_account ON saved_answers (account)",
+        "CREATE INDEX saved_answers_by_expiry ON saved_answers (expires_at)",
+    ),
+)
+
+MIGRATIONS: tuple[Migration, ...] = (
+    _ACCOUNTS, _OAUTH, _CONVERSATIONS, _ATTEMPTS, _AUDIT, _PLACES, _DEVICES, _SCOPES, _SAVED_ANSWERS,
+)  # fmt: skip

@@ -16,6 +16,7 @@ from sourcelight.repos.state.devices import DeviceCodes
 from sourcelight.repos.state.grants import PermissionReader, RepositoryGrants
 from sourcelight.repos.state.oauth import Authorizations, OAuthClients
 from sourcelight.repos.state.repositories import RepositoryRegister
+from sourcelight.repos.state.saved_answers import SavedAnswers
 
 FILE_NAME = "state.sqlite"
 
@@ -63,6 +64,7 @@ class State:
         self.audit = AuditLog(self.database)
         self.attempts = Attempts(self.database, clock)
         self.credentials = Credentials(self.database, clock)
+        self.saved_answers = SavedAnswers(self.database, clock)
 
     def __enter__(self) -> Self:
         return self

@@ -196,6 +196,7 @@ def create_app(
         cast("Engine", engine),
         service,
         authenticator,
+        state_store,
         settings.external_url,
         has_repositories=isinstance(catalog, Catalog),
     )

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from sourcelight.server.http.pages.conversations import HEADERS, STYLE
 
-_LINES = re.compile(r"L([1-9]\d{0,8})(?:-L?([1-9]\d{0,8}))?")
+_LINES = re.compile(r"(?:L|lines=)([1-9]\d{0,8})(?:-L?([1-9]\d{0,8}))?")
 _ASSET_HEADERS = {"Cache-Control": "max-age=3600"}
 
 
@@ -46,7 +46,7 @@ def _asset(name: str) -> str:
 
 
 def requested_lines(query: str) -> tuple[int, int] | None:
-    """Return the first and last line that an address asks for, as in ``?L3-9``."""
+    """Return the first and last line that an address asks for, as in ``?L3-9``, or ``?lines=3-9`` of a form."""
     match = next((match for part in query.split("&") if (match := _LINES.fullmatch(part.rstrip("=")))), None)
     if match is None:
         return None

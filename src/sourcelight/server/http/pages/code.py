@@ -1,4 +1,4 @@
-"""The pages of a file, a directory and a commit."""
+"""The pages of a directory, a commit, a comparison and a name."""
 
 from __future__ import annotations
 
@@ -13,159 +13,16 @@ from starlette.responses import Response
 from sourcelight.core.batches.results import ToolResult, file_url, repository_url
 from sourcelight.core.markup import escape, highlight, one_line
 from sourcelight.core.markup.counts import count_of
-from sourcelight.core.markup.markdown import Token, highlight_code, line_tokens
-from sourcelight.core.query.languages import language_of
+from sourcelight.core.markup.markdown import Token, highlight_code
 from sourcelight.server.http.pages.conversations import page
 
-MAX_LINES = 5_000
-_CONTEXT_LINES = 1_000
-_MAX_COLORED_CHARS = 400_000
-_MAX_LISTED, _MAX_LINE_SHOWN, _MAX_BARS = 100, 300, 8
+MAX_LISTED, _MAX_LINE_SHOWN, _MAX_BARS = 100, 300, 8
 _MAX_LINE_CHARS = 5_000
 _MAX_PATCH_CHARS, _MAX_PATCHES_CHARS = 100_000, 600_000
 
 
-@dataclass(frozen=True, slots=True)
-class FilePageView:
-    """What the page of a file shows beside its lines.
-
-    Parameters
-    ----------
-    requested
-        First and last line to mark; None: none.
-    outline
-        Definitions of the file; None: not known.
-    blame
-        Commits of the lines; None: not asked for.
-    note
-        Why something is missing; empty: nothing is.
-    """
-
-    requested: tuple[int, int] | None = None
-    outline: ToolResult | None = None
-    blame: ToolResult | None = None
-    note: str = ""
-
-
-def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Response:
-    """Render a file; highlights the requested lines."""
-    info = answer.attributes
-    texts: Sequence[str] = answer.table.column("line").to_pylist()
-    total = len(texts)
-    first, last = view.requested or (0, 0)
-    start, end = 1, total
-    # A window around the requested line; links lead to the other windows.
-    if total > MAX_LINES:
-        start = min(max(1, first - _CONTEXT_LINES), max(1, total - MAX_LINES + 1))
-        end = min(total, start + MAX_LINES - 1)
-    shown = texts[start - 1 : end]
-    colors = _line_colors(shown, info["path"])
-    blame = _blame_cells(view.blame, info["repository"], prefix)
-    rows = "".join(
-        f'<tr id="L{number}"{" class=hit" if first <= number <= last else ""}><td>'
-        f'<a href="#L{number}"{" autofocus" if number == first else ""}>{number}</a></td>'
-        f"{blame.get(number, '<td class=blame></td>') if blame else ''}<td>{_line(text, color)}</td></tr>\n"
-        for number, text, color in zip(range(start, end + 1), shown, colors, strict=True)
-    )
-    address = file_url(prefix, info["repository"], info["commit"], info["path"])
-    summary = [count_of(total, "line")]
-    if first:
-        marked_lines = f"lines {first:,} to {last:,}" if last > first else f"line {first:,}"
-        summary.append(f"{marked_lines} highlighted" if first <= total else f"the file has no line {first:,}")
-    if (start, end) != (1, total):
-        summary.append(f"lines {start:,} to {end:,} shown")
-        summary += [
-            f'<a href="{escape(address)}?L{number}">from line {number:,}</a>'
-            for number in range(1, total + 1, MAX_LINES - 2 * _CONTEXT_LINES)
-        ]
-    notices = "".join(f"<p>{escape(notice)}</p>" for notice in answer.notices)
-    notices += f'<p class="warn">{escape(view.note)}</p>' if view.note else ""
-    aside = _outline(view.outline, address) + _line_commits(view, info["repository"], prefix)
-    body = (
-        f"{_head(info, prefix, info['path'])}{notices}{_file_actions(info, view, prefix)}"
-        f'<p class="quiet">{"; ".join(summary)}</p><div class="beside"><div class="scroll" role="region" '
-        f'aria-label="Lines of the file" tabindex="0"><table class="lines"><tbody>{rows}</tbody></table></div>'
-        f"<aside>{aside}</aside></div>"
-    )
-    return page(f"{info['path']} \u00b7 {info['repository']}", body, prefix=prefix, wide=True)
-
-
-def _file_actions(info: Any, view: FilePageView, prefix: str) -> str:
-    """Links to other views of a file, a form for a name in it, and the way to it in Python."""
-    name, commit, path = info["repository"], info["commit"], info["path"]
-    address = file_url(prefix, name, commit, path, view.requested)
-    plain = address.partition("?")[0]
-    lines = f"L{view.requested[0]}-{view.requested[1]}" if view.requested else ""
-    blame = f'<a href="{escape(plain)}?{lines}">Without blame</a>'
-    if view.blame is None:
-        blame = f'<a href="{escape(plain)}?{lines}{"&amp;" if lines else ""}blame=1">Blame</a>'
-    symbol = f"{repository_url(prefix, name, commit)}/-/symbol/{quote(path, errors='replace')}"
-    python = f"code.read_file({name!r}, {path!r}, revision={commit!r})"
-    return (
-        f'<nav class="actions" aria-label="Views of the file"><a href="{escape(address)}">Permalink</a> {blame}'
-        f'<form class="inline" action="{escape(symbol)}"><input name="name" aria-label="Name in this file" size="18" '
-        'placeholder="a name in it" maxlength="200" required autocapitalize="none" spellcheck="false">'
-        "<button>Definition and references</button></form>"
-        f'<details><summary>Use in Python</summary><pre id="python">{escape(python)}</pre>'
-        '<button type="button" data-copy="python" hidden>Copy as Python</button></details></nav>'
-    )
-
-
-def _line_colors(lines: Sequence[str], path: str) -> list[list[Token]]:
-    """Colours of each line; none for lines so long that looking for them would take a while."""
-    if sum(map(len, lines)) > _MAX_COLORED_CHARS:
-        return [[] for _ in lines]
-    return line_tokens(lines, language_of(path))
-
-
-def _blame_cells(blame: ToolResult | None, name: str, prefix: str) -> dict[int, str]:
-    cells: dict[int, str] = {}
-    before = None
-    for row in [] if blame is None else blame.table.to_pylist():
-        label = ""
-        if row["commit"] != before:
-            before = row["commit"]
-            date = row["author_date"].date().isoformat() if row["author_date"] is not None else ""
-            subject, address = one_line(row["subject"] or "", 200), commit_url(prefix, name, before)
-            label = (
-                f'<a href="{escape(address)}" title="{escape(subject)}">'
-                f"{date} {escape(one_line(row['author'] or '', 30))}</a>"
-            )
-        cells[row["line_number"]] = f'<td class="blame">{label}</td>'
-    return cells
-
-
-def _line_commits(view: FilePageView, name: str, prefix: str) -> str:
-    """The commits that changed the highlighted lines last, or those of all lines, newest first."""
-    if view.blame is None:
-        return ""
-    first, last = view.requested or (1, 1 << 31)
-    rows = [row for row in view.blame.table.to_pylist() if first <= row["line_number"] <= last]
-    counts = Counter(row["commit"] for row in rows)
-    by_commit = {row["commit"]: row for row in rows}
-    newest = sorted(by_commit.values(), key=lambda row: str(row["commit_date"]), reverse=True)
-    items = "".join(
-        f'<li><a href="{escape(commit_url(prefix, name, row["commit"]))}">'
-        f"{escape(one_line(row['subject'] or '', 80))}</a>"
-        f' <span class="quiet">{escape(row["author"] or "")}, {count_of(counts[row["commit"]], "line")}</span></li>'
-        for row in newest[:_MAX_LISTED]
-    )
-    title = "History of the highlighted lines" if view.requested else "Commits of these lines"
-    return f"<h2>{title}</h2><ul>{items}</ul>"
-
-
-def _outline(outline: ToolResult | None, address: str) -> str:
-    rows = [] if outline is None else outline.table.to_pylist()[:_MAX_LISTED]
-    items = "".join(
-        f'<li><a href="{escape(address)}?L{row["line_number"]}"><code>{escape(row["symbol"])}</code></a> '
-        f'<span class="kind">{escape(row["kind"] or "")}</span></li>'
-        for row in rows
-    )
-    return f"<h2>Definitions</h2><ul>{items}</ul>" if items else ""
-
-
 def symbol_page(
-    name: str, path: str, definitions: ToolResult | str, references: ToolResult | str, *, prefix: str
+    name: str, path: str, definitions: ToolResult | str, references: ToolResult | str, *, prefix: str, use: str = ""
 ) -> Response:
     """Render definitions and references of a name; a text is the reason why there are none."""
     parts = []
@@ -174,11 +31,11 @@ def symbol_page(
             parts.append(f'<h2>{title}</h2><p class="warn">{escape(answer)}</p>')
             continue
         notes = "".join(f'<p class="quiet">{escape(notice)}</p>' for notice in answer.notices)
-        rows = "".join(_place(row, prefix) for row in answer.table.to_pylist()[:_MAX_LISTED])
+        rows = "".join(_place(row, prefix) for row in answer.table.to_pylist()[:MAX_LISTED])
         count = f' <small class="quiet">{answer.table.num_rows:,}</small>'
         parts.append(f"<h2>{title}{count}</h2>{notes}<table class='files'><tbody>{rows}</tbody></table>")
     body = f"<h1><code>{escape(name)}</code></h1><p class='quiet'>as {escape(path)} uses it</p>{''.join(parts)}"
-    return page(f"{name} \u00b7 {path}", body, prefix=prefix, wide=True)
+    return page(f"{name} \u00b7 {path}", body, prefix=prefix, wide=True, use=use)
 
 
 def _place(row: Mapping[str, Any], prefix: str) -> str:
@@ -193,13 +50,15 @@ def _place(row: Mapping[str, Any], prefix: str) -> str:
     )
 
 
-def _line(text: str, tokens: Sequence[Token]) -> str:
+def line_html(text: str, tokens: Sequence[Token]) -> str:
+    """Return a line in colours, cut when it is very long."""
     if len(text) <= _MAX_LINE_CHARS:
         return highlight_code(text, tokens)
     return f'{escape(text[:_MAX_LINE_CHARS])}<span class="warn"> (truncated: {len(text):,} characters)</span>'
 
 
-def _head(info: Any, prefix: str, path: str) -> str:
+def head(info: Any, prefix: str, path: str) -> str:
+    """Return the heading of a page of code: the way to it from its repository, and the commit."""
     name, commit = info["repository"], info["commit"]
     steps = path.split("/") if path else []
     trail = [f'<a href="{escape(tree_url(prefix, name, commit, ""))}">{escape(name)}</a>']
@@ -247,7 +106,7 @@ class DirectoryView:
     note: str = ""
 
 
-def directory_page(answer: ToolResult, path: str, view: DirectoryView, *, prefix: str) -> Response:
+def directory_page(answer: ToolResult, path: str, view: DirectoryView, *, prefix: str, use: str = "") -> Response:
     """Render a directory with its entries; of a repository, with its people."""
     info = answer.attributes
     name, commit = info["repository"], info["commit"]
@@ -271,11 +130,11 @@ def directory_page(answer: ToolResult, path: str, view: DirectoryView, *, prefix
             f"<button>Compare</button></form>{aside}"
         )
     body = (
-        f'{_head(info, prefix, path)}{note}<div class="beside"><div class="scroll" role="region" tabindex="0" '
+        f'{head(info, prefix, path)}{note}<div class="beside"><div class="scroll" role="region" tabindex="0" '
         f'aria-label="Entries"><table class="entries"><tbody>{"".join(rows)}</tbody></table></div>'
         f"<aside>{aside}</aside></div>"
     )
-    return page(f"{path or '/'} \u00b7 {name}", body, prefix=prefix, wide=True)
+    return page(f"{path or '/'} \u00b7 {name}", body, prefix=prefix, wide=True, use=use)
 
 
 def _last_change(changes: Mapping[str, Any], entry: Mapping[str, Any], name: str, prefix: str) -> str:
@@ -321,7 +180,7 @@ def _bars(title: str, counts: Sequence[tuple[str, int]], unit: str) -> str:
     return f'<h2>{title}</h2><ul class="bars">{items}</ul>'
 
 
-def compare_page(answer: ToolResult, *, prefix: str) -> Response:
+def compare_page(answer: ToolResult, *, prefix: str, use: str = "") -> Response:
     """Render what two revisions have different."""
     info = answer.attributes
     name = info["repository"]
@@ -338,10 +197,10 @@ def compare_page(answer: ToolResult, *, prefix: str) -> Response:
         f"{escape(one_line(title, 200))}</h1>"
         f'<p class="quiet">{ends}</p>{notices}{files}'
     )
-    return page(f"{title} \u00b7 {name}", body, prefix=prefix)
+    return page(f"{title} \u00b7 {name}", body, prefix=prefix, use=use)
 
 
-def commit_page(answer: ToolResult, *, prefix: str) -> Response:
+def commit_page(answer: ToolResult, *, prefix: str, use: str = "") -> Response:
     """Render a commit: author, date, message and changes."""
     info = answer.attributes
     name, commit = info["repository"], info["commit"]
@@ -361,7 +220,7 @@ def commit_page(answer: ToolResult, *, prefix: str) -> Response:
         f"{f'; after {parents}' if parents else ''}</p>{notices}"
         f"{files}"
     )
-    return page(f"{subject} \u00b7 {name}", body, prefix=prefix)
+    return page(f"{subject} \u00b7 {name}", body, prefix=prefix, use=use)
 
 
 def _changed_files(changed: Sequence[Mapping[str, Any]], name: str, commit: str, prefix: str) -> str:

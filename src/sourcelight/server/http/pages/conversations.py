@@ -81,6 +81,7 @@ def page(
     query: str = "",
     kind: str = "",
     posts: bool = False,
+    use: str = "",
 ) -> Response:
     """Return an HTML page.
 
@@ -102,15 +103,18 @@ def page(
         What the query box at the top has: a query and a pattern type.
     posts
         Whether it has forms that change something.
+    use
+        HTML of the page in Python, above the rest.
     """
     refresh = f'<noscript><meta http-equiv="refresh" content="{refresh_s}"></noscript>' if refresh_s else ""
+    tools = f'<div class="tools">{use}</div>' if use else ""
     text = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
         f'content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">{refresh}'
         f"<title>{escape(one_line(title, 120))} \u00b7 sourcelight</title>"
         f'<link rel="stylesheet" href="{escape(prefix)}{STYLE_PATH}">'
         f'<script src="{escape(prefix)}{SCRIPT_PATH}" defer></script></head>'
-        f"<body>{_bar(prefix, query, kind)}<main{' class=wide' if wide else ''}>{body}</main></body></html>\n"
+        f"<body>{_bar(prefix, query, kind)}<main{' class=wide' if wide else ''}>{tools}{body}</main></body></html>\n"
     )
     # A path of any bytes may have lone surrogates in its text. They are visible by now; the rest must not fail here.
     # With no-referrer, a browser would send "Origin: null" with our own forms.

@@ -6,21 +6,44 @@
   const results = document.getElementById("results");
   const FIELDS = new Set((form && form.dataset.fields || "").split(" "));
 
-  // Text that a reader copies
-  for (const button of document.querySelectorAll("button[data-copy]")) {
-    button.hidden = false;
-    button.addEventListener("click", async () => {
-      const text = document.getElementById(button.dataset.copy).textContent;
-      const label = button.textContent;
-      try {
-        await navigator.clipboard.writeText(text);
-        button.textContent = "Copied";
-      } catch {
-        button.textContent = "Select and copy it";
-      }
-      setTimeout(() => { button.textContent = label; }, 2000);
-    });
+  // Text that a reader copies; results come later, so one listener has all buttons
+  document.documentElement.classList.add("scripted");
+  async function copy(button) {
+    const text = document.getElementById(button.dataset.copy).textContent;
+    const label = button.textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Select and copy it";
+    }
+    setTimeout(() => { button.textContent = label; }, 2000);
   }
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-copy]");
+    if (button) copy(button);
+  });
+  // A click on a line's number selects it, with Shift up to it; the address and the form follow
+  const file = document.querySelector("table[data-file]");
+  const lines = document.querySelector("form.inline input[name=lines]");
+  let anchor = lines ? parseInt(lines.value, 10) || 0 : 0;
+  file?.addEventListener("click", (event) => {
+    const link = event.target.closest("td:first-child a");
+    if (!link || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const at = Number(link.closest("tr").id.slice(1));
+    if (!event.shiftKey || !anchor) anchor = at;
+    const first = Math.min(anchor, at), last = Math.max(anchor, at);
+    for (const row of file.rows) {
+      const number = Number(row.id.slice(1));
+      row.classList.toggle("hit", first <= number && number <= last);
+    }
+    lines.value = first === last ? `${first}` : `${first}-${last}`;
+    const rest = new URLSearchParams(location.search).has("blame") ? "&blame=1" : "";
+    history.replaceState(null, "", `${location.pathname}?L${lines.value}${rest}`);
+    const permalink = document.querySelector("[data-permalink]");
+    permalink.href = `${permalink.href.split("?")[0]}?L${lines.value}`;
+  });
   // A double click on a name in a file leads to its definition and references
   const names = document.querySelector("form.inline input[name=name]");
   if (names) {
@@ -195,7 +218,7 @@
     }
   });
 
-  // Keys: / to the box, j and k through results
+  // Keys: / to the box, j and k through results, c copies the result as Python
   document.addEventListener("keydown", (event) => {
     const inText = event.target.closest("input, textarea, select");
     if (inText || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -208,6 +231,11 @@
       const at = links.indexOf(document.activeElement) + (event.key === "j" ? 1 : -1);
       const link = links[Math.max(0, Math.min(links.length - 1, at))];
       if (link) link.focus();
+    } else if (event.key === "c") {
+      const button = document.activeElement.closest(".result")?.querySelector("button[data-copy]");
+      if (!button) return;
+      button.closest("details").open = true;
+      copy(button);
     }
   });
   paint();

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 import anyio.to_thread
 from starlette.requests import Request
@@ -22,11 +22,15 @@ from sourcelight.core.errors import Cancelled, ClusterError, PatternError, Query
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines import tools
 from sourcelight.engines.tools import ToolContext
+from sourcelight.repos.state import State
 from sourcelight.server.http.pages import code, search
 from sourcelight.server.http.pages.access import PageAccess
 from sourcelight.server.http.pages.browser import EventStream, requested_lines, send_script, send_style
 from sourcelight.server.http.pages.conversations import HEADERS, SCRIPT_PATH, STYLE_PATH, error_page
 from sourcelight.server.http.pages.deepsearch import ConversationPages
+from sourcelight.server.http.pages.file import FilePageView, file_page
+from sourcelight.server.http.pages.python import compared_revisions, notebook, python_block, python_call
+from sourcelight.server.http.pages.saved import SavedPages, save_form
 from sourcelight.server.http.pages.suggestions import suggest
 from sourcelight.server.identity import Authenticator, QueueFull
 
@@ -93,6 +97,8 @@ class Pages:
         Conversations; None without deep search.
     authenticator
         Identifies the sender of a request.
+    state
+        Where saved answers are.
     external_url
         The service's address; empty: what each request used.
     has_repositories
@@ -104,6 +110,7 @@ class Pages:
         engine: Engine,
         conversations: ConversationService | None,
         authenticator: Authenticator,
+        state: State,
         external_url: str = "",
         *,
         has_repositories: bool = True,
@@ -112,6 +119,7 @@ class Pages:
         self._has_repositories = has_repositories
         self._access = PageAccess(engine, authenticator, external_url)
         self._conversations = ConversationPages(conversations, self._access)
+        self._saved = SavedPages(state, self._access)
         self._live: set[Cancellation] = set()
 
     def stop(self) -> None:
@@ -126,6 +134,7 @@ class Pages:
             Route(STYLE_PATH, send_style),
             *self._conversations.routes(),
             Route(SCRIPT_PATH, send_script),
+            *self._saved.routes(),
             Route(search.PATH, self._search),
             Route(search.LIVE_PATH, self._search_live, methods=["GET"]),
             Route(search.EXPORT_PATH, self._export, methods=["GET"]),
@@ -135,16 +144,22 @@ class Pages:
         ]
 
     async def _search(self, request: Request) -> Response:
-        return await self._answer_query(
-            request, lambda query, context: search.search_page(query, context, prefix=self._access.prefix)
-        )
+        prefix, base_url = self._access.prefix, self._access.base_of(request)
+
+        def answer(query: search.PageQuery, context: ToolContext) -> Response:
+            actions = save_form(query.query, query.pattern_type, prefix) if context.viewer.name else ""
+            return search.search_page(query, context, prefix=prefix, base_url=base_url, actions=actions)
+
+        return await self._answer_query(request, answer)
 
     async def _export(self, request: Request) -> Response:
         return await self._answer_query(request, search.export)
 
     async def _notebook(self, request: Request) -> Response:
         base_url = self._access.base_of(request)
-        return await self._answer_query(request, lambda query, _: search.notebook(query, base_url))
+        return await self._answer_query(
+            request, lambda query, _: notebook(search.python_call(query), base_url, "search")
+        )
 
     async def _answer_query(
         self, request: Request, answer: Callable[[search.PageQuery, ToolContext], Response]
@@ -169,7 +184,8 @@ class Pages:
         if isinstance(context, Response):
             return context
         query, context = self._query(request), self._with_deadline(context)
-        states = search.live_states(query, context, prefix=self._access.prefix)
+        base_url = self._access.base_of(request)
+        states = search.live_states(query, context, prefix=self._access.prefix, base_url=base_url)
         turn = self._access.turn(request, context)
         try:
             await turn.__aenter__()
@@ -207,11 +223,9 @@ class Pages:
         context = self._access.enter(request)
         if isinstance(context, Response):
             return context
-        address = _Address.parse(request.scope["path"])
-        assert address is not None  # noqa: S101 - the route has parsed it
         try:
             return await anyio.to_thread.run_sync(
-                self._code_page, address, request.scope["query_string"].decode("latin-1"), context
+                self._code_page, request.scope["path"], request.scope["query_string"].decode("latin-1"), context
             )
         except RepositoryError:
             return self._access.absent(request, context)
@@ -220,32 +234,48 @@ class Pages:
         except ClusterError as exc:
             return self._access.unavailable(exc)
 
-    def _code_page(self, address: _Address, query: str, context: ToolContext) -> Response:
+    def _code_page(self, request_path: str, query: str, context: ToolContext) -> Response:
+        address = _Address.parse(request_path)
+        assert address is not None  # noqa: S101 - the route has parsed it
         repository, revision, path = address.repository, address.revision, address.path
         arguments: dict[str, Any] = {"repo": repository} | ({"revision": revision} if revision else {})
         parameters = dict(parse_qsl(query, errors="replace"))
+        lines = requested_lines(query)
+        call, prefix = python_call(address.kind, arguments, path, parameters, lines), self._access.prefix
+        if "notebook" in parameters:
+            # It says what the address says; whoever runs it needs access of their own.
+            return notebook(call, context.base_url, "code")
+        notebook_url = f"{prefix}{quote(request_path)}?{query}{'&' * bool(query)}notebook=1"
+        use = python_block(call, context.base_url, notebook_url)
         match address.kind:
             case "commit":
                 answer = tools.call("commit_details", {"repo": repository, "revision": path.strip("/")}, context)
-                return code.commit_page(answer, prefix=self._access.prefix)
+                return code.commit_page(answer, prefix=prefix, use=use)
             case "compare":
-                base, _, head = path.partition("...")
-                ends = {"base": parameters.get("base") or base, "head": parameters.get("head") or head or "HEAD"}
+                ends = compared_revisions(path, parameters)
                 answer = tools.call("compare_revisions", {"repo": repository, **ends}, context)
-                return code.compare_page(answer, prefix=self._access.prefix)
+                return code.compare_page(answer, prefix=prefix, use=use)
             case "symbol":
-                return self._symbol_page(arguments | {"path": path}, parameters.get("name", ""), context)
+                name = parameters.get("name", "")[:_MAX_NAME_CHARS]
+                return self._symbol_page(arguments | {"path": path}, name, context, use)
             case "tree":
-                return self._directory_page(arguments, path.strip("/"), context)
+                return self._directory_page(arguments, path.strip("/"), context, use)
         answer = tools.call("read_file", arguments | {"path": path}, context)
         arguments = {"repo": repository, "path": path, "revision": answer.attributes["commit"]}
         outline, _ = self._beside("outline", arguments, context)
         blame, note = self._beside("blame", arguments, context, _ASKED_S) if "blame" in parameters else (None, "")
-        view = code.FilePageView(requested_lines(query), outline, blame, note)
-        return code.file_page(answer, view, prefix=self._access.prefix)
+        history = None
+        if "history" in parameters and lines is not None:
+            asked = arguments | {"startLine": lines[0], "endLine": lines[1], "limit": _MAX_ENTRIES}
+            history, history_note = self._beside("history_of", asked, context, _ASKED_S)
+            note = note or history_note
+        # The commit of now, so that the copied program reads what the page shows.
+        use = python_block(python_call("blob", arguments, path, parameters, lines), context.base_url, notebook_url)
+        view = FilePageView(lines, outline, blame, note, history, use)
+        return file_page(answer, view, prefix=self._access.prefix)
 
-    def _symbol_page(self, arguments: Mapping[str, Any], name: str, context: ToolContext) -> Response:
-        asked = {**arguments, "symbol": name[:_MAX_NAME_CHARS]}
+    def _symbol_page(self, arguments: Mapping[str, Any], name: str, context: ToolContext, use: str) -> Response:
+        asked = {**arguments, "symbol": name}
         answers = [
             answer or note
             for answer, note in (
@@ -253,9 +283,9 @@ class Pages:
                 self._beside("find_references", asked | {"limit": 100}, context, _ASKED_S),
             )
         ]
-        return code.symbol_page(name[:_MAX_NAME_CHARS], arguments["path"], *answers, prefix=self._access.prefix)
+        return code.symbol_page(name, arguments["path"], *answers, prefix=self._access.prefix, use=use)
 
-    def _directory_page(self, arguments: Mapping[str, Any], path: str, context: ToolContext) -> Response:
+    def _directory_page(self, arguments: Mapping[str, Any], path: str, context: ToolContext, use: str) -> Response:
         answer = tools.call("list_files", {**arguments, **({"path": path} if path else {})}, context)
         repository, commit = arguments["repo"], answer.attributes["commit"]
         files = [row["path"] for row in answer.table.to_pylist() if row["kind"] != "directory"][:_MAX_ENTRIES]
@@ -269,7 +299,7 @@ class Pages:
             languages = self._languages(repository, context)
             owners, _ = self._beside("ownership", {"repo": repository, "revision": commit}, context)
         view = code.DirectoryView(changes, people, languages, owners, note)
-        return code.directory_page(answer, path, view, prefix=self._access.prefix)
+        return code.directory_page(answer, path, view, prefix=self._access.prefix, use=use)
 
     def _languages(self, repository: str, context: ToolContext) -> Counter[str]:
         """Count the files of a repository by language; nothing where that takes too long."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from starlette.responses import Response
@@ -22,14 +22,20 @@ from starlette.responses import Response
 from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.batches.results import repository_url
 from sourcelight.core.batches.schema import conform
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import PatternError, QueryError, ToolError
 from sourcelight.core.markup import escape, one_line
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames.export import write_csv, write_json_lines
 from sourcelight.engines.tools import ToolContext
+from sourcelight.repos import Viewer
 from sourcelight.server.http.pages.conversations import HEADERS, page
+from sourcelight.server.http.pages.python import python_block
 from sourcelight.server.http.pages.search_view import SearchView, search_url
 from sourcelight.server.http.ranked import is_ranked, ranked_events
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution import Engine
 
 PATH = "/search"
 LIVE_PATH, EXPORT_PATH, NOTEBOOK_PATH, SUGGESTIONS_PATH = (
@@ -71,6 +77,11 @@ class PageQuery:
         values: dict[str, str] = {}
         for name, value in parse_qsl(query_string, errors="replace"):
             values.setdefault(name, value)
+        return cls.of(values)
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> PageQuery:
+        """Read the fields of a form; unknown values are left out."""
         kind, chosen = values.get("patternType", ""), values.get("format", "csv")
         return cls(
             values.get("q", "")[:_MAX_QUERY_CHARS],
@@ -86,7 +97,7 @@ class PageQuery:
         return SearchRequest(self.query, kind, chunk_matches=True, context_lines=1, max_line_len=2_000)
 
 
-def search_page(query: PageQuery, context: ToolContext, *, prefix: str) -> Response:
+def search_page(query: PageQuery, context: ToolContext, *, prefix: str, base_url: str, actions: str = "") -> Response:
     """Return the page of a search, with what is found in a moment; without a query, what there is to ask.
 
     Parameters
@@ -97,14 +108,18 @@ def search_page(query: PageQuery, context: ToolContext, *, prefix: str) -> Respo
         Engine, viewer, and a cancellation that ends with the time of a page.
     prefix
         Start of the service's addresses.
+    base_url
+        The service's address, for programs.
+    actions
+        HTML of forms about the answer.
     """
     if not query.query.strip():
         return page("Search", _start(context, prefix), prefix=prefix, wide=True)
-    view = SearchView(query.query, query.pattern_type, prefix)
+    view = SearchView(query.query, query.pattern_type, prefix, base_url)
     deadline = time.monotonic() + (TIMEOUT_S if query.waits else FIRST_PAINT_S)
     status = 200
     try:
-        with closing(_events(query, context)) as events:
+        with closing(events_of(query, context.engine, context.viewer, context.cancellation)) as events:
             for event in events:
                 view.add(event)
                 if view.done or time.monotonic() > deadline:
@@ -118,19 +133,22 @@ def search_page(query: PageQuery, context: ToolContext, *, prefix: str) -> Respo
         wait = escape(search_url(prefix, query.query, query.pattern_type, wait="1"))
         live = f'<p class="message warn" id="wait">The search goes on. <a href="{wait}">Wait for all of it</a></p>'
     body = (
-        f'<h1 class="hidden">Search: {escape(one_line(query.query, 200))}</h1>{_tools(query, prefix)}{live}'
+        f'<h1 class="hidden">Search: {escape(one_line(query.query, 200))}</h1>'
+        f"{_tools(query, prefix, base_url, actions)}{live}"
         f'<div id="results" data-done="{int(view.done)}">{view.to_html()}</div>'
     )
     title = f"{query.query} \u00b7 search"
-    return page(title, body, prefix=prefix, wide=True, query=query.query, kind=query.pattern_type, status=status)
+    return page(
+        title, body, prefix=prefix, wide=True, query=query.query, kind=query.pattern_type, status=status, posts=True
+    )
 
 
-def live_states(query: PageQuery, context: ToolContext, *, prefix: str) -> Iterator[bytes]:
+def live_states(query: PageQuery, context: ToolContext, *, prefix: str, base_url: str) -> Iterator[bytes]:
     """Yield states of a running search as events, the first as soon as there are results, the last when it ends."""
-    view = SearchView(query.query, query.pattern_type, prefix)
+    view = SearchView(query.query, query.pattern_type, prefix, base_url)
     shown_s = 0.0
     try:
-        with closing(_events(query, context)) as events:
+        with closing(events_of(query, context.engine, context.viewer, context.cancellation)) as events:
             for event in events:
                 view.add(event)
                 if isinstance(event, MatchBatch) and time.monotonic() - shown_s >= _TICK_S:
@@ -147,9 +165,12 @@ def _state(view: SearchView) -> bytes:
     return f"event: state\ndata: {text}\n\n".encode("utf-8", "replace")
 
 
-def _events(query: PageQuery, context: ToolContext) -> Generator[Event, None, None]:
-    find = partial(ranked_events, context.engine) if is_ranked(query.request) else context.engine.stream
-    yield from find(query.request, context.viewer, context.cancellation)
+def events_of(
+    query: PageQuery, engine: Engine, viewer: Viewer, cancellation: Cancellation
+) -> Generator[Event, None, None]:
+    """Yield the events of the search that pages show; raises `QueryError` and `PatternError`."""
+    find = partial(ranked_events, engine) if is_ranked(query.request) else engine.stream
+    yield from find(query.request, viewer, cancellation)
 
 
 def export(query: PageQuery, context: ToolContext) -> Response:
@@ -185,37 +206,21 @@ def export(query: PageQuery, context: ToolContext) -> Response:
     return Response(file.getvalue(), media_type=_FORMATS[query.format], headers=headers)
 
 
-def python_text(query: PageQuery, base_url: str = "https://this-service") -> str:
-    """Return the search in Python."""
+def python_call(query: PageQuery) -> str:
+    """Return the search as a call of a client."""
     kind = f", pattern_type={query.pattern_type!r}" if query.pattern_type else ""
-    return (
-        f"import sourcelight as sl\n\ncode = sl.connect({base_url!r})  # the token is in SRC_ACCESS_TOKEN\n"
-        f"result = code.search({query.query!r}{kind})\nresult.matches"
-    )
+    return f"result = code.search({query.query!r}{kind})\nresult.matches"
 
 
-def notebook(query: PageQuery, base_url: str) -> Response:
-    """Return a notebook that makes the search."""
-    lines = python_text(query, base_url).splitlines(keepends=True)
-    cells: list[dict[str, Any]] = [
-        {"cell_type": "code", "execution_count": None, "id": "search", "metadata": {}, "outputs": [], "source": lines},
-    ]
-    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    text = json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}, indent=1)
-    headers = {**HEADERS, "Content-Disposition": 'attachment; filename="search.ipynb"'}
-    return Response(text.encode("utf-8", "replace"), media_type="application/x-ipynb+json", headers=headers)
-
-
-def _tools(query: PageQuery, prefix: str) -> str:
+def _tools(query: PageQuery, prefix: str, base_url: str, actions: str) -> str:
     def link(path: str, **more: str) -> str:
         return escape(search_url(prefix, query.query, query.pattern_type, path, **more))
 
     files = " ".join(f'<a href="{link(EXPORT_PATH, format=name)}">{name.upper()}</a>' for name in _FORMATS)
+    notebook_url = search_url(prefix, query.query, query.pattern_type, NOTEBOOK_PATH)
     return (
-        f'<div class="tools"><details><summary>Use in Python</summary><pre id="python">{escape(python_text(query))}'
-        f'</pre><button type="button" data-copy="python" hidden>Copy as Python</button> '
-        f'<a href="{link(NOTEBOOK_PATH)}">Open in a notebook</a></details>'
-        f'<p class="quiet">Export {files}</p></div>'
+        f'<div class="tools">{python_block(python_call(query), base_url, notebook_url)}'
+        f'<p class="quiet">Export {files}</p>{actions}</div>'
     )
 
 

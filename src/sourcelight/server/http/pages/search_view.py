@@ -21,11 +21,12 @@ from sourcelight.core.markup.markdown import highlight_code, line_tokens
 from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.parse import parse
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, SuggestedFilter, facet_title
+from sourcelight.server.http.pages.python import call_text, python_block
 
 MAX_FILES, MAX_CHUNKS, MAX_ROWS = 50, 5, 40
 """Results on a page, pieces of text of each, and lines of a commit or definitions of a file."""
 _MAX_CHARS, _MAX_CHUNK_LINES = 400, 60
-_COLUMNS = (
+COLUMNS = (
     "type", "repository", "revision", "commit", "path", "language", "line_number", "line", "start", "end",
     "name_start", "name_end", "chunk", "chunk_start_line", "symbol", "symbol_kind", "container", "author",
     "author_date", "message", "side",
@@ -67,12 +68,15 @@ class SearchView:
         What is asked.
     prefix
         Start of the service's addresses.
+    base_url
+        The service's address, for programs.
     """
 
-    def __init__(self, query: str, pattern_type: str, prefix: str) -> None:
+    def __init__(self, query: str, pattern_type: str, prefix: str, base_url: str = "") -> None:
         self.query = query
         self.pattern_type = pattern_type
         self._prefix = prefix
+        self._base_url = base_url
         self._results: dict[tuple[str, ...], _Result] = {}
         self._hidden = 0
         self._progress: Progress | None = None
@@ -108,7 +112,7 @@ class SearchView:
             # One result may go on in the next batch, if a service sends so; more of it would not be shown anyway.
             self._hidden += batch.num_rows
             return
-        names = [name for name in _COLUMNS if name in batch.schema.names]
+        names = [name for name in COLUMNS if name in batch.schema.names]
         for row in batch.select(names).slice(0, MAX_FILES * MAX_ROWS).to_pylist():
             kind = "commit" if row["type"] in {"commit", "diff"} else "repo" if row["type"] == "repo" else "file"
             place = ("repository", "commit") if kind == "commit" else ("repository", "revision", "commit", "path")
@@ -134,9 +138,31 @@ class SearchView:
         )
         return status
 
+    @property
+    def match_count(self) -> int:
+        """Matches so far, shown or not."""
+        return self._progress.match_count if self._progress is not None else 0
+
+    @property
+    def notes(self) -> list[str]:
+        """What is said of the answer beside its status, as texts."""
+        skipped = self._progress.skipped if self._progress is not None else ()
+        told = [(alert.title, alert.description) for alert in self._alerts]
+        told += [(item.title, item.message) for item in skipped]
+        return [f"{title}: {text}" if text else title for title, text in told]
+
     def to_html(self) -> str:
         """Return the results with all that is said of them."""
-        results = "".join(self._result(key, result) for key, result in self._results.items())
+        return (
+            f'{self._summary()}{self._messages()}<div class="columns"><aside class="facets" aria-label="Narrow the '
+            f'search">{self._facets()}</aside>{self.results_html()}</div>'
+        )
+
+    def results_html(self) -> str:
+        """Return the results alone."""
+        results = "".join(
+            self._result(key, result, number) for number, (key, result) in enumerate(self._results.items(), 1)
+        )
         if not results and self.done and self.status != "failed":
             results = '<p class="empty">Nothing matches.</p>'
         if self._hidden:
@@ -144,10 +170,7 @@ class SearchView:
                 f'<p class="quiet">The first {count_of(len(self._results), "result")} are shown. Narrow the query, or '
                 "export all.</p>"
             )
-        return (
-            f'{self._summary()}{self._messages()}<div class="columns"><aside class="facets" aria-label="Narrow the '
-            f'search">{self._facets()}</aside><div class="results">{results}</div></div>'
-        )
+        return f'<div class="results">{results}</div>'
 
     def _link(self, query: str) -> str:
         return escape(search_url(self._prefix, query, self.pattern_type))
@@ -218,16 +241,27 @@ class SearchView:
             f'<span class="count">{suggested.count:,}{"" if suggested.exhaustive else "+"}</span></a></li>'
         )
 
-    def _result(self, key: tuple[str, ...], result: _Result) -> str:
+    def _result(self, key: tuple[str, ...], result: _Result, number: int) -> str:
+        first = result.rows[0]
+        name, commit = first["repository"], str(first.get("commit") or "")
         if result.kind == "commit":
-            return self._commit(result.rows)
-        if result.kind == "repo":
-            row = result.rows[0]
-            name = row["repository"]
-            label = highlight(name, row.get("name_start") or (), row.get("name_end") or ())
-            address = escape(self._repository(name, row.get("commit") or ""))
-            return f'<article class="result"><h2><a href="{address}">{label}</a></h2></article>'
-        return self._file(key, result.rows)
+            address = f"{repository_url(self._prefix, name)}/-/commit/{commit}"
+            head, body = self._commit(result.rows, address)
+            call, label = call_text("commit_details", name, commit), commit[:12]
+        elif result.kind == "repo":
+            address = self._repository(name, commit)
+            text = highlight(name, first.get("name_start") or (), first.get("name_end") or ())
+            head, body = f'<a href="{escape(address)}">{text}</a>', ""
+            call, label = call_text("list_files", name, revision=commit or None), name
+        else:
+            _, _, revision, _, path = key
+            address = file_url(self._prefix, name, commit or revision, path)
+            head, body = self._file(key, result.rows, address)
+            call, label = call_text("read_file", name, path, revision=commit or revision or None), path
+        use = python_block(
+            call, self._base_url, f"{address}?notebook=1", name=f"python-{number}", label=one_line(label, 200)
+        )
+        return f'<article class="result"><h2>{head}</h2>{use}{body}</article>'
 
     def _repository(self, name: str, commit: str) -> str:
         return f"{repository_url(self._prefix, name, commit)}/-/tree/"
@@ -235,9 +269,9 @@ class SearchView:
     def _repository_link(self, name: str, commit: str) -> str:
         return f'<a class="repo" href="{escape(self._repository(name, commit))}">{escape(name)}</a>'
 
-    def _file(self, key: tuple[str, ...], rows: Sequence[_Row]) -> str:
+    def _file(self, key: tuple[str, ...], rows: Sequence[_Row], address: str) -> tuple[str, str]:
+        """Return the heading and the lines of a file."""
         _, name, revision, commit, path = key
-        address = file_url(self._prefix, name, commit or revision, path)
         first = rows[0]
         label = highlight(path, first.get("name_start") or (), first.get("name_end") or ())
         facts = [text for text in (first.get("language"), revision and f"at {revision}") if text]
@@ -245,12 +279,11 @@ class SearchView:
         if text_rows:
             facts.append(count_of(len(text_rows), "line"))
         body = self._chunks(text_rows, address) + self._symbols(rows, address)
-        return (
-            f'<article class="result"><h2>{self._repository_link(name, commit)} '
-            f'<a href="{escape(address)}">{label}</a> '
-            f"<small>{escape(', '.join(map(str, facts)))}</small></h2>"
-            f"{body}</article>"
+        head = (
+            f'{self._repository_link(name, commit)} <a href="{escape(address)}">{label}</a> '
+            f"<small>{escape(', '.join(map(str, facts)))}</small>"
         )
+        return head, body
 
     def _symbols(self, rows: Sequence[_Row], address: str) -> str:
         items = [
@@ -285,12 +318,12 @@ class SearchView:
         table = f'<div class="scroll"><table class="lines"><tbody>{"".join(parts[:-1])}</tbody></table></div>'
         return table + _more(len(chunks) - MAX_CHUNKS)
 
-    def _commit(self, rows: Sequence[_Row]) -> str:
+    def _commit(self, rows: Sequence[_Row], address: str) -> tuple[str, str]:
+        """Return the heading and the lines of a commit."""
         first = rows[0]
         name, commit = first["repository"], str(first.get("commit") or "")
         message = str(first.get("message") or "")
         subject = one_line(message.partition("\n")[0], 200) or commit[:12]
-        address = f"{repository_url(self._prefix, name)}/-/commit/{commit}"
         lines, path = [], None
         for row in [row for row in rows if row.get("line") is not None][:MAX_ROWS]:
             if row["type"] == "diff" and row.get("path") != path:
@@ -301,12 +334,11 @@ class SearchView:
             text = highlight(str(row["line"])[:_MAX_CHARS], row.get("start") or (), row.get("end") or ())
             lines.append(f"<span{f' class={style}' if style else ''}>{mark}{text}</span>")
         date = first["author_date"].date().isoformat() if first.get("author_date") is not None else ""
-        return (
-            f'<article class="result"><h2>{self._repository_link(name, "")} '
-            f'<a href="{escape(address)}">{escape(subject)}</a> <small>'
-            f"{escape(str(first.get('author') or ''))}, {date}, <code>{escape(commit[:12])}</code></small></h2>"
-            f'<pre class="diff" tabindex="0" aria-label="Matching lines">{"".join(lines)}</pre></article>'
+        head = (
+            f'{self._repository_link(name, "")} <a href="{escape(address)}">{escape(subject)}</a> <small>'
+            f"{escape(str(first.get('author') or ''))}, {date}, <code>{escape(commit[:12])}</code></small>"
         )
+        return head, f'<pre class="diff" tabindex="0" aria-label="Matching lines">{"".join(lines)}</pre>'
 
 
 def _more(count: int) -> str:

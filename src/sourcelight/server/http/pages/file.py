@@ -1,0 +1,183 @@
+"""The page of a file: its lines, their commits, the history of some of them, and its definitions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from sourcelight.core.batches.results import ToolResult, file_url, repository_url
+from sourcelight.core.markup import escape, one_line
+from sourcelight.core.markup.counts import count_of
+from sourcelight.core.markup.markdown import Token, line_tokens
+from sourcelight.core.query.languages import language_of
+from sourcelight.server.http.pages.code import MAX_LISTED, commit_url, head, line_html
+from sourcelight.server.http.pages.conversations import page
+
+MAX_LINES = 5_000
+_CONTEXT_LINES = 1_000
+_MAX_COLORED_CHARS = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class FilePageView:
+    """What the page of a file shows beside its lines.
+
+    Parameters
+    ----------
+    requested
+        First and last line to mark; None: none.
+    outline
+        Definitions of the file; None: not known.
+    blame
+        Commits of the lines; None: not asked for.
+    note
+        Why something is missing; empty: nothing is.
+    history
+        Commits that changed the requested lines; None: not asked for.
+    use
+        HTML of the page in Python.
+    """
+
+    requested: tuple[int, int] | None = None
+    outline: ToolResult | None = None
+    blame: ToolResult | None = None
+    note: str = ""
+    history: ToolResult | None = None
+    use: str = ""
+
+
+def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Response:
+    """Render a file; highlights the requested lines."""
+    info = answer.attributes
+    texts: Sequence[str] = answer.table.column("line").to_pylist()
+    total = len(texts)
+    first, last = view.requested or (0, 0)
+    start, end = 1, total
+    # A window around the requested line; links lead to the other windows.
+    if total > MAX_LINES:
+        start = min(max(1, first - _CONTEXT_LINES), max(1, total - MAX_LINES + 1))
+        end = min(total, start + MAX_LINES - 1)
+    shown = texts[start - 1 : end]
+    colors = _line_colors(shown, info["path"])
+    blame = _blame_cells(view.blame, info["repository"], prefix)
+    rows = "".join(
+        f'<tr id="L{number}"{" class=hit" if first <= number <= last else ""}><td>'
+        f'<a href="#L{number}"{" autofocus" if number == first else ""}>{number}</a></td>'
+        f"{blame.get(number, '<td class=blame></td>') if blame else ''}<td>{line_html(text, color)}</td></tr>\n"
+        for number, text, color in zip(range(start, end + 1), shown, colors, strict=True)
+    )
+    address = file_url(prefix, info["repository"], info["commit"], info["path"])
+    summary = [count_of(total, "line")]
+    if first:
+        marked_lines = f"lines {first:,} to {last:,}" if last > first else f"line {first:,}"
+        summary.append(f"{marked_lines} highlighted" if first <= total else f"the file has no line {first:,}")
+    if (start, end) != (1, total):
+        summary.append(f"lines {start:,} to {end:,} shown")
+        summary += [
+            f'<a href="{escape(address)}?L{number}">from line {number:,}</a>'
+            for number in range(1, total + 1, MAX_LINES - 2 * _CONTEXT_LINES)
+        ]
+    notices = "".join(f"<p>{escape(notice)}</p>" for notice in answer.notices)
+    notices += f'<p class="warn">{escape(view.note)}</p>' if view.note else ""
+    aside = _line_history(view.history, info["repository"], info["path"], prefix)
+    aside += _line_commits(view, info["repository"], prefix) + _outline(view.outline, address)
+    body = (
+        f"{head(info, prefix, info['path'])}{notices}{_file_actions(info, view, prefix)}"
+        f'<p class="quiet">{"; ".join(summary)}</p><div class="beside"><div class="scroll" role="region" '
+        f'aria-label="Lines of the file" tabindex="0"><table class="lines" data-file><tbody>{rows}</tbody>'
+        "</table></div>"
+        f"<aside>{aside}</aside></div>"
+    )
+    return page(f"{info['path']} \u00b7 {info['repository']}", body, prefix=prefix, wide=True)
+
+
+def _file_actions(info: Any, view: FilePageView, prefix: str) -> str:
+    """Links to other views of a file, a form for a name in it, and the way to it in Python."""
+    name, commit, path = info["repository"], info["commit"], info["path"]
+    address = file_url(prefix, name, commit, path, view.requested)
+    plain = address.partition("?")[0]
+    lines = "-".join(map(str, dict.fromkeys(view.requested))) if view.requested else ""
+    symbol = f"{repository_url(prefix, name, commit)}/-/symbol/{quote(path, errors='replace')}"
+    return (
+        f'<nav class="actions" aria-label="Views of the file"><a data-permalink href="{escape(address)}">Permalink</a>'
+        f'<form class="inline" action="{escape(plain)}"><input name="lines" aria-label="Lines" size="9" '
+        f'value="{lines}" placeholder="lines 3-9" '
+        'pattern="[0-9]+(-[0-9]+)?" maxlength="20"><button>Show</button>'
+        '<button name="blame" value="1">Blame</button><button name="history" value="1">History of the lines</button>'
+        f'</form><form class="inline" action="{escape(symbol)}"><input name="name" aria-label="Name in this file" '
+        'size="18" placeholder="a name in it" maxlength="200" required autocapitalize="none" spellcheck="false">'
+        f"<button>Definition and references</button></form>{view.use}</nav>"
+    )
+
+
+def _line_colors(lines: Sequence[str], path: str) -> list[list[Token]]:
+    """Colours of each line; none for lines so long that looking for them would take a while."""
+    if sum(map(len, lines)) > _MAX_COLORED_CHARS:
+        return [[] for _ in lines]
+    return line_tokens(lines, language_of(path))
+
+
+def _blame_cells(blame: ToolResult | None, name: str, prefix: str) -> dict[int, str]:
+    cells: dict[int, str] = {}
+    before = None
+    for row in [] if blame is None else blame.table.to_pylist():
+        label = ""
+        if row["commit"] != before:
+            before = row["commit"]
+            date = row["author_date"].date().isoformat() if row["author_date"] is not None else ""
+            subject, address = one_line(row["subject"] or "", 200), commit_url(prefix, name, before)
+            label = (
+                f'<a href="{escape(address)}" title="{escape(subject)}">'
+                f"{date} {escape(one_line(row['author'] or '', 30))}</a>"
+            )
+        cells[row["line_number"]] = f'<td class="blame">{label}</td>'
+    return cells
+
+
+def _line_commits(view: FilePageView, name: str, prefix: str) -> str:
+    """The commits that changed the highlighted lines last, or those of all lines, newest first."""
+    if view.blame is None:
+        return ""
+    first, last = view.requested or (1, 1 << 31)
+    rows = [row for row in view.blame.table.to_pylist() if first <= row["line_number"] <= last]
+    counts = Counter(row["commit"] for row in rows)
+    by_commit = {row["commit"]: row for row in rows}
+    newest = sorted(by_commit.values(), key=lambda row: str(row["commit_date"]), reverse=True)
+    items = "".join(
+        f'<li><a href="{escape(commit_url(prefix, name, row["commit"]))}">'
+        f"{escape(one_line(row['subject'] or '', 80))}</a>"
+        f' <span class="quiet">{escape(row["author"] or "")}, {count_of(counts[row["commit"]], "line")}</span></li>'
+        for row in newest[:MAX_LISTED]
+    )
+    title = "Commits of the highlighted lines" if view.requested else "Commits of these lines"
+    return f"<h2>{title}</h2><ul>{items}</ul>"
+
+
+def _line_history(history: ToolResult | None, name: str, path: str, prefix: str) -> str:
+    """The commits that changed the highlighted lines at any time, newest first."""
+    if history is None:
+        return ""
+    rows = history.table.to_pylist()
+    items = "".join(
+        f'<li><a href="{escape(commit_url(prefix, name, row["commit"]))}">{escape(one_line(row["subject"] or "", 80))}'
+        f'</a> <span class="quiet">{escape(row["author"] or "")}, {row["commit_date"]:%Y-%m-%d}, +{row["added"]} '
+        f"\u2212{row['removed']}{'' if row['path'] == path else ', as ' + escape(row['path'])}</span></li>"
+        for row in rows
+    )
+    notes = "".join(f'<p class="quiet">{escape(notice)}</p>' for notice in history.notices)
+    return f"<h2>History of the highlighted lines</h2>{notes}<p>{count_of(len(rows), 'commit')}</p><ul>{items}</ul>"
+
+
+def _outline(outline: ToolResult | None, address: str) -> str:
+    rows = [] if outline is None else outline.table.to_pylist()[:MAX_LISTED]
+    items = "".join(
+        f'<li><a href="{escape(address)}?L{row["line_number"]}"><code>{escape(row["symbol"])}</code></a> '
+        f'<span class="kind">{escape(row["kind"] or "")}</span></li>'
+        for row in rows
+    )
+    return f"<h2>Definitions</h2><ul>{items}</ul>" if items else ""

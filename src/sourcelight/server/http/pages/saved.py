@@ -1,0 +1,245 @@
+"""Saved answers: what a search found then, with its status and commits, as far as a reader may see it now."""
+
+from __future__ import annotations
+
+import html
+import io
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from sourcelight.core.batches import MatchBatch
+from sourcelight.core.batches.results import repository_url
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import ClusterError, PatternError, QueryError, RepositoryError, ToolError
+from sourcelight.core.markup import escape, one_line
+from sourcelight.core.markup.counts import count_of
+from sourcelight.engines.tools import ToolContext
+from sourcelight.repos.state import LIFETIME_S, SavedAnswer, State, TooManyAnswers
+from sourcelight.server.http.middleware import notes_of
+from sourcelight.server.http.pages import search
+from sourcelight.server.http.pages.access import PageAccess
+from sourcelight.server.http.pages.conversations import page
+from sourcelight.server.http.pages.search_view import COLUMNS, MAX_FILES, MAX_ROWS, SearchView, search_url
+from sourcelight.server.identity import QueueFull
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PATH = "/search/saved"
+_KEY = "repository_key"
+_MAX_COMMITS = 50
+_ABSENT = "This saved answer doesn't exist, was deleted, or has expired."
+_NO_ACCOUNT = "Saved answers belong to accounts: sign in first."
+
+
+class SavedPages:
+    """The pages of saved answers.
+
+    Parameters
+    ----------
+    state
+        Where they are stored.
+    access
+        Access checks.
+    """
+
+    def __init__(self, state: State, access: PageAccess) -> None:
+        self._answers = state.saved_answers
+        self._access = access
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes."""
+        return [
+            Route(PATH, self._list, methods=["GET"]),
+            Route(PATH, self._save, methods=["POST"]),
+            Route(f"{PATH}/{{token}}", self._show, methods=["GET"]),
+            Route(f"{PATH}/{{token}}", self._delete, methods=["POST"]),
+        ]
+
+    async def _list(self, request: Request) -> Response:
+        context = self._access.enter(request)
+        if isinstance(context, Response):
+            return context
+        if not context.viewer.name:
+            return self._access.sign_in_first(request, _NO_ACCOUNT)
+        answers = await anyio.to_thread.run_sync(self._answers.list_for_owner, context.viewer.name)
+        prefix = escape(self._access.prefix)
+        items = "".join(
+            f'<li><a href="{prefix}{PATH}/{escape(each.token)}"><code>{escape(one_line(each.query, 200))}</code></a> '
+            f'<span class="quiet">saved {_day(each.saved_at)}, deleted {_day(each.expires_at)}</span> '
+            f"{_delete_form(prefix, each)}</li>"
+            for each in answers
+        )
+        body = (
+            '<h1>Saved answers</h1><p class="quiet">An answer is saved from the page of its search. Whoever has its '
+            f"link sees the part of it that they may see then.</p><ul>{items}</ul>{'' if items else '<p>None yet.</p>'}"
+        )
+        return page("Saved answers", body, prefix=self._access.prefix, posts=True)
+
+    async def _save(self, request: Request) -> Response:
+        entered = await self._access.enter_form(request)
+        if isinstance(entered, Response):
+            return entered
+        context, form = entered
+        if not context.viewer.name:
+            return self._access.sign_in_first(request, _NO_ACCOUNT)
+        query = search.PageQuery.of(form)
+        notes_of(request.scope).query = query.query
+        try:
+            async with self._access.turn(request, context):
+                token = await anyio.to_thread.run_sync(self._search_and_save, query, context)
+        except (QueryError, PatternError, RepositoryError, ToolError, TooManyAnswers) as exc:
+            return self._access.refused(str(exc), title="This answer can't be saved")
+        except ClusterError as exc:
+            return self._access.unavailable(exc)
+        except QueueFull:
+            return self._access.busy()
+        return self._access.to(f"{PATH}/{token}") if token else self._access.sign_in_first(request, _NO_ACCOUNT)
+
+    def _search_and_save(self, query: search.PageQuery, context: ToolContext) -> str | None:
+        """Make a search and save what its page shows."""
+        view = SearchView(query.query, query.pattern_type, "")
+        batches: list[Any] = []
+        for event in search.events_of(query, context.engine, context.viewer, Cancellation(search.TIMEOUT_S)):
+            view.add(event)
+            # As many as a page shows; what is beyond is counted by the view alone.
+            if isinstance(event, MatchBatch) and sum(batch.num_rows for batch in batches) < MAX_FILES * MAX_ROWS:
+                batches.append(event.batch)
+        if view.status == "failed":
+            raise ToolError("a search that failed has no answer to save")
+        keys = {repository.name: repository.key for repository in context.engine.catalog.visible(context.viewer)}
+        rows = _to_bytes(batches, keys)
+        facts = {"status": view.status, "matches": view.match_count, "notes": view.notes}
+        return self._answers.save(context.viewer.name, query.query, query.pattern_type, facts, rows)
+
+    async def _show(self, request: Request) -> Response:
+        context = self._access.enter(request)
+        if isinstance(context, Response):
+            return context
+        found = await anyio.to_thread.run_sync(self._answers.find, request.path_params["token"][:100])
+        if found is None:
+            return self._access.absent(request, context, _ABSENT)
+        answer, rows = found
+        try:
+            body = await anyio.to_thread.run_sync(self._to_html, answer, rows, context)
+        except ClusterError as exc:
+            return self._access.unavailable(exc)
+        prefix, is_own = self._access.prefix, answer.owner == context.viewer.name
+        body += _delete_form(escape(prefix), answer) if is_own else ""
+        title = f"{answer.query} \u00b7 saved answer"
+        return page(title, body, prefix=prefix, wide=True, query=answer.query, kind=answer.pattern_type, posts=is_own)
+
+    async def _delete(self, request: Request) -> Response:
+        entered = await self._access.enter_form(request)
+        if isinstance(entered, Response):
+            return entered
+        context, _ = entered
+        token = request.path_params["token"][:100]
+        if not context.viewer.name or not await anyio.to_thread.run_sync(
+            self._answers.delete, token, context.viewer.name
+        ):
+            return self._access.absent(request, context, _ABSENT)
+        return self._access.to(PATH)
+
+    def _to_html(self, answer: SavedAnswer, data: bytes, context: ToolContext) -> str:
+        import pyarrow as pa
+
+        table = _from_bytes(data)
+        # By name and by where it stands: another repository may have the name by now, with other readers.
+        visible = {(repository.name, repository.key) for repository in context.engine.catalog.visible(context.viewer)}
+        pairs = zip(table["repository"].to_pylist(), table[_KEY].to_pylist(), strict=True)
+        mask = [pair in visible for pair in pairs]
+        shown = table.filter(pa.array(mask, pa.bool_()))
+        view = SearchView(answer.query, answer.pattern_type, self._access.prefix, context.base_url)
+        for batch in shown.to_batches():
+            view.add(MatchBatch(batch))
+        view.done = True
+        prefix = self._access.prefix
+        again = escape(search_url(prefix, answer.query, answer.pattern_type))
+        facts = [f"Saved by {escape(answer.owner)} on {_day(answer.saved_at)}, deleted on {_day(answer.expires_at)}"]
+        notes = ""
+        if all(mask):
+            facts.append(f"{count_of(answer.facts['matches'], 'match')} then")
+            # Notes may name repositories that were searched and have no rows: they are the owner's alone.
+            if answer.owner == context.viewer.name:
+                notes = "".join(f"<li>{escape(note)}</li>" for note in answer.facts["notes"])
+        else:
+            notes = "<li>Results of repositories that you may not see, or that are gone, are left out.</li>"
+        facts.append(f"status then: {escape(answer.facts['status'])}")
+        return (
+            f'<h1 class="hidden">Saved answer: {escape(one_line(answer.query, 200))}</h1>'
+            f'<p class="summary" role="status" data-status="{escape(answer.facts["status"])}">{"; ".join(facts)}. '
+            f'<a href="{again}">Search again</a></p>'
+            f"{f'<ul>{notes}</ul>' if notes else ''}{_commits(shown, prefix)}{view.results_html()}"
+        )
+
+
+def _to_bytes(batches: list[Any], keys: Mapping[str, str]) -> bytes:
+    """Return rows as compressed Arrow; `keys` are the places of the repositories on this machine."""
+    import pyarrow as pa
+
+    tables = [
+        pa.table({name: batch.column(name) for name in COLUMNS if name in batch.schema.names}) for batch in batches
+    ]
+    tables = tables or [pa.table({"repository": pa.array([], pa.string())})]
+    table = pa.concat_tables(tables, promote_options="default").slice(0, MAX_FILES * MAX_ROWS).unify_dictionaries()
+    places = [keys.get(name, "") for name in table["repository"].to_pylist()]
+    table = table.append_column(_KEY, pa.array(places, pa.string()))
+    file = io.BytesIO()
+    with pa.ipc.new_stream(file, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+    return file.getvalue()
+
+
+def _from_bytes(data: bytes) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.ipc.open_stream(data).read_all()
+
+
+def _commits(table: pa.Table, prefix: str) -> str:
+    """The commits that the rows are of."""
+    if "commit" not in table.column_names:
+        return ""
+    pairs = dict.fromkeys(zip(table["repository"].to_pylist(), table["commit"].to_pylist(), strict=True))
+    items = "".join(
+        f'<li><a href="{escape(repository_url(prefix, name, commit))}/-/tree/">{escape(name)}</a> '
+        f"<code>{escape(commit)}</code></li>"
+        for name, commit in list(pairs)[:_MAX_COMMITS]
+        if commit
+    )
+    count = count_of(len(pairs), "commit")
+    return f'<details class="skipped"><summary>Of {count}</summary><ul>{items}</ul></details>' if items else ""
+
+
+def _delete_form(prefix: str, answer: SavedAnswer) -> str:
+    action = f"{prefix}{PATH}/{escape(answer.token)}"
+    label = f"Delete the saved answer of {one_line(answer.query, 100)}"
+    return (
+        f'<form class="inline" method="post" action="{action}"><button aria-label="{escape(label)}">Delete</button>'
+        "</form>"
+    )
+
+
+def _day(seconds: int) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(seconds))
+
+
+def save_form(query: str, pattern_type: str, prefix: str) -> str:
+    """Return the form that saves the answer of a search."""
+    fields = "".join(
+        f'<input type="hidden" name="{name}" value="{html.escape(value)}">'
+        for name, value in (("q", query), ("patternType", pattern_type))
+        if value
+    )
+    days = LIFETIME_S // 86_400
+    return (
+        f'<form class="inline" method="post" action="{escape(prefix)}{PATH}">{fields}<button '
+        f'title="For {days} days, by link, for those who may see its repositories">Save this answer</button></form>'
+    )
