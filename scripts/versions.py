@@ -1,6 +1,6 @@
 """Which versions of dependencies fit: on every interpreter and system of a release, and the oldest that we name.
 
-    python scripts/versions.py platforms   wheels alone, for each interpreter and system; a table of what is missing
+    python scripts/versions.py platforms   wheels alone, for each interpreter and system: what users and what tests need
     python scripts/versions.py types       mypy for each version of the language
     python scripts/versions.py lowest      an environment with the oldest direct dependencies, and the tests in it
 
@@ -39,9 +39,9 @@ def uv(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(TOOLS / "uv"), *map(str, words)], capture_output=True, text=True, check=False)
 
 
-def compile_for(interpreter: str, system: str) -> tuple[int, str]:
+def compile_for(interpreter: str, system: str, extras: tuple[str, ...]) -> tuple[int, str]:
     """Return how many distributions an installation takes, from wheels alone, or 0 and why there is none."""
-    options = [word for extra in EXTRAS for word in ("--extra", extra)]
+    options = [word for extra in extras for word in ("--extra", extra)]
     done = uv(
         "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--only-binary", ":all:",
         "--python-version", interpreter, "--python-platform", system, *options, ROOT / "pyproject.toml",
@@ -56,9 +56,9 @@ def platforms() -> int:
     failed = 0
     for interpreter in INTERPRETERS:
         for system in SYSTEMS:
-            count, reason = compile_for(interpreter, system)
-            failed += not count
-            print(f"{interpreter}  {system:28} {count or reason}", flush=True)
+            answers = [compile_for(interpreter, system, extras) for extras in (EXTRAS, ("dev",))]
+            failed += sum(not count for count, _ in answers)
+            print(f"{interpreter}  {system:28}", *(f"{count or reason:4}" for count, reason in answers), flush=True)
     return failed
 
 

@@ -216,7 +216,9 @@ def _part(table: Any, kind: str, where: str, start: str, end: str) -> Any:
         has_text = pc.and_(pc.is_null(table["line"]), pc.is_valid(table["path"]))
     else:
         has_text = pc.and_(pc.is_null(table["line"]), pc.is_null(table["path"]))
-    rows = pc.indices_nonzero(pc.and_(has_text, pc.fill_null(pc.greater(pc.list_value_length(table[start]), 0), False)))
+    has_spans = pc.and_(has_text, pc.fill_null(pc.greater(pc.list_value_length(table[start]), 0), False))
+    # One array: an empty table has no chunk, and before pyarrow 26 the indices of none end the interpreter.
+    rows = pc.indices_nonzero(has_spans.combine_chunks())
     selected = table.select([*_CARRIED, start, end]).take(rows)
     parents = pc.list_parent_indices(selected[start].combine_chunks())
     starts = _flat(selected[start])
