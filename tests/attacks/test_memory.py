@@ -144,10 +144,10 @@ def test_counting_stops_at_the_limit_of_files(tmp_path: Path) -> None:
 def test_huge_rules_about_files_are_refused_by_name(tmp_path: Path, name: str) -> None:
     repo = make_repo(tmp_path / "repo", {"a.txt": "needle\n", "folder/b.txt": "b\n"})
     (repository,) = Catalog.open([repo.path]).repositories
-    assert worktree_status(repository, fresh=True).clean
+    assert worktree_status(repository, refresh=True).clean
     repo.write({name: "* text=auto\n" * 200_000})
     with pytest.raises(RepositoryError, match=re.escape(name)):
-        worktree_status(repository, fresh=True)
+        worktree_status(repository, refresh=True)
     with sourcelight.open(repo.path, index_dir=tmp_path / "index", background_index=False, progress=False) as client:
         assert len(client.search("needle")) == 1
 
@@ -157,7 +157,7 @@ def test_a_pipe_among_rules_about_files_is_refused(tmp_path: Path) -> None:
     os.mkfifo(repo.path / ".gitattributes")
     (repository,) = Catalog.open([repo.path]).repositories
     with pytest.raises(RepositoryError, match=r"\.gitattributes"):
-        worktree_status(repository, fresh=True)
+        worktree_status(repository, refresh=True)
 
 
 def test_a_huge_mailmap_maps_nobody(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_the_status_counts_files_that_a_search_of_head_does_not_see(dirty: Repos
     assert not worktree_status(repository).clean
     dirty.commit()
     dirty.git("checkout", "-q", ".")
-    assert worktree_status(repository, fresh=True).clean
+    assert worktree_status(repository, refresh=True).clean
 
 
 def test_a_status_is_kept_for_a_while_in_proportion_to_its_cost(
@@ -156,7 +156,7 @@ def test_a_status_is_kept_for_a_while_in_proportion_to_its_cost(
     first = worktree_status(repository)
     dirty.write({"one-more": "1"})
     assert worktree_status(repository) is first
-    assert worktree_status(repository, fresh=True).untracked == first.untracked + 1
+    assert worktree_status(repository, refresh=True).untracked == first.untracked + 1
 
 
 def test_the_work_tree_is_head_with_its_changes(dirty: RepositoryBuilder) -> None:
@@ -269,7 +269,7 @@ def test_hidden_files_count_as_they_stand_on_disk(tmp_path: Path, version: int) 
     }
     assert contents(repository, resolve(repository, WORKTREE)) == on_disk
     hidden_sparse = 1 if version > 2 else 0
-    assert worktree_status(repository, fresh=True) == WorktreeStatus(modified=6, deleted=2 - hidden_sparse), (
+    assert worktree_status(repository, refresh=True) == WorktreeStatus(modified=6, deleted=2 - hidden_sparse), (
         "what a sparse checkout leaves out is no change"
     )
 
@@ -284,14 +284,14 @@ def test_hidden_files_that_were_staged_count_as_they_are_on_disk(tmp_path: Path,
     repository = only(repo.path)
     on_disk = {b"new": b"new\n", b"staged": b"staged\n", b"gone": b"gone\n"}
     assert contents(repository, resolve(repository, WORKTREE)) == on_disk
-    assert worktree_status(repository, fresh=True) == WorktreeStatus(modified=1, untracked=1)
+    assert worktree_status(repository, refresh=True) == WorktreeStatus(modified=1, untracked=1)
 
 
 def test_a_sparse_checkout_is_searched_as_it_stands(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "r", {"in/a": "a\n", "out/b": "b\n", "top": "t\n"})
     repo.git("sparse-checkout", "set", "--no-cone", "/in/", "/top")
     repository = only(repo.path)
-    assert worktree_status(repository, fresh=True).clean
+    assert worktree_status(repository, refresh=True).clean
     assert contents(repository, resolve(repository, WORKTREE)) == {b"in/a": b"a\n", b"top": b"t\n"}
     assert contents(repository, resolve(repository, "HEAD")).keys() == {b"in/a", b"out/b", b"top"}
 

@@ -101,9 +101,9 @@ def _check_value(function: str, parameter: str, value: Any, hint: Any) -> Any:
     value = plain_scalar(value)
     if fits(value, hint):
         return value
-    shown = repr(value)
-    shown = shown if len(shown) <= _MAX_SHOWN_CHARS else f"{shown[:_MAX_SHOWN_CHARS]}…"
-    message = f"{function}: {parameter} must be {describe(hint)}, not {type(value).__name__} ({shown})"
+    text = repr(value)
+    text = text if len(text) <= _MAX_SHOWN_CHARS else f"{text[:_MAX_SHOWN_CHARS]}…"
+    message = f"{function}: {parameter} must be {describe(hint)}, not {type(value).__name__} ({text})"
     raise InvalidArgument(message, tool=function, argument=parameter)
 
 
@@ -122,7 +122,7 @@ def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one for each form of
         return value is None
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in {Union, types.UnionType}:
-        return any(fits(value, one) for one in arguments)
+        return any(fits(value, argument) for argument in arguments)
     if origin is Literal:
         return value in arguments or isinstance(value, str)  # the function itself says which there are
     kind = origin or hint
@@ -137,7 +137,7 @@ def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one for each form of
     if kind is Callable:
         return callable(value)
     if kind is _AnyDataFrame:
-        return any(each.__name__ == "DataFrame" for each in type(value).__mro__)
+        return any(base.__name__ == "DataFrame" for base in type(value).__mro__)
     if kind in _MANY:
         return _is_many(value, arguments)
     if not isinstance(kind, type) or vars(kind).get("_is_protocol", False):
@@ -151,24 +151,24 @@ def _is_many(value: Any, items: tuple[Any, ...]) -> bool:
     # Iterators would be used up, and columns of a DataFrame have their own types.
     if not items or not isinstance(value, list | tuple | set | frozenset):
         return True
-    hints = [one for one in items if one is not Ellipsis]
+    hints = [item for item in items if item is not Ellipsis]
     if get_origin(items[0]) is None and len(hints) > 1 and isinstance(value, tuple):
         return len(value) == len(hints) and all(map(fits, map(plain_scalar, value), hints))
-    return all(fits(plain_scalar(one), hints[0]) for one in value)
+    return all(fits(plain_scalar(item), hints[0]) for item in value)
 
 
 def describe(hint: Any) -> str:
     """Say an annotated type in words: ``a text, a date or None``."""
-    words = list(dict.fromkeys(_words(hint)))
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    names = list(dict.fromkeys(_words(hint)))
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _words(hint: Any) -> list[str]:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in {Union, types.UnionType}:
-        return [word for one in arguments for word in _words(one)]
+        return [word for argument in arguments for word in _words(argument)]
     if origin is Literal:
-        return [repr(one) for one in arguments]
+        return [repr(argument) for argument in arguments]
     kind = origin or hint
     if kind in _MANY:
         item = describe(arguments[0]) if arguments else "values"

@@ -116,10 +116,10 @@ def refuses_former_names(owner: str) -> Callable[[type[T]], type[T]]:
             return object.__getattribute__(self, name)  # raises what Python raises without this method
 
         assign = cls.__setattr__
-        former = FORMER_NAMES.get(owner, {})
+        renamed = FORMER_NAMES.get(owner, {})
 
         def __setattr__(self: object, name: str, value: object) -> None:  # noqa: N807 - set on the class below
-            if name in former:
+            if name in renamed:
                 error = former_attribute(owner, name)
                 if error is not None:
                     raise error
@@ -142,12 +142,12 @@ def refuses_former_parameters(function: F) -> F:
 
 
 def _check_arguments(function: F, key: str) -> F:
-    former = FORMER_NAMES[key]
+    renamed = FORMER_NAMES[key]
 
     def check(arguments: Mapping[str, Any]) -> None:
         for name in arguments:
-            if name in former:
-                raise TypeError(f"{key}() has no parameter {name!r} any more; use {former[name]}")
+            if name in renamed:
+                raise TypeError(f"{key}() has no parameter {name!r} any more; use {renamed[name]}")
 
     if inspect.iscoroutinefunction(function):
 

@@ -137,7 +137,7 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
         for name, value in settings.items()
     )
     folder = discovered.worktree or discovered.shared
-    facts = RepositoryInfo(
+    info = RepositoryInfo(
         name=name_from_origin(origin)
         or (name_from_folder(folder) if discovered.worktree else name_from_git_dir(folder)),
         last_fetched=_last_change(discovered),
@@ -148,7 +148,7 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
     )
     incomplete = ", ".join(word for word, is_so in (("shallow", shallow), ("partial clone", partial)) if is_so)
     repository = Repository(
-        facts,
+        info,
         key_of(discovered.shared),
         "git",
         discovered.git_dir,
@@ -188,9 +188,9 @@ def describe_snapshot(folder: str, cancellation: Cancellation | None = None) -> 
     place = place_of(real)
     draft = Repository(RepositoryInfo(name_from_folder(real)), key_of(real), "snapshot", "", real, "", place)
     state = current_state(draft, cancellation)
-    facts = RepositoryInfo(draft.name, commit=state.commit, last_fetched=_format_time(os.stat(real).st_mtime))
+    info = RepositoryInfo(draft.name, commit=state.commit, last_fetched=_format_time(os.stat(real).st_mtime))
     return RepositoryDescription(
-        Repository(facts, draft.key, "snapshot", "", real, "", place), real, "", real, real, real
+        Repository(info, draft.key, "snapshot", "", real, "", place), real, "", real, real, real
     )
 
 

@@ -71,7 +71,7 @@ class WorktreeStatus:
         return not (self.modified or self.untracked or self.deleted)
 
 
-def worktree_status(repository: Repository, *, fresh: bool = False) -> WorktreeStatus:
+def worktree_status(repository: Repository, *, refresh: bool = False) -> WorktreeStatus:
     """Count the differences from the last commit; zero for bare repositories and snapshots.
 
     Looking takes about 10 us a file (30,000 files: 0.3 s), so that an answer is kept for 20 times as long as it took:
@@ -81,7 +81,7 @@ def worktree_status(repository: Repository, *, fresh: bool = False) -> WorktreeS
     ----------
     repository
         The repository.
-    fresh
+    refresh
         Look now in any case.
 
     Raises
@@ -95,7 +95,7 @@ def worktree_status(repository: Repository, *, fresh: bool = False) -> WorktreeS
         return WorktreeStatus()
     cached = _statuses.get(repository.key)
     started_s = time.monotonic()
-    if cached is not None and not fresh and started_s < cached[0] and cached[1] == repository.facts.commit:
+    if cached is not None and not refresh and started_s < cached[0] and cached[1] == repository.facts.commit:
         return cached[2]
     changed, deleted, new, sparse = _compare(repository)
     status = WorktreeStatus(len(changed), len(new), len(deleted - sparse))

@@ -32,19 +32,19 @@ def repeats(counts: AnyArray) -> AnyArray:
 def dictionary(values: Sequence[str | None], take: AnyArray | None = None, *, index: Any = None) -> Array:
     """A dictionary-encoded column of `values`, at the positions `take` if given; None is null."""
     # Both passes over the values run in C.
-    known = dict(zip(dict.fromkeys(values), range(len(values)), strict=False))
-    simple = index is None and None not in known
-    if simple and take is not None and len(known) == 1:
+    code_of = dict(zip(dict.fromkeys(values), range(len(values)), strict=False))
+    simple = index is None and None not in code_of
+    if simple and take is not None and len(code_of) == 1:
         raw = np.zeros(len(take), np.int32)
     else:
-        raw = np.fromiter(map(known.__getitem__, values), np.int32, len(values))
+        raw = np.fromiter(map(code_of.__getitem__, values), np.int32, len(values))
         raw = raw if take is None else raw[take]
     if simple:
-        return pa.DictionaryArray.from_arrays(numbers(raw), strings(list(known)), safe=False)
+        return pa.DictionaryArray.from_arrays(numbers(raw), strings(list(code_of)), safe=False)
     # Null has its own place among the values until here.
-    null = known.pop(None, len(known))
+    null = code_of.pop(None, len(code_of))
     codes = pa.array(raw - (raw > null), index or _INT32, mask=raw == null)
-    return pa.DictionaryArray.from_arrays(codes, strings(list(known)), safe=False)
+    return pa.DictionaryArray.from_arrays(codes, strings(list(code_of)), safe=False)
 
 
 def distinct(values: Sequence[str | None], take: AnyArray, texts: Array | None = None) -> Array:

@@ -87,12 +87,12 @@ class MatchDecoder:
         ProtocolError
             If the data is not JSON.
         """
-        kept, replaced = len(self._other), self.replaced_events
+        row_count, replaced = len(self._other), self.replaced_events
         try:
             # Each event's records are dropped before the next one is read: memory that is at hand is fast.
             return self._batches(self._read(data) for data in events)
         except (OverflowError, pa.ArrowInvalid, OverlappingRanges):
-            del self._other[kept:]
+            del self._other[row_count:]
             self.replaced_events = replaced
         return self._batches([record for record in self._read(data) if self._fits(record)] for data in events)
 
@@ -108,9 +108,9 @@ class MatchDecoder:
         batches = [
             _DecodedBatch.of(kind, *rows) for kind in kinds.values() if (rows := kind.rows.columns()) is not None
         ]
-        ordered = [(one.batch, one.facts) for one in batches] if len(batches) < 2 else _in_order(batches)
+        ordered = [(pending.batch, pending.facts) for pending in batches] if len(batches) < 2 else _in_order(batches)
         self.matches += sum(kind.rows.matches for kind in kinds.values())
-        return [MatchBatch(batch, self._describe(facts)) for batch, facts in ordered]
+        return [MatchBatch(batch, self._describe(repositories)) for batch, repositories in ordered]
 
     def _fits(self, record: WireRecord) -> bool:
         """Tell whether a record can be made columns; one that can't is kept."""
@@ -165,9 +165,9 @@ class MatchDecoder:
                 records.append(record)
         return records
 
-    def _describe(self, facts: dict[str, RepositoryInfo]) -> tuple[RepositoryInfo, ...]:
-        new_facts = tuple(f for name, f in facts.items() if name not in self._described)
-        self._described.update(facts)
+    def _describe(self, repositories: dict[str, RepositoryInfo]) -> tuple[RepositoryInfo, ...]:
+        new_facts = tuple(f for name, f in repositories.items() if name not in self._described)
+        self._described.update(repositories)
         return new_facts
 
 

@@ -45,8 +45,8 @@ class Hunk:
     @property
     def header(self) -> str:
         """The line that begins the hunk."""
-        place = f"@@ -{self.old_start},{self.old_lines} +{self.new_start},{self.new_lines} @@"
-        return f"{place} {self.section}".rstrip()
+        ranges = f"@@ -{self.old_start},{self.old_lines} +{self.new_start},{self.new_lines} @@"
+        return f"{ranges} {self.section}".rstrip()
 
     def numbers(self) -> Iterator[tuple[str, int]]:
         """Yield sign and 1-based number of each line: of removed lines in the old file, of others in the new."""
@@ -56,15 +56,15 @@ class Hunk:
             old += line.startswith(_OLD)
             new += line.startswith(_NEW)
 
-    def part(self, first: int, last: int, more: str = "") -> Hunk:
-        """Return the lines from index `first` up to `last` as a hunk; `more` goes behind its section."""
+    def part(self, first: int, last: int, section: str = "") -> Hunk:
+        """Return the lines from index `first` up to `last` as a hunk; `section` goes behind its section."""
         before, lines = self.lines[:first], self.lines[first : last + 1]
         old, new = self._first_lines()
         old += sum(line.startswith(_OLD) for line in before)
         new += sum(line.startswith(_NEW) for line in before)
         old -= not any(line.startswith(_OLD) for line in lines)
         new -= not any(line.startswith(_NEW) for line in lines)
-        return Hunk(old, new, f"{self.section} {more}".strip(), lines)
+        return Hunk(old, new, f"{self.section} {section}".strip(), lines)
 
     def _first_lines(self) -> tuple[int, int]:
         return self.old_start + (not self.old_lines), self.new_start + (not self.new_lines)

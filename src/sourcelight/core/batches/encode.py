@@ -32,7 +32,7 @@ _OF_FILES = frozenset({"content", "path"})
 
 def encode_matches(
     match_batch: MatchBatch,
-    facts: Mapping[str, RepositoryInfo],
+    repositories: Mapping[str, RepositoryInfo],
     *,
     chunk_text: ChunkText = "both",
     chunk_matches: bool = False,
@@ -44,7 +44,7 @@ def encode_matches(
     ----------
     match_batch
         Rows of any kinds; rows of one file (commit) stand together.
-    facts
+    repositories
         What is known of each repository, by its name; one that is missing is sent with its name alone.
     chunk_text
         Under which key the text of a chunk travels.
@@ -59,7 +59,7 @@ def encode_matches(
     chunk says so; one with too many matches is sent several times, each time with other matches.
     """
     if isinstance(match_batch, RawMatchBatch) and not chunk_matches and can_encode(match_batch.raw):
-        yield from raw_payloads(match_batch.raw, facts)
+        yield from raw_payloads(match_batch.raw, repositories)
         return
     batch = match_batch.batch
     if not batch.num_rows:
@@ -68,52 +68,52 @@ def encode_matches(
     rows = MatchRows(batch)
     kinds = rows.codes("type")
     for start, end in boundaries(len(kinds), [kinds]):
-        yield from _of_one_kind(rows.slice(start, end), facts, options)
+        yield from _of_one_kind(rows.slice(start, end), repositories, options)
 
 
 def _of_one_kind(
-    rows: MatchRows, facts: Mapping[str, RepositoryInfo], options: encode_objects.EncodeOptions
+    rows: MatchRows, repositories: Mapping[str, RepositoryInfo], options: encode_objects.EncodeOptions
 ) -> Iterator[bytes]:
     kind = rows.first("type")
     groups = _groups(rows, rows.files())
     if kind in _OF_FILES and not options.chunk_matches and rows.spans() <= _MANY_SPANS:
-        payloads = file_payloads(rows, groups, facts)
+        payloads = file_payloads(rows, groups, repositories)
         for (start, end), data in zip(groups, payloads, strict=True):
-            yield from [data] if len(data) <= _MAX_BYTES else _in_halves(rows.slice(start, end), facts, options)
+            yield from [data] if len(data) <= _MAX_BYTES else _in_halves(rows.slice(start, end), repositories, options)
         return
     for start, end in groups:
         group = rows.slice(start, end)
         spans = group.spans() if kind == "content" else 0
         if spans > _MANY_SPANS and spans * (_RANGE_BYTES if options.chunk_matches else _SPAN_BYTES) > _MAX_BYTES:
             # It won't fit, so it isn't written in vain: a line of a megabyte may hold a million matches.
-            yield from _in_halves(group, facts, options)
+            yield from _in_halves(group, repositories, options)
             continue
         if kind == "content" and options.chunk_matches:
-            data = _chunk_payload(group, facts, options)
+            data = _chunk_payload(group, repositories, options)
         elif kind in _OF_FILES:
-            (data,) = file_payloads(group, [(0, len(group))], facts)
+            (data,) = file_payloads(group, [(0, len(group))], repositories)
         else:
-            objects = encode_objects.matches(group, kind, facts, options)
+            objects = encode_objects.matches(group, kind, repositories, options)
             data = b"[" + b",".join(dump(value) for value in objects) + b"]"
         if len(data) <= _MAX_BYTES:
             yield data
         else:
-            yield from _in_halves(group, facts, options)
+            yield from _in_halves(group, repositories, options)
 
 
 def _in_halves(
-    rows: MatchRows, facts: Mapping[str, RepositoryInfo], options: encode_objects.EncodeOptions
+    rows: MatchRows, repositories: Mapping[str, RepositoryInfo], options: encode_objects.EncodeOptions
 ) -> Iterator[bytes]:
     if len(rows) > 1:
         # Halve, at the border of a file where there is one.
         middle = next((a for a, _ in rows.files() if a >= len(rows) // 2), 0) or len(rows) // 2
-        yield from _of_one_kind(rows.slice(0, middle), facts, options)
-        yield from _of_one_kind(rows.slice(middle, len(rows)), facts, options)
+        yield from _of_one_kind(rows.slice(0, middle), repositories, options)
+        yield from _of_one_kind(rows.slice(middle, len(rows)), repositories, options)
     elif rows.spans() > _MAX_SPANS:
         for half in rows.halve():
-            yield from _of_one_kind(half, facts, options)
+            yield from _of_one_kind(half, repositories, options)
     else:
-        yield from _of_one_kind(_shorten(rows, options), facts, options)
+        yield from _of_one_kind(_shorten(rows, options), repositories, options)
 
 
 def _groups(rows: MatchRows, files: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -138,13 +138,13 @@ def _shorten(rows: MatchRows, options: encode_objects.EncodeOptions) -> MatchRow
 
 
 def _chunk_payload(
-    rows: MatchRows, facts: Mapping[str, RepositoryInfo], options: encode_objects.EncodeOptions
+    rows: MatchRows, repositories: Mapping[str, RepositoryInfo], options: encode_objects.EncodeOptions
 ) -> bytes:
     keys = ("context", "content") if options.chunk_text == "both" else (options.chunk_text,)
     chunks = encode_objects.chunks(rows)
     out = []
     position = 0
-    files = FileEncoder(rows, facts)
+    files = FileEncoder(rows, repositories)
     for (_, end), head, tail in zip(rows.files(), files.before, files.after, strict=True):
         of_file = []
         while position < len(chunks) and chunks[position].row < end:

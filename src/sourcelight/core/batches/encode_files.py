@@ -26,7 +26,7 @@ from sourcelight.core.wire.encode import dump
 class RowEncoder:
     """Rows of type ``content`` and ``path`` as Python values: per file once, per line for all."""
 
-    def __init__(self, rows: MatchRows, facts: Mapping[str, RepositoryInfo]) -> None:
+    def __init__(self, rows: MatchRows, repositories: Mapping[str, RepositoryInfo]) -> None:
         self.files = rows.files()
         starts = np.array([start for start, _ in self.files], dtype=np.int64)
         self.kinds, self.paths, self.languages = (_texts(rows, name, starts) for name in ("type", "path", "language"))
@@ -38,7 +38,7 @@ class RowEncoder:
             # One dictionary a repository and revision, shared by its files: it is read and never changed.
             if key not in places_by_key:
                 name, revision, commit = key
-                places_by_key[key] = place(facts.get(name) or RepositoryInfo(name), number, revision, commit)
+                places_by_key[key] = place(repositories.get(name) or RepositoryInfo(name), number, revision, commit)
             self.places.append(places_by_key[key])
         self.names = names_of(rows, starts)
         self.lines = rows.line_texts()
@@ -50,7 +50,7 @@ class RowEncoder:
 
     def matches(self) -> list[dict[str, Any]]:
         """All of them, a match for each file."""
-        return [self._file(number, start, stop) for number, (start, stop) in enumerate(self.files)]
+        return [self._file(number, start, end) for number, (start, end) in enumerate(self.files)]
 
     def _file(self, number: int, start: int, end: int) -> dict[str, Any]:
         kind, path, names = self.kinds[number], self.paths[number], self.names[number] if self.names else ()
@@ -119,11 +119,11 @@ def name_range(path: str, start: int, end: int) -> dict[str, Any]:
 
 
 def row_payloads(
-    rows: MatchRows, groups: Sequence[tuple[int, int]], facts: Mapping[str, RepositoryInfo]
+    rows: MatchRows, groups: Sequence[tuple[int, int]], repositories: Mapping[str, RepositoryInfo]
 ) -> Iterator[bytes]:
     """Yield the JSON array of each group of whole files, as lines or as paths."""
     for start, end in groups:
-        yield dump(RowEncoder(rows.slice(start, end), facts).matches())
+        yield dump(RowEncoder(rows.slice(start, end), repositories).matches())
 
 
 _SEPARATOR = "\x7f"
@@ -152,7 +152,7 @@ class FileEncoder:
         For each file a JSON object up to where its matches stand, and the rest of it.
     """
 
-    def __init__(self, rows: MatchRows, facts: Mapping[str, RepositoryInfo]) -> None:
+    def __init__(self, rows: MatchRows, repositories: Mapping[str, RepositoryInfo]) -> None:
         self.starts = np.array([start for start, _ in rows.files()], dtype=np.int64)
         kinds, kind = encode_objects.take_codes(rows, "type", self.starts)
         self.in_content = [kinds[code] == "content" for code in kind]
@@ -160,7 +160,7 @@ class FileEncoder:
             b'{"type":"%b","path":"' % (b"content" if has_content else b"path") for has_content in (False, True)
         ]
         paths = json_texts(encode_objects.take_column(rows, "path", self.starts))
-        place_texts = _places(rows, self.starts, facts)
+        place_texts = _places(rows, self.starts, repositories)
         languages, language = encode_objects.take_codes(rows, "language", self.starts)
         tails = {code: b',"language":%b}' % dump(text) if text else b"}" for code, text in languages.items()}
         join = b"".join
@@ -180,16 +180,16 @@ class FileEncoder:
 
 
 def file_payloads(
-    rows: MatchRows, groups: Sequence[tuple[int, int]], facts: Mapping[str, RepositoryInfo]
+    rows: MatchRows, groups: Sequence[tuple[int, int]], repositories: Mapping[str, RepositoryInfo]
 ) -> Iterator[bytes]:
     """Yield the JSON array of each group of whole files, as lines or as paths."""
     line = rows.column("line")
     # For few rows, or very long ones, the vectorized way costs more than it saves.
     if len(rows) <= _FEW or line.nbytes > _LONG_BYTES * len(line):
-        yield from row_payloads(rows, groups, facts)
+        yield from row_payloads(rows, groups, repositories)
         return
     n = len(rows)
-    files = FileEncoder(rows, facts)
+    files = FileEncoder(rows, repositories)
     pairs = _pairs(rows)
     # Six fragments a row in one flat list: a slice assignment fills a column, and one `join` per event writes it.
     parts: list[bytes] = [_NEXT] * (6 * n + 1)
@@ -230,8 +230,8 @@ def json_texts(column: Any) -> list[bytes]:
     one_list = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
     # All strings are joined and escaped in one call: a call per row costs more than the escaping. The separator
     # survives JSON unchanged.
-    joined = pc.binary_join(one_list, _SEPARATOR)[0].as_py()
-    parts = dump(joined).split(_SEPARATOR.encode())
+    line = pc.binary_join(one_list, _SEPARATOR)[0].as_py()
+    parts = dump(line).split(_SEPARATOR.encode())
     # A text contained the separator itself.
     if len(parts) != len(column):
         return [dump(text)[1:-1] for text in column.to_pylist()]
@@ -240,7 +240,7 @@ def json_texts(column: Any) -> list[bytes]:
     return parts
 
 
-def _places(rows: MatchRows, rows_of_files: Int64Array, facts: Mapping[str, RepositoryInfo]) -> list[bytes]:
+def _places(rows: MatchRows, rows_of_files: Int64Array, repositories: Mapping[str, RepositoryInfo]) -> list[bytes]:
     """The JSON that says where the files at some rows are, without braces."""
     coded = [encode_objects.take_codes(rows, column, rows_of_files) for column in ("repository", "revision", "commit")]
     numbers = rows.numbers("repository_id")
@@ -250,7 +250,9 @@ def _places(rows: MatchRows, rows_of_files: Int64Array, facts: Mapping[str, Repo
         text = by_codes.get(key)
         if text is None:
             name, revision, commit = (texts[code] for (texts, _), code in zip(coded, key, strict=True))
-            value = place(facts.get(name) or RepositoryInfo(name), int(numbers[rows_of_files[row]]), revision, commit)
+            value = place(
+                repositories.get(name) or RepositoryInfo(name), int(numbers[rows_of_files[row]]), revision, commit
+            )
             text = by_codes[key] = dump(value)[1:-1]
         links.append(text)
     return links

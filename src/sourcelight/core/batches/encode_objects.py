@@ -45,9 +45,9 @@ def _name_ranges(rows: MatchRows, row: int, name: str) -> tuple[Range, ...]:
     return tuple(Range(location(a), location(b)) for a, b in zip(starts, ends, strict=True))
 
 
-def _repository(rows: MatchRows, row: int, facts: Mapping[str, RepositoryInfo]) -> dict[str, Any]:
+def _repository(rows: MatchRows, row: int, repositories: Mapping[str, RepositoryInfo]) -> dict[str, Any]:
     name = rows.text("repository", row)
-    info = facts.get(name) or RepositoryInfo(name)
+    info = repositories.get(name) or RepositoryInfo(name)
     number = rows.batch.column("repository_id")[row].as_py() if "repository_id" in rows else None
     return {
         "repository": name,
@@ -57,8 +57,8 @@ def _repository(rows: MatchRows, row: int, facts: Mapping[str, RepositoryInfo]) 
     }
 
 
-def _file(rows: MatchRows, row: int, facts: Mapping[str, RepositoryInfo]) -> dict[str, Any]:
-    return _repository(rows, row, facts) | {
+def _file(rows: MatchRows, row: int, repositories: Mapping[str, RepositoryInfo]) -> dict[str, Any]:
+    return _repository(rows, row, repositories) | {
         "path": rows.text("path", row),
         "branches": (rows.text("revision", row),),
         "commit": rows.text("commit", row),
@@ -83,8 +83,8 @@ def take_codes(rows: MatchRows, name: str, row_indices: Int64Array) -> tuple[dic
         numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
         return {number: text for text, number in numbers.items()}, [numbers[text] for text in texts]
     codes = rows.codes(name)[row_indices].tolist()
-    known = {code: (column.dictionary[code].as_py() or "") if code >= 0 else "" for code in set(codes)}
-    return known, codes
+    text_of = {code: (column.dictionary[code].as_py() or "") if code >= 0 else "" for code in set(codes)}
+    return text_of, codes
 
 
 @dataclass(slots=True)
@@ -187,22 +187,24 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
     return out
 
 
-def matches(rows: MatchRows, kind: str, facts: Mapping[str, RepositoryInfo], options: EncodeOptions) -> Iterator[Json]:
+def matches(
+    rows: MatchRows, kind: str, repositories: Mapping[str, RepositoryInfo], options: EncodeOptions
+) -> Iterator[Json]:
     """Yield the JSON values of matches of the kinds that come in small numbers: all but content."""
     if kind in {"commit", "diff"}:
         codes = [rows.codes("repository"), rows.codes("commit")]
         for start, end in boundaries(len(rows), codes):
-            yield _commit(rows.slice(start, end), kind, facts, options)
+            yield _commit(rows.slice(start, end), kind, repositories, options)
     elif kind == "symbol":
         for start, end in rows.files():
             symbols = [_symbol(rows, row) for row in range(start, end)]
-            yield encode_match(SymbolMatch(**_file(rows, start, facts))) | {"symbols": symbols}
+            yield encode_match(SymbolMatch(**_file(rows, start, repositories))) | {"symbols": symbols}
     elif kind == "repo":
         for row in range(len(rows)):
-            yield encode_match(_repo(rows, row, facts))
+            yield encode_match(_repo(rows, row, repositories))
     else:
         for row in range(len(rows)):
-            file = _file(rows, row, facts)
+            file = _file(rows, row, repositories)
             yield encode_match(PathMatch(path_matches=_name_ranges(rows, row, file["path"]), **file))
 
 
@@ -239,9 +241,9 @@ def _symbol_url(rows: MatchRows, row: int, line: int | None) -> str:
     return f"{url}?L{line}:{column}-{line}:{column + len(rows.text('symbol', row))}"
 
 
-def _repo(rows: MatchRows, row: int, facts: Mapping[str, RepositoryInfo]) -> RepoMatch:
-    repository = _repository(rows, row, facts)
-    info = facts.get(repository["repository"]) or RepositoryInfo(repository["repository"])
+def _repo(rows: MatchRows, row: int, repositories: Mapping[str, RepositoryInfo]) -> RepoMatch:
+    repository = _repository(rows, row, repositories)
+    info = repositories.get(repository["repository"]) or RepositoryInfo(repository["repository"])
     revision = rows.text("revision", row)
     return RepoMatch(
         repository_matches=_name_ranges(rows, row, repository["repository"]),
@@ -256,7 +258,7 @@ def _repo(rows: MatchRows, row: int, facts: Mapping[str, RepositoryInfo]) -> Rep
     )
 
 
-def _commit(rows: MatchRows, kind: str, facts: Mapping[str, RepositoryInfo], options: EncodeOptions) -> Json:
+def _commit(rows: MatchRows, kind: str, repositories: Mapping[str, RepositoryInfo], options: EncodeOptions) -> Json:
     values = _copies(rows, 0, COMMIT_KEYS)
     name, oid, message = rows.first("repository"), rows.first("commit"), values.pop("message")
     url = values.pop("url") or f"/{name}/-/commit/{oid}"
@@ -271,7 +273,7 @@ def _commit(rows: MatchRows, kind: str, facts: Mapping[str, RepositoryInfo], opt
             "url": url,
             "detail": values.pop("detail") or detail,
         }
-        | repository_json(**_repository(rows, 0, facts))
+        | repository_json(**_repository(rows, 0, repositories))
         | {"oid": oid, "message": message}
         | values
         | {"content": content, "ranges": ranges}
@@ -295,8 +297,10 @@ def _message_content(rows: MatchRows, message: str) -> tuple[str, _Triples]:
 def _diff_content(rows: MatchRows) -> tuple[str, _Triples]:
     if "preview" in rows and (preview := rows.first("preview")):
         lines_of_rows = rows.column("preview_line").to_pylist()
-        found = (diff_text.triples(at, _spans(rows, row), 1) for row, at in enumerate(lines_of_rows) if at is not None)
-        return diff_text.fence_diff(preview), tuple(sorted(t for of_row in found for t in of_row))
+        triples = (
+            diff_text.triples(at, _spans(rows, row), 1) for row, at in enumerate(lines_of_rows) if at is not None
+        )
+        return diff_text.fence_diff(preview), tuple(sorted(t for of_row in triples for t in of_row))
     numbers = rows.numbers("line_number").tolist()
     side_rows = [row for row in range(len(rows)) if rows.text("side", row)]
     lines = [

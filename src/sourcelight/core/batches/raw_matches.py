@@ -164,10 +164,10 @@ def can_encode(matches: RawMatches) -> bool:
     return int(np.add.reduceat(matches.sizes, np.cumsum(lengths) - lengths).max()) <= _MAX_TEXT_BYTES
 
 
-def raw_payloads(matches: RawMatches, facts: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
+def raw_payloads(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
     """Yield JSON arrays of matches, each of files of one kind."""
     kinds = matches.in_content
-    before, after = _files(matches, facts)
+    before, after = _files(matches, repositories)
     rows = np.cumsum(np.where(kinds, matches.lengths, 0)).tolist() if len(matches.numbers) else []
     parts = _rows(matches) if rows else []
     in_content = kinds.tolist()
@@ -300,10 +300,10 @@ def _dump(values: Int64Array) -> bytes:
     return orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def _files(matches: RawMatches, facts: Mapping[str, RepositoryInfo]) -> tuple[list[bytes], list[bytes]]:
+def _files(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> tuple[list[bytes], list[bytes]]:
     """The JSON before and after the lines of each file."""
     texts = json_paths(matches.paths)
-    place_texts = [_place_of(one, facts) for one in matches.places]
+    place_texts = [_place_of(target, repositories) for target in matches.places]
     tails = [_language(name) for name in matches.languages]
     columns = zip(matches.in_content.tolist(), texts, matches.place.tolist(), strict=True)
     join = b"".join
@@ -329,12 +329,12 @@ def json_paths(paths: Any) -> list[bytes]:
     return texts
 
 
-def _place_of(place: RepositoryRevision, facts: Mapping[str, RepositoryInfo]) -> bytes:
-    info = facts.get(place.repository)
+def _place_of(target: RepositoryRevision, repositories: Mapping[str, RepositoryInfo]) -> bytes:
+    info = repositories.get(target.repository)
     if info is None:
-        return _place(place.repository, place.repository_id, 0, "", place.revision, place.commit)
-    number = place.repository_id or info.id
-    return _place(info.name, number, info.stars, info.last_fetched, place.revision, place.commit)
+        return _place(target.repository, target.repository_id, 0, "", target.revision, target.commit)
+    number = target.repository_id or info.id
+    return _place(info.name, number, info.stars, info.last_fetched, target.revision, target.commit)
 
 
 @lru_cache(maxsize=4096)

@@ -132,14 +132,14 @@ def own_address(url: str, base_url: str = "") -> str:
     if url.startswith("/") and not url.startswith("//"):
         return f"{base_url}{url}" if _stays(url.partition("?")[0]) else ""
     try:
-        parts, own = urlsplit(url), urlsplit(base_url)
+        parts, base = urlsplit(url), urlsplit(base_url)
         same = (parts.scheme.lower(), (parts.hostname or "").lower(), parts.port or _PORTS.get(parts.scheme.lower()))
-        ours = (own.scheme.lower(), (own.hostname or "").lower(), own.port or _PORTS.get(own.scheme.lower()))
+        ours = (base.scheme.lower(), (base.hostname or "").lower(), base.port or _PORTS.get(base.scheme.lower()))
     except ValueError:
         return ""
     if not base_url or parts.scheme.lower() not in _PORTS or parts.username is not None or same != ours:
         return ""
-    prefix = own.path.rstrip("/")
+    prefix = base.path.rstrip("/")
     return url if _stays(parts.path) and (not prefix or parts.path.startswith(f"{prefix}/")) else ""
 
 

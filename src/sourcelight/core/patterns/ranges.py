@@ -292,7 +292,7 @@ def counts_in_each(buffers: BufferList, text: bytes, ranges: Int64Array) -> Int6
     """Count the non-overlapping occurrences of a text in each range."""
     texts = buffers.slices(ranges)
     text_in = stringzilla.Str
-    return np.fromiter((text_in(piece).count(text) for piece in texts), np.int64, len(texts))
+    return np.fromiter((text_in(part).count(text) for part in texts), np.int64, len(texts))
 
 
 def lines_around(view: memoryview, offsets: Int64Array, ranges: Int64Array) -> tuple[Int64Array, Int64Array]:

@@ -186,7 +186,7 @@ def char_class(source: str, *, fold: bool) -> Chars:
     raw = source.encode()
     narrow = _narrow_members(raw, fold=fold)
     options = _options(fold=fold)
-    names_others = any(mark in source for mark in ("\\x", "\\p", "\\P", *(f"\\{digit}" for digit in range(8))))
+    names_others = any(escape in source for escape in ("\\x", "\\p", "\\P", *(f"\\{digit}" for digit in range(8))))
     if source.isascii() and not names_others:
         # Without names of other characters these come in by negation (then a snowman does) or by folding only.
         regexp = re2.compile(raw, options)

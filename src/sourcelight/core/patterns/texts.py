@@ -75,7 +75,7 @@ def prefilters(tree: Node) -> tuple[Prefilter, ...]:
     """Return the possible prefilters, each sufficient by itself; none for a tree whose matches need no text."""
     # Exact spellings first: they are searched in the mapped bytes, without a lowered copy.
     spelled = [Prefilter(texts) for texts in _required_texts(required_texts(tree, fold_case=False))]
-    selected = [one for one in spelled if len(one.texts) <= MAX_SPELLINGS]
+    selected = [prefilter for prefilter in spelled if len(prefilter.texts) <= MAX_SPELLINGS]
     if not selected:
         hazards = drops_hazards(tree)
         selected = [Prefilter(texts, folded=True, hazards=hazards) for texts in _required_texts(required_texts(tree))]
@@ -89,7 +89,7 @@ def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges
     # Spread over all ranges: the first ones may be files of one directory.
     sample = ranges[:: len(ranges) // SAMPLES + 1].copy()
     sample[:, 1] = np.minimum(sample[:, 1], sample[:, 0] + SAMPLE)
-    counts = [len(one.places(buffers, sample)) for one in choices]
+    counts = [len(prefilter.places(buffers, sample)) for prefilter in choices]
     least = min(counts)
     return choices[counts.index(least)] if least * COMMON <= int((sample[:, 1] - sample[:, 0]).sum()) else None
 

@@ -215,7 +215,7 @@ def _write(node: Node, pattern_type: str, candidates: Iterable[str], *, requeste
     expected = _meaning(alternatives(node, "", pattern_type))
     for text in candidates:
         try:
-            if any(parse(text, each).pattern_type != pattern_type for each in requested):
+            if any(parse(text, requested_type).pattern_type != pattern_type for requested_type in requested):
                 continue
             read = parse(text, pattern_type)
         except QueryError:

@@ -89,10 +89,10 @@ def _contributor(text: str) -> Arguments:
 
 
 def _description(text: str) -> Arguments:
-    words = text.split()
-    if not words:
+    tokens = text.split()
+    if not tokens:
         raise QueryError("empty repo:has.description() predicate parameter")
-    expression = words[0] if len(words) == 1 else ".*?".join(f"(?:{word})" for word in words)
+    expression = tokens[0] if len(tokens) == 1 else ".*?".join(f"(?:{word})" for word in tokens)
     problem = regexp_problem(expression)
     if problem:
         raise QueryError(f"invalid repo:has.description() argument: {problem}")

@@ -183,9 +183,9 @@ class _Layout:
 def _layouts() -> Iterator[_Layout]:
     """Yield the layouts in the order in which they are tried."""
     for few_escapes in (False, True):
-        for place in (_FilterPlace.AS_GIVEN, _FilterPlace.LAST, _FilterPlace.SECOND):
+        for filter_place in (_FilterPlace.AS_GIVEN, _FilterPlace.LAST, _FilterPlace.SECOND):
             for groups, explicit in product(_Groups, (False, True)):
-                yield _Layout(place, groups, explicit, few_escapes)
+                yield _Layout(filter_place, groups, explicit, few_escapes)
     for groups, explicit in product(_Groups, (False, True)):
         yield _Layout(_FilterPlace.INSIDE, groups, explicit, few_escapes=False)
 
@@ -204,8 +204,8 @@ class _TreeWriter:
             return " OR ".join(self._operand(arg, node, depth) for arg in node.args)
         if isinstance(node, And):
             args = self._arrange(node.args)
-            inside = self._filters_inside(args) if self._layout.filters is _FilterPlace.INSIDE else ""
-            return inside or self._and.join(self._operand(arg, node, depth) for arg in args)
+            inner_filters = self._filters_inside(args) if self._layout.filters is _FilterPlace.INSIDE else ""
+            return inner_filters or self._and.join(self._operand(arg, node, depth) for arg in args)
         if isinstance(node, Pattern):
             return self._pattern(node)
         return _predicate(node) if isinstance(node, Predicate) else _filter(node)

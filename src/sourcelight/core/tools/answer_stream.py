@@ -104,8 +104,8 @@ def encode_error(error: BaseException) -> bytes | None:
     name = type(error).__name__
     if not isinstance(error, SourcelightError) or name not in _FACTS:
         return None
-    facts = {fact: getattr(error, fact, None) for fact in _FACTS[name]}
-    return _event("error", {"type": name, "message": str(error), "facts": facts})
+    attributes = {fact: getattr(error, fact, None) for fact in _FACTS[name]}
+    return _event("error", {"type": name, "message": str(error), "facts": attributes})
 
 
 def _values(column: Any, *, with_dictionary: bool) -> Any:
@@ -205,11 +205,11 @@ class AnswerReader:
     def _error(self, data: Mapping[str, Any]) -> SourcelightError:
         name, text = data.get("type"), data.get("message")
         message = self._hide_secrets(text[:_MAX_MESSAGE_CHARS]) if isinstance(text, str) else "no reason was sent"
-        facts = data.get("facts")
-        if not isinstance(name, str) or name not in _FACTS or not isinstance(facts, Mapping):
+        attributes = data.get("facts")
+        if not isinstance(name, str) or name not in _FACTS or not isinstance(attributes, Mapping):
             return ToolError(f"{self._tool.name}: {message}", tool=self._tool.name)
-        named = {fact: self._fact(facts.get(fact)) for fact in _FACTS[name]}
-        return errors.restore_error(name, message, named) or ToolError(message, tool=self._tool.name)
+        known_attributes = {fact: self._fact(attributes.get(fact)) for fact in _FACTS[name]}
+        return errors.restore_error(name, message, known_attributes) or ToolError(message, tool=self._tool.name)
 
     def _fact(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -245,11 +245,11 @@ class AnswerReader:
             raise TypeError("codes and values belong here")
         if "values" in values:
             self._dictionaries[name] = _to_array(values["values"], kind.value_type)
-        known = self._dictionaries.get(name)
-        if known is None:
+        dictionary = self._dictionaries.get(name)
+        if dictionary is None:
             raise ValueError("no values came with the first codes")
         # Checks that each code is one of a value.
-        return pa.DictionaryArray.from_arrays(_to_array(values.get("codes"), kind.index_type), known, safe=True)
+        return pa.DictionaryArray.from_arrays(_to_array(values.get("codes"), kind.index_type), dictionary, safe=True)
 
     def _end(self, data: Mapping[str, Any]) -> ToolResult:
         import pyarrow as pa

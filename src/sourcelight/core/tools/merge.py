@@ -80,8 +80,11 @@ def join(parts: Parts, key: Sequence[str]) -> MergedTable:
     for name, table in parts:
         columns = [table.column(column).to_pylist() for column in key]
         keys = list(zip(*columns, strict=True))
-        keys = [(*one, name) if "commit" in key and one[key.index("commit")] is None else one for one in keys]
-        is_new = [one not in seen for one in keys]
+        keys = [
+            (*row_key, name) if "commit" in key and row_key[key.index("commit")] is None else row_key
+            for row_key in keys
+        ]
+        is_new = [row_key not in seen for row_key in keys]
         seen.update(keys)
         duplicates[name] = len(is_new) - sum(is_new)
         tables.append(add_service(table if all(is_new) else table.filter(pa.array(is_new, pa.bool_())), name))
@@ -94,8 +97,8 @@ def _places(column: Any, arguments: Arguments) -> Int64Array:
 
     names = [name or "" for name in column.to_pylist()]
     order = list(dict.fromkeys(str(one).strip("/") for one in arguments.get("repos") or ())) or sorted(set(names))
-    place = {name: at for at, name in enumerate(order)}
-    return np.array([place.get(name, len(place)) for name in names], np.int64)
+    position = {name: at for at, name in enumerate(order)}
+    return np.array([position.get(name, len(position)) for name in names], np.int64)
 
 
 def _times(table: Any) -> Int64Array:
@@ -104,15 +107,15 @@ def _times(table: Any) -> Int64Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    committed, written = (table.column(name).cast(pa.int64()) for name in ("commit_date", "author_date"))
-    return np.asarray(pc.coalesce(committed, written).fill_null(0).to_numpy(), np.int64)
+    committed, authored = (table.column(name).cast(pa.int64()) for name in ("commit_date", "author_date"))
+    return np.asarray(pc.coalesce(committed, authored).fill_null(0).to_numpy(), np.int64)
 
 
 def _take(table: Any, order: Int64Array, limit: int | None) -> tuple[Any, bool]:
     import pyarrow as pa
 
-    cut = limit is not None and len(order) > limit
-    return table.take(pa.array(order[:limit] if cut else order)), cut
+    is_truncated = limit is not None and len(order) > limit
+    return table.take(pa.array(order[:limit] if is_truncated else order)), is_truncated
 
 
 def commits(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
@@ -133,15 +136,15 @@ def diff_lines(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTa
     import pyarrow as pa
 
     union = join(parts, ("repository", "commit", "path", "old_path", "side", "line_number"))
-    table, count, cut = union.table, arguments.get("count"), False
+    table, count, is_truncated = union.table, arguments.get("count"), False
     if count is not None:
         pairs = list(zip(table["repository"].to_pylist(), table["commit"].to_pylist(), strict=True))
         order = np.lexsort((np.arange(len(pairs)), _places(table["repository"], arguments), -_times(table)))
         ranked = list(dict.fromkeys(pairs[at] for at in order.tolist()))
-        cut, chosen = len(ranked) > count, set(ranked[:count])
-        table = table.filter(pa.array([pair in chosen for pair in pairs], pa.bool_()))
+        is_truncated, selected = len(ranked) > count, set(ranked[:count])
+        table = table.filter(pa.array([pair in selected for pair in pairs], pa.bool_()))
     order = np.lexsort((np.arange(len(table)), _places(table["repository"], arguments)))
-    return MergedTable(table.take(pa.array(order)), union.duplicates, cut)
+    return MergedTable(table.take(pa.array(order)), union.duplicates, is_truncated)
 
 
 def contributor_repositories(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
@@ -164,9 +167,9 @@ def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
     union = join(parts, ("repository", "commit", "path", "start_line", "end_line"))
     ranks, order_of = {}, {name: at for at, (name, _) in enumerate(parts)}
     for name, table in parts:
-        places: dict[tuple[str, str], int] = {}
+        positions: dict[tuple[str, str], int] = {}
         for place in zip(table["repository"].to_pylist(), table["path"].to_pylist(), strict=True):
-            ranks[name, place] = places.setdefault(place, len(places))
+            ranks[name, place] = positions.setdefault(place, len(positions))
     table = union.table
     owners = table[SERVICE.name].to_pylist()
     files = list(zip(table["repository"].to_pylist(), table["path"].to_pylist(), strict=True))
@@ -234,17 +237,18 @@ def _one_name_each(parts: Parts, arguments: Arguments) -> Parts:
             if email is not None:
                 spellings = commits.setdefault(person_key(name, email), {})
                 spellings[name, email] = spellings.get((name, email), 0) + count
-    shown = {pair: shown_pair(spellings) for spellings in commits.values() for pair in spellings}
-    if all(pair == other for pair, other in shown.items()):
+    names = {pair: shown_pair(spellings) for spellings in commits.values() for pair in spellings}
+    if all(pair == other for pair, other in names.items()):
         return parts
     renamed_parts = []
     for service, table in parts:
         pairs = zip(*(table[column].to_pylist() for column in _PERSON), strict=True)
-        people = [shown.get(pair, pair) for pair in pairs]
+        people = [names.get(pair, pair) for pair in pairs]
         for at, column in enumerate(_PERSON):
-            place = table.schema.get_field_index(column)
+            column_index = table.schema.get_field_index(column)
             values = pa.array([person[at] for person in people], pa.string()).dictionary_encode()
-            table = table.set_column(place, table.schema.field(place), values.cast(table.schema.field(place).type))  # noqa: PLW2901 - a column after the other
+            field = table.schema.field(column_index)
+            table = table.set_column(column_index, field, values.cast(field.type))  # noqa: PLW2901 - one by one
         renamed_parts.append((service, table))
     return renamed_parts
 
@@ -271,12 +275,12 @@ def _table(columns: Columns, rows: Sequence[_Row]) -> MergedTable:
     import pyarrow as pa
 
     schema = pa.schema([pa.field(column.name, arrow_type(column.type)) for column in (SERVICE, *columns)])
-    named = [{**row, SERVICE.name: ", ".join(row[SERVICE.name])} for row in rows]
-    return MergedTable(pa.Table.from_pylist(named, schema=schema), {})
+    records = [{**row, SERVICE.name: ", ".join(row[SERVICE.name])} for row in rows]
+    return MergedTable(pa.Table.from_pylist(records, schema=schema), {})
 
 
-def _union(one: list[str], other: list[str]) -> list[str]:
-    return sorted({*one, *other})
+def _union(first: list[str], other: list[str]) -> list[str]:
+    return sorted({*first, *other})
 
 
 def _start(row: _Row) -> float:

@@ -264,9 +264,9 @@ class Workspace:
         value: _T = self._facts[key]
         return value
 
-    def notice(self, key: str, sentence: str) -> None:
+    def notice(self, key: str, message: str) -> None:
         """Add a notice for the reader; the first sentence for a key counts."""
-        self.notices.setdefault(key, sentence)
+        self.notices.setdefault(key, message)
 
     def project(self, name: str, revision: str = "") -> Project:
         """Open a repository by its name.

@@ -64,11 +64,11 @@ class BackgroundUpdater(Generic[K, W]):
         self._cancellation = Cancellation()
         self._changed = threading.Condition()
 
-    def request(self, wanted: Mapping[K, W]) -> set[K]:
+    def request(self, requested: Mapping[K, W]) -> set[K]:
         """Queue the work that is not done, and return its keys; those tried in vain just now are not queued again."""
         # Outside the lock: `is_ready` reads files, and the thread must not wait for that.
         is_ready = self._is_ready
-        stale = {key: item for key, item in wanted.items() if is_ready is None or not is_ready(item)}
+        stale = {key: item for key, item in requested.items() if is_ready is None or not is_ready(item)}
         now = time.monotonic()
         with self._changed:
             for key, item in stale.items():
@@ -83,14 +83,14 @@ class BackgroundUpdater(Generic[K, W]):
         return set(stale)
 
     def wait(
-        self, wanted: Mapping[K, W], cancellation: Cancellation, timeout_s: float | None = None
+        self, requested: Mapping[K, W], cancellation: Cancellation, timeout_s: float | None = None
     ) -> Iterator[frozenset[K]]:
         """Request work and wait for it, yielding what is missing about every 0.1 s.
 
         Ends when everything is done or has failed, after `timeout_s` seconds (None: no limit), when `cancellation`
         stops, or after `stop`.
         """
-        missing = self.request(wanted)
+        missing = self.request(requested)
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while missing and not cancellation.stopped and (deadline is None or time.monotonic() < deadline):
             with self._changed:
@@ -99,7 +99,7 @@ class BackgroundUpdater(Generic[K, W]):
                 missing = self._pending(missing)
             if self._batch and self._is_ready is not None:
                 # A batch ends with its slowest key; the others are usable before.
-                missing = {key for key in missing if not self._is_ready(wanted[key])}
+                missing = {key for key in missing if not self._is_ready(requested[key])}
             if missing:
                 yield frozenset(missing)
 

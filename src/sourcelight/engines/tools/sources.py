@@ -94,7 +94,7 @@ def _source(repository: Repository, commit: str, context: ToolContext) -> ReadSo
     target = context.local.target_of(repository)
     if target.revision != WORKTREE or commit not in {"", target.commit}:
         return ReadSource(repository.name, commit or target.commit)
-    status = worktree_status(repository, fresh=True)
+    status = worktree_status(repository, refresh=True)
     changed = status.modified + status.untracked + status.deleted
     return ReadSource(repository.name, repository.facts.commit, changed)
 

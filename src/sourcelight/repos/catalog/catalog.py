@@ -301,14 +301,14 @@ class Catalog:
             progress(walk.visited, len(walk.repositories))
         previous = {_identity_of(entry.place): entry for entry in self._entries}
         entries = []
-        places: list[DiscoveredRepository | str] = [*walk.repositories.values(), *dict.fromkeys(snapshots)]
-        for place in places:
+        sources: list[DiscoveredRepository | str] = [*walk.repositories.values(), *dict.fromkeys(snapshots)]
+        for source in sources:
             if cancellation is not None:
                 cancellation.check()
             # Known places keep their entry, with all that was read of them.
-            entry = previous.pop(_identity_of(place), None)
+            entry = previous.pop(_identity_of(source), None)
             if entry is None:
-                entry = CatalogEntry(place)
+                entry = CatalogEntry(source)
                 entry.read(self._boundary, cancellation)
             entries.append(entry)
         came_or_went = bool(previous) or len(entries) != len(self._entries)
@@ -362,8 +362,8 @@ class Catalog:
         return changed
 
 
-def _identity_of(place: DiscoveredRepository | str) -> object:
-    return place if isinstance(place, str) else (place.git_dir, place.shared, place.worktree)
+def _identity_of(source: DiscoveredRepository | str) -> object:
+    return source if isinstance(source, str) else (source.git_dir, source.shared, source.worktree)
 
 
 def _is_modified(folder: str, modified_ns: int) -> bool:

@@ -17,8 +17,8 @@ def warn_of_settings(walk: Discovery, settings: Sequence[str]) -> list[str]:
     if not unread:
         return []
     verb = "is" if len(unread) == 1 else "are"
-    places = " or ".join(dict.fromkeys(settings))
-    return [f"{list_names(sorted(unread))} {verb} not read: settings of repositories belong in {places}"]
+    names = " or ".join(dict.fromkeys(settings))
+    return [f"{list_names(sorted(unread))} {verb} not read: settings of repositories belong in {names}"]
 
 
 def warn_of_directories(walk: Discovery) -> list[str]:

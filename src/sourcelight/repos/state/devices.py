@@ -51,8 +51,8 @@ class DeviceCodes:
         device_code, now_s = make_token("d"), int(self._clock())
         with self._database.write() as connection:
             connection.execute("DELETE FROM device_codes WHERE expires_at < ?", (now_s - DEVICE_CODE_S,))
-            (waiting,) = connection.execute("SELECT count(*) FROM device_codes").fetchone()
-            if waiting >= MAX_PENDING:
+            (pending,) = connection.execute("SELECT count(*) FROM device_codes").fetchone()
+            if pending >= MAX_PENDING:
                 raise StateError("too many sign-ins are waiting; try again in some minutes")
             if client == COMMAND_LINE_CLIENT:
                 connection.execute(

@@ -166,8 +166,8 @@ def _hunks_by_pair(chunks: Iterable[bytes]) -> Iterator[tuple[int, list[tuple[in
     """Yield the hunks of each pair. Without context lines, no line of a content begins as a mark does."""
     pair_number, rows = -1, list[tuple[int, int, int, int]]()
     for text in _complete_marks(chunks):
-        for mark in _HUNK_OR_FILE.finditer(text):
-            old, removed, new, added, pair_text = mark.groups()
+        for header in _HUNK_OR_FILE.finditer(text):
+            old, removed, new, added, pair_text = header.groups()
             if pair_text is None:
                 old_count, new_count = int(removed or 1), int(added or 1)
                 # Git names the line before a side without lines, counted from 1.

@@ -260,13 +260,13 @@ def map_identities(
 
     A person that git doesn't take for a contact stays as written.
     """
-    written = people_texts(people)
+    texts = people_texts(people)
     if not mailmap:
-        return written
+        return texts
     mapped: list[bytes] = []
-    while len(mapped) < len(written):
+    while len(mapped) < len(texts):
         # With a mailmap of its own name git reads none from a work tree.
-        text = b"".join(item + b"\n" for item in written[len(mapped) :])
+        text = b"".join(item + b"\n" for item in texts[len(mapped) :])
         output = b""
         try:
             for chunk in git_chunks(
@@ -281,10 +281,10 @@ def map_identities(
             # stays as written, and git starts again behind it.
             lines = output.split(b"\n")[:-1]
             mapped += lines
-            mapped += written[len(mapped) : len(mapped) + 1]
+            mapped += texts[len(mapped) : len(mapped) + 1]
             continue
         lines = output.split(b"\n")[:-1]
         mapped += lines
         if not lines:
             break
-    return mapped + written[len(mapped) :]
+    return mapped + texts[len(mapped) :]

@@ -200,8 +200,8 @@ class JavaRules:
             if node.type == "scoped_type_identifier":
                 node = node.named_children[-1]
             elif node.type in {"generic_type", "annotated_type"} and node.named_children:
-                plain = [child for child in node.named_children if not child.type.endswith("annotation")]
-                node = plain[0]
+                children = [child for child in node.named_children if not child.type.endswith("annotation")]
+                node = children[0]
             elif node.type in _CLASSES:
                 return node.child_by_field_name("name")
             else:

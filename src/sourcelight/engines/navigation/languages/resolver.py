@@ -98,12 +98,12 @@ class Resolver:
         if definition.kind == "module":
             return [definition]
         refs = self.language.bindings(_ref(definition), Session(workspace, self.language))
-        others = [
+        other_bindings = [
             other.found_by(definition.how, definition.reason, definition.score)
             for other in _definitions(refs)
             if other.key != definition.key
         ]
-        return [definition, *others]
+        return [definition, *other_bindings]
 
     def overridden(self, definition: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Return the members that a member implements or overrides, up to the top."""

@@ -44,8 +44,8 @@ def crates(project: Project) -> Mapping[bytes, int]:
 
 def _sections(text: bytes) -> dict[bytes, bytes]:
     marks = list(_SECTION.finditer(text))
-    section_ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    return {mark[1]: text[mark.end() : end] for mark, end in zip(marks, section_ends, strict=True)}
+    section_ends = [*(heading.start() for heading in marks[1:]), len(text)]
+    return {heading[1]: text[heading.end() : end] for heading, end in zip(marks, section_ends, strict=True)}
 
 
 def child_file(document: Document, name: bytes) -> Document | None:

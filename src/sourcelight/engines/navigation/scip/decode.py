@@ -113,11 +113,11 @@ def _fields(data: bytes, offset: int, end: int) -> Iterator[tuple[int, int | Non
 
 def _document(data: bytes, offset: int, end: int) -> ScipDocument:
     document = ScipDocument()
-    for number, value, start, stop in _fields(data, offset, end):
+    for number, value, start, value_end in _fields(data, offset, end):
         if number == 1 and value is None:
-            document.path = _text(data, start, stop)
+            document.path = _text(data, start, value_end)
         elif number == 2 and value is None:
-            occurrence = _occurrence(data, start, stop)
+            occurrence = _occurrence(data, start, value_end)
             if occurrence is not None:
                 document.occurrences.append(occurrence)
                 if len(document.occurrences) > MAX_DOCUMENT_OCCURRENCES:
@@ -130,16 +130,16 @@ def _document(data: bytes, offset: int, end: int) -> ScipDocument:
 def _occurrence(data: bytes, offset: int, end: int) -> ScipOccurrence | None:
     numbers: list[int] = []
     symbol, roles = "", 0
-    for number, value, start, stop in _fields(data, offset, end):
+    for number, value, start, value_end in _fields(data, offset, end):
         if number == 1:
             if value is not None:
                 numbers.append(value)
             offset = start
-            while value is None and offset < stop:
-                part, offset = _varint(data, offset, stop)
+            while value is None and offset < value_end:
+                part, offset = _varint(data, offset, value_end)
                 numbers.append(part)
         elif number == 2 and value is None:
-            symbol = _text(data, start, stop)
+            symbol = _text(data, start, value_end)
         elif number == 3 and value is not None:
             roles = value
     if len(numbers) == 3:

@@ -39,8 +39,8 @@ def is_built(path: bytes, head: bytes) -> bool:
     """Return whether a file builds on Linux and x86-64, by its name and its build constraint."""
     stem = path.rpartition(b"/")[2].removesuffix(b".go").removesuffix(b"_test")
     marks = stem.split(b"_")[1:]
-    for mark in marks[-2:]:
-        if (mark in _SYSTEMS or mark in _MACHINES) and mark not in _TRUE:
+    for suffix in marks[-2:]:
+        if (suffix in _SYSTEMS or suffix in _MACHINES) and suffix not in _TRUE:
             return False
     line = _LINE.search(head)
     return line is None or _Constraint(_TOKEN.findall(line[1])).contains()

@@ -275,10 +275,10 @@ class PythonInference(Fixtures):
             kind: Literal["class", "instance"] = "instance"
             function = self.function_binding(scope)
             marks = [d.text or b"" for d in function.decorators] if function is not None else []
-            if any(b"classmethod" in mark for mark in marks) or binding.name in {b"cls", b"mcs"}:
+            if any(b"classmethod" in decorator for decorator in marks) or binding.name in {b"cls", b"mcs"}:
                 kind = "class"
             # The first parameter of a method is bound to the instance or class, whatever its name is.
-            if not any(b"staticmethod" in mark for mark in marks):
+            if not any(b"staticmethod" in decorator for decorator in marks):
                 return [PythonValue(kind, holder)]
         default = node.child_by_field_name("value")
         if default is not None:

@@ -77,10 +77,10 @@ class PythonLanguage(Language):
         name = module.lstrip(".")
         level = len(module) - len(name)
         if member and member != "*":
-            joined = f"{name}.{member}" if name else member
+            dotted_name = f"{name}.{member}" if name else member
             # `from package import name`: a submodule of that name comes before a member, as the file is what is
             # imported.
-            documents = find_module(document, joined.encode(), level, session)
+            documents = find_module(document, dotted_name.encode(), level, session)
             if documents:
                 return documents[0]
         documents = find_module(document, name.encode(), level, session)

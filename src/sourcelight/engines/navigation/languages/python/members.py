@@ -183,8 +183,8 @@ def _members_first(bindings: list[PythonBinding]) -> list[PythonBinding]:
 
     def rank(binding: PythonBinding) -> tuple[bool, bool, int]:
         marks = [(d.text or b"").rstrip() for d in binding.decorators]
-        overload = any(mark.endswith(b"overload") for mark in marks)
-        return overload, any(mark.endswith(_SETTERS) for mark in marks), -binding.start
+        overload = any(decorator.endswith(b"overload") for decorator in marks)
+        return overload, any(decorator.endswith(_SETTERS) for decorator in marks), -binding.start
 
     return sorted(bindings, key=rank)
 

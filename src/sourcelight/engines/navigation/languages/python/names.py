@@ -284,8 +284,8 @@ class PythonNames:
             refs = [other for other in self.member(source, binding.member) if other.key != ref.key]
             if refs:
                 return refs
-        joined = binding.module + b"." + binding.member if binding.module else binding.member
-        return [PythonRef(refs) for refs in self.modules(ref.document, joined, binding.level)[:1]]
+        dotted_name = binding.module + b"." + binding.member if binding.module else binding.member
+        return [PythonRef(refs) for refs in self.modules(ref.document, dotted_name, binding.level)[:1]]
 
 
 def _order_for_own_scope(bindings: list[PythonBinding], offset: int) -> tuple[list[PythonBinding], bool]:

@@ -182,8 +182,8 @@ class TsLookup:
         if self.leaf.type == "shorthand_property_identifier_pattern":
             return self._key() or self._declare_here("variable"), "type"
         if self.leaf.type == "shorthand_property_identifier":
-            plain, how = self._plain()
-            return [*plain, *self._contextual_key(len(self.path) - 2)], how
+            refs, how = self._plain()
+            return [*refs, *self._contextual_key(len(self.path) - 2)], how
         if self.leaf.type in {"property_identifier", "private_property_identifier"}:
             return self._member(), "scope"
         return self._plain()

@@ -167,7 +167,7 @@ def _members_of(kind: str, node: Node) -> Iterator[TsBinding]:
 
 def _in_class(node: Node, *, static: bool) -> Iterator[TsBinding]:
     body = node.child_by_field_name("body")
-    late: list[TsBinding] = []
+    fallbacks: list[TsBinding] = []
     for child in body.named_children if body is not None else ():
         if child.type in _SIGNATURES:
             key = child.child_by_field_name("name") or child.child_by_field_name("property")
@@ -175,12 +175,12 @@ def _in_class(node: Node, *, static: bool) -> Iterator[TsBinding]:
                 member = TsBinding("member", unquote(key), key.start_byte, key.end_byte, child)
                 # Getters before setters, implementations before signatures: readers want to see the code.
                 if child.type == "method_signature" or any(c.type == "set" for c in child.children):
-                    late.append(member)
+                    fallbacks.append(member)
                 else:
                     yield member
             if not static and child.type == "method_definition" and key is not None and key.text == b"constructor":
                 yield from _parameter_fields(child)
-    yield from late
+    yield from fallbacks
     if not static and body is not None:
         yield from _this_fields(body)
 
