@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+# Both bound what a file can cost: declarations may refer to each other in a circle, and an attacker can nest
+# expressions as deep as the parser allows.
 _MAX_STEPS = 24
 _MAX_DEPTH = 6
 _WRAPPERS = frozenset({"pointer_type", "parenthesized_type", "type_elem", "type_constraint", "negated_type"})
@@ -22,6 +24,7 @@ TYPES = frozenset({
     "channel_type", "function_type", "struct_type", "interface_type", "generic_type", "qualified_type",
     "type_identifier",
 })  # fmt: skip
+# Built-in functions whose result has the type of their first argument. They have no declaration to look up.
 _SAME_AS_FIRST = frozenset({b"append", b"min", b"max", b"copy"})
 _CALLABLE = frozenset({"function_type", "function_declaration", "method_declaration", "func_literal", "method_elem"})
 
@@ -93,6 +96,7 @@ class GoInference(GoNames):
         refs = self.lookup(document, path, name, node.start_byte)
         if refs:
             return self.type_of(refs[0], path)
+        # A package is not in any scope, so that a local name that shadows it comes first.
         return self.find_import(document, name)
 
     def _of_selector(self, document: Document, node: Node) -> GoType | None:
@@ -131,6 +135,7 @@ class GoInference(GoNames):
 
     def _of_index(self, document: Document, node: Node) -> GoType | GoImport | None:
         operand_type = self.infer(document, node.child_by_field_name("operand"))
+        # The grammar can't tell `f[int]`, a generic function, from `a[i]`: what is indexed decides.
         if not isinstance(operand_type, GoType) or operand_type.node.type in _CALLABLE:
             return operand_type
         return self.element(operand_type, 1)
@@ -141,11 +146,13 @@ class GoInference(GoNames):
             return None
         arguments = node.child_by_field_name("arguments")
         given_arguments = [child for child in arguments.named_children if child.type != "comment"] if arguments else []
+        # `[]byte(x)` and `(*T)(x)` are conversions, though the grammar calls them calls.
         if function.type in TYPES or function.type == "parenthesized_expression":
             inner = function.named_children[0] if function.type == "parenthesized_expression" else function
             if inner is not None and (inner.type in TYPES or inner.type == "unary_expression"):
                 return self.infer_type(document, inner)
         function_type = self.infer(document, function)
+        # Only a name without a declaration is a built-in: `new` and `append` may be redefined.
         if function_type is None and function.type == "identifier" and given_arguments:
             if function.text in {b"new", b"make"}:
                 return GoType(document, given_arguments[0])
@@ -207,8 +214,9 @@ class GoInference(GoNames):
             type_parameter.name: (called.document.key, type_parameter.start) for type_parameter in type_parameters
         }
         for parameter, argument in zip(expected, arguments, strict=False):
-            mentioned = set((parameter.text or b"").replace(b"*", b" ").split()) or by_name
-            if mentioned and any(key not in bound_types for key in by_name.values()):
+            # Once all are bound, further arguments are not inferred: nested generic calls would infer each again for
+            # every call around it.
+            if any(key not in bound_types for key in by_name.values()):
                 value = self.infer_type(document, argument)
                 if value is not None:
                     self._unify(parameter, value, by_name, bound_types)
@@ -227,6 +235,7 @@ class GoInference(GoNames):
                 if key is not None:
                     bound_types.setdefault(key, value)
                 return
+            # Pointers are dropped on both sides: members are the same, and Go takes the address of a value itself.
             if expected.type in {"pointer_type", "parenthesized_type"} and expected.named_children:
                 expected = expected.named_children[0]
                 while value.node.type in {"pointer_type", "parenthesized_type"} and value.node.named_children:
@@ -296,6 +305,7 @@ class GoInference(GoNames):
             operand_type = self.infer_type(document, node.child_by_field_name("right"))
             if operand_type is None:
                 return None
+            # Over a channel `range` yields values only, so that its one name is the value and not the index.
             over_channel = any(t.node.type == "channel_type" for t in self._underlying(operand_type))
             return self.element(operand_type, 1 if over_channel else declaration.position)
         return self._of_value(document, node, declaration)
@@ -303,6 +313,8 @@ class GoInference(GoNames):
     def _of_case(self, document: Document, node: Node, path: list[Node]) -> GoType | None:
         case = next((n for n in reversed(path) if n.type == "type_case" and n.start_byte > node.start_byte), None)
         kinds = case.children_by_field_name("type") if case is not None else []
+        # With several types in a case, or in `default`, the name keeps the type of the value: Go specification, "Type
+        # switches".
         if len(kinds) == 1:
             return GoType(document, kinds[0])
         return self.infer_type(document, node.child_by_field_name("value"))
@@ -316,6 +328,7 @@ class GoInference(GoNames):
         )
         if declaration.position < len(expressions) and (len(expressions) > 1 or declaration.position == 0):
             value_type = self.infer_type(document, expressions[declaration.position])
+            # `x := T` is no value; such text doesn't compile, and its members would be those of the type.
             if value_type is not None and self._is_type_itself(value_type):
                 return None
             return value_type
@@ -412,6 +425,8 @@ class GoInference(GoNames):
 
     def members(self, go_type: GoType, name: bytes) -> list[GoMember]:
         """Return the fields and methods of that name, those of the type itself before those it embeds."""
+        # Breadth first, as in the Go specification, "Selectors": the shallowest depth with the name wins, and what is
+        # embedded deeper is hidden.
         level, seen = [go_type], set[DeclarationKey]()
         for _ in range(_MAX_DEPTH):
             members: list[GoMember] = []
@@ -443,6 +458,7 @@ class GoInference(GoNames):
         self, owner: GoRef, method: GoRef, bound_types: Mapping[DeclarationKey, GoType]
     ) -> Mapping[DeclarationKey, GoType]:
         """Bind the type parameters under the names that a method gives them."""
+        # `func (l *List[E]) Push(v E)` may call its parameter other than `type List[T any]` does.
         names = receiver_arguments(method.declaration.node) if bound_types else []
         model = self.model(owner.document) if names else None
         declared = model.declarations(owner.declaration.node, None) if model is not None else {}

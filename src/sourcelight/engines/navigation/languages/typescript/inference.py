@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+# Methods of arrays and maps by what they return: one item, or a collection of the same items.
 _ONE = frozenset({b"find", b"pop", b"shift", b"at", b"get", b"findLast", b"next"})
 _SAME = frozenset({
     b"filter", b"slice", b"concat", b"reverse", b"sort", b"splice", b"values", b"toSorted", b"toReversed", b"fill",
@@ -75,6 +76,7 @@ def callback_parameter(holder: TsValue, name: bytes, position: int) -> list[TsVa
     if holder.kind not in {"array", "map", "promise"}:
         return []
     if name in _CALLED_WITH_ITEM:
+        # A comparison takes two items; the second parameter of the others is the index.
         last = 1 if name in {b"sort", b"toSorted"} else 0
         return list(holder.items) if position <= last else []
     if name in {b"reduce", b"reduceRight"}:
@@ -111,6 +113,7 @@ class TsExpressions(TsGenerics):
                 for ref in self.follow(refs)[:MAX_ALTERNATIVES]
                 for value in self.values_of(replace(ref, bound_types=merge_bound_types(ref.bound_types, bound_types)))
             ]
+        # `a.b` stands as a nested identifier in JSX tags and in types.
         if kind in {"member_expression", "nested_identifier"}:
             return self._property(document, node, bound_types)
         if kind == "call_expression":
@@ -164,6 +167,7 @@ class TsExpressions(TsGenerics):
         if len(parts) < 2:
             return self.infer(document, parts[0] if parts else None, bound_types)
         value, kind = (parts[1], parts[0]) if node.type == "type_assertion" else (parts[0], parts[1])
+        # `satisfies` checks and keeps the type of the value; `as` and `<T>` replace it.
         if node.type == "satisfies_expression":
             return self.infer(document, value, bound_types) or self.annotation_values(document, kind, bound_types)
         return self.annotation_values(document, kind, bound_types) or self.infer(document, value, bound_types)
@@ -174,6 +178,7 @@ class TsExpressions(TsGenerics):
             return []
         sides = (
             [node.child_by_field_name("right")]
+            # `a && b` has members only if it is `b`: a falsy `a` has none to ask for.
             if sign.type == "&&"
             else [node.child_by_field_name("left"), node.child_by_field_name("right")]
         )
@@ -232,6 +237,7 @@ class TsExpressions(TsGenerics):
                 values.append(
                     TsValue("instance", value.document, value.node, merge_bound_types(value.bound_types, bindings))
                 )
+        # `new Map<string, Item>()`: the class is built in, so that its type arguments are all there is.
         if not values and constructor is not None and type_arguments:
             return self._built_in_type(document, constructor, type_arguments, bound_types)
         return values
@@ -246,6 +252,8 @@ class TsExpressions(TsGenerics):
             return [TsValue("module", target)] if target is not None else []
         if function.type == "import":
             return self._dynamic_import(document, node)
+        # Built-in methods come first: `then` and `map` of a class with its own are found by its kind, which is no
+        # array.
         if function.type == "member_expression":
             name = function.child_by_field_name("property")
             holders = self.infer(document, function.child_by_field_name("object"), bound_types)
@@ -287,8 +295,10 @@ class TsExpressions(TsGenerics):
         if kind is not None:
             return self.annotation_values(function.document, kind, function.bound_types)
         body = node.child_by_field_name("body")
+        # Functions may return each other in a circle.
         if body is None or self.depth >= MAX_DEPTH:
             return []
+        # The body of an arrow function may be the expression that it returns.
         results = [body] if body.type != "statement_block" else _returns(body)
         self.depth += 1
         try:
@@ -297,6 +307,7 @@ class TsExpressions(TsGenerics):
             )
         finally:
             self.depth -= 1
+        # What an `async` function returns is a promise of it, and a promise of a promise is one promise.
         if any(child.type == "async" for child in node.children):
             return (
                 [TsValue("promise", function.document, node, function.bound_types, tuple(self.unwrap_promises(values)))]
@@ -331,6 +342,7 @@ class TsExpressions(TsGenerics):
             return []
         self.depth += 1
         try:
+            # `const { a: [first] } = value` is the value, then the key `a`, then the index 0.
             values = self._undestructured_values(ref, declared)
             for step in declared.steps:
                 values = self.take_step(values, step)
@@ -342,6 +354,7 @@ class TsExpressions(TsGenerics):
         """Return the values of a declaration before destructuring."""
         node, document, bound_types = declared.node, ref.document, ref.bound_types
         if node.type in {"method_definition", "method_signature", "abstract_method_signature", "function_signature"}:
+            # A getter is read like a property: its value is what it returns.
             if any(child.type == "get" for child in node.children):
                 return self.return_values(TsValue("function", document, node, bound_types))
             return [TsValue("function", document, node, bound_types)]
@@ -381,6 +394,7 @@ class TsExpressions(TsGenerics):
         if node.start_byte not in starts:
             return []
         position = starts.index(node.start_byte)
+        # A method of an object literal takes its types from the member of the expected type that it implements.
         if function.type == "method_definition":
             expected = self.expected_member(document, path[: index + 1])
             return [value for function_value in expected for value in self.parameter(function_value, position)]
@@ -422,6 +436,7 @@ class TsExpressions(TsGenerics):
         if not parameters:
             return []
         parameter = parameters[min(position, len(parameters) - 1)]
+        # `...rest: T[]` takes this argument and those behind it: its type is that of an item.
         is_rest = _is_rest(parameter)
         if position >= len(parameters) and not is_rest:
             return []
