@@ -23,6 +23,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError
 from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.tools.catalog import COLUMNS, table_of
+from sourcelight.display.frames.export import text_or_path
 from sourcelight.display.notebook.answer_html import AnswerView, answer_html, answer_markdown, answer_page, answer_text
 from sourcelight.display.notebook.frame_views import places_of
 from sourcelight.display.notebook.views.links import LinkResolver
@@ -268,11 +269,11 @@ class DeepSearchAnswer:
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return questions and answers as Markdown; with `path`, write them and return the path."""
-        return _text_or_path(answer_markdown(self._view()), path)
+        return text_or_path(answer_markdown(self._view()), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return a page that needs nothing else and runs nothing; with `path`, write it and return the path."""
-        return _text_or_path(answer_page(self._view()), path)
+        return text_or_path(answer_page(self._view()), path)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is known of the answer, ready for JSON."""
@@ -289,15 +290,6 @@ class DeepSearchAnswer:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
         shown = self._view()
         return {"text/plain": answer_text(shown), "text/html": answer_html(shown)}
-
-
-def _text_or_path(text: str, path: str | Path | None) -> str:
-    if path is None:
-        return text
-    from sourcelight.display.frames.export import write_text
-
-    write_text(text, path)
-    return str(path)
 
 
 def address_of(attributes: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from sourcelight.core.wire.events import Alert
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import columns_of
 from sourcelight.display.frames import facts as frames
-from sourcelight.display.frames.export import MatchWriter
+from sourcelight.display.frames.export import MatchWriter, text_or_path
 from sourcelight.display.frames.tables import explode, matches_table, to_pandas, to_polars
 from sourcelight.display.notebook import ProgressChoice, SearchState
 from sourcelight.display.notebook.call_state import ManyState
@@ -295,6 +295,27 @@ class SearchResult:
         """
         self._write(target, "csv", spreadsheet=spreadsheet)
 
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, rows: int = 1_000) -> str:
+        """Return a page for people, to be sent on; with `path`, write it and return the path.
+
+        It has the status, what was left out and the first rows as a cell shows them, needs nothing else and runs
+        nothing. Links lead to the service or the code hosts, never to this machine. For programs there are `to_csv`,
+        `to_jsonl` and `to_parquet`.
+
+        Parameters
+        ----------
+        path
+            File to write.
+        rows
+            Rows at most; the page says how many there are.
+        """
+        from sourcelight import __version__
+        from sourcelight.display.notebook.result_view import result_page
+
+        view = replace(self._view(), page=max(rows, 0), places=self._links(no_folder))
+        origin = f"Searched {self._asked_at} by sourcelight {__version__}"
+        return text_or_path(result_page(view, origin), path)
+
     def _write(self, target: str | os.PathLike[str] | IO[bytes], kind: str, *, spreadsheet: bool = False) -> None:
         writer = MatchWriter(target, kind, served=self._served, spreadsheet=spreadsheet)
         try:
@@ -323,9 +344,11 @@ class SearchResult:
     @property
     def links(self) -> LinkResolver:
         """What gives the addresses of rows: at the service, at their code host, or in JupyterLab."""
-        hosts = {fact.name: fact.url for fact in self._facts if fact.url}
         # Only a backend of this process knows folders; a service must not.
-        folder_of = no_folder if self._answerer is None else self._answerer.features.folder_of
+        return self._links(no_folder if self._answerer is None else self._answerer.features.folder_of)
+
+    def _links(self, folder_of: Callable[[str], str]) -> LinkResolver:
+        hosts = {fact.name: fact.url for fact in self._facts if fact.url}
         if self._services:
             addresses = {one.name: one.endpoint for one in self._services if "://" in one.endpoint}
             return LinkResolver("", hosts, folder_of, addresses)

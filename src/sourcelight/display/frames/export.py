@@ -38,6 +38,14 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def text_or_path(text: str, path: str | os.PathLike[str] | None) -> str:
+    """Return a text; with `path`, write it there and return the path: a cell must not end with the whole page."""
+    if path is None:
+        return text
+    write_text(text, path)
+    return os.fspath(path)
+
+
 def check_directory(path: Path) -> None:
     """Refuse a path of which there is no folder: a fault of the temporary file would name that.
 

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from sourcelight.core.markup import code, count_of, escape, link, one_line, own_address, to_html, visible
+from sourcelight.display.notebook.html_page import whole_page
 from sourcelight.display.notebook.views.links import LinkResolver
 
 _STYLE = """<style>
@@ -40,11 +41,6 @@ _COLORS = {
 }
 OPEN_LINES = 24
 """Lines of an answer that are shown before its sections are folded: about a screen with headings and margins."""
-
-_PAGE = """:root{color-scheme:light dark}
-body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem;font:1rem/1.55 system-ui,sans-serif}
-body{background:Canvas;color:CanvasText}
-a{overflow-wrap:anywhere}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +172,7 @@ def answer_html(view: AnswerView) -> str:
 
 def answer_page(view: AnswerView) -> str:
     """A whole page that needs nothing else."""
-    title = escape(one_line(view.title, 120))
-    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
-        f'content="{policy}"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{_PAGE}</style>{_STYLE}</head>"
-        f'<body><main class="sl-answer">{_body(view, 1)}</main></body></html>\n'
-    )
+    return whole_page(view.title, f'{_STYLE}<main class="sl-answer">{_body(view, 1)}</main>')
 
 
 def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:

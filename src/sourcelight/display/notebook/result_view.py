@@ -18,6 +18,7 @@ from sourcelight.core.batches.schema import MATCHES
 from sourcelight.core.completeness import Status
 from sourcelight.core.markup import count_of, escape, highlight, link, one_line
 from sourcelight.core.wire.events import Alert, Skipped
+from sourcelight.display.notebook.html_page import whole_page
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import MAX_CHARS, cut_window, with_breaks
 
@@ -168,17 +169,26 @@ _MAX_CHUNK_LINES = 200
 
 
 def result_html(view: ResultView) -> str:
-    """The whole view."""
+    """The whole view, for a cell."""
+    hint = ": <code>.explore()</code> shows all of them, <code>.matches</code> is their table"
+    return f'{_STYLE}<div class="sl-result tex2jax_ignore">{_contents(view, hint)}</div>'
+
+
+def result_page(view: ResultView, origin: str) -> str:
+    """A whole page that needs nothing else, to be sent on; `origin` says what was asked, and when."""
+    note = f'<div class="sl-more">{escape(one_line(origin, 300))}</div>'
+    body = f'{_STYLE}<main class="sl-result">{_contents(view, " are on this page")}{note}</main>'
+    return whole_page(f"{headline(view)} \u2013 {view.query}", body, width="100rem")
+
+
+def _contents(view: ResultView, hint: str) -> str:
+    """Banner, rows, and how many there are of all, with `hint` behind."""
     rows = first_rows(view.batches, view.page)
     chunked = any(row["chunk"] is not None for row in rows)
     body = _chunks(rows, view.places) if chunked else _table(rows, view.places)
-    more = (
-        f'<div class="sl-more">{len(rows):,} of {view.rows:,} rows: <code>.explore()</code> shows all of them, '
-        "<code>.matches</code> is their table</div>"
-        if len(rows) < view.rows
-        else ""
-    )
-    return f'{_STYLE}<div class="sl-result tex2jax_ignore">{_banner(view)}{body}{more}</div>'
+    is_cut = len(rows) < view.rows
+    more = f'<div class="sl-more">{len(rows):,} of {view.rows:,} rows{hint}</div>' if is_cut else ""
+    return f"{_banner(view)}{body}{more}"
 
 
 def _banner(view: ResultView) -> str:

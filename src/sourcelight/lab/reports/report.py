@@ -10,7 +10,7 @@ from typing import Any
 
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.former_names import refuses_former_names
-from sourcelight.display.frames.export import write_frame, write_text
+from sourcelight.display.frames.export import text_or_path, write_frame
 from sourcelight.display.notebook.frame_views.table import REPORT
 from sourcelight.lab.reports.model import Figure, Frame, MatplotlibFigure, ReportContent, ReportTable
 
@@ -119,7 +119,7 @@ class Report(ReportContent):
         """Return one self-contained page that needs no network; with `path`, write it and return the path."""
         from sourcelight.lab.reports.html import page
 
-        return _text_or_path(page(self), path)
+        return text_or_path(page(self), path)
 
     def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the report in Markdown, with figures described; with `path`, write it and return the path.
@@ -129,7 +129,7 @@ class Report(ReportContent):
         from sourcelight.lab.reports.markdown import document, save_figures
 
         links = None if path is None else save_figures(self, path)
-        return _text_or_path(document(self, links), path)
+        return text_or_path(document(self, links), path)
 
     def to_pdf(self, path: str | os.PathLike[str]) -> str:
         """Print the page to a PDF with a Chromium of this machine, and return the path.
@@ -226,14 +226,6 @@ def _rows(frame: Frame, where: Mapping[str, Any], *, counted: bool = False) -> F
             raise KeyError(f"no row has {value!r} in {column}")
         frame = frame[mask]
     return frame.reset_index(drop=True)
-
-
-def _text_or_path(text: str, path: str | os.PathLike[str] | None) -> str:
-    # A path in place of a text that was written: a cell that ends with it would show the whole page as text.
-    if path is None:
-        return text
-    write_text(text, path)
-    return os.fspath(path)
 
 
 _ENDINGS = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}
