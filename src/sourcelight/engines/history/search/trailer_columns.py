@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.batches.trailers import CO_AUTHORS, REVIEWERS, people_of_trailers
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.history.agents import CANDIDATE_PATTERN, agent_of, agents_text, traces_of
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import CommitNumbers
-from sourcelight.engines.history.people import CO_AUTHORS, REVIEWERS, people_of_trailers
 from sourcelight.engines.history.search.lines import matching_texts
 from sourcelight.engines.history.search.tables import Column
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.arrays import Int64Array
+from sourcelight.core.batches.persons import BOT_RULE, is_bot
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import GitFailed, PathNotFound, ToolError
 from sourcelight.core.tools.blame import (
@@ -23,7 +24,6 @@ from sourcelight.core.tools.blame import (
     SurvivalArguments,
 )
 from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, line_ownership
-from sourcelight.engines.history.people import BOT_RULE, is_bot
 from sourcelight.engines.history.search.trailer_columns import commit_agents
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler

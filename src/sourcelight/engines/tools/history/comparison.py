@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult
+from sourcelight.core.batches.trailers import trailers_of
 from sourcelight.core.errors import RevisionNotFound, SearchIndexError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.commits import (
@@ -25,7 +26,6 @@ from sourcelight.engines.history.compare import Comparison, FileDiff, compare, r
 from sourcelight.engines.history.compare.changes import decode_patch
 from sourcelight.engines.history.compare.comparison import EMPTY
 from sourcelight.engines.history.history import UNKNOWN
-from sourcelight.engines.history.people import trailers_of
 from sourcelight.engines.history.search.trailer_columns import agent_column
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_notices

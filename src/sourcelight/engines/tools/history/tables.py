@@ -16,13 +16,13 @@ import pyarrow as pa
 
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches import Column
+from sourcelight.core.batches.persons import is_bot
 from sourcelight.core.batches.schema import arrow_type
 from sourcelight.core.errors import ToolError
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.history import History
 from sourcelight.engines.history.history import UNKNOWN
 from sourcelight.engines.history.model import RowNumbers
-from sourcelight.engines.history.people import is_bot
 from sourcelight.engines.history.search import tables as change_tables
 
 Table = Any
