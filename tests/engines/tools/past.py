@@ -56,9 +56,9 @@ def build(folder: Path) -> RepositoryBuilder:
 class Past:
     """Calls over the repositories that `build` makes."""
 
-    def __init__(self, folder: Path, index: Path) -> None:
+    def __init__(self, folder: Path, index: Path, *more: Path) -> None:
         self.one = build(folder)
-        paths = [os.fspath(folder / name) for name in ("one", "two", "secret", "plain")]
+        paths = [*(os.fspath(folder / name) for name in ("one", "two", "secret", "plain")), *map(os.fspath, more)]
         catalog = Catalog.open(paths, annotations=folder / "repos.toml")
         self.engine = LocalEngine(catalog, IndexStore(os.fspath(index)))
 

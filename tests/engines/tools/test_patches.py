@@ -168,7 +168,7 @@ def test_our_readers_of_texts_read_every_name(repository: RepositoryBuilder, eng
     assert comparison is not None
     # A file that became a link is two parts of a patch.
     names = {(file["oldPath"], file["newPath"]) for file in comparison.entries}
-    assert names == {(file["oldPath"], file["newPath"]) for file in payload["fileDiffs"]}
+    assert names == {(file.get("oldPath", file["newPath"]), file["newPath"]) for file in payload["fileDiffs"]}
     _, text = served(engine, "diff_search", repos=[NAME], pattern="lamp")
     commits = parse_commits(text)
     assert commits is not None

@@ -44,7 +44,8 @@ def test_a_definition_in_another_repository_is_found(
     first = said.content["definitions"][0]
     assert (first["repo"], first["path"]) == (f"{TEAM}/{where[0]}", where[1])
     assert first["how"] in {"import", "type"}
-    assert line in first["text"]
+    shown = first["chunks"][0]["content"].splitlines()
+    assert any(each.startswith(f"{first['line']}: ") and line in each for each in shown)
     assert line in first["chunks"][0]["content"]
     assert f"# {TEAM}/{where[0]} – {where[1]}\n" in said.text  # noqa: RUF001 - the service writes this dash
 

@@ -28,7 +28,7 @@ from sourcelight.core.tools.conversations import (
     DeepSearchReadArguments,
 )
 from sourcelight.engines.tools.context import Conversations, ToolContext
-from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_notices
+from sourcelight.engines.tools.handler import Handler, Rendered, drop_empty, tail, with_notices
 from sourcelight.engines.tools.pages import FactItems
 
 _MAX_ROWS = 1_000
@@ -66,13 +66,15 @@ def _sources(sources: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _beside(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What we say beside the known keys: who answered, of which commits, the tables, and what went wrong."""
-    extras = {name: facts.get(name) for name in ("tables", "pins", "researcher", "model", "error", "state")}
+    extras = {name: facts.get(name) for name in ("stats", "tables", "pins", "researcher", "model", "error", "state")}
+    extras["sources"] = _sources(facts.get("sources", ()))
+    extras["suggestedFollowups"] = list(facts.get("suggested_followups") or ())
     extras["tables"] = [
         {**table, "rows": list(table["rows"])[:_MAX_ROWS], "truncated": len(table["rows"]) > _MAX_ROWS}
         for table in facts.get("tables") or ()
     ]
     extras["rejected"] = _sources(facts.get("rejected", ()))
-    return {name: value for name, value in extras.items() if value}
+    return drop_empty(extras)
 
 
 def _source_lines(facts: Mapping[str, Any]) -> str:
@@ -99,7 +101,10 @@ def _with_places(value: Any, context: ToolContext) -> Any:
 def _render_asked(answer: ToolResult, context: ToolContext) -> Rendered:
     facts = _with_places(answer.attributes, context)
     status, url = facts.get("status", "completed"), facts.get("url", "")
-    payload: dict[str, Any] = {"url": url, "readToken": facts.get("read_token", ""), "status": status}
+    token = facts.get("read_token", "")
+    # An address of a conversation ends with its token.
+    known = {} if url.endswith(f"/{token}") else {"readToken": token}
+    payload: dict[str, Any] = {"url": url, **known, "status": status}
     text = f"Link: {url}\n\n"
     if status == "processing":
         text += (
@@ -107,10 +112,7 @@ def _render_asked(answer: ToolResult, context: ToolContext) -> Rendered:
             "and again until it says completed.\n"
         )
     else:
-        sources = _sources(facts.get("sources", ()))
-        payload |= {"title": facts.get("title", ""), "answer": facts.get("answer", ""), "sources": sources}
-        payload |= _beside(facts) | {"suggestedFollowups": list(facts.get("suggested_followups") or ())}
-        payload |= {"stats": dict(facts.get("stats") or {})}
+        payload |= {"title": facts.get("title", ""), "answer": facts.get("answer", ""), **_beside(facts)}
         text += f"{facts.get('answer', '').rstrip()}\n{_source_lines(facts)}"
     return payload | tail(answer), with_notices(text, answer)
 
@@ -122,9 +124,6 @@ def _render_read(answer: ToolResult, context: ToolContext) -> Rendered:
             "question": question.get("question", ""),
             "answer": question.get("answer", ""),
             "status": question.get("status", "completed"),
-            "sources": _sources(question.get("sources", ())),
-            "suggestedFollowups": list(question.get("suggested_followups") or ()),
-            "stats": dict(question.get("stats") or {}),
             **_beside(question),
         }
         for question in facts.get("questions", ())

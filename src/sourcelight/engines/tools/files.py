@@ -30,7 +30,7 @@ from sourcelight.core.tools.files import (
     ReadFileArguments,
 )
 from sourcelight.engines.tools.context import ToolContext, clean_path, place_of
-from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, number_lines, tail, with_notices
+from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, number_lines, tail, total_beside, with_notices
 from sourcelight.engines.tools.line_ranges import MAX_RANGE_BYTES, read_lines
 from sourcelight.engines.tools.pages import ItemMark, TableItems
 from sourcelight.repos import ObjectReader, TreeEntry, find_entry, list_folder
@@ -121,7 +121,7 @@ def _render_repos(answer: ToolResult, context: ToolContext) -> Rendered:
             {
                 "name": row["repository"],
                 **({"description": row["description"]} if row["description"] else {}),
-                "stars": row["stars"],
+                **({"stars": row["stars"]} if row["stars"] else {}),
                 "url": context.link(repository_url("", row["repository"])),
                 "private": row["private"],
                 "fork": row["fork"],
@@ -135,8 +135,7 @@ def _render_repos(answer: ToolResult, context: ToolContext) -> Rendered:
             for row in rows
         ],
         "pageInfo": page,
-        "total": facts["total"],
-        "hasMoreResults": facts["has_next_page"],
+        **total_beside(answer, "total", facts["total"], len(rows)),
         **tail(answer),
     }
     lines = "".join(f"{_repository_line(row)}\n" for row in rows) or NOTHING
@@ -265,14 +264,7 @@ def _render_file(answer: ToolResult, context: ToolContext) -> Rendered:
     payload = {
         "content": content,
         "url": url,
-        "repo": facts["repository"],
-        "path": facts["path"],
-        "revision": facts["revision"],
-        "commit": facts["commit"],
-        "startLine": facts["start_line"],
-        "endLine": facts["end_line"],
         "totalLines": facts["total_lines"],
-        "truncated": not answer.complete,
         **tail(answer),
     }
     return payload, with_notices(f"URL: {url}\n{content}", answer)
@@ -341,11 +333,17 @@ def _render_files(answer: ToolResult, context: ToolContext) -> Rendered:
     rows = answer.table.select(["path", "is_directory", "kind"]).to_pylist()
     cursor = answer.attributes["end_cursor"]
     payload = {
-        "files": [{"path": row["path"], "isDirectory": row["is_directory"], "kind": row["kind"]} for row in rows],
-        "total": answer.attributes["total"],
+        "files": [
+            {
+                "path": row["path"],
+                "isDirectory": row["is_directory"],
+                **({"kind": row["kind"]} if row["kind"] in {"symlink", "submodule"} else {}),
+            }
+            for row in rows
+        ],
+        **total_beside(answer, "total", answer.attributes["total"], len(rows)),
         "repo": answer.attributes["repository"],
         "commit": answer.attributes["commit"],
-        "truncated": not answer.complete,
         **({"pageInfo": {"endCursor": cursor, "hasNextPage": True}} if cursor else {}),
         **tail(answer),
     }

@@ -6,7 +6,7 @@ gathers from the repositories that it holds, and the coordinator combines: so th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias
 
@@ -151,6 +151,16 @@ NOTHING = "No results.\n\nNo results found.\n"
 def number_lines(first: int, lines: Sequence[str]) -> str:
     """Lines with their numbers in front, as ``12: text``."""
     return "".join(f"{number}: {line}\n" for number, line in enumerate(lines, first))
+
+
+def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of a payload that say something: an absent one costs no tokens, and means null, no text or no entries."""
+    return {key: value for key, value in values.items() if value is not None and value not in ("", [], (), {})}
+
+
+def total_beside(answer: ToolResult, key: str, total: int | None, count: int) -> dict[str, int]:
+    """The total of a list that is not whole; that of a whole list is its length."""
+    return {} if total is None or (answer.complete and total == count) else {key: total}
 
 
 def tail(answer: ToolResult) -> dict[str, Any]:

@@ -123,7 +123,9 @@ def _render_counts(answer: ToolResult, context: ToolContext) -> Rendered:
     payload, text = _count_rows(answer, context)
     facts = answer.attributes
     head = f"{facts['matches']:,} matches, {facts['status']}\n"
-    return {**payload, "matches": facts["matches"], "status": facts["status"]}, head + text
+    shown = sum(answer.table.column("matches").to_pylist())
+    matches = {} if shown == facts["matches"] else {"matches": facts["matches"]}
+    return {**payload, **matches, "status": facts["status"]}, head + text
 
 
 def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:

@@ -23,7 +23,7 @@ from sourcelight.core.tools.navigation import (
 from sourcelight.engines.navigation import Document, TimeBudget, Workspace
 from sourcelight.engines.tools import files
 from sourcelight.engines.tools.context import ToolContext, clean_path
-from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, number_lines, tail, with_notices
+from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, drop_empty, number_lines, tail, with_notices
 from sourcelight.engines.tools.pages import TableItems
 
 if TYPE_CHECKING:
@@ -39,12 +39,8 @@ SERVED_SECONDS = 30.0
 _REPORT_EVERY_S = 0.1
 _ABOVE, _BELOW = 4, 2
 # What payloads carry beside places and code, so that a remote client makes the same rows.
-_CAMEL = {"start_line": "beginLine", "end_line": "endLine"}
-_DEFINITION = (
-    *("kind", "how", "precise", "score", "start", "end", "container", "signature", "documentation"),
-    *("start_line", "end_line", "reason"),
-)
-_REFERENCE = ("how", "precise", "role", "container", "score", "reason")
+_DEFINITION = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
+_REFERENCE = ("how", "role", "container", "score", "reason")
 
 FileArguments: TypeAlias = GoToDefinitionArguments | FindReferencesArguments | OutlineArguments | CallGraphArguments
 SymbolArguments: TypeAlias = GoToDefinitionArguments | FindReferencesArguments | CallGraphArguments
@@ -149,14 +145,21 @@ def _render_definitions(answer: ToolResult, context: ToolContext) -> Rendered:
                 "rev": row["commit"],
                 "url": context.link(file_url("", row["repository"], row["commit"], row["path"], (first, last))),
                 "line": row["line_number"],
-                "text": row["line"],
-                **{_CAMEL.get(name, name): row[name] for name in _DEFINITION if row[name] is not None},
+                **({} if _is_among(row["line"], row["line_number"], first, lines) else {"text": row["line"]}),
+                **drop_empty({name: row[name] for name in _DEFINITION}),
+                **({} if row["start_line"] == first else {"beginLine": row["start_line"]}),
+                **({} if row["end_line"] == last else {"endLine": row["end_line"]}),
                 "chunks": [{"startLine": first, "endLine": last, "content": content}],
             }
         )
         texts.append(f"# {row['repository']} – {row['path']}\n{content}")  # noqa: RUF001 - the service writes this dash
     text = "\n".join(texts) if texts else NOTHING
     return {"definitions": definitions, **tail(answer)}, with_notices(text, answer)
+
+
+def _is_among(line: str, number: int, first: int, lines: Sequence[str]) -> bool:
+    """Return whether a line stands at its place among lines, of which the first has the number `first`."""
+    return 0 <= number - first < len(lines) and lines[number - first] == line
 
 
 def _find_references(arguments: FindReferencesArguments, context: ToolContext) -> ToolResult:
@@ -283,13 +286,13 @@ def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
                     "endLine": first + len(lines) - 1,
                     "content": number_lines(first, lines),
                     "ranges": [span],
-                    **{name: row[name] for name in _REFERENCE if row[name] is not None},
+                    **drop_empty({name: row[name] for name in _REFERENCE}),
                 }
             )
         url = context.link(file_url("", name, commit, path))
         references.append({"repo": name, "path": path, "rev": commit, "url": url, "chunks": chunks})
         texts.append(f"# {name} – {path}\n{''.join(chunk['content'] for chunk in chunks)}")  # noqa: RUF001 - as above
-    payload = {"references": references, "precise": bool(rows) and all(row["precise"] for row in rows), **tail(answer)}
+    payload = {"references": references, **tail(answer)}
     return payload, with_notices("\n".join(texts) if texts else NOTHING, answer)
 
 

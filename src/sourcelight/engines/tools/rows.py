@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 
 from sourcelight.core.batches.results import ToolResult, time_text
 from sourcelight.engines.tools.context import ToolContext
-from sourcelight.engines.tools.handler import NOTHING, Rendered, tail, with_notices
+from sourcelight.engines.tools.handler import NOTHING, Rendered, tail, total_beside, with_notices
 
 Row: TypeAlias = Mapping[str, Any]
 SHORT_OID = 10
 _MAX_LINE = 300
-_FACTS = {"repository": "repo", "revision": "revision", "commit": "commit", "path": "path", "total": "total"}
+_FACTS = {"repository": "repo", "revision": "revision", "commit": "commit", "path": "path"}
 
 
 def render_rows(
@@ -39,13 +39,20 @@ def render_rows(
         for shared, group in groupby(rows, key=heading or (lambda _: "")):
             lines = "".join(f"{_shorten(line(row), keeps_lines=keeps_lines)}\n" for row in group)
             parts.append(f"{_shorten(shared)}\n{lines}" if shared else lines)
-        names = answer.table.schema.names
-        # A column without a value says nothing; the names of those that are left say which.
-        kept = [name for name in names if answer.table.column(name).null_count < len(rows)]
+        facts = answer.attributes
+        said = {name: facts[name] for name in _FACTS if facts.get(name)}
+        # A column that says nothing, or the same as a fact of the whole answer, is left out.
+        columns = [
+            name
+            for name in answer.table.schema.names
+            if any(row[name] is not None and row[name] not in ("", [], said.get(name, "")) for row in rows)
+        ]
+        total = total_beside(answer, "total", facts.get("total"), len(rows))
         payload = {
-            **{wire: answer.attributes[name] for name, wire in _FACTS.items() if answer.attributes.get(name)},
-            "columns": kept,
-            "rows": [[_value(row[name]) for name in kept] for row in rows],
+            **{_FACTS[name]: fact for name, fact in said.items()},
+            **total,
+            "columns": columns,
+            "rows": [[_value(row[name]) for name in columns] for row in rows],
             **tail(answer),
         }
         return payload, with_notices("".join(parts) or NOTHING, answer)

@@ -16,6 +16,7 @@ _LINK = re.compile(r"^Link: (\S+)", re.MULTILINE)
 _FRONT = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
 _QUESTION = re.compile(r"^# (.+)$", re.MULTILINE)
 _SOURCE = re.compile(r"^- \[(.*)\]\((\S*)\)$", re.MULTILINE)
+_CONVERSATION = re.compile(r"/deepsearch/([^/?#]+)$")
 _LINES = re.compile(r"L(\d+)(?:-(\d+))?")
 _STILL = "The question is still being worked on; read the conversation later with deepsearch_read."
 Facts = Mapping[str, Any]
@@ -43,12 +44,18 @@ async def _deepsearch(request: ToolRequest) -> ToolResult:
         "status": status,
         "title": value.get("title", ""),
         "url": value.get("url", ""),
-        "read_token": value.get("readToken", ""),
+        "read_token": value.get("readToken") or _token_of(str(value.get("url") or "")),
         "answer": value.get("answer", ""),
         "sources": [dict(source) for source in question["sources"]],
         **_follow_up_text(value),
     }
     return _answer(request, [question], info, notices(value))
+
+
+def _token_of(url: str) -> str:
+    """Return the token at the end of an address of a conversation; empty for another address."""
+    match = _CONVERSATION.search(url)
+    return match[1] if match else ""
 
 
 async def _deepsearch_read(request: ToolRequest) -> ToolResult:

@@ -68,7 +68,7 @@ async def _list_files(request: ToolRequest) -> ToolResult:
             for row, is_directory in zip(rows, directories, strict=True)
         ],
         is_directory=directories,
-        kind=[row.get("kind") for row in rows],
+        kind=[row.get("kind") or usual for row, usual in zip(rows, _usual_kinds(info, directories), strict=True)],
     )
     attributes = {
         "repository": arguments["repo"],
@@ -78,6 +78,11 @@ async def _list_files(request: ToolRequest) -> ToolResult:
         "total": info.get("total", None if is_truncated else len(rows)),
     }
     return ToolResult("files", table, attributes, not is_truncated, messages)
+
+
+def _usual_kinds(info: Mapping[str, Any], directories: list[bool]) -> list[str | None]:
+    """Return what entries without a kind are: our service, which names the commit, leaves out the usual ones."""
+    return [("directory" if is_directory else "file") if info.get("commit") else None for is_directory in directories]
 
 
 async def _list_repos(request: ToolRequest) -> ToolResult:

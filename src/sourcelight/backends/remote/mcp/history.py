@@ -18,7 +18,10 @@ from sourcelight.backends.remote.mcp.paging import DatedPages, Entry, UnparsedTe
 from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, notices, says_nothing
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.diff_preview import read_hunks
+from sourcelight.core.batches.patch_facts import patch_facts
+from sourcelight.core.batches.persons import is_bot
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.batches.trailers import CO_AUTHORS, REVIEWERS, people_of_trailers
 from sourcelight.core.errors import PatternError, RepositoryError, RevisionNotFound, ToolError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
@@ -171,7 +174,7 @@ async def _commit_search(request: ToolRequest) -> ToolResult:
     if pages.info.get("namesAgents"):
         for row in rows:
             row["agent"] = row["agent"] or ""
-            row["agent_traces"], row["reviewers"] = row["agent_traces"] or [], row["reviewers"] or []
+            row["agent_traces"] = row["agent_traces"] or []
     rows.sort(key=lambda row: -row["commit_date"].timestamp() if row["commit_date"] else 0.0)
     return ToolResult(
         "commits", _table("commits", rows), _scope_info(request, pages), pages.complete, tuple(pages.notices)
@@ -190,7 +193,11 @@ def _commit(request: ToolRequest, entry: Entry) -> dict[str, Any]:
     if isinstance(row["files"], list):
         row["files"] = len(row["files"])
     row["url"] = request.relative(str(entry.get("url") or ""))
-    row["co_authors"] = row["co_authors"] or []
+    for column, tokens in (("co_authors", CO_AUTHORS), ("reviewers", REVIEWERS)):
+        people = people_of_trailers(row["message"], tokens)
+        row[column] = row[column] or [f"{name} <{address}>" for name, address in people]
+    if row["bot"] is None and row["author"] is not None:
+        row["bot"] = is_bot(row["author"], row["author_email"] or "")
     return row
 
 
@@ -313,6 +320,8 @@ async def _compare_revisions(request: ToolRequest) -> ToolResult:
     truncated_count = sum(row["truncated"] for row in rows)
     if truncated_count:
         messages = (*messages, f"The service truncates the patches of {count_of(truncated_count, 'file')}.")
+    if not totals and not page and "limitHit" in value and "after" not in request.arguments:
+        info |= _totals(rows)
     missing = int(totals.get("files") or 0) - len(rows)
     if missing > 0 and complete and "first" not in request.arguments and "after" not in request.arguments:
         complete = False
@@ -323,6 +332,15 @@ async def _compare_revisions(request: ToolRequest) -> ToolResult:
     if request.arguments.get("first") is None and not page.get("hasNextPage"):
         messages = tuple(text for text in messages if "endCursor" not in text)  # about a page, and these are all files
     return ToolResult("file_diffs", _table("file_diffs", rows), info, complete, messages)
+
+
+def _totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, int | None]:
+    """Return the totals of a comparison that is whole; none of lines where the patch of a file is not known."""
+    totals: dict[str, int | None] = {"total_files": len(rows)}
+    for name in ("additions", "deletions"):
+        counts = [row[name] for row in rows]
+        totals[f"total_{name}"] = None if None in counts else sum(counts)
+    return totals
 
 
 async def _compare(request: ToolRequest, arguments: dict[str, Any]) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
@@ -336,7 +354,9 @@ async def _compare(request: ToolRequest, arguments: dict[str, Any]) -> tuple[lis
     for _ in range(_MAX_PAGES):
         read = (await request.ask(arguments, "compare_revisions")).read(("fileDiffs",))
         value = _comparison(read, arguments) if isinstance(read, str) else read
-        rows += [_file_diff(arguments["repo"], value, entry, len(rows)) for entry in value.get("fileDiffs") or ()]
+        first = int(value.get("offset") or len(rows))
+        entries = enumerate(value.get("fileDiffs") or (), first)
+        rows += [_file_diff(arguments["repo"], value, entry, position) for position, entry in entries]
         page = value.get("pageInfo") or {}
         request.report("comparing", len(rows), int((value.get("totals") or {}).get("files") or 0), "files")
         if limit is not None or not page.get("hasNextPage") or not page.get("endCursor"):
@@ -383,6 +403,9 @@ def _file_diff(repo: str, value: Mapping[str, Any], entry: Entry, position: int)
         "binary": bool(entry.get("binary")),
         "status": str(entry.get("status") or "modified"),
     }
+    if row["patch"] is not None:
+        said = patch_facts(row["patch"], is_whole=not row["truncated"])
+        row |= {name: said[name] for name in said if row[name] is None or (name == "binary" and not row[name])}
     row["position"] = position if row["position"] is None else row["position"]
     return row
 

@@ -111,21 +111,31 @@ def _definition(request: ToolRequest, rank: int, entry: Mapping[str, Any]) -> di
         "code": "\n".join(lines),
         "start_line": text_chunk.first,
         "end_line": text_chunk.first + len(lines) - 1,
-        "precise": False,
+        "precise": entry.get("precise", _is_precise(entry)),
+        **({"container": "", "signature": "", "documentation": ""} if "how" in entry else {}),
     }
-    if isinstance(entry.get("line"), int):
-        row |= {"line_number": entry["line"], "line": str(entry.get("text") or ""), "start": None, "end": None}
-    same = ("kind", "how", "precise", "score", "start", "end", "container", "signature", "documentation", "reason")
+    own_number = entry.get("line")
+    if isinstance(own_number, int):
+        own = lines[own_number - text_chunk.first] if 0 <= own_number - text_chunk.first < len(lines) else ""
+        row |= {"line_number": own_number, "line": str(entry.get("text") or own), "start": None, "end": None}
+    same = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
     row |= {name: entry[name] for name in same if name in entry}
     row |= {ours: entry[name] for name, ours in (("beginLine", "start_line"), ("endLine", "end_line")) if name in entry}
     return row
+
+
+def _is_precise(entry: Mapping[str, Any]) -> bool:
+    """Return whether an index file of a compiler gave an answer; empty texts are absent where `how` is given."""
+    return bool(entry.get("how") == "scip")
 
 
 def _references(request: ToolRequest, entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     location = _position(request, entry)
     for chunk in entry.get("chunks") or ():
         info = {
-            name: chunk[name] for name in ("role", "container", "how", "precise", "score", "reason") if name in chunk
+            "precise": chunk.get("precise", _is_precise(chunk)),
+            **({"container": ""} if "how" in chunk else {}),
+            **{name: chunk[name] for name in ("role", "container", "how", "score", "reason") if name in chunk},
         }
         for text_chunk in numbered_chunks(str(chunk.get("content") or "")):
             spans = [
@@ -141,13 +151,13 @@ def _references(request: ToolRequest, entry: Mapping[str, Any]) -> Iterator[dict
                     "start": span.get("start"),
                     "end": span.get("end"),
                 }
-                yield {**location, "precise": False, **span_columns, **info}
+                yield {**location, **span_columns, **info}
             if not spans:
                 number, line, start, end = _symbol_on(
                     text_chunk.lines, text_chunk.first, request.arguments["symbol"], _ABOVE
                 )
                 span_columns = {"line_number": number, "line": line, "start": start, "end": end}
-                yield {**location, "precise": False, **span_columns, **info}
+                yield {**location, **span_columns, **info}
 
 
 def _answer(

@@ -31,7 +31,16 @@ from sourcelight.engines.history.search.trailer_columns import (
     reviewer_texts,
 )
 from sourcelight.engines.tools.context import ToolContext
-from sourcelight.engines.tools.handler import NOTHING, Handler, PartialResult, Rendered, Split, tail, with_notices
+from sourcelight.engines.tools.handler import (
+    NOTHING,
+    Handler,
+    PartialResult,
+    Rendered,
+    Split,
+    tail,
+    total_beside,
+    with_notices,
+)
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history import tables as columns
 from sourcelight.engines.tools.history.histories import (
@@ -183,41 +192,26 @@ def _render_commits(answer: ToolResult, context: ToolContext) -> Rendered:
                 "committerDate": stamp(row["commit_date"]),
                 "commitUtcOffset": row["commit_utc_offset_min"],
                 "subject": subject,
-                "body": body,
+                **({"body": body} if body else {}),
                 **_exact(row, subject, body),
                 "parents": row["parents"],
                 "filesChanged": row["files"],
                 "additions": row["additions"],
                 "deletions": row["deletions"],
-                **({"coAuthors": row["co_authors"]} if row["co_authors"] else {}),
-                "bot": row["bot"],
                 **({"agent": row["agent"]} if row["agent"] else {}),
                 **({"agentTraces": row["agent_traces"]} if row["agent_traces"] else {}),
-                **({"reviewers": row["reviewers"]} if row["reviewers"] else {}),
                 "url": context.link(row["url"]),
             }
         )
         text.append(heading(row) + (f"\n{_shorten(body)}\n" if body else ""))
-    payload = {
-        "commits": objects,
-        "totalCount": answer.attributes["total"],
-        **NAMES_AGENTS,
-        **echo(answer),
-        **tail(answer),
-    }
+    total = total_beside(answer, "totalCount", answer.attributes["total"], len(objects))
+    payload = {"commits": objects, **total, **NAMES_AGENTS, **echo(answer), **tail(answer)}
     return payload, with_notices("\n".join(text) or NOTHING, answer)
 
 
 def _exact(row: dict[str, Any], subject: str, body: str) -> dict[str, Any]:
-    """What else a remote client needs for the same rows; the message where subject and body do not give it back."""
-    exact = {
-        "authorUtcOffset": row["author_utc_offset_min"],
-        "commitUtcOffset": row["commit_utc_offset_min"],
-        "bot": row["bot"],
-    }
-    if row["message"] != (f"{subject}\n\n{body}" if body else subject):
-        exact["message"] = row["message"]
-    return exact
+    """The message, where subject and body do not give it back."""
+    return {} if row["message"] == (f"{subject}\n\n{body}" if body else subject) else {"message": row["message"]}
 
 
 def heading(row: dict[str, Any]) -> str:
@@ -343,7 +337,8 @@ def _render_contributor_repos(answer: ToolResult, context: ToolContext) -> Rende
         )
         noun = "commit" if row["commits"] == 1 else "commits"
         text.append(f"{row['repository']} - {row['commits']} {noun} (first {first}, last {last})\n")
-    payload = {"repos": repos, "totalCount": answer.attributes["total"], **tail(answer)}
+    total = total_beside(answer, "totalCount", answer.attributes["total"], len(repos))
+    payload = {"repos": repos, **total, **tail(answer)}
     return payload, with_notices("".join(text) or NOTHING, answer)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sourcelight.core.batches.patch_facts import patch_facts
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.batches.trailers import trailers_of
 from sourcelight.core.errors import RevisionNotFound, SearchIndexError
@@ -44,6 +45,16 @@ _MAX_PAGE_BYTES = 400_000
 _MAX_SOURCE_BYTES = 1 << 20
 """Bytes of both contents of a file above which a page has no patch of it."""
 _REPORT_EVERY = 20
+_FACTS = {
+    "additions": "additions",
+    "deletions": "deletions",
+    "binary": "binary",
+    "mode": "mode",
+    "old_mode": "oldMode",
+    "object_id": "objectId",
+    "old_object_id": "oldObjectId",
+    "score": "similarity",
+}
 REPLACED_BYTES = "U+FFFD may replace bytes that aren't UTF-8; then the patch doesn't apply"
 
 
@@ -182,21 +193,13 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
     files, text = [], []
     for row in answer.table.to_pylist():
         file = {
-            "oldPath": row["old_path"],
+            **({} if row["old_path"] == row["path"] else {"oldPath": row["old_path"]}),
             "newPath": row["path"],
             "status": row["status"],
-            "additions": row["additions"],
-            "deletions": row["deletions"],
-            "binary": row["binary"],
-            "patch": row["patch"],
-            "ordinal": row["position"],
-            "mode": row["mode"],
-            "oldMode": row["old_mode"],
-            "objectId": row["object_id"],
-            "oldObjectId": row["old_object_id"],
+            **({} if row["patch"] is None else {"patch": row["patch"]}),
+            **_beside_patch(row),
         }
         file |= {"truncated": True} if row["truncated"] else {}
-        file |= {"similarity": row["score"]} if row["score"] is not None else {}
         files.append(file)
         name = row["path"] if row["path"] == row["old_path"] else f"{row['old_path']} → {row['path']}"
         counts = "" if row["additions"] is None else f", +{row['additions']} -{row['deletions']}"
@@ -215,10 +218,7 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
         "head": {"rev": facts["head_revision"], "oid": facts["head"]},
         "relation": facts["relation"],
         "fileDiffs": files,
-        "totals": totals,
-        "pageInfo": {"hasNextPage": False}
-        if facts["end_cursor"] is None
-        else {"endCursor": facts["end_cursor"], "hasNextPage": True},
+        **_page_keys(answer, totals),
         **tail(answer),
     }
     counted = "" if totals["additions"] is None else f", +{totals['additions']} -{totals['deletions']}"
@@ -228,6 +228,26 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
     )
     more = [f"endCursor: {facts['end_cursor']}"] if facts["end_cursor"] else []
     return payload, with_notices("\n".join([title, "", *text, *more]) + "\n", answer)
+
+
+def _beside_patch(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of a file that its patch does not say."""
+    said = {} if row["patch"] is None else patch_facts(row["patch"], is_whole=not row["truncated"])
+    said.setdefault("binary", False)
+    return {key: row[name] for name, key in _FACTS.items() if row[name] is not None and row[name] != said.get(name)}
+
+
+def _page_keys(answer: ToolResult, totals: Mapping[str, Any]) -> dict[str, Any]:
+    """Where a page begins, what follows it, and the totals of all pages; nothing of a comparison that is whole."""
+    facts = answer.attributes
+    positions = answer.table.column("position").to_pylist()
+    offset = positions[0] if positions else 0
+    if not offset and facts["end_cursor"] is None:
+        return {}
+    page = {"hasNextPage": False}
+    if facts["end_cursor"] is not None:
+        page = {"endCursor": facts["end_cursor"], "hasNextPage": True}
+    return {**({"offset": offset} if offset else {}), "totals": totals, "pageInfo": page}
 
 
 def _patch_notes(row: Mapping[str, Any]) -> Iterator[str]:

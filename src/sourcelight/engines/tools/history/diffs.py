@@ -31,7 +31,16 @@ from sourcelight.engines.history.search.previews import file_change
 from sourcelight.engines.history.search.query import CommitFilter, DiffQuery, PatternTerm, Side
 from sourcelight.engines.history.search.trailer_columns import agent_column
 from sourcelight.engines.tools.context import ToolContext
-from sourcelight.engines.tools.handler import NOTHING, Handler, PartialResult, Rendered, Split, tail, with_notices
+from sourcelight.engines.tools.handler import (
+    NOTHING,
+    Handler,
+    PartialResult,
+    Rendered,
+    Split,
+    tail,
+    total_beside,
+    with_notices,
+)
 from sourcelight.engines.tools.history import tables as columns
 from sourcelight.engines.tools.history.commits import NAMES_AGENTS, echo, heading, limit_of, newest, stamp
 from sourcelight.engines.tools.history.comparison import REPLACED_BYTES
@@ -243,7 +252,7 @@ def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
     results, text = [], []
     for result in answer.attributes.get("results", []):
         url = context.link(f"{repository_url('', result['repo'])}/-/commit/{result['oid']}")
-        results.append({**result, "url": url})
+        results.append({**result, "files": [_without_derived(file) for file in result["files"]], "url": url})
         row = {
             "author": result["authorName"],
             "author_email": result["authorEmail"],
@@ -265,14 +274,16 @@ def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
     if cut_count:
         notice = f"The diffs of {count_of(cut_count, 'file')} are cut; {WHOLE_PATCHES}."
         answer = replace(answer, notices=(*answer.notices, notice))
-    payload = {
-        "results": results,
-        **NAMES_AGENTS,
-        "totalCount": answer.attributes["total"],
-        **echo(answer),
-        **tail(answer),
-    }
+    total = total_beside(answer, "totalCount", answer.attributes["total"], len(results))
+    payload = {"results": results, **total, **NAMES_AGENTS, **echo(answer), **tail(answer)}
     return payload, with_notices("\n".join(text) or NOTHING, answer)
+
+
+def _without_derived(file: Mapping[str, Any]) -> dict[str, Any]:
+    """A file without a name that did not change, and its hunks without counts of their own lines."""
+    same = {"oldPath"} if file["oldPath"] == file["newPath"] else set()
+    hunks = [{key: hunk[key] for key in hunk if key not in {"oldLines", "newLines"}} for hunk in file["hunks"]]
+    return {**{key: file[key] for key in file if key not in same}, "hunks": hunks}
 
 
 def _is_cut(file: Mapping[str, Any]) -> bool:
