@@ -191,10 +191,18 @@ def serve_stdio_tools(paths: Sequence[str], options: StdioOptions, *, worktree: 
     import logging
     from contextlib import ExitStack
 
-    from sourcelight.server.mcp.handshake import answer_first_message
+    from sourcelight.server.mcp.handshake import EarlyAnswers
+    from sourcelight.server.mcp.listing import list_tools
+    from sourcelight.server.mcp.suites import named_tools
 
-    first = answer_first_message(0, 1)
-    # Imported while the client already has its first answer.
+    tools = named_tools(options.tools)
+    early = EarlyAnswers(
+        lambda: list_tools(
+            tools, offers_pages=True, with_structure=options.with_structure, max_tokens=options.max_tokens
+        )
+    )
+    early.start()
+    # Imported while the client already has its first answers.
     from sourcelight.server.mcp.opening import EngineOpening, ToolSources
     from sourcelight.server.mcp.protocol import serve_stdio
 
@@ -220,7 +228,7 @@ def serve_stdio_tools(paths: Sequence[str], options: StdioOptions, *, worktree: 
 
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     with closing(EngineOpening(open_sources)) as opening:
-        serve_stdio(opening, options, first)
+        serve_stdio(opening, options, early)
     return DONE
 
 

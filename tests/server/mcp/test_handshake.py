@@ -15,9 +15,11 @@ import pytest
 from mcp.shared.message import SessionMessage
 
 from sourcelight.server.mcp.calls import ToolRunner
-from sourcelight.server.mcp.handshake import PROTOCOL_VERSIONS, FirstMessage, make_answer
+from sourcelight.server.mcp.handshake import PROTOCOL_VERSIONS, FirstMessages, make_answer, make_list
+from sourcelight.server.mcp.listing import list_tools
 from sourcelight.server.mcp.opening import EngineOpening
 from sourcelight.server.mcp.protocol import make_server, serve_after
+from sourcelight.server.mcp.suites import named_tools
 
 COMMAND = [sys.executable, "-c", "from sourcelight.cli import main; main()", "mcp"]
 MAX_CPU_S = 1.0
@@ -33,14 +35,16 @@ def line_of(message: Any) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
-def answers_of_sdk(first: FirstMessage) -> list[dict[str, Any]]:
+def answers_of_sdk(*lines: bytes, answered_id: Any = None, tools: str = "default") -> list[dict[str, Any]]:
     """What reaches the client from the SDK."""
 
     def never(*_: Any) -> Any:
         raise AssertionError
 
     async def main() -> list[dict[str, Any]]:
-        server = make_server({}, ToolRunner(EngineOpening(never)), never)
+        calls = ToolRunner(EngineOpening(never), max_tokens=8_000, with_structure=tools == "all")
+        server = make_server(named_tools([tools]), calls, never, offers_pages=True)
+        first = FirstMessages(lines, answered_id)
         to_server, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, from_server = anyio.create_memory_object_stream[SessionMessage](9)
         with anyio.fail_after(20):
@@ -64,9 +68,9 @@ def test_the_first_answer_is_that_of_the_sdk_and_comes_once(version: str, number
     line = line_of(initialize(version, number))
     answered_id, answer = make_answer(line)
     assert answered_id == number
-    of_sdk, pong = answers_of_sdk(FirstMessage(line))
+    of_sdk, pong = answers_of_sdk(line)
     assert json.loads(answer) == of_sdk
-    assert answers_of_sdk(FirstMessage(line, answered_id)) == [pong]
+    assert answers_of_sdk(line, answered_id=answered_id) == [pong]
 
 
 def test_what_clients_say_of_themselves_does_not_matter() -> None:
@@ -75,7 +79,25 @@ def test_what_clients_say_of_themselves_does_not_matter() -> None:
     line = line_of(initialize(params=params | {"capabilities": {"sampling": {}, "elicitation": {"form": {}}}}))
     answered_id, answer = make_answer(line)
     assert answered_id == 7
-    assert answers_of_sdk(FirstMessage(line))[0] == json.loads(answer)
+    assert answers_of_sdk(line)[0] == json.loads(answer)
+
+
+@pytest.mark.parametrize("tools", ["default", "all"])
+@pytest.mark.parametrize("version", sorted(PROTOCOL_VERSIONS))
+def test_the_list_of_tools_is_that_of_the_sdk(version: str, tools: str) -> None:
+    ask = {"jsonrpc": "2.0", "id": "list", "method": "tools/list"}
+    initialized = line_of({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    for line in (line_of(ask), line_of(ask | {"params": {}})):
+        _, of_sdk, _ = answers_of_sdk(line_of(initialize(version)), initialized, line, tools=tools)
+        answer = make_list(
+            line,
+            lambda: list_tools(
+                named_tools([tools]), offers_pages=True, with_structure=tools == "all", max_tokens=8_000
+            ),
+        )
+        assert json.loads(answer) == of_sdk
+    for other in ({"method": "ping"}, {"params": {"cursor": "x"}}, {"params": None}, {"id": None}, {"extra": 1}):
+        assert make_list(line_of(ask | other), dict) == b""
 
 
 OTHERS = [
@@ -96,23 +118,29 @@ def test_anything_else_is_for_the_sdk(line: bytes) -> None:
 
 @pytest.mark.clock
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads the CPU time of a process from /proc")
-def test_a_client_has_its_first_answer_within_a_second_of_computing(tmp_path: Path) -> None:
+def test_a_client_has_its_first_answers_within_a_second_of_computing(tmp_path: Path) -> None:
     with subprocess.Popen(
         COMMAND, cwd=tmp_path, env=os.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(line_of(initialize(number=1)))
-        process.stdin.flush()
-        first = json.loads(process.stdout.readline())
-        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         process.stdin.write(line_of({"jsonrpc": "2.0", "method": "notifications/initialized"}))
         process.stdin.write(line_of({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}))
         process.stdin.flush()
-        second = json.loads(process.stdout.readline())
+        first, second = json.loads(process.stdout.readline()), json.loads(process.stdout.readline())
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        # The SDK goes on where the first answers end.
+        process.stdin.write(line_of({"jsonrpc": "2.0", "id": 3, "method": "ping"}))
+        process.stdin.flush()
+        third = json.loads(process.stdout.readline())
+        process.stdin.write(line_of({"jsonrpc": "2.0", "id": 4, "method": "tools/list"}))
+        process.stdin.flush()
+        fourth = json.loads(process.stdout.readline())
         process.stdin.close()
         assert process.stdout.read() == b""
-    assert (first["id"], second["id"]) == (1, 2)
+    assert [answer["id"] for answer in (first, second, third, fourth)] == [1, 2, 3, 4]
+    assert second["result"] == fourth["result"]
     assert second["result"]["tools"]
     assert cpu_s <= MAX_CPU_S

@@ -1,13 +1,15 @@
-"""The first answer over standard input and output, before the SDK is loaded, which takes a second of computing.
+"""The first answers over standard input and output, before the SDK is loaded, which takes a second of computing.
 
-Clients give up when `initialize` takes long, and on a busy machine a second becomes six. So the answer to a plain
-`initialize` is written here. The message still goes to the SDK, whose own answer, the same, is then left out. All else
-is for the SDK alone.
+Clients give up when `initialize` or the list of tools takes long, and on a busy machine a second becomes six. So the
+answers to a plain `initialize` and to plain `tools/list` after it are written here. `initialize` still goes to the SDK,
+whose own answer, the same, is then left out. All else is for the SDK alone.
 """
 
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,43 +28,114 @@ PROTOCOL_VERSIONS = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-1
 
 
 @dataclass(frozen=True, slots=True)
-class FirstMessage:
-    """The first line of a client; `answered_id` is the id of a request that has its answer already, else None."""
+class FirstMessages:
+    """Lines of a client that the SDK has to see; `answered_id` is the id of a request with an answer, else None."""
 
-    line: bytes
+    lines: tuple[bytes, ...]
     answered_id: int | str | None = None
 
 
-def answer_first_message(input_fd: int, output_fd: int) -> FirstMessage:
-    """Read one line, not a byte more, and answer it if it is a plain `initialize`; the line is empty at the end."""
-    line = bytearray()
-    while not line.endswith(b"\n") and (byte := os.read(input_fd, 1)):
-        line += byte
-    request_id, answer = make_answer(bytes(line))
-    while answer:
-        answer = answer[os.write(output_fd, answer) :]
-    return FirstMessage(bytes(line), request_id)
+class EarlyAnswers:
+    """Answers the first messages of a client in a thread, while this process loads what it needs for others.
+
+    Parameters
+    ----------
+    list_tools
+        Returns the result of ``tools/list``.
+    input_fd, output_fd
+        Where messages come from and answers go to. Not a byte is read beyond the last of `FirstMessages`.
+    """
+
+    def __init__(self, list_tools: Callable[[], Mapping[str, Any]], input_fd: int = 0, output_fd: int = 1) -> None:
+        self._list_tools = list_tools
+        self._input_fd, self._output_fd = input_fd, output_fd
+        self._lines: list[bytes] = []
+        self._answered_id: int | str | None = None
+        self._thread = threading.Thread(target=self._go_on, name="sourcelight-first-answers", daemon=True)
+
+    def start(self) -> None:
+        """Read the first line and answer it if it is a plain `initialize`; others are then read in the thread."""
+        line = self._read_line()
+        self._lines.append(line)
+        self._answered_id, answer = make_answer(line)
+        self._write(answer)
+        self._thread.start()
+
+    def wait(self) -> FirstMessages:
+        """Return the messages for the SDK after the last of them was read; only then may others read."""
+        self._thread.join()
+        return FirstMessages(tuple(line for line in self._lines if line), self._answered_id)
+
+    def _go_on(self) -> None:
+        """Answer lists of tools until there is a message for the SDK."""
+        is_open = self._answered_id is not None
+        while is_open:
+            line = self._read_line()
+            answer = make_list(line, self._list_tools)
+            self._write(answer)
+            if not answer:
+                self._lines.append(line)
+            is_open = bool(answer) or _is_initialized(line)
+
+    def _read_line(self) -> bytes:
+        line = bytearray()
+        while not line.endswith(b"\n") and (byte := os.read(self._input_fd, 1)):
+            line += byte
+        return bytes(line)
+
+    def _write(self, answer: bytes) -> None:
+        while answer:
+            answer = answer[os.write(self._output_fd, answer) :]
+
+
+def make_list(line: bytes, list_tools: Callable[[], Mapping[str, Any]]) -> bytes:
+    """Return the line that answers a plain ``tools/list``; nothing where the SDK has to decide."""
+    message = _parse_request(line, "tools/list")
+    if message is None or message.get("params", {}) != {}:
+        return b""
+    return _answer(message["id"], list_tools())
 
 
 def make_answer(line: bytes) -> tuple[int | str | None, bytes]:
     """Return the id of an `initialize` and the line that answers it; None and nothing where the SDK has to decide."""
-    try:
-        message = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None, b""
-    if not isinstance(message, dict) or set(message) != {"jsonrpc", "id", "method", "params"}:
+    message = _parse_request(line, "initialize")
+    if message is None or not _is_plain(message.get("params")):
         return None, b""
     request_id, params = message["id"], message["params"]
-    is_id = isinstance(request_id, int | str) and not isinstance(request_id, bool)
-    if message["jsonrpc"] != "2.0" or message["method"] != "initialize" or not is_id or not _is_plain(params):
-        return None, b""
     result = {
         "capabilities": {"tools": {"listChanged": False}},
         "instructions": INSTRUCTIONS,
         "protocolVersion": params["protocolVersion"],
         "serverInfo": {"name": NAME, "title": NAME, "version": __version__},
     }
-    return request_id, orjson.dumps({"jsonrpc": "2.0", "id": request_id, "result": result}) + b"\n"
+    return request_id, _answer(request_id, result)
+
+
+def _answer(request_id: int | str, result: Mapping[str, Any]) -> bytes:
+    return orjson.dumps({"jsonrpc": "2.0", "id": request_id, "result": result}) + b"\n"
+
+
+def _parse_request(line: bytes, method: str) -> dict[str, Any] | None:
+    """Parse a request of a method; None for anything that the SDK might refuse."""
+    message = _parse_object(line)
+    if message is None or not {"jsonrpc", "id", "method"} <= set(message) <= {"jsonrpc", "id", "method", "params"}:
+        return None
+    request_id = message["id"]
+    is_id = isinstance(request_id, int | str) and not isinstance(request_id, bool)
+    return message if is_id and (message["jsonrpc"], message["method"]) == ("2.0", method) else None
+
+
+def _is_initialized(line: bytes) -> bool:
+    message = _parse_object(line)
+    return message is not None and message.get("method") == "notifications/initialized" and "id" not in message
+
+
+def _parse_object(line: bytes) -> dict[str, Any] | None:
+    try:
+        message = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return message if isinstance(message, dict) else None
 
 
 def _is_plain(params: Any) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import mcp_types as types
 import orjson
 from mcp.server.context import ServerRequestContext
@@ -25,11 +26,11 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from sourcelight import __version__
-from sourcelight.core.tools.paging import ROWS_SCHEMA, with_page_arguments
 from sourcelight.core.tools.tool import Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp.calls import CallIdentity, ToolFailed, ToolRunner
-from sourcelight.server.mcp.handshake import INSTRUCTIONS, NAME, FirstMessage
+from sourcelight.server.mcp.handshake import INSTRUCTIONS, NAME, EarlyAnswers, FirstMessages
+from sourcelight.server.mcp.listing import advertised_schemas, list_tools
 from sourcelight.server.mcp.opening import EngineOpening
 from sourcelight.server.mcp.suites import StdioOptions, find_tool, is_quick_tool, named_tools
 
@@ -60,14 +61,12 @@ def make_server(
         Whether schemas name the arguments of pages, and answers the commits that they were read from. The arguments
         are taken anyway; the specification's suites have neither.
     """
-    schemas = {
-        name: with_page_arguments(tool.advertised_schema) if offers_pages else tool.advertised_schema
-        for name, tool in tools.items()
-    }
-    entries = [_tool_entry(tool, schemas[name], with_structure=calls.with_structure) for name, tool in tools.items()]
-    listing = types.ListToolsResult(tools=entries)
+    schemas = advertised_schemas(tools, offers_pages=offers_pages)
+    listing = types.ListToolsResult.model_validate(
+        list_tools(tools, offers_pages=offers_pages, with_structure=calls.with_structure, max_tokens=calls.max_tokens)
+    )
 
-    async def list_tools(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def on_list_tools(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         if params is not None and params.cursor:
             raise MCPError(types.INVALID_PARAMS, "there is only one page of tools")
         return listing
@@ -93,27 +92,8 @@ def make_server(
         title=NAME,
         instructions=INSTRUCTIONS,
         get_tool_input_schema=schemas.get,
-        on_list_tools=list_tools,
+        on_list_tools=on_list_tools,
         on_call_tool=call_tool,
-    )
-
-
-def _tool_entry(tool: Tool[Any], schema: Mapping[str, Any], *, with_structure: bool) -> types.Tool:
-    text = tool.mcp
-    assert text is not None  # noqa: S101 - narrows for the type checker
-    return types.Tool(
-        name=tool.name,
-        title=text.title,
-        description=text.description,
-        input_schema=dict(schema),
-        output_schema=ROWS_SCHEMA if with_structure and text.suite == "all" else None,
-        annotations=types.ToolAnnotations(
-            title=text.title,
-            read_only_hint=text.read_only,
-            destructive_hint=False,
-            idempotent_hint=text.read_only,
-            open_world_hint=False,
-        ),
     )
 
 
@@ -178,20 +158,20 @@ def is_quick(body: bytes) -> bool:
 
 
 async def serve_after(
-    first: FirstMessage,
+    first: FirstMessages,
     server: Server[Any],
     read: ReadStream[SessionMessage | Exception],
     write: WriteStream[SessionMessage],
 ) -> None:
-    """Serve `first` and then what is read, without a second answer where `first` has one."""
+    """Serve the messages of `first` and then what is read, without a second answer to the one that has one."""
     to_server, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     answers, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     are_written = anyio.Event()
 
     async def pass_on_messages() -> None:
         async with to_server:
-            if first.line:
-                await to_server.send(_parse_message(first.line))
+            for line in first.lines:
+                await to_server.send(_parse_message(line))
             async for message in read:
                 await to_server.send(message)
 
@@ -223,11 +203,11 @@ def _parse_message(line: bytes) -> SessionMessage | Exception:
 
 
 def serve_stdio(
-    opening: EngineOpening, options: StdioOptions, first: FirstMessage, *, viewer: Viewer | None = None
+    opening: EngineOpening, options: StdioOptions, early: EarlyAnswers, *, viewer: Viewer | None = None
 ) -> None:
     """Answer messages of standard input on standard output until the input ends, while `opening` opens the engine.
 
-    `first` is the message that was read already. Other output of the process goes to standard error, so that clients
+    `early` answers the first messages meanwhile. Other output of the process goes to standard error, so that clients
     can't mistake it for messages.
     """
     caller = CallIdentity(viewer or Viewer.owner(), has_pages=False)
@@ -236,6 +216,8 @@ def serve_stdio(
 
     async def run() -> None:
         opening.start()
+        # Two readers would take parts of messages from each other, so the SDK reads what is left.
+        first = await anyio.to_thread.run_sync(early.wait, abandon_on_cancel=True)
         async with stdio_server() as (read, write):
             await serve_after(first, server, read, write)
 

@@ -1,0 +1,64 @@
+"""The list of tools as clients get it, which needs no SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sourcelight.core.tools.paging import ROWS_SCHEMA, with_page_arguments
+from sourcelight.core.tools.tool import Tool
+
+SIZE_HINT = "anthropic/maxResultSizeChars"
+"""Key of ``_meta`` with the most characters of an answer. The client that knows it puts longer ones into a file, and
+takes 50,000 where there is no hint."""
+_MAX_HINT = 500_000
+_CHARACTERS_OF_TOKEN = 8
+
+
+def advertised_schemas(tools: Mapping[str, Tool[Any]], *, offers_pages: bool) -> dict[str, Mapping[str, Any]]:
+    """Return the JSON Schema of each tool's arguments, with those of pages if they are to be named."""
+    return {
+        name: with_page_arguments(tool.advertised_schema) if offers_pages else tool.advertised_schema
+        for name, tool in tools.items()
+    }
+
+
+def list_tools(
+    tools: Mapping[str, Tool[Any]], *, offers_pages: bool, with_structure: bool, max_tokens: int | None
+) -> dict[str, Any]:
+    """Return the result of ``tools/list``.
+
+    Parameters
+    ----------
+    tools
+        Tools by name.
+    offers_pages
+        Whether schemas name the arguments of pages.
+    with_structure
+        Whether answers have structured content, whose schema is then told where it is a table.
+    max_tokens
+        Tokens of an answer for which a call gives no number; None: as many as it has.
+    """
+    schemas = advertised_schemas(tools, offers_pages=offers_pages)
+    size = _MAX_HINT if max_tokens is None else min(_MAX_HINT, _CHARACTERS_OF_TOKEN * max_tokens)
+    return {"tools": [_entry(tool, schemas[name], size, with_structure) for name, tool in tools.items()]}
+
+
+def _entry(tool: Tool[Any], schema: Mapping[str, Any], size: int, with_structure: bool) -> dict[str, Any]:  # noqa: FBT001
+    text = tool.mcp
+    assert text is not None  # noqa: S101 - narrows for the type checker
+    return {
+        "name": tool.name,
+        "title": text.title,
+        "description": text.description,
+        "inputSchema": dict(schema),
+        **({"outputSchema": ROWS_SCHEMA} if with_structure and text.suite == "all" else {}),
+        "annotations": {
+            "title": text.title,
+            "readOnlyHint": text.read_only,
+            "destructiveHint": False,
+            "idempotentHint": text.read_only,
+            "openWorldHint": False,
+        },
+        "_meta": {SIZE_HINT: size},
+    }
