@@ -112,6 +112,7 @@ def serve(
     from sourcelight.repos import ServicePolicy
     from sourcelight.repos.state import FILE_NAME, State
     from sourcelight.server.http.app import create_app, search_limits
+    from sourcelight.server.http.log_format import JsonFormatter
     from sourcelight.server.http.middleware import USES_FILE_NAME, CredentialUses
     from sourcelight.server.http.run import address_of, bind, run, warm_up
     from sourcelight.server.http.settings import load_settings
@@ -135,6 +136,9 @@ def serve(
                 index_now=False,
             )
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+        if settings.log_format == "json":
+            for handler in logging.getLogger().handlers:
+                handler.setFormatter(JsonFormatter())
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
         conversations = open_conversations(state, sharing=settings.deepsearch_sharing, model=settings.deepsearch_model)
         app = create_app(

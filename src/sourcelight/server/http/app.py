@@ -21,6 +21,8 @@ from sourcelight.repos.state import State
 from sourcelight.server.http import trace as tracing
 from sourcelight.server.http.analyses import Analyses
 from sourcelight.server.http.connections import ConnectionLimits, ForwardedAddress, TrustedProxies
+from sourcelight.server.http.metrics import PATH as METRICS_PATH
+from sourcelight.server.http.metrics import Metrics, RequestMetrics
 from sourcelight.server.http.middleware import (
     AccessLog,
     CredentialUses,
@@ -253,11 +255,13 @@ def create_app(
     async def home(_: Request) -> Response:
         return HTMLResponse(_HOME)
 
+    metrics = Metrics(lambda: search.running, catalog if isinstance(catalog, Catalog) else None)
     # The outermost comes first: the caller's address must be known before the log names it, and sizes are checked after
     # the host, so that a foreign page learns nothing.
     guards = [
         Middleware(ForwardedAddress, proxies=TrustedProxies(settings.trusted_proxies)),
-        Middleware(AccessLog, uses=(uses or CredentialUses()).append),
+        Middleware(AccessLog, uses=(uses or CredentialUses()).append, queries=settings.log_queries),
+        Middleware(RequestMetrics, metrics=metrics),
         Middleware(SecurityHeaders),
         Middleware(HostCheck, names=_names(settings, bind_host), any_address=bind_host in _ANY),
         Middleware(SizeLimits),
@@ -274,6 +278,7 @@ def create_app(
             *oauth.routes(),
             Route("/healthz", alive),
             Route("/readyz", ready),
+            Route(METRICS_PATH, metrics.endpoint(authenticator, public=settings.metrics_public), methods=["GET"]),
             Route("/", home),
             *([] if api is None else api.routes()),
             *pages.routes(),

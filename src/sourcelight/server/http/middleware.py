@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sourcelight.core.errors import IndexWriteFailed
 from sourcelight.engines.storage.folder import lock_file
 from sourcelight.repos.private_files import open_private
+from sourcelight.server.http.log_format import ACCESS_LOGGER, caller_id, request_id
 from sourcelight.server.identity import Principal
 
 log = logging.getLogger("sourcelight.service")
@@ -147,9 +148,10 @@ _SECURITY = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 _MAX_ACCEPTED_HOSTS = 100
+_MAX_LOGGED_CHARS = 2_000
 _TOKEN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
-access_log = logging.getLogger("sourcelight.access")
+access_log = logging.getLogger(ACCESS_LOGGER)
 
 
 @dataclass(slots=True)
@@ -182,7 +184,10 @@ class AccessLog:
 
     A query or question appears as its length and a keyed hash: equal texts have equal hashes until the service
     restarts, and guesses can't be checked against it. A read token in a path appears as such a hash too. Lines with a
-    credential also go to `uses`; they name it by its number.
+    credential also go to `uses`; they name it by its number. `queries` adds the text of queries and questions.
+
+    Each request has an identifier: in its line, in other lines about it, and in the header ``X-Request-ID`` of its
+    answer. One that the caller sent stands beside it.
     """
 
     def __init__(
@@ -191,8 +196,10 @@ class AccessLog:
         *,
         write: Callable[[str], None] = access_log.info,
         uses: Callable[[str], None] = lambda _: None,
+        queries: bool = False,
     ) -> None:
         self._app = app
+        self._queries = queries
         self._uses = uses
         self._write = write
         self._key = secrets.token_bytes(16)
@@ -205,11 +212,14 @@ class AccessLog:
         start_s = time.monotonic()
         notes = notes_of(scope)
         status = size = 0
+        number = secrets.token_hex(8)
+        context = request_id.set(number)
 
         async def send_counted(message: Message) -> None:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", number.encode())]
             elif message["type"] == "http.response.body":
                 size += len(message.get("body", b""))
             await send(message)
@@ -220,9 +230,11 @@ class AccessLog:
             # No reader is left; otherwise each of a thousand such connections would log a traceback.
             notes.outcome = notes.outcome or "disconnected"
         finally:
+            request_id.reset(context)
             client = scope.get("client")
             line: dict[str, object] = {
                 "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "request_id": number,
                 "client": client[0] if client else "",
                 # Cut, because the caller chooses it: a log line stays short.
                 "method": scope["method"][:16],
@@ -236,6 +248,11 @@ class AccessLog:
             if notes.query:
                 line["query_hash"] = self._hash(notes.query)
                 line["query_length"] = len(notes.query)
+                if self._queries:
+                    line["query"] = notes.query[:_MAX_LOGGED_CHARS]
+            sent = [value for name, value in scope["headers"] if name == b"x-request-id"]
+            if sent and (sent_id := caller_id(sent[0].decode("latin-1"))):
+                line["caller_request_id"] = sent_id
             if notes.outcome:
                 line |= {"outcome": notes.outcome, "events": notes.events, "rows": notes.rows}
             if notes.credential:

@@ -88,6 +88,13 @@ class Settings:
     trusted_paths
         ``repositories.trustedPaths``: absolute paths outside the served directories that repositories may read objects
         from, and that links in the served folders may lead to.
+    metrics_public
+        ``metrics.public``: whether anyone who reaches the service may read ``/metrics``; else its owner and
+        administrators. Default False.
+    log_format
+        ``service.logFormat``: ``text``, or ``json`` for one JSON object in each line of the log.
+    log_queries
+        ``service.logQueries``: whether the access log has the text of queries and questions. Default False.
     set_names
         Names that the file or the environment sets.
     """
@@ -116,6 +123,9 @@ class Settings:
     credential_uses_files: int = 9
     default_visibility: Literal["", "private", "public"] = ""
     trusted_paths: tuple[str, ...] = ()
+    metrics_public: bool = False
+    log_format: Literal["text", "json"] = "text"
+    log_queries: bool = False
     set_names: frozenset[str] = field(default_factory=frozenset)
 
     @property
@@ -239,6 +249,7 @@ _KEYS: dict[str, _SettingKey] = {
     "mcp.allowedOrigins": _SettingKey(
         "mcp_allowed_origins", 'a list of origins, such as ["https://chat.example.com"]', _origins
     ),
+    "metrics.public": _SettingKey("metrics_public", "true or false", _boolean),
     "repositories.trustedPaths": _SettingKey("trusted_paths", "a list of absolute paths", _paths),
     "search.chunkText": _SettingKey(
         "chunk_text", '"both", "context" or "content"', _choice("both", "context", "content")
@@ -256,6 +267,8 @@ _KEYS: dict[str, _SettingKey] = {
     "service.credentialUses.maxFiles": _SettingKey(
         "credential_uses_files", "a whole number from 1 to 1000", _whole_number(1, 1_000)
     ),
+    "service.logFormat": _SettingKey("log_format", '"text" or "json"', _choice("text", "json")),
+    "service.logQueries": _SettingKey("log_queries", "true or false", _boolean),
     "service.readerTimeoutSeconds": _SettingKey(
         "reader_timeout_s", "a whole number of seconds from 1 to 3600", _whole_number(1, 3_600)
     ),

@@ -1,0 +1,127 @@
+"""Counts and times of requests for Prometheus, without names of repositories, accounts or queries.
+
+Each application has a registry of its own. Labels come from fixed lists, so that no caller can make new series.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sourcelight.repos import Catalog
+from sourcelight.server.http.middleware import notes_of, plain_response
+from sourcelight.server.identity import Authenticator, Refusal
+
+PATH = "/metrics"
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 300)
+# The longest start that fits counts.
+_ROUTES = (
+    ("/.api/search/stream", "stream"),
+    ("/.api/mcp", "mcp"),
+    ("/.api/analyses/", "analyses"),
+    ("/.api/graphql", "graphql"),
+    ("/.api/deepsearch/", "deepsearch"),
+    ("/.api/", "other"),
+    ("/.auth/", "sign-in"),
+    ("/.well-known/", "sign-in"),
+    ("/deepsearch", "deepsearch pages"),
+    ("/search", "search pages"),
+    ("/healthz", "health"),
+    ("/readyz", "health"),
+    (PATH, "health"),
+)
+
+
+def route_of(path: str) -> str:
+    """Return the label of an address: the part of the service that answers it."""
+    for start, label in _ROUTES:
+        if path.startswith(start):
+            return label
+    return "code pages" if "/-/" in path else "other"
+
+
+class Metrics:
+    """The registry of one application.
+
+    Parameters
+    ----------
+    searches
+        Gives the number of searches that run now.
+    catalog
+        The repositories that are served; None where there is no list of them.
+    """
+
+    def __init__(self, searches: Callable[[], int], catalog: Catalog | None) -> None:
+        self._registry = CollectorRegistry()
+        labels = ("route", "method", "status")
+        self.requests = Counter("sourcelight_requests", "Answered requests", labels, registry=self._registry)
+        self.seconds = Histogram(
+            "sourcelight_request_seconds",
+            "Time from a request to the end of its answer",
+            ("route",),
+            buckets=_BUCKETS_S,
+            registry=self._registry,
+        )
+        self.open = Gauge("sourcelight_open_requests", "Requests that are answered now", registry=self._registry)
+        running = Gauge("sourcelight_running_searches", "Searches of the stream that run now", registry=self._registry)
+        running.set_function(lambda: float(searches()))
+        served = Gauge("sourcelight_repositories", "Repositories that are served", registry=self._registry)
+        served.set_function(lambda: 0.0 if catalog is None else float(len(catalog.repositories)))
+        ProcessCollector(registry=self._registry)
+
+    def endpoint(
+        self, authenticator: Authenticator, *, public: bool
+    ) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the endpoint of all values: for administrators, or `public`."""
+
+        async def read(request: Request) -> Response:
+            if not public:
+                principal = authenticator.for_search(request.headers)
+                if isinstance(principal, Refusal):
+                    return plain_response(principal.status, principal.text)
+                notes_of(request.scope).name(principal)
+                if not principal.viewer.sees_private:
+                    return plain_response(403, "Metrics are for administrators; metrics.public opens them.")
+            headers = {"Cache-Control": "no-store", "Vary": "Authorization"}
+            return Response(generate_latest(self._registry), headers=headers, media_type=CONTENT_TYPE_LATEST)
+
+        return read
+
+
+class RequestMetrics:
+    """Counts requests and their times."""
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and count it at its end."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start_s, status, route = time.monotonic(), 0, route_of(scope["path"])
+
+        async def send_noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        self._metrics.open.inc()
+        try:
+            await self._app(scope, receive, send_noted)
+        finally:
+            self._metrics.open.dec()
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            # 0: the caller left before the answer began.
+            self._metrics.requests.labels(route, method, str(status)).inc()
+            self._metrics.seconds.labels(route).observe(time.monotonic() - start_s)
