@@ -18,6 +18,19 @@ from dataclasses import dataclass
 MAX_SMALL_FILE_BYTES = 1 << 20
 
 
+def read_flags(*, follow: bool = True) -> int:
+    """Return the flags by which content is opened for reading.
+
+    Opening a pipe doesn't wait for a writer, and ``follow=False`` refuses a link. Windows has neither flag, but opens
+    files as text where `O_BINARY` is missing: CR LF would be read as LF, and Ctrl-Z as the end.
+    """
+    names = ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC", *(() if follow else ("O_NOFOLLOW",)))
+    flags = os.O_RDONLY
+    for name in names:
+        flags |= getattr(os, name, 0)
+    return flags
+
+
 def read_small_file(path: str, max_bytes: int = MAX_SMALL_FILE_BYTES, *, follow: bool = True) -> bytes:
     """Read the first `max_bytes` of a regular file.
 
@@ -29,10 +42,7 @@ def read_small_file(path: str, max_bytes: int = MAX_SMALL_FILE_BYTES, *, follow:
     OSError
         If it can't be read, or is not a regular file.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-    if not follow:
-        flags |= getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(path, flags)
+    descriptor = os.open(path, read_flags(follow=follow))
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(f"{path} is not a regular file")

@@ -354,6 +354,9 @@ def end_process(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is not None:
         return
     if os.name == "nt":
+        # There are no groups; this is the system's own way to end a process with those that it started.
+        with contextlib.suppress(OSError):
+            subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
         process.kill()
     else:
         with contextlib.suppress(ProcessLookupError):

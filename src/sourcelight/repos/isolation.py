@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sourcelight.core.errors import RepositoryError
-from sourcelight.repos.boundary import object_sources
+from sourcelight.repos.boundary import object_sources, read_flags
 from sourcelight.repos.handles import open_handle
 from sourcelight.repos.repository import common_dir
 
@@ -150,10 +150,8 @@ def _packed_refs(handle: pygit2.Repository) -> bytes:
 
 def _commit_lines(path: str) -> bytes:
     """Read lines of commits from a shallow or grafts file; empty if there is none."""
-    # O_NONBLOCK: opening a pipe would wait for a writer.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(path, flags)
+        descriptor = os.open(path, read_flags())
     except FileNotFoundError:
         return b""
     except OSError as error:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.core.caching import LruCache
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
+from sourcelight.repos.boundary import read_flags
 from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.objects import StoreReader
 from sourcelight.repos.repository import Repository
@@ -196,7 +197,7 @@ def _known_content_name(path: bytes, info: os.stat_result) -> bytes:
 def _content_name(path: bytes, size: int) -> bytes:
     """Read a file in blocks and return its 20-byte blob id."""
     name = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    descriptor = os.open(path, read_flags(follow=False))
     with os.fdopen(descriptor, "rb") as file:
         while block := file.read(_BLOCK_BYTES):
             name.update(block)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound, RevisionNotFound
+from sourcelight.repos.boundary import read_flags
 from sourcelight.repos.discovery import CACHE_FOLDERS
 from sourcelight.repos.handles import open_handle
 from sourcelight.repos.objects import MAX_CONTENT_BYTES, CommitTree, StoreReader
@@ -250,8 +251,7 @@ if hasattr(os, "register_at_fork"):
 
 def _read(path: bytes) -> bytes:
     """Read a regular file; refuses a link or pipe that has replaced it."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(path, flags)
+    descriptor = os.open(path, read_flags(follow=False))
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError("no longer a regular file")

@@ -15,11 +15,8 @@ import weakref
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    pass
-
+from sourcelight.repos.boundary import read_flags
 
 _MAX_CHAIN = 10_000
 _MAX_OPEN_PACKS = 64
@@ -114,7 +111,7 @@ class _File:
 
     def __init__(self, path: str) -> None:
         self._lock = threading.Lock()
-        self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        self._fd = os.open(path, read_flags())
         weakref.finalize(self, os.close, self._fd)
         info = os.fstat(self._fd)
         if not stat.S_ISREG(info.st_mode):

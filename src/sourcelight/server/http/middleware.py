@@ -90,7 +90,10 @@ class CredentialUses:
         identity = (0, 0) if status is None else (status.st_dev, status.st_ino)
         if self._file < 0 or identity != self._identity:
             self._close_file()
-            self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+            for name in ("O_CLOEXEC", "O_BINARY"):  # POSIX has one, Windows the other
+                flags |= getattr(os, name, 0)
+            self._file = os.open(self._path, flags, 0o600)
             file_status = os.fstat(self._file)
             self._identity = (file_status.st_dev, file_status.st_ino)
         return self._file

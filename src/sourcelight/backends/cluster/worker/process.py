@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -104,9 +104,17 @@ async def work(
     except (OSError, TimeoutError) as error:
         raise WorkersUnreachable(scheduler, str(error) or "no answer") from error
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, lambda: loop.create_task(worker.close(reason="told to stop")))
+    call_on_signals(loop, lambda: loop.create_task(worker.close(reason="told to stop")))
     await worker.finished()
+
+
+def call_on_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
+    """Call `stop` in the loop at SIGINT and SIGTERM; only in the main thread."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, stop)
+        except NotImplementedError:  # the loops of Windows have no signals
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
 
 
 def _loopback(scheduler: str) -> str:
