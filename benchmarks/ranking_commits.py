@@ -1,7 +1,7 @@
 """How often ranking finds the files that a commit changed, asked with the commit's subject.
 
-Run: ``python benchmarks/ranking.py --corpus FOLDER [--index FOLDER] [--repositories NAME,NAME] [--exact NAME,NAME]
-[--rows N] [--methods NAME,NAME] [--resume FILE]``.
+Run: ``python benchmarks/ranking_commits.py --corpus FOLDER [--index FOLDER] [--repositories NAME,NAME]
+[--exact NAME,NAME] [--rows N] [--methods NAME,NAME] [--resume FILE]``.
 
 FOLDER holds git repositories. From each one with enough commits, the newest ``--rows`` suitable ones are taken: no
 merges, one to five files of code changed, one of them code that is not a test, a subject of four words or more that is
