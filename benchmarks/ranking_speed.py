@@ -30,8 +30,9 @@ from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.deepsearch.research import ExtractiveResearcher
 from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.search.ranking.collection import make_collection
+from sourcelight.engines.search.ranking.model import RankLimits
 from sourcelight.engines.search.ranking.question import analyze
-from sourcelight.engines.search.ranking.ranker import Ranker, RankLimits
+from sourcelight.engines.search.ranking.ranker import Ranker
 from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer

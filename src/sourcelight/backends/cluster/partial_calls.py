@@ -98,7 +98,7 @@ def rank(call: ClusterToolCall) -> ToolResult:
     messages = wait_for(call.cluster.fleet, asking.together(), call.context.cancellation)
     skipped = _reasons(call.name, asking, messages)
     parts = [message["answer"]["attributes"]["ranked"] for message in messages]
-    return with_skipped_rows(combine_ranked(text, parts, skipped, call.context), skipped)
+    return with_skipped_rows(combine_ranked(text, parts, skipped, call.context, call.arguments.get("limit")), skipped)
 
 
 def names_of_question(call: ClusterToolCall, text: str) -> list[str]:

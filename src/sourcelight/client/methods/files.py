@@ -8,6 +8,7 @@ from sourcelight.client.methods.call import ToolCaller
 from sourcelight.client.portal import blocking
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.tools.files import (
+    BEST_PLACES,
     KEYWORD_SEARCH,
     LIST_FILES,
     LIST_REPOS,
@@ -153,27 +154,34 @@ class ToolMethods:
         """
         return await self._call(KEYWORD_SEARCH, KeywordSearchArguments(query=query), progress)
 
-    async def nls_search(self: ToolCaller, query: str, *, progress: ProgressChoice = None) -> DataFrame:
+    async def nls_search(
+        self: ToolCaller, query: str, limit: int | None = BEST_PLACES, *, progress: ProgressChoice = None
+    ) -> DataFrame:
         """Search in natural language: words in any of their forms, the best matching pieces of code first.
 
         Parameters
         ----------
         query
             What is looked for, in plain words. Filters ``repo:``, ``file:`` and ``rev:`` narrow it.
+        limit
+            At most this many pieces, 1 to 1,000; None: all that share a word with the query, of a service the best
+            pieces of 15 files.
         progress
             As in `search`.
 
         Returns
         -------
         DataFrame
-            One row per piece of a file, best first; columns as in ``columns_of("found_chunks")``.
+            One row per piece of a file, best first; columns as in ``columns_of("found_chunks")``. ``score`` is 1 for
+            the best one; ``attrs["matched_files"]`` of a local search counts the files that share a word with the
+            query.
 
         Raises
         ------
         QueryError
             When the query can't be read.
         """
-        return await self._call(NLS_SEARCH, NlsSearchArguments(query=query), progress)
+        return await self._call(NLS_SEARCH, NlsSearchArguments(query=query, limit=limit), progress)
 
     async def verify(
         self: ToolCaller,

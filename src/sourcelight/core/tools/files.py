@@ -127,6 +127,10 @@ class KeywordSearchArguments(Arguments, frozen=True):
     ]
 
 
+BEST_PLACES = 10
+"""Places that `nls_search` of a client gives unless it is asked for more or fewer."""
+
+
 class NlsSearchArguments(Arguments, frozen=True):
     """Arguments of `nls_search`."""
 
@@ -137,6 +141,10 @@ class NlsSearchArguments(Arguments, frozen=True):
             "requests."
         ),
     ]
+    limit: Annotated[
+        Annotated[Limit, Meta(le=1000)] | None,
+        Meta(description="Most places to give, the best first, of any files; 15 files of 3 places each without it."),
+    ] = None
 
 
 READ_FILE = Tool(

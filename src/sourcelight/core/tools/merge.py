@@ -163,7 +163,7 @@ def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
     import numpy as np
     import pyarrow as pa
 
-    del arguments, columns
+    del columns
     union = join(parts, ("repository", "commit", "path", "start_line", "end_line"))
     ranks, order_of = {}, {name: at for at, (name, _) in enumerate(parts)}
     for name, table in parts:
@@ -175,7 +175,8 @@ def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
     files = list(zip(table["repository"].to_pylist(), table["path"].to_pylist(), strict=True))
     rank = np.array([ranks[owner, file] for owner, file in zip(owners, files, strict=True)], np.int64)
     owner = np.array([order_of[name] for name in owners], np.int64)
-    return MergedTable(table.take(pa.array(np.lexsort((np.arange(len(table)), owner, rank)))), union.duplicates)
+    order = np.lexsort((np.arange(len(table)), owner, rank))[: arguments.get("limit")]
+    return MergedTable(table.take(pa.array(order)), union.duplicates)
 
 
 def hotspots(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:

@@ -26,10 +26,10 @@ from sourcelight.engines.execution.scope.revisions import resolve_context
 from sourcelight.engines.execution.scope.scope import ScopeResolver
 from sourcelight.engines.search import Target, TextQuery
 from sourcelight.engines.search.ranking import Ranking, Scorer
-from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange
+from sourcelight.engines.search.ranking.model import LOCAL_ONLY, RankLimits, StatsExchange
 from sourcelight.engines.search.ranking.paths import kind_of
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
-from sourcelight.engines.search.ranking.ranker import Ranker, RankLimits
+from sourcelight.engines.search.ranking.ranker import Ranker
 from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.repos import Viewer, resolve
 

@@ -163,7 +163,12 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
 
 
 def shortened_answer(
-    query: str, chunks: Iterable[ResultChunk], notices: Sequence[str], *, is_complete: bool
+    query: str,
+    chunks: Iterable[ResultChunk],
+    notices: Sequence[str],
+    *,
+    is_complete: bool,
+    per_file: int = MAX_CHUNKS,
 ) -> ToolResult:
     """The best chunks of the first files, cut as served answers are.
 
@@ -177,6 +182,8 @@ def shortened_answer(
         What is to be said besides.
     is_complete
         Whether `chunks` are all there are.
+    per_file
+        Most chunks of one file.
     """
     chunks_kept: list[ResultChunk] = []
     files = left_out = 0
@@ -187,7 +194,7 @@ def shortened_answer(
         files += 1
         # Chunks that hold more of the different terms come first, then those with more matches.
         of_file = sorted(group, key=lambda c: (-(c.score or 0.0), -c.terms, -(c.matches or 0), c.first_line))
-        best = of_file[:MAX_CHUNKS]
+        best = of_file[:per_file]
         left_out += len(of_file) - len(best)
         for chunk in best:
             _cut_chunk(chunk)
@@ -278,10 +285,13 @@ def render_found(answer: ToolResult, context: ToolContext) -> tuple[dict[str, An
         }
         score = of_file[0]["score"]
         if score is not None:
-            block["score"] = round(score, 4)
+            block["score"] = round(score, 6)
         heading = f"# {repository} – {path}\n"  # noqa: RUF001 - the dash that readers of these texts look for
         chunk_rows = [row for row in of_file if row["chunk"] is not None]
         chunks = [_chunk(row) for row in chunk_rows]
+        if len({row["score"] for row in chunk_rows}) > 1:
+            for chunk, row in zip(chunks, chunk_rows, strict=True):
+                chunk["score"] = round(row["score"], 6)
         block["chunks"] = chunks or None
         if of_file[0]["chunks_left_out"]:
             block["chunksLeftOut"] = of_file[0]["chunks_left_out"]

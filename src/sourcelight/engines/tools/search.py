@@ -11,7 +11,7 @@ from sourcelight.core.tools.files import KEYWORD_SEARCH, NLS_SEARCH, KeywordSear
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
-from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange, join_rankings
+from sourcelight.engines.search.ranking.model import LOCAL_ONLY, RankLimits, StatsExchange, join_rankings
 from sourcelight.engines.tools.chunks import (
     MAX_CHUNKS,
     MAX_FILES,
@@ -36,60 +36,71 @@ class RankedPartial:
     texts: list[str]
 
 
-def rank_chunks(text: str, context: ToolContext) -> ToolResult:
-    """Find the chunks that fit a description best.
+def rank_chunks(text: str, context: ToolContext, limit: int | None = None) -> ToolResult:
+    """Find the chunks that fit a description best, at most `limit`.
 
     Raises
     ------
     QueryError
         When its filters can't be read, or it has no word to look for.
     """
-    ranking = _rank(text, context, LOCAL_ONLY)
-    return _answer(text, ranking, _with_text(ranking.chunks, context), context)
+    ranking = _rank(text, context, LOCAL_ONLY, limit)
+    return _answer(text, ranking, _with_text(ranking.chunks, context), context, limit)
 
 
 def rank_nothing(text: str, context: ToolContext) -> ToolResult:
     """Make the answer over no repository, for a coordinator that has none to ask; raises what `rank_chunks` raises."""
-    return _answer(text, natural_language.rank_nothing(text), [], context)
+    return _answer(text, natural_language.rank_nothing(text), [], context, None)
 
 
-def gather_ranked(text: str, context: ToolContext, exchange: StatsExchange) -> RankedPartial:
+def gather_ranked(text: str, context: ToolContext, exchange: StatsExchange, limit: int | None) -> RankedPartial:
     """Rank what is here as a part of all that is asked; raises what `rank_chunks` raises."""
-    ranking = _rank(text, context, exchange)
+    ranking = _rank(text, context, exchange, limit)
     return RankedPartial(ranking, [chunk.text for chunk in _with_text(ranking.chunks, context)])
 
 
 def combine_ranked(
-    text: str, parts: Sequence[RankedPartial], missing: Mapping[str, str], context: ToolContext
+    text: str, parts: Sequence[RankedPartial], missing: Mapping[str, str], context: ToolContext, limit: int | None
 ) -> ToolResult:
     """Merge parts that exchanged their statistics into one answer; `missing` are repositories without one, and why."""
-    files, per_file = (MAX_FILES, MAX_CHUNKS) if context.served else (None, None)
     rankings = [part.ranking for part in parts]
-    ranking, positions = join_rankings(rankings[0].question, rankings, files, per_file)
+    ranking, positions = join_rankings(rankings[0].question, rankings, _limits(context, limit))
     ranking = replace(ranking, failed={**ranking.failed, **missing})
     texts = [parts[part].texts[position] for part, position in positions]
     chunks = [_chunk(chunk, lines) for chunk, lines in zip(ranking.chunks, texts, strict=True)]
-    return _answer(text, ranking, chunks, context)
+    return _answer(text, ranking, chunks, context, limit)
 
 
-def _rank(text: str, context: ToolContext, exchange: StatsExchange) -> Ranking:
-    request = natural_language.RankedSearch(text, exchange=exchange)
-    if context.served:
-        request = replace(request, files=MAX_FILES, per_file=MAX_CHUNKS)
+def _limits(context: ToolContext, limit: int | None) -> RankLimits:
+    """Return the limits of an answer: those asked for, and the files of a served one."""
+    if not context.served:
+        return RankLimits(limit)
+    if limit is None:
+        return RankLimits(None, MAX_FILES, MAX_CHUNKS)
+    # So few chunks can't be of more files: without a limit of files, only the best chunks are settled.
+    return RankLimits(limit) if limit <= MAX_FILES else RankLimits(limit, MAX_FILES)
+
+
+def _rank(text: str, context: ToolContext, exchange: StatsExchange, limit: int | None) -> Ranking:
+    limits = _limits(context, limit)
+    request = natural_language.RankedSearch(text, limits.chunks, limits.files, limits.per_file, exchange=exchange)
     return natural_language.rank(context.local, request, context.viewer, context.cancellation, context.observer)
 
 
-def _answer(text: str, ranking: Ranking, chunks: Sequence[ResultChunk], context: ToolContext) -> ToolResult:
+def _answer(
+    text: str, ranking: Ranking, chunks: Sequence[ResultChunk], context: ToolContext, limit: int | None
+) -> ToolResult:
     notices = _notices(ranking)
     is_complete = not ranking.failed
     if context.served:
         pairs = zip(ranking.chunks, chunks, strict=True)
         best_first = sorted(pairs, key=lambda pair: (pair[0].file, -pair[0].score))
-        if ranking.matched_files > MAX_FILES:
+        if ranking.matched_files > MAX_FILES and (limit is None or limit > MAX_FILES):
             is_complete = False
             message = f"{ranking.matched_files:,} files share a word with the query; the best {MAX_FILES} are shown."
             notices = [*notices, message]
-        return shortened_answer(text, [chunk for _, chunk in best_first], notices, is_complete=is_complete)
+        shown = [chunk for _, chunk in best_first]
+        return shortened_answer(text, shown, notices, is_complete=is_complete, per_file=limit or MAX_CHUNKS)
     facts = {
         "query": text,
         "coverage": ranking.coverage,
@@ -143,7 +154,7 @@ def _keyword_search(arguments: KeywordSearchArguments, context: ToolContext) -> 
 
 
 def _nls_search(arguments: NlsSearchArguments, context: ToolContext) -> ToolResult:
-    return rank_chunks(arguments.query, context)
+    return rank_chunks(arguments.query, context, arguments.limit)
 
 
 _PLACES = TableItems("places", "chunk", "start_line")

@@ -11,9 +11,9 @@ from pathlib import Path
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking import Ranking
-from sourcelight.engines.search.ranking.model import join_rankings
+from sourcelight.engines.search.ranking.model import RankLimits, join_rankings
 from sourcelight.engines.search.ranking.question import analyze
-from sourcelight.engines.search.ranking.ranker import Ranker, RankLimits
+from sourcelight.engines.search.ranking.ranker import Ranker
 from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.testing import RepositoryBuilder
 
@@ -84,7 +84,7 @@ def test_parts_rank_as_all_of_them(tmp_path: Path) -> None:
     opened = [engine.terms.open(target) for target in targets]
     for text in ("close the ledger period", "`close_account_2` in part_7.py", "test of the balance", "zebra"):
         question = analyze(text)
-        for limits in (RankLimits(), RankLimits(files=3, per_file=2)):
+        for limits in (RankLimits(), RankLimits(files=3, per_file=2), RankLimits(4)):
             whole = Ranker().rank(question, opened, [None] * 4, limits, Cancellation())
             for held in ([opened[:2], opened[2:]], [opened[:3], opened[3:]]):
                 table = Table(len(held))
@@ -97,5 +97,5 @@ def test_parts_rank_as_all_of_them(tmp_path: Path) -> None:
 
                 with ThreadPoolExecutor(len(held)) as pool:
                     parts = list(pool.map(part, range(len(held)), held))
-                together, _ = join_rankings(question, parts, limits.files, limits.per_file)
+                together, _ = join_rankings(question, parts, limits)
                 assert said(together) == said(whole), (text, limits)

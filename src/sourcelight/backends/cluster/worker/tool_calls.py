@@ -179,7 +179,8 @@ def _rank(
         lambda message: outbox.put(message, urgent=True), posts.open(order.token), context.cancellation
     )
     try:
-        return _carrier("ranked", gather_ranked(order.arguments["query"], context, meeting))
+        limit = order.arguments.get("limit")
+        return _carrier("ranked", gather_ranked(order.arguments["query"], context, meeting, limit))
     finally:
         posts.close(order.token)
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
+from sourcelight.backends.remote.mcp.arguments import accepted_name
 from sourcelight.backends.remote.mcp.payloads import (
     TextChunk,
     files,
@@ -49,7 +51,24 @@ async def _keyword_search(request: ToolRequest) -> ToolResult:
 
 
 async def _nls_search(request: ToolRequest) -> ToolResult:
-    return await _ask_tool(request)
+    """Ask for the best places; a service that takes no limit gives all that it gives, and the best are taken here."""
+    limit = request.arguments.get("limit")
+    if limit is not None and accepted_name(await request.schema(), "limit") is None:
+        arguments = {name: value for name, value in request.arguments.items() if name != "limit"}
+        return _best_first(await _ask_tool(replace(request, arguments=arguments)), limit)
+    return _best_first(await _ask_tool(request), limit)
+
+
+def _best_first(answer: ToolResult, limit: int | None) -> ToolResult:
+    """Order the chunks as ranking does, at most `limit`; a service gives those of one file together."""
+    if answer.columns != "found_chunks":
+        return answer
+    rows = answer.table.to_pylist()
+    scores = [row["score"] for row in rows]
+    order = list(range(len(rows)))
+    if None not in scores:
+        order.sort(key=lambda at: (-scores[at], *(rows[at][name] or "" for name in ("repository", "revision", "path"))))
+    return replace(answer, table=answer.table.take(order[:limit]))
 
 
 async def _collect(request: ToolRequest, search_request: SearchRequest) -> ToolResult:

@@ -290,7 +290,7 @@ class ChunkCollection:
     def in_paths(self, term: str) -> tuple[Int64Array, Float64Array] | None:
         """Return the files, ascending, in whose path a term counts, and how much; None when there are none."""
         numbers, counts = [], []
-        for words, number_of in zip(self.words, self._file_numbers, strict=True):
+        for words, number_of in zip(self.words, self.file_numbers, strict=True):
             files_with_term = words.terms.get(term)
             if files_with_term is not None:
                 numbers.append(number_of.take(files_with_term[0]))
@@ -305,7 +305,7 @@ class ChunkCollection:
         return (files.take(order).astype(np.int64), weights.take(order).astype(np.float64)) if len(order) else None
 
     @cached_property
-    def _file_numbers(self) -> Sequence[NDArray[np.int32]]:
+    def file_numbers(self) -> Sequence[NDArray[np.int32]]:
         """The number of each file of each target's view, -1 for one that is not here."""
         numbers = [np.full(opened.snapshot.view.files, -1, dtype=np.int32) for opened in self.opened]
         for piece, base in zip(self.pieces, self.file_base, strict=False):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sourcelight.core.arrays import Float64Array, Int64Array
-from sourcelight.engines.search.ranking.bm25 import WordScores, chunks_of, run_starts
+from sourcelight.engines.search.ranking.bm25 import WordScores, chunks_of, idf_of, run_starts
 from sourcelight.engines.search.ranking.collection import ChunkBlock, ChunkCollection
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange
 from sourcelight.engines.search.ranking.paths import KINDS
@@ -18,13 +18,38 @@ from sourcelight.engines.symbols import SymbolTable
 
 @dataclass(frozen=True, slots=True)
 class ListWeights:
-    """By how much each list counts, and each sort of file."""
+    """By how much each list counts, and each sort of file.
+
+    Attributes
+    ----------
+    best, second, third, full_name
+        A file's three best chunks, and the whole of it.
+    exact, possible
+        A definition that bears a name of the question, or its only word.
+    names, names_long
+        The name of the file, for short questions and for long ones.
+    file_short, file_long
+        The score of a file beside that of a chunk, for short questions and for long ones.
+    repeat_short, repeat_long
+        Factor of each further chunk of a file.
+    mentioned
+        A file that the question names.
+    test, test_asked, docs, docs_asked, config, vendored, changelog, aside
+        Factors of kinds of files, for questions that ask for tests or documentation and for others.
+    """
 
     best: float = 1.0
     second: float = 0.3
     third: float = 0.2
     full_name: float = 0.5
     exact: float = 0.3
+    possible: float = 2.0
+    names: float = 0.6
+    names_long: float = 0.0
+    file_short: float = 1.5
+    file_long: float = 0.6
+    repeat_short: float = 0.5
+    repeat_long: float = 1.0
     mentioned: float = 0.5
     test: float = 0.6
     test_asked: float = 0.9
@@ -33,17 +58,34 @@ class ListWeights:
     config: float = 0.4
     vendored: float = 0.3
     changelog: float = 0.15
+    aside: float = 0.8
 
     def of_kinds(self, question: RankQuery) -> Float64Array:
         """Return the factor of each of `paths.KINDS`."""
         test = self.test_asked if question.asks_tests else self.test
         docs = self.docs_asked if question.asks_docs else self.docs
         factors = {"code": 1.0, "test": test, "docs": docs, "config": self.config, "vendored": self.vendored}
+        factors["aside"] = self.aside
         return np.array([factors.get(kind, self.changelog) for kind in KINDS])
 
+    def of_length(self, words: int) -> tuple[float, float, float]:
+        """Return what a file's score counts for its chunks, the factor of each further chunk, and what its name counts.
 
-CHUNK, FILE = 1.0, 0.6
-"""What a chunk's own score and that of its file count for the chunk; both are divided by the best of all."""
+        A short question is about a file; of a long one, such as a report of a bug, the best places count.
+        """
+        share = min(max((LONG - words) / (LONG - SHORT), 0.0), 1.0)
+        return (
+            self.file_long + share * (self.file_short - self.file_long),
+            self.repeat_long + share * (self.repeat_short - self.repeat_long),
+            self.names_long + share * (self.names - self.names_long),
+        )
+
+
+SHORT, LONG = 4, 10
+"""Words up to which a question is short, and from which it is long."""
+
+CHUNK = 1.0
+"""What a chunk's own score counts for it beside that of its file; both are divided by the best of all."""
 
 MAX_DEFINING_FILES = 20
 """Files beyond which a name says nothing by being defined in them."""
@@ -75,6 +117,10 @@ class FileLists:
         Of each of `files`, the best score of its chunks.
     named
         The files that have a score for something else than their words.
+    file_weight
+        What a file's score counts for its chunks.
+    repeat
+        The factor of each further chunk of a file.
     lists
         A score for each file of the space; those for words only of `files`.
     """
@@ -85,6 +131,8 @@ class FileLists:
     files: Int64Array
     best: Float64Array
     named: Int64Array
+    file_weight: float = 1.0
+    repeat: float = 1.0
     lists: dict[str, Float64Array] = field(default_factory=dict)
 
     def kind(self, files: Int64Array) -> Float64Array:
@@ -106,7 +154,7 @@ class FileLists:
     def tops(self, scores: Float64Array) -> Float64Array:
         """Return the bonus of the best chunk of each of `files` beside others, from their `scores`; 0 without one."""
         chunk_scores = (CHUNK / (self.top or 1.0)) * self.best * self.kind(self.files)
-        chunk_scores += FILE * scores
+        chunk_scores += self.file_weight * scores
         chunk_scores *= self.best > 0.0
         return chunk_scores
 
@@ -136,27 +184,33 @@ def file_lists(
     """
     exact, mentioned = np.zeros(collection.files), np.zeros(collection.files)
     scored_files: set[int] = set()
-    for name_index, name in enumerate(question.names):
+    for name_index, name in enumerate(question.all_names):
         defining = defining_files(collection, name)
+        weight = weights.exact if name_index < len(question.names) else weights.possible
         count = len(defining) if defined is None else defined[name_index]
         if count <= MAX_DEFINING_FILES:
             scored_files |= defining.keys()
             for file, fraction in sorted(defining.items()):
                 # A name that many files define says little about each of them.
-                exact[file] += weights.exact * fraction / count
+                exact[file] += weight * fraction / count
     for file in _mentioned_files(collection, question):
         scored_files.add(file)
         mentioned[file] = weights.mentioned
+    file_weight, repeat, names_weight = weights.of_length(question.length)
+    of_names: Float64Array = np.zeros(collection.files)
+    if names_weight:
+        of_names += names_weight * name_scores(collection, words, question)
+        scored_files.update(of_names.nonzero()[0].tolist())
     factors, other_files = weights.of_kinds(question), np.array(sorted(scored_files), dtype=np.int64)
     (top,) = exchange.most([float(words.chunks.max(initial=0.0))])
     for fraction in _SCORE_FRACTIONS if limit is not None else (0.0,):
         files, best = _with_chunks(words, fraction * top, other_files)
-        lists = FileLists(collection, factors, top, files, best, other_files)
+        lists = FileLists(collection, factors, top, files, best, other_files, file_weight, repeat)
         scores, best_value = _by_words(words, lists, weights, exchange)
         (greatest,) = exchange.most([float(scores.max(initial=0.0))])
         by_words: Float64Array = np.zeros(collection.files)
         by_words[files] = scores / (greatest or 1.0)
-        lists.lists = {"words": by_words, "definitions": exact, "mentioned": mentioned}
+        lists.lists = {"words": by_words, "definitions": exact, "mentioned": mentioned, "names": of_names}
         max_other = fraction * float(factors.max())
         if limit is None or not fraction * top:
             break
@@ -219,7 +273,7 @@ def _has_best_chunks(lists: FileLists, limit: int, max_other: float, by_words: f
     if not 0 < limit <= len(tops):
         return False
     return float(np.partition(tops, len(tops) - limit)[-limit]) * ROUNDING_FACTOR > max_other * (
-        CHUNK + FILE * by_words / top
+        CHUNK + lists.file_weight * by_words / top
     )
 
 
@@ -256,6 +310,39 @@ def with_symbols(collection: ChunkCollection) -> Iterator[tuple[int, ChunkBlock,
         symbols = opened.symbols[shard]
         if symbols is not None:
             yield number, block, symbols
+
+
+def name_scores(collection: ChunkCollection, words: WordScores, question: RankQuery) -> Float64Array:
+    """Score files by their names: share of a name's stems in the question, times the share of its weight they cover."""
+    scores: Float64Array = np.zeros(collection.files)
+    absent = idf_of(collection.of_all[0], 0)
+    mass = {term: weight * words.idf.get(term, absent) for term, weight in question.terms.items() if term[0] != "="}
+    total = sum(mass.values())
+    if not total:
+        return scores
+    for target, number_of in enumerate(collection.file_numbers):
+        paths = collection.words[target]
+        covered, matched = np.zeros(len(number_of)), np.zeros(len(number_of))
+        met: set[str] = set()
+        for term, value in mass.items():
+            like = paths.names_like(term)
+            files = [paths.name_terms[name] for name in like]
+            for name, bearing in zip(like, files, strict=True):
+                if name not in met:
+                    met.add(name)
+                    matched[bearing] += 1.0
+            if files:
+                covered[np.unique(np.concatenate(files)) if len(files) > 1 else files[0]] += value
+        candidates = ((matched > 0.0) & (number_of >= 0)).nonzero()[0]
+        share = matched[candidates] / paths.name_sizes[candidates]
+        values = share * (covered[candidates] / total)
+        is_high = values >= MIN_NAME_SCORE
+        scores[number_of[candidates[is_high]]] = values[is_high]
+    return scores
+
+
+MIN_NAME_SCORE = 0.35
+"""Score of a name below which it says nothing; keeps the files that have to be looked at few."""
 
 
 def _mentioned_files(collection: ChunkCollection, question: RankQuery) -> Iterator[int]:

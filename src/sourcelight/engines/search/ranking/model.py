@@ -204,8 +204,17 @@ def coverage(question: RankQuery, idf: Mapping[str, float], chunks: int, held_te
     return covered / total if total else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class RankLimits:
+    """Most chunks to give, of how many files, and of each; None: no limit."""
+
+    chunks: int | None = None
+    files: int | None = None
+    per_file: int | None = None
+
+
 def join_rankings(
-    question: RankQuery, parts: Sequence[Ranking], files: int | None, per_file: int | None
+    question: RankQuery, parts: Sequence[Ranking], limits: RankLimits
 ) -> tuple[Ranking, list[tuple[int, int]]]:
     """Merge rankings of parts that exchanged their statistics.
 
@@ -215,8 +224,8 @@ def join_rankings(
         What was asked.
     parts
         Each with its `share`, and within the same limits.
-    files, per_file
-        Most files, and most chunks of each; None: no limit.
+    limits
+        Those of each part.
 
     Returns
     -------
@@ -233,9 +242,11 @@ def join_rankings(
     chunks_per_file: dict[tuple[int, int], int] = {}
     for _, part, position in entries:
         file = part, parts[part].chunks[position].file
-        if files is not None and file not in chunks_per_file and len(chunks_per_file) >= files:
+        if len(selected) == limits.chunks:
+            break
+        if limits.files is not None and file not in chunks_per_file and len(chunks_per_file) >= limits.files:
             continue
-        if per_file is not None and chunks_per_file.get(file, 0) >= per_file:
+        if limits.per_file is not None and chunks_per_file.get(file, 0) >= limits.per_file:
             continue
         chunks_per_file[file] = chunks_per_file.get(file, 0) + 1
         selected.append((part, position))

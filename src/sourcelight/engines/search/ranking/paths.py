@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +16,8 @@ from sourcelight.core.arrays import Int64Array, UInt8Array
 from sourcelight.engines.search.ranking.tokenizer import terms_of
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 
-KINDS = ("code", "test", "docs", "config", "vendored", "changelog")
+KINDS = ("code", "test", "docs", "config", "vendored", "changelog", "aside")
+"""What a file is; ``aside`` is code beside the product (examples, scripts, benchmarks), reported as ``code``."""
 
 BASENAME, DIRECTORY = 1.0, 0.5
 """What a word counts in a file's name and in the name of a folder above it."""
@@ -31,6 +35,7 @@ _GENERATED_NAME = re.compile(
     r"\.pb\.(?:go|cc|h)$|_pb2(?:_grpc)?\.pyi?$|\.min\.(?:js|css)$|\.map$|[._]generated\.|zz_generated|[._-]gen\.go$|"
     r"^(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml|go\.sum|Cargo\.lock|poetry\.lock|uv\.lock)$"
 )
+_INTERFACE_NAME = re.compile(r"\.d\.[cm]?ts$|\.pyi$|\.g\.cs$|\.designer\.cs$", re.IGNORECASE)
 _CHANGELOG_NAME = re.compile(
     r"^(?:change(?:s|log)|history|news|releases?|release[_-]notes|\d+-?release-?notes)(?:\.(?:md|rst|txt|adoc|html?))?$",
     re.IGNORECASE,
@@ -50,23 +55,37 @@ _CONFIG_NAME = re.compile(
 )  # fmt: skip
 
 
+_ASIDE_FOLDER = re.compile(
+    r"(?:^|/)(?:examples?|samples?|demos?|scripts?|benchmarks?|benches|\.github|\.circleci|hack|ci)(?:/|$)",
+    re.IGNORECASE,
+)
+
+FolderKinds: TypeAlias = tuple[bool, bool, bool, bool, bool]
+
+
 def kind_of(path: str) -> str:
-    """Return the kind of file that a path names: one of `KINDS`."""
+    """Return the kind of file that a path names: one of `KINDS` but ``aside``."""
     folder, _, name = path.rpartition("/")
-    return KINDS[_kind(_folder_kinds(folder), name)]
+    return reported_kind(_kind(_folder_kinds(folder), name))
 
 
-def _folder_kinds(folder: str) -> tuple[bool, bool, bool, bool]:
+def reported_kind(code: int) -> str:
+    """Return what users read for a place in `KINDS`."""
+    return "code" if KINDS[code] == "aside" else KINDS[code]
+
+
+def _folder_kinds(folder: str) -> FolderKinds:
     return (
         bool(_VENDORED_FOLDER.search(folder)),
         bool(_CHANGELOG_FOLDER.search(folder)),
         bool(_TEST_FOLDER.search(folder)),
         bool(_DOCS_FOLDER.search(folder)),
+        bool(_ASIDE_FOLDER.search(folder)),
     )
 
 
-def _kind(folder: tuple[bool, bool, bool, bool], name: str) -> int:
-    vendored, changelog, test, docs = folder
+def _kind(folder: FolderKinds, name: str) -> int:
+    vendored, changelog, test, docs, aside = folder
     if vendored or _GENERATED_NAME.search(name):
         return 4
     if _CHANGELOG_NAME.search(name) or (changelog and _DOCS_NAME.search(name)):
@@ -75,10 +94,16 @@ def _kind(folder: tuple[bool, bool, bool, bool], name: str) -> int:
         return 1
     if _CONFIG_NAME.search(name):
         return 3
-    return 2 if docs or _DOCS_NAME.search(name) else 0
+    if docs or _DOCS_NAME.search(name):
+        return 2
+    return 6 if aside or _INTERFACE_NAME.search(name) else 0
 
 
-@dataclass(frozen=True, slots=True)
+MIN_PREFIX = 4
+"""Letters from which one stem counts as a form of another that it begins."""
+
+
+@dataclass(frozen=True)
 class PathWords:
     """Words of the paths of a view.
 
@@ -88,14 +113,33 @@ class PathWords:
         For each file, a place in `KINDS`.
     terms
         For each term, the files in whose path it is, ascending, and what it counts in each.
+    name_terms
+        For each term of a file's name without its extension, the files that bear it, ascending.
+    name_sizes
+        How many such terms each file has.
     name_hashes, stems
         Of each file's name, and of what stands before the first dot of it, a number that equal texts share.
     """
 
     kind: UInt8Array
     terms: Mapping[str, tuple[NDArray[np.int32], NDArray[np.float32]]]
+    name_terms: Mapping[str, NDArray[np.int32]]
+    name_sizes: Int64Array
     name_hashes: Int64Array
     stems: Int64Array
+
+    @cached_property
+    def _sorted_terms(self) -> Sequence[str]:
+        return sorted(self.name_terms)
+
+    def names_like(self, term: str) -> Sequence[str]:
+        """Return the terms of names of which a term is a prefix, or which are prefixes of it; none of a short one."""
+        if len(term) < MIN_PREFIX:
+            return [term] if term in self.name_terms else []
+        known = self._sorted_terms
+        low, high = bisect_left(known, term), bisect_left(known, f"{term}\U0010ffff")
+        shorter = (term[:size] for size in range(MIN_PREFIX, len(term)))
+        return [*known[low:high], *(prefix for prefix in shorter if prefix in self.name_terms)]
 
     def files_named(self, name: str) -> Sequence[int]:
         """Return the files that may bear a name: all that do, and seldom another."""
@@ -118,9 +162,11 @@ def _read_paths(snapshot: OpenedCommit) -> PathWords:
     text = bytes(view.path_text).decode("utf-8", "replace")
     paths = text.split("\n")[1 : view.files + 1]
     folders: dict[str, list[int]] = {}
-    directory_kinds: dict[str, tuple[bool, bool, bool, bool]] = {}
+    directory_kinds: dict[str, FolderKinds] = {}
     by_name: dict[str, list[int]] = {}
     terms_of_names: dict[str, tuple[str, ...]] = {}
+    by_stem: dict[str, list[int]] = {}
+    name_sizes = np.zeros(view.files, dtype=np.int64)
     kind = np.zeros(view.files, dtype=np.uint8)
     name_hashes, stem_hashes = np.zeros(view.files, dtype=np.int64), np.zeros(view.files, dtype=np.int64)
     for file, path in enumerate(paths):
@@ -134,6 +180,13 @@ def _read_paths(snapshot: OpenedCommit) -> PathWords:
         name_hashes[file], stem_hashes[file] = hash(name), hash(name.partition(".")[0])
         for term in _terms(name, terms_of_names):
             by_name.setdefault(term, []).append(file)
+        stem = name.partition(".")[0]
+        if stem in _INDEX_STEMS and folder:
+            stem = folder.rpartition("/")[2]
+        plain = [term for term in _terms(stem, terms_of_names) if not term.startswith("=")]
+        name_sizes[file] = len(plain)
+        for term in plain:
+            by_stem.setdefault(term, []).append(file)
     by_folder: dict[str, list[NDArray[np.int32]]] = {}
     for folder, files in folders.items():
         file_array = np.array(files, dtype=np.int32)
@@ -142,7 +195,12 @@ def _read_paths(snapshot: OpenedCommit) -> PathWords:
         ):
             by_folder.setdefault(term, []).append(file_array)
     terms = {term: _weigh_files(by_name.get(term, ()), by_folder.get(term, ())) for term in by_name.keys() | by_folder}
-    return PathWords(kind, terms, name_hashes, stem_hashes)
+    name_terms = {term: np.array(files, dtype=np.int32) for term, files in by_stem.items()}
+    return PathWords(kind, terms, name_terms, name_sizes, name_hashes, stem_hashes)
+
+
+_INDEX_STEMS = frozenset({"index", "mod", "__init__", "init", "lib", "main"})
+"""Names that say nothing: the folder's name stands for such a file."""
 
 
 def _weigh_files(

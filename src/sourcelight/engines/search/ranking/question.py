@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -54,6 +54,8 @@ class RankQuery:
         For each term the word or name it came from, to say what was not found.
     optional
         Terms that are guesses: neighbouring words joined. Not finding one says nothing.
+    possible_names
+        Plain words that may be names of code, too: the only word, and capitals in a question of few words.
     asks_tests, asks_docs
         Whether tests or documentation are what is wanted.
     """
@@ -65,8 +67,19 @@ class RankQuery:
     phrases: tuple[str, ...] = ()
     shown: Mapping[str, str] = field(default_factory=dict)
     optional: frozenset[str] = frozenset()
+    possible_names: tuple[str, ...] = ()
     asks_tests: bool = False
     asks_docs: bool = False
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Names, and the words that may be some."""
+        return self.names + self.possible_names
+
+    @property
+    def length(self) -> int:
+        """How many different words it has."""
+        return len(self.terms) - sum(term.startswith("=") for term in self.terms)
 
 
 @dataclass(slots=True)
@@ -147,9 +160,23 @@ def analyze(text: str) -> RankQuery:
         tuple(reader.phrases),
         reader.shown,
         frozenset(term for term, factor in reader.factors.items() if factor < 1.0),
+        possible_names(text, reader.names),
         bool(_TEST.search(text)),
         bool(_DOCS.search(text)),
     )
+
+
+def possible_names(text: str, names: Container[str]) -> tuple[str, ...]:
+    """Return the words that may be names although they look like words, each once, without `names`."""
+    words = _PLAIN_NAME.findall(text)
+    if len(words) > 1:
+        # The first word bears a capital in any sentence, and a long question has capitals that name nothing.
+        words = [word for word in words[1:] if word[0].isupper()] if len(words) <= _FEW_WORDS else []
+    return tuple(dict.fromkeys(word for word in words if word not in names))
+
+
+_FEW_WORDS = 3
+_PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 
 def _read_marked(text: str, reader: _QuestionReader) -> str:

@@ -14,7 +14,6 @@ from sourcelight.engines.search.ranking.buffers import ScratchBuffer
 from sourcelight.engines.search.ranking.collection import ChunkBlock, ChunkCollection, make_collection
 from sourcelight.engines.search.ranking.file_scores import (
     CHUNK,
-    FILE,
     ROUNDING_FACTOR,
     FileLists,
     ListWeights,
@@ -31,24 +30,16 @@ from sourcelight.engines.search.ranking.model import (
     RankedChunk,
     RankedFile,
     Ranking,
+    RankLimits,
     Scorer,
     StatsExchange,
     coverage,
 )
-from sourcelight.engines.search.ranking.paths import KINDS
+from sourcelight.engines.search.ranking.paths import reported_kind
 from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.term_files import OpenedTerms
 
 _VOTING_CHUNKS = 12
-
-
-@dataclass(frozen=True, slots=True)
-class RankLimits:
-    """Most chunks to give, of how many files, and of each; None: no limit."""
-
-    chunks: int | None = None
-    files: int | None = None
-    per_file: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +105,10 @@ class Ranker:
         """
         chunk_counts = count_chunks_with(collection, question.terms, self.weights, cancellation)
         counts = [collection.chunks, collection.files, collection.length]
-        counts += [len(defining_files(collection, name)) for name in question.names]
+        counts += [len(defining_files(collection, name)) for name in question.all_names]
         counts += chunk_counts.values()
         chunks, files, length, *remaining = self.exchange.add(counts)
-        defined, of_terms = remaining[: len(question.names)], remaining[len(question.names) :]
+        defined, of_terms = remaining[: len(question.all_names)], remaining[len(question.all_names) :]
         part = collection.part_of(chunks, files, length)
         global_counts = dict(zip(chunk_counts, of_terms, strict=True))
         words = score(part, question.terms, self.weights, cancellation, global_counts=global_counts)
@@ -223,7 +214,19 @@ class _Order:
         self._scores = words.chunks.take(self._chunk_numbers)
         self._scores *= CHUNK / (lists.top or 1.0)
         self._scores *= lists.kind(self._files)
-        self._scores += (FILE * self.scores).take(self._places(self._files))
+        self._scores += (lists.file_weight * self.scores).take(self._places(self._files))
+        self._damp_repeats(lists.repeat)
+
+    def _damp_repeats(self, factor: float) -> None:
+        """Take each further chunk of a file times `factor` once more than the one before."""
+        if factor >= 1.0 or not len(self._files):
+            return
+        # Chunks of a file are adjacent; only files with several have anything to damp.
+        order = np.lexsort((-self._scores, self._files))
+        starts = run_starts(self._files)
+        sizes = np.diff(starts, append=len(order))
+        place = np.arange(len(order)) - starts.repeat(sizes)
+        self._scores[order] *= factor**place
 
     def _places(self, files: Int64Array) -> Int64Array:
         """Return the indexes of files in the lists."""
@@ -360,7 +363,7 @@ class _Order:
         described = []
         for file in files:
             piece, position = self._file(file)
-            kind = KINDS[int(self.space.words[piece.target].kind[piece.files[position]])]
+            kind = reported_kind(int(self.space.words[piece.target].kind[piece.files[position]]))
             factor = float(self.lists.factors[self.space.kinds[file]]) / self._most
             shares = {name: float(values[file]) * factor for name, values in self.lists.lists.items()}
             target = self.space.opened[piece.target].target

@@ -1,0 +1,262 @@
+"""How well ranking answers questions of several kinds, by kind and language, with ablations and plain peers.
+
+Run: ``python benchmarks/ranking.py --corpus FOLDER --sets FILE [--index FOLDER] [--half tune|report] [--languages]
+[--methods NAME,NAME] [--kinds NAME,NAME]``.
+
+FILE is what ``benchmarks/ranking_sets.py`` wrote; each question is asked of its own repository, at its newest commit.
+Measures: of short questions (*symbol*, *term*, *topic*, *words*, *name*) NDCG@10 of the files as ranked, and of the
+chunks, where the place of a file is that of its first chunk; of written ones (*sentence*, *readme*, *subject*) hit@1,
+recall@10 and MRR by file; of *issue* the share with all files in the first 1, 5 and 10 (acc@k), and with all changed
+functions, and any one of them, in the first ten functions of the chunks.
+
+Methods: *ours*; *less X* is ours without X; *bm25* is BM25 over the same chunks and stems.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from corpus import Corpus, machine, markdown
+from ranking_sets import BUGS, SHORT, WRITTEN
+
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.engines.search.ranking.bm25 import Weights, score
+from sourcelight.engines.search.ranking.collection import ChunkCollection, make_collection
+from sourcelight.engines.search.ranking.file_scores import ListWeights
+from sourcelight.engines.search.ranking.model import RankLimits
+from sourcelight.engines.search.ranking.question import RankQuery, analyze
+from sourcelight.engines.search.ranking.ranker import Ranker
+from sourcelight.engines.search.ranking.term_files import OpenedTerms
+
+_DEPTH = 10
+_FUNCTION_CHUNKS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Files, and chunks (path, first and last line), best first."""
+
+    files: Sequence[str]
+    chunks: Sequence[tuple[str, int, int]]
+
+
+Method = Callable[[str], Answer]
+
+
+@dataclass(slots=True)
+class Space:
+    """One repository, opened."""
+
+    opened: OpenedTerms
+    collection: ChunkCollection = field(init=False)
+    functions: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.collection = make_collection([self.opened], [None])
+
+    def functions_of(self, path: str) -> list[tuple[int, int]]:
+        """Return first and last line of each function of a file."""
+        if not self.functions:
+            view = self.opened.snapshot.view
+            for shard, symbols in enumerate(self.opened.symbols):
+                if symbols is None:
+                    continue
+                placement = self.opened.snapshot.placement(shard)
+                for file, document in zip(placement.files.tolist(), placement.documents.tolist(), strict=True):
+                    rows = symbols.definitions(document).rows.tolist()
+                    self.functions[view.path(file)] = [(row[2], row[3]) for row in rows if row[5] in _FUNCTIONS]
+        return self.functions.get(path, [])
+
+
+_FUNCTIONS = frozenset({5, 8, 11})
+"""Places of method, constructor and function in `symbols.KINDS`."""
+
+
+def ours(space: Space, ranker: Ranker, read: Callable[[str], RankQuery] = analyze) -> Method:
+    """Rank as the product does."""
+
+    def answer(text: str) -> Answer:
+        question = read(text)
+        if not question.terms:
+            return Answer([], [])
+        ranking = ranker.rank(question, [space.opened], [None], RankLimits(_FUNCTION_CHUNKS), Cancellation())
+        files = ranker.rank_files(question, [space.opened], [None], _DEPTH, Cancellation())
+        return Answer([f.path for f in files], [(c.path, c.begin_line, c.end_line) for c in ranking.chunks])
+
+    return answer
+
+
+def by_scores(space: Space, scores: Any) -> Answer:
+    """Answer by one score for each chunk; a file is as good as its best chunk."""
+    collection = space.collection
+    chunks = []
+    for at in np.argsort(-scores, kind="stable")[: _FUNCTION_CHUNKS * 5].tolist():
+        if scores[at] > 0:
+            number = collection.piece_of_chunk(at)
+            piece, within = collection.pieces[number], at - collection.chunk_base[number]
+            row = within if piece.source is None else int(piece.source[within])
+            file = piece.files[int(collection.file_of[at]) - collection.file_base[number]]
+            path = space.opened.snapshot.view.path(int(file))
+            chunks.append((path, int(piece.table.begin_line[row]), int(piece.table.end_line[row])))
+    return Answer(list(dict.fromkeys(path for path, _, _ in chunks))[:_DEPTH], chunks[:_FUNCTION_CHUNKS])
+
+
+def bm25(space: Space) -> Method:
+    """BM25 over the same chunks and stems."""
+
+    def answer(text: str) -> Answer:
+        terms = {term: weight for term, weight in analyze(text).terms.items() if not term.startswith("=")}
+        return by_scores(space, score(space.collection, terms, Weights(definition=0, path=0), Cancellation()).chunks)
+
+    return answer
+
+
+def methods_of(space: Space) -> Mapping[str, Callable[[], Method]]:
+    """Give every method by its name."""
+    lists = ListWeights()
+
+    def less(**changed: float) -> Callable[[], Method]:
+        return lambda: ours(space, Ranker(lists=replace(lists, **changed)))
+
+    return {
+        "bm25": lambda: bm25(space),
+        "ours": lambda: ours(space, Ranker()),
+        "less names of files": less(names=0),
+        "less weight of files": less(file_short=lists.file_long),
+        "less damped repeats": less(repeat_short=1.0),
+        "less code aside": less(aside=1.0),
+        "less words as names": lambda: ours(space, Ranker(), _without_possible_names),
+    }
+
+
+def _without_possible_names(text: str) -> RankQuery:
+    return replace(analyze(text), possible_names=())
+
+
+def ndcg(places: Sequence[int], gold: int) -> float:
+    """NDCG@10 with binary relevance; `places` are those of the gold files, from 0."""
+    gain = sum(1.0 / math.log2(place + 2) for place in places if place < _DEPTH)
+    return gain / sum(1.0 / math.log2(place + 2) for place in range(min(gold, _DEPTH)))
+
+
+def first_places(paths: Sequence[str], gold: Sequence[str]) -> list[int]:
+    """Return the place of the first of each gold path."""
+    return [paths.index(path) for path in gold if path in paths]
+
+
+def measure(case: Mapping[str, Any], answer: Answer, space: Space) -> dict[str, float]:
+    """Give the measures of one answer."""
+    gold, kind = case["files"], case["kind"]
+    places = first_places(answer.files, gold)
+    if kind in SHORT:
+        of_chunks = first_places([path for path, _, _ in answer.chunks[:_DEPTH]], gold)
+        return {"files NDCG": ndcg(places, len(gold)), "chunks NDCG": ndcg(of_chunks, len(gold))}
+    if kind in WRITTEN:
+        return {
+            "hit@1": float(0 in places),
+            "r@10": sum(place < _DEPTH for place in places) / len(gold),
+            "MRR": 1.0 / (min(places) + 1) if places else 0.0,
+        }
+    result = {f"files acc@{k}": float(sum(place < k for place in places) == len(gold)) for k in (1, 5, 10)}
+    functions: list[tuple[str, int]] = []
+    for path, first, last in answer.chunks:
+        functions += [(path, begin) for begin, end in space.functions_of(path) if begin <= last and first <= end]
+    best = list(dict.fromkeys(functions))[:_DEPTH]
+    held = [(path, first) in best for path, first, _ in case["places"]]
+    return {**result, "functions acc@10": float(all(held)), "any@10": float(any(held))}
+
+
+Table = dict[tuple[str, str, str], dict[str, list[float]]]
+
+
+def main() -> None:
+    """Measure and print the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--corpus", required=True)
+    parser.add_argument("--sets", required=True, type=Path)
+    parser.add_argument("--index")
+    parser.add_argument("--half", default="report", choices=("tune", "report"))
+    parser.add_argument("--methods", default="")
+    parser.add_argument("--kinds", default="")
+    parser.add_argument("--languages", action="store_true", help="ours by language, too")
+    options = parser.parse_args()
+    wanted, kinds = set(filter(None, options.methods.split(","))), set(filter(None, options.kinds.split(",")))
+    cases: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for line in options.sets.read_text("utf-8").splitlines():
+        case = json.loads(line)
+        if case["half"] == options.half and (not kinds or case["kind"] in kinds):
+            cases[case["repository"]].append(case)
+    results: Table = defaultdict(lambda: defaultdict(list))
+    cost: dict[str, float] = defaultdict(float)
+    with tempfile.TemporaryDirectory() as temporary:
+        corpus = Corpus(options.corpus, options.index or temporary)
+        for repository in corpus.repositories:
+            own = cases.get(repository.name, [])
+            if not own:
+                continue
+            target = corpus.engine.target_of(repository)
+            corpus.engine.update_terms([target], Cancellation())
+            space = Space(corpus.engine.terms.open(target))
+            for name, make in methods_of(space).items():
+                if wanted and name not in wanted:
+                    continue
+                method = make()
+                for case in own:
+                    began = time.thread_time()
+                    answer = method(case["text"])
+                    cost[name] += time.thread_time() - began
+                    for measured, value in measure(case, answer, space).items():
+                        results[name, case["kind"], case["language"]][measured].append(value)
+            print(repository.name, file=sys.stderr, flush=True)
+    report(results, cost, languages=options.languages)
+
+
+def report(results: Table, cost: Mapping[str, float], *, languages: bool) -> None:
+    """Print the tables."""
+    methods = list(dict.fromkeys(name for name, _, _ in results))
+    print(f"{machine()}\n")
+    for kinds in (SHORT, WRITTEN, BUGS):
+        rows, names = [], []
+        for name in methods:
+            for of in (*kinds, "all") if len(kinds) > 1 else kinds:
+                joined: dict[str, list[float]] = defaultdict(list)
+                for (method, kind, _), values in results.items():
+                    if method == name and kind in kinds and of in (kind, "all"):
+                        for measured, numbers in values.items():
+                            joined[measured] += numbers
+                if joined:
+                    names = list(joined)
+                    rows.append([name, of, str(len(joined[names[0]])), *(f"{np.mean(joined[n]):.3f}" for n in names)])
+        if rows:
+            print(markdown(["method", "kind", "questions", *names], rows, left=2) + "\n")
+    asked: dict[str, int] = defaultdict(int)
+    for (name, _, _), values in results.items():
+        asked[name] += len(next(iter(values.values())))
+    costs = [[name, f"{cost[name] / asked[name] * 1000:.1f}"] for name in methods]
+    print(markdown(["method", "CPU ms a question"], costs))
+    if languages:
+        by: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        for (method, kind, language), values in results.items():
+            if method == "ours":
+                measured = "files NDCG" if kind in SHORT else "hit@1" if kind in WRITTEN else "functions acc@10"
+                by[language][kind] += values[measured]
+        columns = (*SHORT, *WRITTEN, *BUGS)
+        rows = [[language, *(f"{np.mean(v[k]):.3f} ({len(v[k])})" if v.get(k) else "" for k in columns)]
+                for language, v in sorted(by.items())]  # fmt: skip
+        print("\nours by language: files NDCG@10 of short kinds, hit@1 of written ones, functions acc@10 of issues\n")
+        print(markdown(["language", *columns], rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Short questions: names of files and of definitions, and no file that fills the answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from sourcelight.backends.embedded import open_engine
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.execution.natural_language import RankedSearch, rank
+from sourcelight.engines.search.ranking import Ranking
+from sourcelight.engines.search.ranking.question import analyze
+from sourcelight.repos import Viewer
+from sourcelight.testing import RepositoryBuilder
+
+STORE = "\n\n".join(
+    f"def session_{name}(store):\n"
+    f'    """Manage what the session keeps about {name}."""\n'
+    + "".join(f"    store.{name}_{step}(store)\n" for step in range(8))
+    for name in ("cookies", "users", "carts", "logins")
+)
+BOOK = 'class Book:\n    """Management of each session."""\n\n    def open(self):\n        return 1\n'
+FILES: dict[str | bytes, str | bytes | None] = {
+    "app/store.py": STORE,
+    "app/sessions.py": BOOK,
+    "app/session/index.js": "export function start() {\n  return manage();\n}\n",
+    "app/engine.py": "ENGINE = 1\n" + "engine = engine.engine(engine)\n" * 30,
+    "app/core.py": "import os\n\n\nclass Engine:\n    def run(self):\n        os.getpid()\n        return self\n",
+    "app/rules.py": "def parse_rules(text):\n    return text.split()\n",
+    "examples/rules.py": "def parse_rules(text):\n    return text.split()\n\n",
+    "examples/paint.py": "def paint_canvas():\n    return 1\n",
+}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    repo = RepositoryBuilder(tmp_path_factory.mktemp("code") / "shop")
+    repo.commit(FILES)
+    return open_engine([repo.path], index=tmp_path_factory.mktemp("index"), workers=1)
+
+
+def ask(engine: LocalEngine, text: str, limit: int | None = 10) -> Ranking:
+    return rank(engine, RankedSearch(text, limit=limit), Viewer.owner(), Cancellation())
+
+
+def test_a_file_named_by_the_question_comes_first(engine: LocalEngine) -> None:
+    """Its name counts, in any number, although another file has the words many times more."""
+    assert ask(engine, "session management").files[0].path == "app/sessions.py"
+    shares = ask(engine, "session management").files[0].lists
+    assert shares["names"] > 0.0
+
+
+def test_the_folder_stands_for_an_index_file(engine: LocalEngine) -> None:
+    """``session/index.js`` is about sessions."""
+    found = {file.path: file.lists for file in ask(engine, "session start").files}
+    assert found["app/session/index.js"]["names"] > 0.0
+
+
+def test_a_long_question_is_not_about_the_name_of_a_file(engine: LocalEngine) -> None:
+    """What it says counts, so names add nothing."""
+    text = (
+        "the cookies of somebody who logs in twice are kept in the wrong cart, and management of users loses sessions"
+    )
+    assert all(not file.lists["names"] for file in ask(engine, text).files)
+
+
+def test_one_file_does_not_fill_a_short_answer(engine: LocalEngine) -> None:
+    """A second file comes before the third piece of the first."""
+    first = [chunk.path for chunk in ask(engine, "session management").chunks]
+    assert first.count("app/store.py") > 1
+    assert len(dict.fromkeys(first[:2])) == 2
+
+
+def test_a_word_alone_is_a_name(engine: LocalEngine) -> None:
+    """The definition comes before a file that bears the word as its name and has it everywhere."""
+    assert ask(engine, "Engine").files[0].path == "app/core.py"
+    assert analyze("Engine").possible_names == ("Engine",)
+    assert analyze("where is the Engine of this started").possible_names == ()
+    assert analyze("stop Engine").possible_names == ("Engine",)
+    assert analyze("Stop engine").possible_names == ()
+
+
+def test_examples_come_after_the_code(engine: LocalEngine) -> None:
+    """Of two equal files the one of the product is first; an example is still code."""
+    found = [file for file in ask(engine, "parse rules").files if file.path.endswith("rules.py")]
+    assert [file.path for file in found] == ["app/rules.py", "examples/rules.py"]
+    assert found[1].kind == "code"
+    assert ask(engine, "paint canvas").files[0].path == "examples/paint.py"
+
+
+@pytest.mark.parametrize("text", ["session management", "Engine", "parse rules", "session"])
+@pytest.mark.parametrize("limit", [1, 2, 3, 5])
+def test_a_limit_only_cuts(engine: LocalEngine, text: str, limit: int) -> None:
+    """The first ones are those of the whole order, with the same scores."""
+    every = ask(engine, text, None).chunks
+    some = ask(engine, text, limit).chunks
+    assert [(c.path, c.begin_line, round(c.score, 9)) for c in some] == [
+        (c.path, c.begin_line, round(c.score, 9)) for c in every[: len(some)]
+    ]
+
+
+def test_names_alone_give_no_piece(engine: LocalEngine) -> None:
+    """A question without a word of the code finds nothing, whatever files are called."""
+    assert ask(engine, "xylophone").chunks == ()
