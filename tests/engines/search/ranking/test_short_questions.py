@@ -52,7 +52,7 @@ def test_a_file_named_by_the_question_comes_first(engine: LocalEngine) -> None:
 
 def test_the_folder_stands_for_an_index_file(engine: LocalEngine) -> None:
     """``session/index.js`` is about sessions."""
-    found = {file.path: file.lists for file in ask(engine, "session start").files}
+    found = {file.path: file.lists for file in ask(engine, "session management").files}
     assert found["app/session/index.js"]["names"] > 0.0
 
 
