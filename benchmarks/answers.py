@@ -5,7 +5,9 @@
 FOLDER holds clones named as in `truth/answers.jsonl` (click, cobra, express, gin, gson, httpx, redis, requests,
 ripgrep, sinatra, tornado, zoekt); the file's first lines say at which commits its truths were read. Truths of counts,
 lines and first commits come from git in the same run. With ``--draw``, questions are made from Python files of FOLDER
-instead: defaults, values and definitions as the module `ast` reads them, which shares no code with what is measured.
+instead: defaults, values, definitions, bases, callees and differences as the module `ast` reads them, dependencies and
+configured values as `tomllib` does, authors of lines, tests and absent names as git does, and definitions in further
+languages by one expression each. None of these shares code with what is measured.
 
 A sentence is right if it has all that the truth asks for; it claims nothing if it begins with "Most relevant" or says
 that it cannot answer; any other is wrong. With SOURCELIGHT_MODEL set, a model answers the same questions.
@@ -15,20 +17,25 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import json
 import os
 import random
 import re
 import subprocess
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import sourcelight as sl
 
 _CLAIMS_NOTHING = ("Most relevant", "No direct answer", "This can't", "This can’t")  # noqa: RUF001 - as models write
+_SPENT = ("total_input_tokens", "completion_tokens", "cost_dollars", "model_requests", "tool_calls")
+"""What a model used, as `stats` of an answer have it."""
 _QUESTIONS = Path(__file__).parent / "truth" / "answers.jsonl"
 _TESTS = re.compile(r"(^|/)(tests?|examples?|docs?|demos|maint|scripts)/|(^|/)test_|_test\.py$|conftest\.py$")
 
@@ -87,12 +94,108 @@ def drawn_questions(folder: Path, count: int, seed: int) -> list[dict[str, Any]]
     """Make questions from Python files, as many of each kind, by `ast` alone."""
     found: dict[str, list[dict[str, Any]]] = {}
     for repository in sorted(path for path in folder.iterdir() if path.is_dir()):
-        for path in git(repository, "ls-tree", "-r", "--name-only", "HEAD").split("\n"):
+        paths = git(repository, "ls-tree", "-r", "--name-only", "HEAD").split("\n")
+        for question in _questions_of_repository(repository, paths, random.Random(f"{seed} {repository.name}")):  # noqa: S311 - a sample
+            found.setdefault(question["kind"], []).append(question)
+        for path in paths:
             if path.endswith(".py") and not _TESTS.search(path):
                 for question in _questions_of(repository, path):
                     found.setdefault(question["kind"], []).append(question)
     chosen = random.Random(seed)  # noqa: S311 - a sample
     return [each for kind in sorted(found) for each in chosen.sample(found[kind], min(count, len(found[kind])))]
+
+
+_HEADS = {
+    ".go": re.compile(r"^func (?:\([^)]*\) )?([A-Za-z]\w+)\("),
+    ".rs": re.compile(r"^(?:pub(?:\([a-z]+\))? )?(?:fn|struct|enum|trait) ([A-Za-z]\w+)"),
+    ".rb": re.compile(r"^\s*(?:def|class|module) ([A-Za-z]\w+)\s*(?:\(|<|$)"),
+    ".java": re.compile(r"^public (?:final |abstract )*(?:class|interface|enum) (\w+)"),
+    ".php": re.compile(r"^(?:final |abstract )*(?:class|interface|trait) (\w+)"),
+    ".js": re.compile(r"^(?:function|class) ([A-Za-z]\w+)"),
+    ".ts": re.compile(r"^export (?:function|class|interface|type) ([A-Za-z]\w+)"),
+    ".c": re.compile(r"^[A-Za-z_][\w\s*()]*?\b([A-Za-z_]\w+)\([^;]*$"),
+}
+_ABSENT = ("QuantumTeapot", "zxqv_handler", "FluxCapacitorPool", "borogrove_limit", "MomeRathIndex")
+
+
+def _questions_of_repository(repository: Path, paths: Sequence[str], chosen: random.Random) -> Iterator[dict[str, Any]]:
+    """Make questions of any language: by expressions for heads, by git, and by `tomllib`."""
+    name = repository.name
+
+    def ask(kind: str, text: str, truth: Any, path: str = "") -> dict[str, Any]:
+        return {"repo": name, "kind": kind, "q": f"{text} in {name}?", "truth": truth, "path": path}
+
+    code = [path for path in paths if Path(path).suffix in _HEADS and not _TESTS.search(path)]
+    for path in code:
+        head = _HEADS[Path(path).suffix]
+        for line in git(repository, "show", f"HEAD:{path}").split("\n"):
+            if (match := head.match(line)) is not None:
+                yield ask("definition (other)", f"Where is `{match[1]}` defined", path)
+    for path in chosen.sample(paths, min(12, len(paths))):
+        try:
+            count = git(repository, "show", f"HEAD:{path}").count("\n") if path else 0
+        except subprocess.CalledProcessError:
+            continue
+        if count and path.isascii() and " " not in path:
+            number = chosen.randint(1, count)
+            try:
+                blame = git(repository, "blame", "-p", "-L", f"{number},{number}", "HEAD", "--", path)
+            except subprocess.CalledProcessError:  # a clone that lacks contents has no truth
+                continue
+            author = re.search(r"^author (.*)", blame, re.MULTILINE)
+            yield ask(
+                "line", f"Who last changed line {number} of {path}", [author[1] if author else "", blame[:12]], path
+            )
+    for absent in chosen.sample(_ABSENT, 2):
+        yield ask(
+            "absent",
+            chosen.choice([f"Where is {absent} defined", f"What calls `{absent}`", f"Which tests cover {absent}"]),
+            absent,
+        )
+    ending = chosen.choice([Path(path).suffix for path in paths if Path(path).suffix[1:].isalpha()])
+    yield ask("count", f"How many {ending} files are there", f"**{sum(path.endswith(ending) for path in paths):,}**")
+    yield ask("count", "How many commits are there", f"**{int(git(repository, 'rev-list', '--count', 'HEAD')):,}**")
+    yield from _questions_of_pyproject(repository) if "pyproject.toml" in paths else ()
+
+
+def _questions_of_pyproject(repository: Path) -> Iterator[dict[str, Any]]:
+    """Make questions about dependencies and configured values."""
+
+    def ask(kind: str, text: str, truth: Any) -> dict[str, Any]:
+        return {"repo": repository.name, "kind": kind, "q": f"{text} in {repository.name}?", "truth": truth, "path": ""}
+
+    data = tomllib.loads(git(repository, "show", "HEAD:pyproject.toml"))
+    listed = [re.split(r"[^\w.-]", each)[0] for each in data.get("project", {}).get("dependencies", [])]
+    if listed:
+        yield ask("dependencies", "What are the dependencies", listed)
+    for section, values in data.get("tool", {}).items():
+        for key, value in values.items():
+            if isinstance(value, int | str) and "\n" not in str(value) and "-" in key:
+                written = str(value).lower() if isinstance(value, bool) else str(value)
+                yield ask("configured", f"What is tool.{section}.{key} set to", written)
+
+
+def _questions_of_module(tree: ast.Module, repository: str, path: str) -> Iterator[dict[str, Any]]:
+    """Make questions about bases, callees, tests, examples and differences of what a module defines at its top."""
+
+    def ask(kind: str, text: str, truth: Any) -> dict[str, Any]:
+        return {"repo": repository, "kind": kind, "q": f"{text} in {repository}?", "truth": truth, "path": path}
+
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield ask("bases", f"What are the base classes of {node.name}", [ast.unparse(base) for base in node.bases])
+            yield ask("example", f"Show an example of {node.name}", node.name)
+    for name, node in functions.items():
+        calls = [each.func for each in ast.walk(node) if isinstance(each, ast.Call)]
+        called = {each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in calls}
+        own = [each for each in calls if isinstance(each, ast.Name) and each.id in functions and each.id != name]
+        if own and not name.startswith("__"):
+            yield ask("callees", f"What does `{name}` call", [sorted(called), sorted({each.id for each in own})])
+        yield ask("tests", f"Which tests cover `{name}`", name)
+    names = [name for name in functions if not name.startswith("__")]
+    for first, second in itertools.pairwise(names):
+        yield ask("difference", f"What is the difference between `{first}` and `{second}`", [first, second, path])
 
 
 def _questions_of(repository: Path, path: str) -> Iterator[dict[str, Any]]:
@@ -106,6 +209,7 @@ def _questions_of(repository: Path, path: str) -> Iterator[dict[str, Any]]:
     def ask(kind: str, text: str, truth: str) -> dict[str, Any]:
         return {"repo": name, "kind": kind, "q": f"{text} in {name}?", "truth": truth, "path": path}
 
+    yield from _questions_of_module(tree, name, path)
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             yield ask("definition", f"Where is the {node.name} class defined", path)
@@ -126,12 +230,50 @@ def _questions_of(repository: Path, path: str) -> Iterator[dict[str, Any]]:
                 yield ask("value", f"What is the value of {target.id}", written)
 
 
-def judge_drawn(question: Mapping[str, Any], lead: str, markdown: str) -> str:
-    """Judge an answer by what `ast` read: a place among those that are listed, or the text of a value."""
-    if lead.startswith(_CLAIMS_NOTHING):
+def _calls_are(truth: Sequence[Sequence[str]], lead: str, markdown: str) -> bool:
+    """Return whether all that is listed is called there, and all functions of the same module are listed."""
+    listed = re.findall(r"`(\w+)`", lead.partition(" calls ")[2].partition(" [")[0])
+    return bool(listed) and set(listed) <= set(truth[0]) and all(f"`{name}`" in markdown for name in truth[1])
+
+
+_JUDGES: Mapping[str, Callable[[Any, str, str, Path], bool]] = {
+    "definition": lambda truth, _, markdown, __: truth in markdown,
+    "definition (other)": lambda truth, _, markdown, __: truth in markdown,
+    "line": lambda truth, _, markdown, __: all(each in markdown for each in truth),
+    "dependencies": lambda truth, lead, _, __: all(f"`{each}" in lead for each in truth),
+    "difference": lambda truth, lead, _, __: (
+        lead.count(truth[2]) >= len(truth) - 1 and all(f"`{name}` is a" in lead for name in truth[:2])
+    ),
+    "bases": lambda truth, lead, _, __: all(f"`{base}`" in lead for base in truth) if truth else "no class" in lead,
+    "callees": lambda truth, lead, markdown, _: _calls_are(truth, lead, markdown),
+    "absent": lambda truth, lead, _, __: lead.startswith(f"Nothing searched has `{truth}`"),
+    "count": lambda truth, lead, _, __: truth in lead,
+    "configured": lambda truth, lead, _, __: truth in lead,
+    "tests": lambda truth, lead, _, repository: _cited_lines_have(truth, lead, repository),
+    "example": lambda truth, lead, _, repository: _cited_lines_have(truth, lead, repository),
+}
+"""Judges of the kinds whose truth is no text of a value."""
+
+
+def _cited_lines_have(name: str, lead: str, repository: Path) -> bool:
+    """Return whether each line that a sentence cites has a name; without one, whether no test file has it."""
+    cited = re.findall(r"/-/blob/([^?)]+)\?L(\d+)", lead)
+    if not cited:
+        listed = subprocess.run(
+            ["git", "-C", repository, "grep", "-lw", name, "HEAD"], capture_output=True, text=True, check=False
+        )
+        return not any(re.search(r"(^|/)(tests?|testing)/|(^|/)test_|_test\.", path) for path in listed.stdout.split())
+    lines = [git(repository, "show", f"HEAD:{unquote(path)}").split("\n")[int(line) - 1] for path, line in cited]
+    return all(re.search(rf"\b{re.escape(name)}\b", line) for line in lines)
+
+
+def judge_drawn(question: Mapping[str, Any], lead: str, markdown: str, repository: Path) -> str:
+    """Judge an answer by what other programs read: a place among those that are listed, or the text of a value."""
+    if lead.startswith(_CLAIMS_NOTHING) or (question["kind"] != "absent" and "Most relevant:" in markdown[:400]):
         return "nothing claimed"
-    if question["kind"] == "definition":
-        return "right" if question["truth"] in markdown else "wrong"
+    if question["kind"] in _JUDGES:
+        is_right = _JUDGES[question["kind"]](question["truth"], " ".join(lead.split()), markdown, repository)
+        return "right" if is_right else "wrong"
 
     def bare(text: str) -> str:
         return re.sub(r"\s+|,(?=[)\]}])", "", re.sub(r"#.*", "", text))
@@ -160,14 +302,16 @@ def main() -> None:
     code = sl.open(*[options.folder / name for name in names])
     totals: Counter[tuple[str, str]] = Counter()
     answers: list[tuple[str, str, str]] = []
+    spent: Counter[str] = Counter()
     ask: Callable[[str], Any] = lambda text: code.deepsearch(text, cache=False)  # noqa: E731 - one expression
     for question in questions:
         started = time.perf_counter()
         answer = ask(question["q"])
         seconds = time.perf_counter() - started
         lead = lead_of(answer.text)
+        spent.update({name: answer.stats[name] for name in _SPENT if answer.stats.get(name)})
         if is_drawn:
-            verdict = judge_drawn(question, lead, answer.text)
+            verdict = judge_drawn(question, lead, answer.text, options.folder / question["repo"])
         else:
             try:
                 verdict = judge(question, lead, patterns_of(question, options.folder / question["repo"]))
@@ -186,6 +330,8 @@ def main() -> None:
     print(
         f"{'together':20} {columns[0]:6} {columns[1]:16} {columns[2]:6}   {columns[0] / max(sum(columns), 1):.1%} right"
     )
+    if spent["total_input_tokens"]:
+        print(", ".join(f"{spent[name]:,} {name}" for name in _SPENT))
     for text, verdict, markdown in random.Random(options.seed).sample(answers, min(options.shown, len(answers))):  # noqa: S311 - a sample
         print(f"\n{'=' * 100}\n{verdict}: {text}\n\n{markdown}")
 

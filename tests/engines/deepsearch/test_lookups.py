@@ -146,7 +146,6 @@ def test_a_stated_value_stands_on_the_lines_that_are_cited(wire: LocalEngine) ->
     "question",
     [
         "Where is authentication implemented?",
-        "What is the difference between encode_path and call_twice?",
         "What is the default behaviour when a request fails?",
         "What calls are made when the session closes?",
         "How does the session encode paths?",

@@ -107,6 +107,58 @@ def test_invented_citations_are_sent_back_then_removed(engine: LocalEngine) -> N
     assert better.finished.stats["unverified_sentences"] == 0
 
 
+def test_the_routes_are_a_tool_of_a_model(engine: LocalEngine) -> None:
+    """What a line proves without a model is asked for by one call, and its lines can be cited."""
+    questions = {
+        "Where is checkout_total defined in shop?": "`checkout_total` is defined in",
+        "What does add_item call?": "`add_item` calls `round_price`",
+        "What calls round_price in shop?": "`round_price` is called by `add_item`",
+        "What is the difference between round_price and format_price?": "`format_price` is a function in",
+        "Which tests cover checkout_total in shop?": "of 1 test file",
+        "Show me an example of add_item": "`add_item` is used in",
+        "What is the base class of Cart?": "no class in",
+        "How many files are there in shop?": "**5** files",
+        "Who last changed line 3 of shop/prices.py?": "was last changed by Ada",
+        "Where is FluxCapacitor defined?": "Nothing searched has `FluxCapacitor`",
+        "How is the weather?": "No line proves an answer",
+    }
+    calls = Use([("lookup", {"question": question}) for question in questions])
+    results: list[str] = []
+
+    def last(body: dict[str, Any]) -> Say:
+        results.extend(str(message["content"]) for message in body["messages"] if message["role"] == "tool")
+        ids = re.findall(r"\[(E\d+)\]", results[1])
+        return Say(f"`add_item` rounds by `round_price` [{ids[-1]}].")
+
+    found, _ = ask(engine, [calls, last], filters=f"repo:^{OPEN}$")
+    assert len(results) == len(questions)
+    for part, result in zip(questions.values(), results, strict=True):
+        assert part in result
+    assert all(SECRET not in result for result in results)
+    assert "(unverified)" not in found.text
+    assert "shop/cart.py?L9-12" in found.text
+    assert {"total_input_tokens", "completion_tokens", "time_millis", "tool_calls"} <= found.finished.stats.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_marked"),
+    [
+        ("The total is a sum [E1].", False),
+        ("The `checkout_total` is a sum [E1]. It is quick.", False),
+        ("`magic_total` adds the prices [E1].", True),
+        ("It is magic. Prices are summed [E1].", True),
+        ("# Total\n\nIt is magic. Prices are summed [E1].", True),
+    ],
+)
+def test_the_first_sentence_of_a_model_needs_lines_that_prove_it(
+    engine: LocalEngine, text: str, *, is_marked: bool
+) -> None:
+    """Without a citation, or with a name that the cited lines don't have, it is marked."""
+    found, _ = ask(engine, [Say(text)], filters=f"repo:^{OPEN}$")
+    assert ("(unverified)" in found.text) is is_marked
+    assert found.finished.stats["unverified_sentences"] == int(is_marked)
+
+
 def test_links_and_markup_of_a_model_do_nothing(engine: LocalEngine) -> None:
     """Only ids become links, and by us; typed links, images, addresses and tags are text."""
     bad = "See [here](javascript:alert(1)) ![x](http://evil.example/?q=1) <img src=x> https://evil.example/a [E1](http://b)."

@@ -106,7 +106,14 @@ def _weight(text: str, weights: Mapping[str, float]) -> float:
 
 
 def _words(text: str, ranking: Ranking, weights: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the question's words in a text, the rarest first."""
+    """Return the question's words that a text has as they are written, or with another ending; the rarest first."""
     present = sorted(_terms(text) & weights.keys(), key=lambda term: (-weights[term], term))
-    shown = [ranking.question.shown.get(term, term) for term in present if not term.startswith("=")]
-    return tuple(dict.fromkeys(shown))[:_WORDS]
+    folded = text.casefold()
+    words = []
+    for term in present:
+        word = ranking.question.shown.get(term, term)
+        # A part of a name that was asked for is in many texts: the name itself is not.
+        is_there = word.casefold() in folded or (word.isalpha() and word.islower() and term in folded)
+        if is_there and not term.startswith("="):
+            words.append(word)
+    return tuple(dict.fromkeys(words))[:_WORDS]

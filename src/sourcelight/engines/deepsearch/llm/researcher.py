@@ -21,14 +21,18 @@ from sourcelight.engines.deepsearch.llm.toolbox import (
     FOLLOW_UPS,
     INSTRUCTIONS,
     LAST_WORDS,
+    LOOKUP,
+    LOOKUP_DESCRIPTION,
+    LOOKUP_SCHEMA,
     Toolbox,
     first_message,
     offered_tools,
 )
 from sourcelight.engines.deepsearch.markdown import CITED, inline
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
+from sourcelight.engines.deepsearch.research.citing import adopt_parts
 from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
-from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Heading, Paragraph, ResearchBudget
+from sourcelight.engines.deepsearch.research.protocol import Draft, Heading, Paragraph, ResearchBudget
 
 MAX_CORRECTIONS = 2
 """How often a model is told that a citation does not hold, before what does not hold is taken out."""
@@ -107,9 +111,11 @@ class ModelResearcher:
 
 def _mention_model(paragraph: Any, choice: ModelConfig) -> Any:
     """Correct what the extractive answer says of models: text may have been sent."""
-    if isinstance(paragraph, Paragraph) and paragraph.text.endswith(NO_MODEL):
-        head = paragraph.text.removesuffix(NO_MODEL)
-        return Paragraph(f"{head}- The question and code found for it may have been sent to {code(choice.place)}.")
+    if isinstance(paragraph, Paragraph) and paragraph.says_no_model:
+        head, separator, _ = paragraph.text.rpartition("\n")
+        return Paragraph(
+            f"{head}{separator}- The question and code found for it may have been sent to {code(choice.place)}."
+        )
     return paragraph
 
 
@@ -174,17 +180,8 @@ class _ModelRun:
         """Record counted facts: the model gets them, and the answer shows them unchanged."""
         if facts is None:
             return
-        names = {f"E{number}": self.ledger.add(item) for number, item in enumerate(facts.ledger.items, 1)}
-
-        def rename(match: re.Match[str]) -> str:
-            ids = [names.get(name.strip().upper(), "") for name in match[1].split(",")]
-            return f"[{', '.join(name for name in ids if name)}]"
-
-        parts = [
-            replace(part, text=CITED.sub(rename, part.text)) if isinstance(part, Paragraph) else part
-            for part in facts.parts[:-2]  # the last section says what was searched, as this answer's own does
-        ]
-        self._facts = replace(facts, parts=parts)
+        # The last section says what was searched, as this answer's own does.
+        self._facts = replace(facts, parts=adopt_parts(facts, self.ledger)[:-2])
 
     def _facts_text(self) -> str:
         """What was counted, as text."""
@@ -287,6 +284,12 @@ class _ModelRun:
             )
             for tool in (offered_tools() if tools else [])
         ]
+        if tools:
+            agent_tools.append(
+                Tool.from_schema(
+                    make_runner(LOOKUP), name=LOOKUP, description=LOOKUP_DESCRIPTION, json_schema=dict(LOOKUP_SCHEMA)
+                )
+            )
         agent: Any = Agent(self._model, instructions=INSTRUCTIONS, tools=agent_tools, retries=MAX_CORRECTIONS)
 
         @agent.output_validator  # type: ignore[untyped-decorator]

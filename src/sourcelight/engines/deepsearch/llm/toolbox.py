@@ -18,10 +18,14 @@ from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.tools.catalog import find_tool, mcp_tools
 from sourcelight.core.tools.tool import Scope, Tool
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, CommitEvidence, Evidence, EvidenceLedger
+from sourcelight.engines.deepsearch.evidence.pins import Pins
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.question.scope import RepositoryNames, read_scope
 from sourcelight.engines.deepsearch.redaction import frame_text, is_hidden_file, new_boundary, redact
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
-from sourcelight.engines.deepsearch.research.protocol import ResearchBudget
+from sourcelight.engines.deepsearch.research.citing import adopt_parts
+from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
+from sourcelight.engines.deepsearch.research.protocol import Heading, Paragraph, ResearchBudget
 from sourcelight.engines.search import Target
 from sourcelight.engines.tools import call, render
 
@@ -45,6 +49,20 @@ Rules:
 - When the repositories in scope do not answer the question, say so.
 - End with a heading "## {FOLLOW_UPS}" and two or three short questions, one a line, each after "- ".
 """
+
+LOOKUP = "lookup"
+LOOKUP_DESCRIPTION = (
+    "Answer one question about a name by the engine's own routes, exactly and over all in scope: where it is defined, "
+    "its value, the default of a parameter or setting, what calls it and what it calls, its base classes, the "
+    "difference between two definitions, tests and examples of it, where a setting or a variable of the environment "
+    "is read, the dependencies of a repository, who last changed a line, counts. Use it before searching; ask as in "
+    "'What calls parse_url in requests?'. Not for explanations: search and read for these."
+)
+LOOKUP_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"question": {"type": "string", "description": "The question, with the name as it is written."}},
+    "required": ["question"],
+}
 
 LAST_WORDS = "The time or the budget is used up. Answer now, with what you have read, and cite it by its ids."
 
@@ -162,7 +180,36 @@ class Toolbox:
             return f"The last {self._quiet} calls brought nothing new: answer now with what you have."
         return ""
 
+    def _look_up(self, question: str) -> str:
+        """Answer a question by the routes that need no model; each line that proves the answer gets an id."""
+        names = sorted({pin.repository for pin in self.inquiry.pins})
+        scope = read_scope(question, RepositoryNames(names, frozenset(names)), by_word=True)
+        chosen = scope.named.repositories or names
+        targets = tuple(target for target in self.inquiry.pins.targets if target.repository.name in chosen)
+        pins = Pins(targets, self.inquiry.pins.failed)
+        asked = replace(self.inquiry, question=question, pins=pins, scope=scope)
+        # The routes write their searches with the filters of the inquiry; repositories named here narrow them.
+        asked = replace(asked, filters=f"{self.inquiry.filters} {scope.named.filters}".strip())
+        draft = ExtractiveResearcher().facts(asked, self.emit)
+        if draft is None:
+            return "No line proves an answer to a question of this form: search and read instead."
+        before = len(self.ledger.items)
+        # The last section says what was searched.
+        parts = adopt_parts(draft, self.ledger)[:-2]
+        text = "\n\n".join(part.text for part in parts if isinstance(part, Paragraph | Heading))[:RESULT_BYTES]
+        shown: list[str] = []
+        size = len(text)
+        for number, item in enumerate(self.ledger.items[before:], before + 1):
+            described = describe(f"E{number}", item, self.boundary)
+            size += len(described)
+            if size > 2 * RESULT_BYTES:
+                break
+            shown.append(described)
+        return "\n".join([frame_text(redact(text), "lookup", self.boundary), *shown])
+
     def _run(self, name: str, arguments: Mapping[str, Any]) -> str:
+        if name == LOOKUP:
+            return self._look_up(str(arguments.get("question", "")))
         scoped = self._keep_in_scope(name, arguments)
         if isinstance(scoped, str):
             return scoped

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.lookups.authors import find_line_author
-from sourcelight.engines.deepsearch.lookups.calls import find_callers
+from sourcelight.engines.deepsearch.lookups.calls import find_callees, find_callers
+from sourcelight.engines.deepsearch.lookups.classes import find_bases
+from sourcelight.engines.deepsearch.lookups.comparison import find_difference
 from sourcelight.engines.deepsearch.lookups.defaults import find_parameter_default, find_setting, find_value
-from sourcelight.engines.deepsearch.lookups.dependencies import find_dependency, find_runtime
+from sourcelight.engines.deepsearch.lookups.dependencies import find_dependency, find_runtime, list_dependencies
 from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
-from sourcelight.engines.deepsearch.lookups.names import find_absence, find_definitions, state_definitions
+from sourcelight.engines.deepsearch.lookups.names import NamedPlace, find_absence, find_definitions, state_definitions
+from sourcelight.engines.deepsearch.lookups.uses import (
+    find_configured,
+    find_example,
+    find_key_uses,
+    find_tests,
+    list_environment,
+)
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
@@ -35,34 +46,27 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
 
 def _find(lookup: Lookup, work: Work) -> Finding | None:
     notes: list[str] = []
-    if lookup.kind == "line":
-        return find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line)
-    if lookup.kind == "dependency":
-        return find_dependency(work, lookup.name, notes)
-    if lookup.kind == "runtime":
-        return find_runtime(work, lookup.name, notes)
-    if lookup.kind == "default":
-        return _find_default(lookup, work, notes)
-    return _find_named(lookup, work, notes)
+    find = _WITHOUT_DEFINITION.get(lookup.kind)
+    return _find_named(lookup, work, notes) if find is None else find(lookup, work, notes)
+
+
+def _find_configured(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+    return find_configured(work, lookup.name, notes) or _find_named(replace(lookup, kind="value"), work, notes)
 
 
 def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     queries: list[str] = []
+    find = _OF_DEFINITION.get(lookup.kind)
     places = find_definitions(work, lookup.name, lookup.symbol_kind, notes, queries)
     if not places:
         # A plain word of prose that is nowhere says nothing: "where is authentication implemented?"
         if _PLAIN_WORD.fullmatch(lookup.name) and not (lookup.kind == "existence" or lookup.symbol_kind):
             return None
-        if lookup.kind in {"callers", "value"}:
-            absence = find_absence(work, lookup.name, notes)
-            return absence if absence is not None and not absence.headline.evidence else None
-        return find_absence(work, lookup.name, notes, noun=lookup.symbol_kind)
-    if lookup.kind == "callers":
-        return find_callers(work, places, lookup.name, notes)
-    if lookup.kind == "value":
-        return find_value(work, places, lookup.name, queries, notes) or state_definitions(
-            work, lookup.name, places, queries, notes
-        )
+        absence = find_absence(work, lookup.name, notes, noun=lookup.symbol_kind if find is None else "")
+        # What is asked of a definition is left to the ranking if the name has none but stands somewhere.
+        return None if find is not None and absence is not None and absence.headline.evidence else absence
+    if find is not None:
+        return find(work, places, lookup.name, queries, notes)
     finding = state_definitions(work, lookup.name, places, queries, notes)
     if lookup.kind == "existence":
         finding.headline = Statement(f"Yes: {finding.headline.text}", finding.headline.evidence)
@@ -87,3 +91,29 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
         absence = find_absence(work, lookup.name, notes)
         return absence if absence is not None and not absence.headline.evidence else None
     return None
+
+
+_WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {
+    "line": lambda lookup, work, _: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),
+    "dependency": lambda lookup, work, notes: find_dependency(work, lookup.name, notes),
+    "dependencies": lambda _, work, notes: list_dependencies(work, notes),
+    "environment": lambda _, work, notes: list_environment(work, notes),
+    "runtime": lambda lookup, work, notes: find_runtime(work, lookup.name, notes),
+    "default": _find_default,
+    "difference": lambda lookup, work, notes: find_difference(work, lookup.name, lookup.owner, notes),
+    "key": lambda lookup, work, notes: find_key_uses(work, lookup.name, notes),
+    "configured": _find_configured,
+}
+"""What answers a kind of question that is not about one definition."""
+
+_OF_DEFINITION: Mapping[str, Callable[[Work, list[NamedPlace], str, list[str], list[str]], Finding | None]] = {
+    "callers": lambda work, places, name, _, notes: find_callers(work, places, name, notes),
+    "callees": lambda work, places, name, _, __: find_callees(work, places, name),
+    "bases": lambda work, places, name, queries, _: find_bases(work, places, name, queries),
+    "tests": lambda work, places, name, _, notes: find_tests(work, places, name, notes),
+    "example": lambda work, places, name, _, notes: find_example(work, places, name, notes),
+    "value": lambda work, places, name, queries, notes: (
+        find_value(work, places, name, queries, notes) or state_definitions(work, name, places, queries, notes)
+    ),
+}
+"""What answers a kind of question about the definitions of a name."""

@@ -1,4 +1,4 @@
-"""Who calls a function: the call graph around its definitions, a line of code for each caller."""
+"""Who calls a function, and what it calls: the call graph around its definitions, a line of code for each call."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
-from sourcelight.engines.deepsearch.lookups.names import MAX_PLACES, SHOWN, NamedPlace, rank_of
+from sourcelight.engines.deepsearch.lookups.model import Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.lookups.names import MAX_PLACES, SHOWN, NamedPlace, head_of_place, rank_of
 
+_FUNCTIONS = frozenset({"function", "method", "constructor"})
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
 _MAX_DEFINITIONS = 3
 
@@ -32,17 +34,9 @@ def find_callers(work: Work, places: Sequence[NamedPlace], name: str, notes: lis
     queries: list[str] = []
     complete = True
     for place in callables:
-        arguments: dict[str, Any] = {"repo": place.target.repository.name, "path": place.path, "symbol": simple}
-        if place.target.revision:
-            arguments["revision"] = place.target.commit
-        # The line tells functions of one name in one file apart.
-        arguments["line"] = place.definition.line
-        try:
-            answer = work.call("callers", arguments)
-        except (RepositoryError, SourcelightError):
-            work.context.cancellation.check()
+        answer = _call_graph(work, "callers", place, queries)
+        if answer is None:
             return None
-        queries.append(format_call("callers", arguments))
         complete = complete and answer.complete
         on_line: Counter[tuple[str, str, int]] = Counter()
         for row in answer.table.to_pylist():
@@ -56,6 +50,65 @@ def find_callers(work: Work, places: Sequence[NamedPlace], name: str, notes: lis
     for key, row in rows.items():
         row["calls"] = counts[key]
     return _state(work, list(rows.values()), name, callables, queries, complete=complete)
+
+
+def _call_graph(work: Work, tool: str, place: NamedPlace, queries: list[str]) -> ToolResult | None:
+    """Ask for the callers or the callees of a definition; None if they can't be read."""
+    symbol = place.definition.name
+    arguments: dict[str, Any] = {"repo": place.target.repository.name, "path": place.path, "symbol": symbol}
+    if place.target.revision:
+        arguments["revision"] = place.target.commit
+    # The line tells functions of one name in one file apart.
+    arguments["line"] = place.definition.line
+    try:
+        answer = work.call(tool, arguments)
+    except (RepositoryError, SourcelightError):
+        work.context.cancellation.check()
+        return None
+    queries.append(format_call(tool, arguments))
+    return answer
+
+
+def find_callees(work: Work, places: Sequence[NamedPlace], name: str) -> Finding | None:
+    """Return what a function calls, a line of its body for each; None if it is no function, or nothing is certain."""
+    lowest = min(place.rank for place in places)
+    callables = [place for place in places if place.definition.kind in _FUNCTIONS and place.rank == lowest]
+    if len(callables) != 1:
+        return None
+    place = callables[0]
+    queries: list[str] = []
+    answer = _call_graph(work, "callees", place, queries)
+    if answer is None:
+        return None
+    body = range(place.definition.begin_line, place.definition.end_line + 1)
+    first_rows: dict[str, dict[str, Any]] = {}
+    for row in sorted(answer.table.to_pylist(), key=lambda row: row["line_number"]):
+        is_here = row["caller_path"] == place.path and row["line_number"] in body
+        if is_here and _is_call(row, row["callee"]) and row["how"] not in {"name", "text"}:
+            first_rows.setdefault(row["callee"], row)
+    if not first_rows:
+        return None
+    texts = FileTexts(work.context)
+    rows = list(first_rows.values())
+    statements = [
+        Statement(
+            f"{code(row['callee'])}: {code((row['line'] or '').strip()[:160])}",
+            (texts.evidence(place.target, place.path, row["line_number"], row["line_number"], "usage"),),
+        )
+        for row in rows[:MAX_PLACES]
+    ]
+    shown = rows[: 2 * SHOWN]
+    listed = join_words([code(row["callee"]) for row in shown])
+    among = f"{len(rows):,} functions, among them " if len(rows) > len(shown) else ""
+    cited = sorted({row["line_number"] for row in shown})
+    evidence = join_evidence([texts.evidence(place.target, place.path, line, line, "usage") for line in cited])
+    finding = Finding(
+        Statement(f"{code(name)} calls {among}{listed}", evidence), "callees", queries=queries, heading="Calls"
+    )
+    finding.places = statements
+    finding.quotes = [head_of_place(texts, place)]
+    finding.method.append("Calls whose target is certain are listed; those of libraries that are not searched are not.")
+    return finding
 
 
 def _is_call(row: Mapping[str, Any], name: str) -> bool:

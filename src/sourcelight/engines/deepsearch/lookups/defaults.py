@@ -40,7 +40,7 @@ _FLAGS = re.compile(
 
 
 @dataclass(slots=True)
-class _Candidate:
+class Candidate:
     """A value at a place: what it is said to be, the lines that prove it, and the file's rank."""
 
     value: str
@@ -58,13 +58,14 @@ def find_value(
 ) -> Finding | None:
     """Return the value of a constant or the like at its definitions; None if no definition gives it a value."""
     texts = FileTexts(work.context)
-    candidates = [found for place in places if (found := _value_at(texts, place)) is not None]
+    candidates = [found for place in places if (found := value_at(texts, place)) is not None]
     if not candidates:
         return None
     return _state(work, candidates, code(name), "value", queries, notes)
 
 
-def _value_at(texts: FileTexts, place: NamedPlace) -> _Candidate | None:
+def value_at(texts: FileTexts, place: NamedPlace) -> Candidate | None:
+    """Return the value that a definition gives its name; None if it gives none that can be read."""
     definition = place.definition
     lines = texts.lines(place.target, place.path)
     if definition.kind not in _VALUED:
@@ -75,7 +76,7 @@ def _value_at(texts: FileTexts, place: NamedPlace) -> _Candidate | None:
     quote = texts.evidence(
         place.target, place.path, value.begin_line, value.end_line, "definition", 1.0, (definition.name,)
     )
-    return _Candidate(value.text, "", place.path, [quote], place.rank, place.target.repository.name, places=[place])
+    return Candidate(value.text, "", place.path, [quote], place.rank, place.target.repository.name, places=[place])
 
 
 def find_parameter_default(
@@ -84,7 +85,7 @@ def find_parameter_default(
     """Return the default of a parameter of a function, or of what makes a class; None if no head has the parameter."""
     texts = FileTexts(work.context)
     lowest = min((place.rank for place in owners), default=0)
-    candidates: list[_Candidate] = []
+    candidates: list[Candidate] = []
     for place in owners:
         if place.rank > lowest:
             continue
@@ -124,7 +125,7 @@ def _heads_of(texts: FileTexts, place: NamedPlace) -> list[NamedPlace]:
     return heads
 
 
-def _default_at(texts: FileTexts, head: NamedPlace, name: str) -> _Candidate | None:
+def _default_at(texts: FileTexts, head: NamedPlace, name: str) -> Candidate | None:
     lines = texts.lines(head.target, head.path)
     read = parameters_of(lines, head.definition.name, head.definition.line, head.path)
     if read is None:
@@ -143,24 +144,24 @@ def _default_at(texts: FileTexts, head: NamedPlace, name: str) -> _Candidate | N
         evidence = texts.evidence(
             head.target, head.path, parameter.line, parameter.line, "definition", 1.0, (head.definition.name,)
         )
-        return _Candidate(value, "", head.path, [evidence], head.rank, head.target.repository.name, places=[head])
+        return Candidate(value, "", head.path, [evidence], head.rank, head.target.repository.name, places=[head])
     return None
 
 
-def _field_of(texts: FileTexts, place: NamedPlace, name: str) -> _Candidate | None:
+def _field_of(texts: FileTexts, place: NamedPlace, name: str) -> Candidate | None:
     """Return the value that the body of a class gives to a field."""
     if place.definition.kind in {"function", "method"}:
         return None
     definitions = texts.engine.store.definitions_of(place.target, place.path)
     for each in definitions.each() if definitions is not None else ():
         if each.name == name and each.container.rpartition(".")[2] == place.definition.name and each.kind in _VALUED:
-            candidate = _value_at(texts, NamedPlace(place.target, place.path, each))
+            candidate = value_at(texts, NamedPlace(place.target, place.path, each))
             if candidate is not None and each.kind != "function":
                 return candidate
     return None
 
 
-def _follow(work: Work, candidates: Sequence[_Candidate], finding: Finding, notes: list[str]) -> None:
+def _follow(work: Work, candidates: Sequence[Candidate], finding: Finding, notes: list[str]) -> None:
     """Where the value is the name of a constant, add what that one is."""
     value = candidates[0].value
     if len({candidate.value for candidate in candidates}) != 1 or re.fullmatch(r"[A-Za-z_][\w.]*", value) is None:
@@ -168,7 +169,7 @@ def _follow(work: Work, candidates: Sequence[_Candidate], finding: Finding, note
     places = find_definitions(work, value, "", notes, [])
     texts = FileTexts(work.context)
     near = [place for place in places if place.target.repository.name == candidates[0].repository and place.rank == 0]
-    valued = [found for place in near if (found := _value_at(texts, place)) is not None]
+    valued = [found for place in near if (found := value_at(texts, place)) is not None]
     if len({each.value for each in valued}) != 1:
         return
     constant = valued[0]
@@ -197,21 +198,21 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: l
     return finding
 
 
-def _lowest(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+def _lowest(candidates: Sequence[Candidate]) -> list[Candidate]:
     lowest = min((candidate.rank for candidate in candidates), default=0)
     return [candidate for candidate in candidates if candidate.rank == lowest]
 
 
 def _default_constants(
     work: Work, texts: FileTexts, name: str, queries: list[str], notes: list[str]
-) -> list[_Candidate]:
+) -> list[Candidate]:
     """Find constants whose names say that they are the default of a setting, such as ``DEFAULT_TIMEOUT``."""
     words = [part.lower() for part in parts_of(name)]
     if not words:
         return []
     searches = make_queries(work, f"case:no type:symbol /{escape_regexp(words[0])}/")
     queries += searches
-    found: list[_Candidate] = []
+    found: list[Candidate] = []
     for row in run_searches(work, searches, notes):
         parts = [part.lower() for part in parts_of(row["symbol"] or "")]
         if "default" not in parts or [part for part in parts if part not in _FILLERS] != words:
@@ -226,7 +227,7 @@ def _default_constants(
             or definition.kind not in {"constant", "variable", "field", "enummember"}
         ):
             continue
-        candidate = _value_at(texts, NamedPlace(target, row["path"], definition))
+        candidate = value_at(texts, NamedPlace(target, row["path"], definition))
         if candidate is not None:
             candidate.what = code(definition.name)
             found.append(candidate)
@@ -236,14 +237,14 @@ def _default_constants(
 
 def _find_registrations(
     work: Work, texts: FileTexts, name: str, queries: list[str], notes: list[str]
-) -> list[_Candidate]:
+) -> list[Candidate]:
     """Find calls that give a setting its default, by the name of the parameter or by what is known of the call."""
     quoted = rf"(\"-{{0,2}}{escape_regexp(name)}\"|'-{{0,2}}{escape_regexp(name)}'|:{escape_regexp(name)}\b)"
     searches = make_queries(work, f"case:yes type:file /{quoted}/")
     queries += searches
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     rows = [row for row in rows if rank_of(row["path"]) < 2 and len(row["line"] or "") < 1_000]
-    found: list[_Candidate] = []
+    found: list[Candidate] = []
     heads: dict[tuple[str, str], tuple[int, FileEvidence] | None] = {}
     for row in rows[:_MAX_CALLS]:
         target = work.inquiry.pins.of(row["repository"])
@@ -265,7 +266,7 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
     name: str,
     heads: dict[tuple[str, str], tuple[int, FileEvidence] | None],
     notes: list[str],
-) -> _Candidate | None:
+) -> Candidate | None:
     lines = texts.lines(target, path)
     text = lines[line - 1]
     at = re.search(rf"[\"':]-{{0,2}}{re.escape(name)}(?![\w-])", text)
@@ -292,20 +293,20 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
     for argument in arguments:
         keyword = re.match(r"(?:default|default_value|defaultValue)\s*(?:=(?!=)|:|=>)\s*(\S.*)$", argument.text)
         if keyword is not None and position == 0:
-            return _Candidate(keyword[1], what, path, [quote], rank_of(path), target.repository.name)
+            return Candidate(keyword[1], what, path, [quote], rank_of(path), target.repository.name)
     flag = _FLAGS.match(callee)
     if flag is not None and path.endswith(".go"):
         index = position + (2 if flag["short"] else 1)
         if position == (1 if flag["var"] else 0) and index < len(arguments):
-            return _Candidate(arguments[index].text, what, path, [quote], rank_of(path), target.repository.name)
+            return Candidate(arguments[index].text, what, path, [quote], rank_of(path), target.repository.name)
     if _SETTERS.match(callee) and position == 0 and len(arguments) == 2:
-        return _Candidate(
+        return Candidate(
             arguments[1].text, code(name), path, [quote], rank_of(path), target.repository.name, "is set to"
         )
     if callee not in {"set", "get", "put"} and is_bracketed:
         head = _default_parameter(work, texts, target, callee, heads, notes)
         if head is not None and position == 0 and head[0] < len(arguments) and head[0] > 0:
-            return _Candidate(
+            return Candidate(
                 arguments[head[0]].text, what, path, [quote, head[1]], rank_of(path), target.repository.name
             )
     return None
@@ -376,7 +377,7 @@ def _default_parameter(
 
 def _state(
     work: Work,
-    candidates: Sequence[_Candidate],
+    candidates: Sequence[Candidate],
     what: str,
     unit: str,
     queries: list[str],
@@ -386,7 +387,7 @@ def _state(
     """Write one value with its place, or up to three where the definitions differ."""
     lowest = min(candidate.rank for candidate in candidates)
     best = [candidate for candidate in candidates if candidate.rank == lowest]
-    by_value: dict[str, _Candidate] = {}
+    by_value: dict[str, Candidate] = {}
     for candidate in best:
         by_value.setdefault(candidate.value, candidate)
     several = len(work.inquiry.pins) > 1
@@ -410,18 +411,18 @@ def _state(
     return finding
 
 
-def _place_of(candidate: _Candidate, *, several: bool) -> Statement:
+def _place_of(candidate: Candidate, *, several: bool) -> Statement:
     where = _where(candidate, several=several)
     return Statement(f"{code(_shorten(candidate.value))} in {where}", (candidate.evidence[0],))
 
 
-def _quotes(work: Work, candidate: _Candidate) -> list[FileEvidence]:
+def _quotes(work: Work, candidate: Candidate) -> list[FileEvidence]:
     if candidate.places and candidate.places[0].definition.kind in {"function", "method", "constructor"}:
         return [head_of_place(FileTexts(work.context), candidate.places[0])]
     return list(candidate.evidence)
 
 
-def _where(candidate: _Candidate, *, several: bool) -> str:
+def _where(candidate: Candidate, *, several: bool) -> str:
     of = f" of {code(candidate.repository)}" if several else ""
     line = f", line {candidate.evidence[0].begin_line:,}"
     holder = candidate.places[0].definition if candidate.places else None

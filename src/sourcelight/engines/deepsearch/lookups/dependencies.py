@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sourcelight.core.markup import code, count_of
+from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.markup.counts import list_names
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
@@ -19,11 +19,12 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     read_requirements,
     read_runtime,
 )
-from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
+from sourcelight.engines.deepsearch.lookups.model import Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.lookups.names import MAX_PLACES, SHOWN, rank_of
 from sourcelight.engines.search import Target
 
 _MAX_MANIFESTS = 200
+_MAX_LISTED, _MAX_PLACES = 12, 60
 _NAMES = {
     "python": "Python",
     "go": "Go",
@@ -136,6 +137,36 @@ def _no_dependency(
             line = texts.evidence(target, row["path"], row["line_number"], row["line_number"], "usage")
             finding.places.append(Statement(code((row["line"] or "").strip()[:160]), (line,)))
     return finding
+
+
+def list_dependencies(work: Work, notes: list[str]) -> Finding | None:
+    """Return the packages that the first manifest with any lists; None where there is none to read."""
+    texts = FileTexts(work.context)
+    queries: list[str] = []
+    if len({pin.repository for pin in work.inquiry.pins}) > 1:
+        return None
+    for target, path, lines in _manifests(work, texts, notes, queries):
+        listed = [each for each in read_requirements(path, lines) or () if each.line]
+        needed = [each for each in listed if not each.group] or listed
+        if rank_of(path) > 1 or not needed:
+            continue
+        statements = [_statement(texts, target, path, each, several=False) for each in listed]
+        lines_cited = sorted({each.line for each in needed[:_MAX_LISTED]})
+        proofs = join_evidence([texts.evidence(target, path, line, line, "read", 1.0) for line in lines_cited])
+        names = join_words([code(each.name) for each in needed[:_MAX_LISTED]])
+        among = ", among them" if len(needed) > _MAX_LISTED else ":"
+        groups = sorted({each.group for each in needed if each.group})
+        of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
+        count = count_of(len({each.name for each in needed}), "dependency")
+        text = f"{code(path)} lists {count}{of_group}{among} {names}"
+        finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
+        finding.heading = "All that it lists"
+        finding.places = statements[:_MAX_PLACES]
+        if len(statements) > _MAX_PLACES:
+            finding.method.append(f"The first {_MAX_PLACES} of {len(statements):,} lines are listed.")
+        finding.method.append("Other manifests, lock files and what is installed were not looked at.")
+        return finding
+    return None
 
 
 def find_runtime(work: Work, runtime: str, notes: list[str]) -> Finding | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 MANIFESTS = (
     r"(^|/)(pyproject\.toml|setup\.(py|cfg)|[\w-]*requirements[\w.-]*\.(txt|in)|package\.json|go\.mod|Cargo\.toml"
-    r"|[\w.-]+\.gemspec|Gemfile|pom\.xml|build\.gradle(\.kts)?)$"
+    r"|composer\.json|[\w.-]+\.gemspec|Gemfile|pom\.xml|build\.gradle(\.kts)?)$"
 )
 """Which files are manifests: an expression for paths."""
 
@@ -175,13 +175,23 @@ def _cargo(lines: Sequence[str]) -> Iterator[Requirement]:
 
 
 def _package_json(lines: Sequence[str]) -> Iterator[Requirement]:
+    return _json(lines, ("dependencies", "peerDependencies", "optionalDependencies", "devDependencies"))
+
+
+def _composer(lines: Sequence[str]) -> Iterator[Requirement]:
+    # The language and its extensions are listed with packages, which have a vendor.
+    return (each for each in _json(lines, ("require", "require-dev")) if "/" in each.name)
+
+
+def _json(lines: Sequence[str], keys: Sequence[str]) -> Iterator[Requirement]:
+    """Read lists of a JSON manifest; what the first key lists is always needed."""
     data = json.loads("\n".join(lines))
-    for key in ("dependencies", "peerDependencies", "optionalDependencies", "devDependencies"):
+    for key in keys:
         for name, version in (data.get(key) or {}).items():
             start = next((index for index, line in enumerate(lines) if re.match(rf'\s*"{key}"', line)), 0)
             member = re.compile(rf'^\s*"{re.escape(name)}"\s*:')
             line = next((number for number, text in enumerate(lines[start:], start + 1) if member.match(text[:500])), 0)
-            yield Requirement(name, str(version), "" if key == "dependencies" else key, line)
+            yield Requirement(name, str(version), "" if key == keys[0] else key, line)
 
 
 def _go_mod(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -289,6 +299,7 @@ _READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]]
     (r"^pyproject\.toml$", _pyproject),
     (r"^Cargo\.toml$", _cargo),
     (r"^package\.json$", _package_json),
+    (r"^composer\.json$", _composer),
     (r"^go\.mod$", _go_mod),
     (r"\.gemspec$|^Gemfile$", _ruby),
     (r"requirements[\w.-]*\.(?:txt|in)$", _requirements),

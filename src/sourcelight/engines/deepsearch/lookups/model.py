@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from sourcelight.engines.deepsearch.evidence.model import Evidence, FileEvidence
+from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, Evidence, FileEvidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +15,21 @@ class Statement:
 
     text: str
     evidence: tuple[Evidence, ...] = ()
+
+
+def join_evidence(items: Sequence[FileEvidence], most_lines: int = MAX_LINES) -> tuple[FileEvidence, ...]:
+    """Join lines of one file to one piece if they follow each other; else they stay as they are.
+
+    A reader meets one link in place of one for each line.
+    """
+    if len({(item.repository, item.commit, item.path) for item in items}) != 1:
+        return tuple(items)
+    ordered = sorted(items, key=lambda item: item.begin_line)
+    is_dense = all(after.begin_line == before.end_line + 1 for before, after in itertools.pairwise(ordered))
+    if not is_dense or ordered[-1].end_line - ordered[0].begin_line >= most_lines:
+        return tuple(items)
+    text = "\n".join(item.text for item in ordered)
+    return (replace(ordered[0], end_line=ordered[-1].end_line, text=text),)
 
 
 @dataclass(slots=True)
@@ -32,7 +49,7 @@ class Finding:
     heading
         The heading of `places`.
     method
-        How it was found and what counts, a sentence each.
+        How it was found and what counts, a sentence of Markdown each.
     queries
         Searches or calls that give the same again.
     notes

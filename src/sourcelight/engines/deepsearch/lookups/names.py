@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
 from sourcelight.engines.deepsearch.lookups.values import value_of
+from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.execution.natural_language import kind_of
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
@@ -213,7 +214,7 @@ def state_definitions(
     ]
     said = first_sentence(texts.lines(shown[0].target, shown[0].path), shown[0].definition)
     if said and len(best) == 1:
-        finding.method.append(f"Its documentation says: “{said}”")
+        finding.method.append(f"Its documentation says: “{inline(said, 500)}”")
     return finding
 
 
@@ -222,6 +223,11 @@ def _place_text(place: NamedPlace, *, with_repository: bool) -> str:
     of = f" of {code(place.target.repository.name)}" if with_repository else ""
     container = f" of {code(definition.container)}" if definition.container else ""
     return f"{code(place.path)}{of}, line {definition.line:,}, as a {noun_of(definition)}{container}"
+
+
+def with_repository(work: Work, place: NamedPlace) -> str:
+    """Return " of `repository`" where several are searched, else nothing."""
+    return f" of {code(place.target.repository.name)}" if len(work.inquiry.pins) > 1 else ""
 
 
 def noun_of(definition: Definition) -> str:

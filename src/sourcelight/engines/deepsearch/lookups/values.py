@@ -141,7 +141,7 @@ def value_of(lines: Sequence[str], name: str, line: int, path: str) -> SourceVal
 
 def _is_type(between: str) -> bool:
     """Return whether the text between a name and its equals sign is nothing or a type."""
-    if between.count("(") != between.count(")") or "," in _blank_brackets(between):
+    if between.count("(") != between.count(")") or "," in blank_brackets(between):
         return False
     return re.fullmatch(r"[\w.\[\]<>&*|,\s'\"?()$:]*", between) is not None
 
@@ -184,7 +184,7 @@ def _first_text(lines: Sequence[str], line: int, column: int) -> int:
 
 def _split_parameter(text: str) -> tuple[str, str]:
     """Split ``name: type = value``, ``type name = value``, ``name: value`` of Ruby, or a plain name."""
-    assigned = _ASSIGNED.search(_blank_brackets(text))
+    assigned = _ASSIGNED.search(blank_brackets(text))
     head, value = (text, "") if assigned is None else (text[: assigned.start()], text[assigned.end() :].strip())
     named = re.match(r"[*&.]{0,3}\s*([A-Za-z_$][\w$]*)\s*\??\s*(?::|$)", head)
     if named is None:
@@ -192,7 +192,7 @@ def _split_parameter(text: str) -> tuple[str, str]:
     return (named[1] if named is not None else ""), value
 
 
-def _blank_brackets(text: str) -> str:
+def blank_brackets(text: str) -> str:
     """Blank what stands in brackets and in quotation marks, so that positions stay."""
     out = list(text)
     depth = position = 0

@@ -44,11 +44,13 @@ class Lookup:
     Attributes
     ----------
     kind
-        ``definition``, ``existence``, ``value``, ``default``, ``callers``, ``dependency``, ``runtime`` or ``line``.
+        ``definition``, ``existence``, ``value``, ``default``, ``configured``, ``callers``, ``callees``, ``bases``,
+        ``difference``, ``tests``, ``example``, ``key``, ``environment``, ``dependency``, ``dependencies``, ``runtime``
+        or ``line``.
     name
         What it is about, as it is written, without quotation marks: a definition, a setting, a package, a language.
     owner
-        Of a default: the function, class or program whose it is; empty for none.
+        Of a default: the function, class or program whose it is; of a difference: the other name; empty for none.
     symbol_kind
         The noun beside the name, such as ``class``; empty for none.
     path, line
@@ -180,11 +182,107 @@ _DEFAULT = (
         rf"\s+by\s+default"
     ),
 )  # fmt: skip
+_CALLEES = (
+    _pattern(rf"what\s+(?:does|do)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:call|invoke)"),
+    _pattern(
+        rf"(?:which|what)\s+(?:other\s+)?(?:functions?|methods?)\s+(?:does|do|are|is)\s+{_DET}{_OF_KIND}(?P<name>{_NAME})"
+        rf"{_AFTER_KIND}\s+(?:call|invoke)"
+    ),
+    _pattern(
+        rf"(?:which|what)\s+(?:other\s+)?(?:functions?|methods?)\s+(?:are|is)\s+(?:called|invoked)\s+(?:by|in|from)\s+"
+        rf"{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"
+    ),
+    _pattern(rf"{_WHAT}\s+the\s+callees\s+of\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"),
+)
+_BASE = r"(?:(?:base|parent|super)[\s-]?(?:class(?:es)?|interfaces?|types?)|superclass(?:es)?|parents?|bases?)"
+_INHERIT = r"(?:inherit(?:\s+from)?|extend|subclass|derive\s+from|implement)"
+_BASES = (
+    _pattern(
+        rf"(?:{_WHAT}|which\s+are)\s+(?:the\s+)?(?:direct\s+)?{_BASE}\s+(?:of|for)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"
+    ),
+    _pattern(
+        rf"(?:what|which\s+(?:classes|class|interfaces?))\s+(?:does|do)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+{_INHERIT}"
+    ),
+)
+_DIFFERENCE = (
+    _pattern(
+        rf"(?:{_WHAT}\s+)?(?:the\s+)?differences?\s+between\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:and|vs\.?)\s+"
+        rf"{_DET}{_OF_KIND}(?P<owner>{_NAME}){_AFTER_KIND}"
+    ),
+    _pattern(
+        rf"how\s+(?:does|do|is|are)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:differ|different)\s+from\s+"
+        rf"{_DET}{_OF_KIND}(?P<owner>{_NAME}){_AFTER_KIND}"
+    ),
+)
+_TEST_VERB = r"(?:test|cover|exercise|check|use)s?"
+_TESTS = (
+    _pattern(
+        rf"(?:which|what)\s+(?:unit\s+)?(?:tests?|test\s+files?)\s+{_TEST_VERB}\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"
+    ),
+    _pattern(rf"where\s+(?:is|are)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:unit[\s-])?tested"),
+    _pattern(rf"(?:is|are)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:unit[\s-])?tested"),
+    _pattern(
+        rf"(?:(?:where|what)\s+are\s+|show\s+(?:me\s+)?|find\s+|list\s+)?(?:all\s+)?(?:the\s+)?(?:unit\s+)?tests\s+(?:of|for)\s+"
+        rf"{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"
+    ),
+    _pattern(
+        rf"(?:are\s+there|is\s+there)\s+(?:any\s+|a\s+)?tests?\s+(?:of|for)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"
+    ),
+)
+_USING = r"(?:how\s+to\s+use|using|use|calling|creating)"
+_EXAMPLE = (
+    _pattern(
+        rf"(?:(?:show|give)\s+(?:me\s+)?|find\s+|(?:is|are)\s+there\s+|where\s+(?:is|are)\s+|{_WHAT}\s+)?(?:an?\s+|any\s+|some\s+|the\s+)?"
+        rf"(?:usage\s+)?examples?\s+(?:usage\s+)?(?:of|for)\s+(?:{_USING}\s+)?{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}"
+    ),
+    _pattern(
+        rf"(?:how\s+(?:do|can|should|would)\s+(?:i|you|we|one)|how\s+to)\s+(?:use|call|instantiate)\s+{_DET}{_OF_KIND}(?P<name>{_NAME})"
+        rf"{_AFTER_KIND}"
+    ),
+    _pattern(rf"how\s+(?:is|are)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+used"),
+)
+_KEY_NOUN = (
+    r"(?:(?:environment|env)\s+(?:variable|var)|(?:config(?:uration)?\s+)?(?:setting|option|key|flag|property)|configuration"
+    r"|config(?:uration)?\s+value|command[\s-]line\s+(?:option|flag|argument))"
+)
+_HANDLED = r"(?:read|used|defined|set|handled|parsed|looked\s+up|registered|declared|checked|added|evaluated)"
+_KEY = (
+    _pattern(rf"where\s+(?:is|are)\s+(?:the\s+)?{_KEY_NOUN}\s+(?P<name>{_SETTING})\s+{_HANDLED}"),
+    _pattern(rf"where\s+(?:is|are)\s+(?:the\s+)?(?P<name>{_SETTING})\s+{_KEY_NOUN}\s+{_HANDLED}"),
+    _pattern(
+        rf"(?:what|which\s+(?:code|functions?|files?))\s+(?:reads|uses|handles|checks|sets|defines)\s+(?:the\s+)?{_KEY_NOUN}\s+(?P<name>{_SETTING})"
+    ),
+    _pattern(
+        rf"(?:what|which\s+(?:code|functions?|files?))\s+(?:reads|uses|handles|checks|sets|defines)\s+(?:the\s+)?(?P<name>{_SETTING})\s+{_KEY_NOUN}"
+    ),
+)
+_ENVIRONMENT = (
+    _pattern(
+        r"(?:(?:which|what)\s+|list\s+(?:all\s+)?(?:the\s+)?)(?P<name>environment|env)\s+(?:variables|vars)(?:\s+(?:does|do|are|is|can)"
+        r"(?:\s+it)?\s+(?:read|use|used|supported?|understood|respected|honou?r(?:ed)?|checked?|consulted|set))?(?:\s+by)?"
+    ),
+)
+_CONFIGURED = (
+    _pattern(rf"what\s+(?:is|are)\s+(?:the\s+)?{_KEY_NOUN}\s+(?P<name>{_SETTING})\s+set\s+to"),
+    _pattern(rf"what\s+(?:is|are)\s+(?:the\s+)?(?P<name>{_SETTING})(?:\s+{_KEY_NOUN})?\s+set\s+to"),
+    _pattern(rf"{_WHAT}\s+(?:the\s+)?(?:configured\s+)?value\s+of\s+(?:the\s+)?{_KEY_NOUN}\s+(?P<name>{_SETTING})"),
+)
+_PACKAGES = r"(?:(?:third[\s-]party\s+|external\s+)?(?:packages?|librar(?:y|ies)|modules?|crates?|gems?|dependencies))"
+_DEPENDENCIES = (
+    _pattern(r"what\s+(?:does|do)\s+(?:it\s+)?(?P<name>depend)\s+(?:up)?on"),
+    _pattern(rf"(?:which|what)\s+{_PACKAGES}\s+(?:does|do)\s+(?:it\s+)?(?P<name>depend)\s+(?:up)?on"),
+    _pattern(rf"(?:which|what)\s+{_PACKAGES}\s+(?:does|do|is|are)\s+(?:it\s+)?(?P<name>require|need)d?(?:\s+by)?"),
+    _pattern(
+        r"(?:what\s+are|which\s+are|list|show)\s+(?:all\s+)?(?:the\s+)?(?:direct\s+|runtime\s+)?(?P<name>dependencies)(?:\s+(?:of|in|for))?"
+    ),
+)
 _ENDING = re.compile(r"[\s?.!,;:·]+$")
 _OPENING = re.compile(
     r"^(?:[\s,;:·]|in\s*(?=,)|(?:please|can you tell me|tell me|could you tell me|do you know)\b)+", re.IGNORECASE
 )
 _SHORTEST = 3
+_CODE_ALONE = frozenset({"value", "configured"})
+"""Kinds that a plain word without a mark of code doesn't ask for."""
 _PRONOUNS = frozenset(["it", "this", "that", "there", "they", "them", "what", "which", "who", "one"])
 
 
@@ -223,7 +321,7 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:
     is_plain_word = written == name and re.fullmatch(r"[A-Za-z][a-z]*", name) is not None
     # "What is authentication?" is prose; so is "who calls back?".
     is_prose = is_plain_word and not groups.get("kind") and "value" not in match[0].lower()
-    if is_prose and (kind == "value" or (kind == "callers" and len(name) < _SHORTEST)):
+    if is_prose and (kind in _CODE_ALONE or (kind == "callers" and len(name) < _SHORTEST)):
         return None
     return Lookup(kind, name.removesuffix("()"), owner.removesuffix("()"), noun)
 
@@ -238,8 +336,17 @@ _FORMS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     ("dependency", _DEPENDENCY),
     ("existence", _EXISTENCE),
     ("definition", _DEFINITION),
+    ("environment", _ENVIRONMENT),
+    ("dependencies", _DEPENDENCIES),
+    ("difference", _DIFFERENCE),
+    ("tests", _TESTS),
+    ("example", _EXAMPLE),
+    ("bases", _BASES),
+    ("callees", _CALLEES),
+    ("key", _KEY),
     ("callers", _CALLERS),
     ("default", _DEFAULT),
+    ("configured", _CONFIGURED),
     ("value", _VALUE),
 )
 """In the order in which they are tried: a default is a value too."""

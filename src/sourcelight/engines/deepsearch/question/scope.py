@@ -217,7 +217,7 @@ def _remove(marked: MarkedText, match: re.Match[str], names: Sequence[str]) -> N
 
 
 def _word(text: str) -> str:
-    return rf"(?<![\w./@-]){re.escape(text)}(?![\w@-]|/\w|\.\w)"
+    return rf"(?<![\w./@-]){re.escape(text)}(?![\w@-]|/\w|\.\w|::\w|#\w)"
 
 
 def _patterns(spellings: Iterable[str], *, by_word: bool) -> Iterable[tuple[str, str]]:

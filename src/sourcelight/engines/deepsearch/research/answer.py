@@ -11,7 +11,7 @@ from urllib.parse import quote as percent
 from sourcelight.core.batches.results import repository_url
 from sourcelight.engines.deepsearch import citations, markdown
 from sourcelight.engines.deepsearch.citations import Citation
-from sourcelight.engines.deepsearch.evidence.model import FileEvidence
+from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, Evidence, FileEvidence
 from sourcelight.engines.deepsearch.redaction import redact
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import CountTable, Draft, Heading, Paragraph
@@ -19,6 +19,8 @@ from sourcelight.engines.deepsearch.research.protocol import CountTable, Draft, 
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\s|$)|\n|$)")
 _BEFORE_CITED = re.compile(rf"\s*{markdown.CITED.pattern}", re.IGNORECASE)
 _ITEM = re.compile(r"[-*] |\||\d{1,3}\. ")
+_CODE = re.compile(r"`([^`\n]+)`")
+_NAME = re.compile(r"[^\W\d]\w*")
 UNVERIFIED = "(unverified)"
 
 
@@ -153,7 +155,8 @@ def _make_segments(
             segments.append(AnswerSegment("heading", f"## {part.text}"))
         elif isinstance(part, Paragraph) and draft.researcher != "extractive":
             # One piece, since none of it can be said to rest on one repository alone.
-            marked, count = _mark_unverified(part.text, checked)
+            # A model's answer is one paragraph, which begins with its claim; what follows is the engine's own.
+            marked, count = _mark_unverified(part.text, checked, has_headline=part is draft.parts[0])
             unverified += count
             rendered = markdown.render_model_text(redact(marked), checked, base_url)
             about = {citation.evidence.repository for citation in checked.values()} | set(part.about)
@@ -203,15 +206,25 @@ def _split_blocks(text: str) -> list[tuple[str, str]]:
     return blocks
 
 
-def _mark_unverified(text: str, checked: Mapping[str, Citation]) -> tuple[str, int]:
+def _mark_unverified(text: str, checked: Mapping[str, Citation], *, has_headline: bool) -> tuple[str, int]:
     """Mark sentences without an accepted citation, and count them; fenced code stays as it is."""
     count = 0
+    is_first = has_headline
 
     def judge(sentence_match: re.Match[str]) -> str:
-        nonlocal count
+        nonlocal count, is_first
         text_of_sentence = sentence_match[0]
         names = _ids_in(text_of_sentence)
-        if not names or any(name in checked and checked[name].accepted for name in names):
+        accepted = [checked[name].evidence for name in names if name in checked and checked[name].accepted]
+        is_prose = any(map(str.isalpha, text_of_sentence)) and not text_of_sentence.lstrip().startswith("#")
+        is_headline = is_first and is_prose
+        is_first = is_first and not is_headline
+        if is_headline:
+            # The first sentence is a claim: the lines that it cites have to prove it, as those of the engine's own do.
+            is_proven = bool(accepted) and _has_names(text_of_sentence, accepted)
+        else:
+            is_proven = not names or bool(accepted)
+        if is_proven:
             return text_of_sentence
         count += 1
         ending = text_of_sentence[len(text_of_sentence.rstrip()) :]
@@ -221,6 +234,16 @@ def _mark_unverified(text: str, checked: Mapping[str, Citation]) -> tuple[str, i
 
     blocks = re.split(r"(```.*?(?:```|\Z))", text, flags=re.DOTALL)
     return "".join(block if block.startswith("```") else _SENTENCE.sub(judge, block) for block in blocks), count
+
+
+def _has_names(sentence: str, cited: Sequence[Evidence]) -> bool:
+    """Return whether each name that a sentence writes as code stands in what it cites."""
+    texts = " ".join(
+        f"{item.text} {item.label}" + (f" {item.subject} {item.author}" if isinstance(item, CommitEvidence) else "")
+        for item in cited
+    )
+    names = (name for each in _CODE.findall(sentence) for name in _NAME.findall(each))
+    return all(name in texts for name in names)
 
 
 def _sources(draft: Draft, inquiry: ResearchRequest, accepted: tuple[Citation, ...]) -> list[AnswerSource]:

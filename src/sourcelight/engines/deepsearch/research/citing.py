@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from sourcelight.core.markup import code
+from sourcelight.engines.deepsearch.evidence.model import EvidenceLedger
 from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
-from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.markdown import CITED, inline
 from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.deepsearch.research.counting import format_searched, scope_lines
-from sourcelight.engines.deepsearch.research.protocol import Draft, Heading, Paragraph, Quote
+from sourcelight.engines.deepsearch.research.protocol import Draft, Heading, Paragraph, Part, Quote
 
 
 def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> None:
@@ -18,13 +22,13 @@ def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> N
         draft.parts.append(Heading(finding.heading))
         draft.parts.append(Paragraph("\n".join(f"- {_cite(place, draft)}" for place in finding.places)))
     draft.parts.append(Heading("Looked up"))
-    lines = [*(inline(sentence, 500) if "`" not in sentence else sentence for sentence in finding.method)]
+    lines = list(finding.method)
     lines += scope_lines(None, inquiry.scope)
     lines += [f"To get it again: {code(query)}" for query in finding.queries if query]
     lines += [f"Not read: {inline(note)}" for note in dict.fromkeys(finding.notes)]
     draft.parts.append(Paragraph("\n".join(f"- {line}" for line in lines) or "- As cited."))
     draft.parts.append(Heading("Searched"))
-    draft.parts.append(Paragraph(format_searched(inquiry)))
+    draft.parts.append(Paragraph(format_searched(inquiry), says_no_model=True))
     draft.searches += [query for query in finding.queries if not query.startswith("code.")]
     draft.stats |= {
         "tool_calls": 1,
@@ -34,6 +38,23 @@ def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> N
         "not_applied": [],
     }
     draft.confident = True
+
+
+def adopt_parts(draft: Draft, ledger: EvidenceLedger) -> list[Part]:
+    """Return the parts of a draft with its evidence numbered in another ledger."""
+    names = {f"E{number}": ledger.add(item) for number, item in enumerate(draft.ledger.items, 1)}
+
+    def rename(match: re.Match[str]) -> str:
+        ids = [names.get(name.strip().upper(), "") for name in match[1].split(",")]
+        return f"[{', '.join(name for name in ids if name)}]"
+
+    parts: list[Part] = []
+    for part in draft.parts:
+        if isinstance(part, Paragraph):
+            parts.append(replace(part, text=CITED.sub(rename, part.text)))
+        else:
+            parts.append(Quote(names.get(part.evidence, part.evidence)) if isinstance(part, Quote) else part)
+    return parts
 
 
 def _cite(statement: Statement, draft: Draft) -> str:

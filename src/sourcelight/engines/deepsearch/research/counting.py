@@ -70,7 +70,7 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         draft.parts.append(Heading("Not counted"))
         draft.parts.append(Paragraph("\n".join(f"- {inline(note)}" for note in dict.fromkeys(fact.notes))))
     draft.parts.append(Heading("Searched"))
-    draft.parts.append(Paragraph(format_searched(inquiry)))
+    draft.parts.append(Paragraph(format_searched(inquiry), says_no_model=True))
     draft.searches.append(fact.query)
     draft.stats |= {
         "tool_calls": 1,

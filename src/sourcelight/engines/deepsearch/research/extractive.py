@@ -302,7 +302,7 @@ def _lay_out(
         parts.append(Heading("Not found"))
         parts.append(Paragraph(f"Nothing searched has {', '.join(code(word) for word in untold)}."))
     parts.append(Heading("Searched"))
-    parts.append(Paragraph("\n".join(_format_searched(findings, inquiry))))
+    parts.append(Paragraph("\n".join(_format_searched(findings, inquiry)), says_no_model=True))
     draft.searches.append(" ".join(inquiry.question.split()))
     draft.stats |= {
         "coverage": round(ranking.coverage, 4),

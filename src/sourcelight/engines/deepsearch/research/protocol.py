@@ -10,7 +10,7 @@ from sourcelight.engines.deepsearch.evidence.model import EvidenceLedger
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 
 NO_MODEL = "- No language model was used. Nothing left this machine."
-"""The last line of answers without a model; `llm.researcher` replaces it where a model was asked."""
+"""The last line of answers without a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,14 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Markdown in which ``[E7]`` stands for a citation; `about`: repositories it concerns without naming them."""
+    """Markdown in which ``[E7]`` stands for a citation; `about`: repositories it concerns without naming them.
+
+    `says_no_model` tells that its last line is `NO_MODEL`, which is replaced where a model was asked after all.
+    """
 
     text: str
     about: tuple[str, ...] = ()
+    says_no_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)

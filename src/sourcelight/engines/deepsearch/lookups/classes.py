@@ -1,0 +1,104 @@
+"""Which classes a class names as its bases: read from its head, in the form of its language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sourcelight.core.markup import code, join_words
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import join_queries
+from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
+from sourcelight.engines.deepsearch.lookups.names import SHOWN, NamedPlace, head_of_place, with_repository
+from sourcelight.engines.deepsearch.lookups.values import blank_brackets, parameters_of
+
+_CLASSES = frozenset({"class", "interface", "struct"})
+_MAX_HEAD_LINES = 20
+_EXTENDS = re.compile(r"\.(?:java|[cm]?[jt]sx?|php|scala|groovy|dart)$")
+_COLON = re.compile(r"\.(?:cc|cpp|cxx|hh|hpp|hxx|h|cs)$")
+_ACCESS = re.compile(r"^(?:(?:public|protected|private|virtual)\s+)+")
+
+
+def find_bases(work: Work, places: Sequence[NamedPlace], name: str, queries: list[str]) -> Finding | None:
+    """Return the bases that the heads of a class name; None if it is no class, or its language has no such head."""
+    lowest = min(place.rank for place in places)
+    classes = [place for place in places if place.definition.kind in _CLASSES and place.rank == lowest]
+    if not classes or len(classes) > SHOWN:
+        return None
+    texts = FileTexts(work.context)
+    sentences, evidence = [], []
+    for place in classes:
+        read = bases_of(texts.lines(place.target, place.path), place)
+        if read is None:
+            return None
+        bases, last = read
+        where = f"{code(place.path)}{with_repository(work, place)}, line {place.definition.line:,}"
+        listed = join_words([code(base) for base in bases])
+        sentences.append(f"{listed} in {where}" if bases else f"no class in {where}")
+        line = place.definition.line
+        evidence.append(texts.evidence(place.target, place.path, line, last, "definition", 1.0, (name,)))
+    text = f"The head of {code(name)} names as its base {'; '.join(sentences)}"
+    finding = Finding(Statement(text, tuple(evidence)), "bases", queries=[join_queries(queries)])
+    finding.quotes = [head_of_place(texts, classes[0])]
+    finding.method.append("Bases that are added at run time, and those of the bases themselves, are not listed.")
+    return finding
+
+
+def bases_of(  # noqa: PLR0911 - one for each form of head
+    lines: Sequence[str], place: NamedPlace
+) -> tuple[list[str], int] | None:
+    """Return the bases of a class as they are written, and the last line (from 1) that was read for them."""
+    name, line = place.definition.name, place.definition.line
+    if place.path.endswith((".py", ".pyi")):
+        if re.search(rf"\bclass\s+{re.escape(name)}\s*:", lines[line - 1]):
+            return [], line
+        read = parameters_of(lines, name, line, place.path)
+        if read is None:
+            return None
+        return [each.text for each in read[0] if not each.value], read[1]
+    if place.path.endswith(".rb"):
+        match = re.search(
+            rf"\bclass\s+(?:\w+::)*{re.escape(name)}\b\s*(?:<\s*([\w:.]+(?:\([^)]*\)|\[[^\]]*\])?))?", lines[line - 1]
+        )
+        return None if match is None else ([match[1]] if match[1] else [], line)
+    head = _head_of(lines, name, line)
+    if head is None:
+        return None
+    text, last = head
+    if _EXTENDS.search(place.path):
+        return [base for part in re.findall(r"\b(?:extends|implements)\s+(.*?)(?=\b(?:extends|implements)\b|$)", text)
+                for base in _split(part)], last  # fmt: skip
+    if _COLON.search(place.path):
+        _, colon, after = text.partition(":")
+        return ([_ACCESS.sub("", base) for base in _split(after)] if colon else []), last
+    return None
+
+
+def _head_of(lines: Sequence[str], name: str, line: int) -> tuple[str, int] | None:
+    """Return the text from behind a name to the brace that opens its body, and that line."""
+    match = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", lines[line - 1])
+    if match is None:
+        return None
+    parts = []
+    for number in range(line, min(line + _MAX_HEAD_LINES, len(lines) + 1)):
+        text = lines[number - 1][match.end() if number == line else 0 :]
+        text = re.sub(r"//.*|/\*.*?\*/", "", text)
+        before, brace, _ = text.partition("{")
+        parts.append(before)
+        if brace or before.rstrip().endswith(";"):
+            return " ".join(" ".join(parts).split()).rstrip(";"), number
+    return None
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas that stand in no brackets, those of type parameters included."""
+    blanked = re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), blank_brackets(text))
+    while (nested := re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), blanked)) != blanked:
+        blanked = nested
+    pieces, start = [], 0
+    for position, letter in enumerate([*blanked, ","]):
+        if letter == ",":
+            pieces.append(text[start:position].strip())
+            start = position + 1
+    return [piece for piece in pieces if piece]

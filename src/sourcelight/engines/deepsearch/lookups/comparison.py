@@ -1,0 +1,85 @@
+"""What two definitions are, side by side: where they stand, what they say of themselves, how their heads differ."""
+
+from __future__ import annotations
+
+from sourcelight.core.markup import code, join_words
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import join_queries
+from sourcelight.engines.deepsearch.lookups.defaults import value_at
+from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
+from sourcelight.engines.deepsearch.lookups.names import (
+    NamedPlace,
+    find_definitions,
+    head_of_place,
+    noun_of,
+    with_repository,
+)
+from sourcelight.engines.deepsearch.lookups.values import parameters_of
+from sourcelight.engines.deepsearch.markdown import inline
+
+_FUNCTIONS = frozenset({"function", "method", "constructor"})
+
+
+def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Finding | None:
+    """Return what two names are defined as; None if one of them is not, or several things have its name."""
+    queries: list[str] = []
+    pair: list[NamedPlace] = []
+    for name in (first, second):
+        places = find_definitions(work, name, "", notes, queries)
+        lowest = min((place.rank for place in places), default=0)
+        best = [place for place in places if place.rank == lowest]
+        if len(best) != 1:
+            return None
+        pair.append(best[0])
+    texts = FileTexts(work.context)
+    described = [_describe(work, texts, name, place) for name, place in zip((first, second), pair, strict=True)]
+    headline = Statement(
+        "; ".join(statement.text for statement in described),
+        tuple(item for statement in described for item in statement.evidence),
+    )
+    finding = Finding(headline, "difference", queries=[join_queries(queries)], notes=notes, heading="How they differ")
+    finding.quotes = [head_of_place(texts, place) for place in pair]
+    finding.places = _differences(texts, (first, second), pair)
+    finding.method.append("What the definitions do in their bodies was not compared.")
+    return finding
+
+
+def _describe(work: Work, texts: FileTexts, name: str, place: NamedPlace) -> Statement:
+    lines = texts.lines(place.target, place.path)
+    head = head_of_place(texts, place)
+    said = first_sentence(lines, place.definition)
+    # Only what stands in the cited lines is quoted.
+    quoted = f": “{inline(said, 200)}”" if said and " ".join(said.split()[:3]) in " ".join(head.text.split()) else ""
+    candidate = value_at(texts, place)
+    value = f" with the value {code(candidate.value[:120])}" if candidate is not None and candidate.value else ""
+    evidence = candidate.evidence[0] if candidate is not None and value else head
+    where = f"{code(place.path)}{with_repository(work, place)}, line {place.definition.line:,}"
+    return Statement(f"{code(name)} is a {noun_of(place.definition)} in {where}{value}{quoted}", (evidence,))
+
+
+def _differences(texts: FileTexts, names: tuple[str, str], pair: list[NamedPlace]) -> list[Statement]:
+    """Compare the parameters of two functions."""
+    if not all(place.definition.kind in _FUNCTIONS for place in pair):
+        return []
+    read = [
+        parameters_of(texts.lines(place.target, place.path), place.definition.name, place.definition.line, place.path)
+        for place in pair
+    ]
+    if read[0] is None or read[1] is None:
+        return []
+    lists = [
+        [each.name for each in parameters if each.name not in {"", "self", "cls"}]
+        for parameters, _ in (read[0], read[1])
+    ]
+    statements = []
+    for own, other, name, place, (_, last) in zip(lists, lists[::-1], names, pair, (read[0], read[1]), strict=True):
+        alone = [each for each in own if each not in other]
+        if alone:
+            evidence = texts.evidence(place.target, place.path, place.definition.line, last, "definition", 1.0, (name,))
+            listed = join_words([code(each) for each in alone])
+            statements.append(
+                Statement(f"{code(name)} alone has the parameter{'s' * (len(alone) > 1)} {listed}", (evidence,))
+            )
+    return statements

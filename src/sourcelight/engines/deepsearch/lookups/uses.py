@@ -1,0 +1,343 @@
+"""Lines that use a name: in tests, in examples and documents, and the keys of settings and of the environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.query.quoting import quote_value
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.evidence.units import fit_to_units
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
+from sourcelight.engines.deepsearch.lookups.names import MAX_PLACES, SHOWN, NamedPlace, rank_of, split_name
+from sourcelight.engines.symbols.definition_parser import Definition
+
+_IMPORT = re.compile(
+    r"\s*(?:import|from|use|using|require(?:_relative)?|include|#\s*include|export\s+\{)\b|.*=\s*require\("
+)
+_COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif))|//|/?\*|--|;|\"\"\"|''')")
+_EXAMPLES = re.compile(r"(^|/)(?:_?examples?|samples?|demos?|docs_src|tutorials?|cookbook)(/|[._-])", re.IGNORECASE)
+_DOCUMENTS = re.compile(r"\.(?:md|mdx|rst|adoc|txt)$", re.IGNORECASE)
+_LOGS = re.compile(r"(?:^|/)(?:changes|changelog|history|news|upgrading|release)[^/]*$|/changelogs?/", re.IGNORECASE)
+_FUNCTIONS = frozenset({"function", "method", "constructor", "class"})
+_ENVIRONMENT = (
+    r"(?:(?:environ(?:\.get|\.setdefault|\.pop)?\s*[\[(]|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|ENV\s*\[|ENV\.fetch\s*\("
+    r"|process\.env\[|env::var(?:_os)?\s*\()\s*[\"'`]|process\.env\.)"
+)
+_VARIABLE = re.compile(_ENVIRONMENT + r"([A-Za-z_][A-Za-z0-9_]*)[\"'`]?(\]\s*=(?!=))?")
+"""A variable of the environment by its name, and whether it is set there."""
+_KEY_FILES = r"\.(?:toml|ya?ml|json|jsonc|json5|ini|cfg|conf|properties|env)$|(^|/)\.[\w-]+rc$|(^|/)\.env"
+_OPENED = ("[", "{", "(", "|", ">", "|-", ">-", "\\", '"""')
+
+
+def find_tests(work: Work, places: Sequence[NamedPlace], name: str, notes: list[str]) -> Finding | None:
+    """Return the lines of test files that name a definition; or that none does, where that is certain."""
+    simple = split_name(name)[1]
+    queries = make_queries(work, f"case:yes type:file file:{quote_value(TEST_FILES)} {_word(simple)}")
+    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    if not rows:
+        if notes:
+            return None
+        text = f"No test file that is searched has the name {code(simple)}"
+        method = ["Files count as tests by their paths; what tests reach through other names is not looked at."]
+        return Finding(Statement(text), "tests", queries=[join_queries(queries)], is_negative=True, method=method)
+    texts = FileTexts(work.context)
+    using = [row for row in rows if not _IMPORT.match(row["line"]) and not _COMMENT.match(row["line"])]
+    if not using:
+        return None
+    defining = {(place.target.repository.name, place.path, place.definition.line) for place in places}
+    using = [row for row in using if (row["repository"], row["path"], row["line_number"]) not in defining] or using
+    holders = [_holder(work, texts, row) for row in using]
+    folded = simple.casefold().strip("_")
+    order = sorted(
+        range(len(using)),
+        key=lambda index: (
+            not (folded and folded in holders[index].casefold().replace("_", "" if "_" not in folded else "_")),
+            not holders[index],
+            using[index]["path"],
+            using[index]["line_number"],
+        ),
+    )
+    firsts: dict[tuple[str, str], int] = {}
+    for index in order:
+        firsts.setdefault((using[index]["path"], holders[index]), index)
+    chosen = list(firsts.values())
+    statements = [_statement(work, texts, using[index], holders[index]) for index in chosen[: MAX_PLACES + SHOWN]]
+    named = join_words([_place(using[index], holders[index]) for index in chosen[:SHOWN]])
+    files = count_of(len({(row["repository"], row["path"]) for row in using}), "test file")
+    text = f"{code(simple)} is used on {count_of(len(using), 'line')} of {files}, such as in {named}"
+    evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
+    finding = Finding(
+        Statement(text, evidence), "tests", queries=[join_queries(queries)], heading="In tests", notes=notes
+    )
+    finding.places = statements
+    finding.quotes = [_around(work, texts, using[chosen[0]])]
+    finding.method.append("Imports and comments don't count; another thing of the same name would.")
+    return finding
+
+
+def find_example(work: Work, places: Sequence[NamedPlace], name: str, notes: list[str]) -> Finding | None:
+    """Return lines that use a definition: examples first, then documents, tests, and other code."""
+    simple = split_name(name)[1]
+    queries = make_queries(work, f"case:yes type:file {_word(simple)}")
+    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    texts = FileTexts(work.context)
+    defining = {(place.target.repository.name, place.path) for place in places}
+    word = re.escape(simple)
+    # An annotation, a call, a member, a type with parameters or a literal: what text in prose is not.
+    used = re.compile(
+        rf"(?<![\w$])(?:@{word}\b|{word}\s*[(<{{]|{word}(?:\.|::)\w|new\s+{word}\b|[=(,:]\s*&?{word}\s*[,)\]}};]|{word}!)"
+    )
+    using = []
+    for row in rows:
+        line = row["line"]
+        is_definition = (row["repository"], row["path"]) in defining and _is_definition(work, texts, row, simple)
+        if used.search(line) is None or _IMPORT.match(line) or is_definition:
+            continue
+        is_document = _DOCUMENTS.search(row["path"]) is not None
+        if (is_document and (_LOGS.search(row["path"]) or not _is_code(work, texts, row))) or (
+            not is_document and _COMMENT.match(line)
+        ):
+            continue
+        using.append(row)
+    if not using:
+        return None
+    using.sort(key=lambda row: (_example_rank(row["path"]), row["path"].count("/"), row["path"], row["line_number"]))
+    firsts: dict[str, dict[str, Any]] = {}
+    for row in using:
+        firsts.setdefault(row["path"], row)
+    chosen = list(firsts.values())
+    row = chosen[0]
+    line = _evidence(work, texts, row)
+    where = f"{_place(row, _holder(work, texts, row))}, line {row['line_number']:,}"
+    text = f"{code(simple)} is used in {where}: {code(row['line'].strip()[:160])}"
+    finding = Finding(Statement(text, (line,) if line else ()), "example", queries=[join_queries(queries)], notes=notes)
+    finding.quotes = [_around(work, texts, row)]
+    finding.heading = "Further uses"
+    finding.places = [_statement(work, texts, each, _holder(work, texts, each)) for each in chosen[1:MAX_PLACES]]
+    finding.method.append("Examples come first, then code in documents, tests, and other code.")
+    return finding
+
+
+def _example_rank(path: str) -> int:
+    if re.search(TEST_FILES, path):
+        return 2
+    if _EXAMPLES.search(path):
+        return 0
+    return 1 if _DOCUMENTS.search(path) else 3 + rank_of(path)
+
+
+def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
+    """Return the lines of code that have the key of a setting, an option or a variable of the environment."""
+    queries = make_queries(work, f"case:yes type:file {_word(name)}")
+    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    texts = FileTexts(work.context)
+    key = re.compile(rf"[\"'`]-{{0,2}}{re.escape(name)}[\"'`=\s:,]|process\.env\.{re.escape(name)}\b")
+    using = [
+        row
+        for row in rows
+        if rank_of(row["path"]) < 2
+        and not _DOCUMENTS.search(row["path"])
+        and not _COMMENT.match(row["line"])
+        and key.search(row["line"])
+    ]
+    if not using:
+        return None
+
+    def reads(row: Mapping[str, Any]) -> bool:
+        return any(match[1] == name and not match[2] for match in _VARIABLE.finditer(row["line"]))
+
+    using.sort(key=lambda row: (not reads(row), rank_of(row["path"]), row["path"], row["line_number"]))
+    statements = [_statement(work, texts, row, _holder(work, texts, row)) for row in using[: MAX_PLACES + 1]]
+    verb = "is read from the environment" if reads(using[0]) else "stands in quotation marks"
+    first = using[0]
+    where = f"{_place(first, _holder(work, texts, first))}, line {first['line_number']:,}"
+    text = f"{code(name)} {verb} in {where}: {code(first['line'].strip()[:160])}"
+    finding = Finding(
+        Statement(text, statements[0].evidence),
+        "key",
+        queries=[join_queries(queries)],
+        notes=notes,
+        heading="Other lines",
+    )
+    finding.quotes = [_around(work, texts, first)]
+    finding.places = statements[1:]
+    finding.method.append(
+        "Code outside of tests and examples counts; a key that is put together at run time is not found."
+    )
+    return finding
+
+
+def list_environment(work: Work, notes: list[str]) -> Finding | None:
+    """Return the variables of the environment that code reads by name."""
+    queries = make_queries(work, f"case:yes type:file /{_ENVIRONMENT}[A-Za-z_]/")
+    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    texts = FileTexts(work.context)
+    first_rows: dict[str, dict[str, Any]] = {}
+    for row in sorted(rows, key=lambda row: (row["path"], row["line_number"])):
+        if rank_of(row["path"]) < 2 and not _DOCUMENTS.search(row["path"]) and not _COMMENT.match(row["line"]):
+            for match in _VARIABLE.finditer(row["line"]):
+                if match[2]:
+                    continue
+                first_rows.setdefault(match[1], row)
+    if not first_rows:
+        return None
+    names = sorted(first_rows)
+    listed = join_words([code(name) for name in names[:MAX_PLACES]])
+    among = ", among them" if len(names) > MAX_PLACES else ":"
+    verb = "is" if len(names) == 1 else "are"
+    text = f"{count_of(len(names), 'variable')} of the environment {verb} read by name{among} {listed}"
+    statements = [
+        Statement(f"{code(name)}: {statement.text}", statement.evidence)
+        for name in names[:MAX_PLACES]
+        for statement in [_statement(work, texts, first_rows[name], "")]
+    ]
+    evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
+    finding = Finding(
+        Statement(text, evidence), "environment", queries=[join_queries(queries)], notes=notes, heading="Read at"
+    )
+    finding.places = statements
+    finding.method.append("Code outside of tests and examples counts; names that are put together at run time do not.")
+    return finding
+
+
+def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
+    """Return what files of configuration set a key to; None if none has it."""
+    section, _, simple = name.rpartition(".")
+    pattern = rf"^\s*(?:export )?[\"']?{escape_regexp(simple)}[\"']?\s*[:=]"
+    queries = make_queries(work, f"case:yes type:file file:{quote_value(_KEY_FILES)} /{pattern}/")
+    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    texts = FileTexts(work.context)
+    values: list[tuple[str, dict[str, Any]]] = []
+    for row in rows:
+        match = re.match(pattern, row["line"])
+        if match is None or not _is_in_section(work, texts, row, section):
+            continue
+        value = re.sub(r"\s+[#;].*$", "", row["line"][match.end() :]).strip().rstrip(",").strip()
+        values.append((value, row))
+    if not values or any(not value or value.endswith(_OPENED) for value, _ in values):
+        return None
+    values.sort(
+        key=lambda each: (
+            rank_of(each[1]["path"]) > 1,
+            each[1]["path"].count("/"),
+            each[1]["path"],
+            each[1]["line_number"],
+        )
+    )
+    statements = []
+    for value, row in values:
+        line = _evidence(work, texts, row)
+        several = f" of {code(row['repository'])}" if len(work.inquiry.pins) > 1 else ""
+        text = f"{code(value[:160])} in {code(row['path'])}{several}, line {row['line_number']:,}"
+        statements.append(Statement(text, (line,) if line else ()))
+    shown = statements[:SHOWN]
+    places = (
+        ""
+        if len(values) == 1
+        else f"on {count_of(len(values), 'line')}{', among them' if len(values) > SHOWN else ':'} "
+    )
+    text = f"{code(name)} is set to {places}{'; '.join(each.text for each in shown)}"
+    evidence = tuple(item for each in shown for item in each.evidence)
+    finding = Finding(
+        Statement(text, evidence), "configured", queries=[join_queries(queries)], notes=notes, heading="Other lines"
+    )
+    finding.places = statements[SHOWN:MAX_PLACES]
+    return finding
+
+
+def _is_in_section(work: Work, texts: FileTexts, row: Mapping[str, Any], section: str) -> bool:
+    """Return whether the next header above a line ends with the section that was asked for."""
+    target = work.inquiry.pins.of(row["repository"])
+    if not section or target is None:
+        return not section
+    tail = section.rpartition(".")[2]
+    for line in reversed(texts.lines(target, row["path"])[: row["line_number"] - 1]):
+        header = re.match(r"\s*\[+([^\]]+)\]+\s*$|^[\"']?([\w-]+)[\"']?\s*:\s*\{?\s*$", line)
+        if header is not None:
+            return re.split(r"[.:]", (header[1] or header[2]).strip("\"' "))[-1].strip("\"' ") == tail
+    return False
+
+
+def _word(name: str) -> str:
+    """Write a pattern of a name as a whole word."""
+    left, right = ("\\b" if re.match(r"\w", name) else ""), ("\\b" if re.search(r"\w$", name) else "")
+    return f"/{left}{escape_regexp(name)}{right}/"
+
+
+def _definition_around(
+    work: Work, texts: FileTexts, row: Mapping[str, Any], accept: Callable[[Definition], bool]
+) -> Definition | None:
+    target = work.inquiry.pins.of(row["repository"])
+    definitions = None if target is None else texts.engine.store.definitions_of(target, row["path"])
+    around = [
+        each
+        for each in (definitions.each() if definitions is not None else ())
+        if each.begin_line <= row["line_number"] <= each.end_line and accept(each)
+    ]
+    return min(around, key=lambda each: each.end_line - each.begin_line, default=None)
+
+
+def _holder(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> str:
+    """Return the name of the function around a line; empty at the top of a file."""
+    around = _definition_around(
+        work, texts, row, lambda each: each.kind in _FUNCTIONS and each.line != row["line_number"]
+    )
+    return around.name if around is not None else ""
+
+
+def _is_definition(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
+    target = work.inquiry.pins.of(row["repository"])
+    definitions = None if target is None else texts.engine.store.definitions_of(target, row["path"])
+    return any(
+        each.name == name and each.line == row["line_number"] for each in (definitions.each() if definitions else ())
+    )
+
+
+def _is_code(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> bool:
+    """Return whether a line of a document is code: in a fence, indented, or typed at a prompt."""
+    target = work.inquiry.pins.of(row["repository"])
+    if target is None:
+        return False
+    above = texts.lines(target, row["path"])[: row["line_number"] - 1]
+    if sum(line.lstrip().startswith(("```", "~~~")) for line in above) % 2:
+        return True
+    return row["line"].lstrip().startswith((">>>", "$ ")) or (
+        row["path"].endswith(".rst") and row["line"].startswith("    ") and "``" not in row["line"]
+    )
+
+
+def _evidence(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidence | None:
+    target = work.inquiry.pins.of(row["repository"])
+    line = row["line_number"]
+    return None if target is None else texts.evidence(target, row["path"], line, line, "usage")
+
+
+def _around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidence:
+    """Return the whole unit around a line: its function if that is short, else some lines."""
+    target = work.inquiry.pins.of(row["repository"])
+    assert target is not None  # noqa: S101 - rows come from searches of the pins
+    lines = texts.lines(target, row["path"])
+    definitions = texts.engine.store.definitions_of(target, row["path"])
+    line = row["line_number"]
+    listed = list(definitions.each()) if definitions is not None else []
+    start, end = fit_to_units(
+        lines, max(1, line - 2), min(len(lines), line + 6), listed, row["path"].rpartition(".")[2]
+    )
+    return texts.evidence(target, row["path"], start, min(end, start + MAX_LINES - 1), "usage", 1.0)
+
+
+def _place(row: Mapping[str, Any], holder: str) -> str:
+    return f"{code(holder)} of {code(row['path'])}" if holder else code(row["path"])
+
+
+def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any], holder: str) -> Statement:
+    line = _evidence(work, texts, row)
+    return Statement(f"{_place(row, holder)}: {code(row['line'].strip()[:160])}", (line,) if line else ())

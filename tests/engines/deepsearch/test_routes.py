@@ -1,0 +1,185 @@
+"""Kinds of questions and what answers them: calls, bases, differences, tests, examples, settings, dependencies."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from engines.deepsearch.asking import Researched, research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.evidence import FileEvidence
+from sourcelight.engines.deepsearch.lookups.manifests import read_requirements
+from sourcelight.engines.deepsearch.question.lookups import read_lookup
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+CODE = '''"""Tanks and pumps."""
+
+import os
+from abc import ABC
+
+LEVEL_LIMIT = 40
+
+
+class Tank(ABC):
+    """Holds water."""
+
+
+class DeepTank(Tank, metaclass=type):
+    """Holds more water."""
+
+
+class Bucket:
+    """Has no base."""
+
+
+def fill_tank(tank, amount, fast=False):
+    """Put water into a tank."""
+    check_level(amount)
+    open_valve()
+    return amount
+
+
+def drain_tank(tank, amount):
+    """Let water out of a tank."""
+    return -amount
+
+
+def check_level(amount):
+    return amount < LEVEL_LIMIT
+
+
+def open_valve():
+    return os.environ.get("VALVE_PORT", "1")
+
+
+def lonely_helper():
+    return None
+
+
+def set_port(value):
+    os.environ["VALVE_PORT"] = value
+'''
+FILES: dict[str | bytes, str | bytes | None] = {
+    "tanks.py": CODE,
+    "src/Pump.java": "class Pump<T extends Comparable<T>>\n  extends Machine<T>\n  implements Runnable, Part {\n}\n",
+    "src/pump.cpp": "class Rotor : public Wheel, private virtual Axle<int, 2> {\n};\n",
+    "lib/gate.rb": "class Gate < Barrier\n  def shut\n  end\nend\n",
+    "tests/test_tanks.py": (
+        "from tanks import fill_tank\n\n\ndef test_fill_tank():\n    # fill_tank in a comment\n"
+        "    assert fill_tank(None, 3) == 3\n"
+    ),
+    "examples/start.py": "from tanks import fill_tank\n\nfill_tank(None, 5)\n",
+    "docs/use.md": "# Use\n\nCall fill_tank (twice).\n\n```python\ndrain_tank(None, 2)\n```\n",
+    "CHANGES.md": "```\ndrain_tank(old)\n```\n",
+    "pyproject.toml": (
+        '[project]\nname = "tanks"\ndependencies = ["idna>=2", "certifi"]\n\n[tool.lint]\nline-length = 99 # wide\n'
+        "\n[tool.other]\nmax-items = 3\n\n[tool.more]\nmax-items = 4\n"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def tanks(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    root = tmp_path_factory.mktemp("tanks")
+    repo = RepositoryBuilder(root / "tanks")
+    repo.commit(FILES, "Build tanks")
+    return open_engine([repo.path], index=root / "index", workers=1)
+
+
+def lead_of(found: Researched) -> str:
+    return re.sub(r"\\([_*])", r"\1", found.text.split("\n\n")[0])
+
+
+STATED = [
+    ("What does fill_tank call?", ["`fill_tank` calls `check_level` and `open_valve`", "#L23-L24"]),
+    ("Which functions are called by fill_tank in tanks?", ["`check_level` and `open_valve`"]),
+    ("What is the base class of Tank?", ["names as its base `ABC` in `tanks.py`, line 9"]),
+    ("What does DeepTank extend?", ["`Tank` in `tanks.py`"]),
+    ("Which class does Bucket inherit from?", ["no class in `tanks.py`, line 17"]),
+    ("What are the parents of Pump?", ["`Machine<T>`, `Runnable` and `Part`"]),
+    ("What is the superclass of Gate in tanks?", ["`Barrier` in `lib/gate.rb`"]),
+    ("What are the base classes of Rotor?", ["`Wheel` and `Axle<int, 2>`"]),
+    (
+        "What is the difference between fill_tank and drain_tank?",
+        ["`fill_tank` is a function in `tanks.py`, line 21: “Put water", "`drain_tank` is a function in `tanks.py`"],
+    ),
+    ("Which tests cover fill_tank?", ["is used on 1 line of 1 test file", "`test_fill_tank` of `tests/test_tanks.py`"]),
+    ("Where is fill_tank tested in tanks?", ["tests/test_tanks.py#L6-"]),
+    ("Are there tests for lonely_helper?", ["No test file that is searched has the name `lonely_helper`"]),
+    ("Show me an example of fill_tank", ["in `examples/start.py`, line 3: `fill_tank(None, 5)`"]),
+    ("How do I use drain_tank in tanks?", ["in `docs/use.md`, line 6: `drain_tank(None, 2)`"]),
+    ("Where is the environment variable VALVE_PORT read?", ["is read from the environment in `open_valve`", "line 38"]),
+    ("Which environment variables does tanks read?", ["1 variable of the environment is read by name: `VALVE_PORT`"]),
+    ("What is line-length set to?", ["`line-length` is set to `99` in `pyproject.toml`, line 6"]),
+    ("What is tool.more.max-items set to in tanks?", ["is set to `4` in `pyproject.toml`, line 12"]),
+    ("What is max-items set to?", ["is set to on 2 lines: `3` in", "`4` in"]),
+    ("What does tanks depend on?", ["`pyproject.toml` lists 2 dependencies: `idna` and `certifi`", "#L3-"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "parts"), STATED)
+def test_the_first_sentence_answers(tanks: LocalEngine, question: str, parts: list[str]) -> None:
+    found = research(tanks, question)
+    for part in parts:
+        assert part in lead_of(found), found.text
+    assert found.finished.rejected == ()
+
+
+def test_every_cited_line_has_what_the_sentence_says(tanks: LocalEngine) -> None:
+    """Of calls and uses, the cited line names what is called or used; of bases, the lines hold all of the head."""
+    for question, name in (
+        ("What does fill_tank call?", "check_level"),
+        ("Show me an example of fill_tank", "fill_tank"),
+        ("Which tests cover fill_tank?", "fill_tank"),
+        ("What are the parents of Pump?", "implements Runnable, Part"),
+    ):
+        first = research(tanks, question).finished.citations[0].evidence
+        assert isinstance(first, FileEvidence)
+        assert name in first.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the difference between fill_tank and nothing_known?",
+        "What does LEVEL_LIMIT call?",
+        "Show me an example of lonely_helper",
+        "What is the base class of fill_tank?",
+    ],
+)
+def test_what_no_line_proves_is_left_to_the_ranking(tanks: LocalEngine, question: str) -> None:
+    assert "Most relevant" in research(tanks, question).text.split("\n## ")[0]
+
+
+def test_a_place_has_only_words_that_stand_there(tanks: LocalEngine) -> None:
+    """A part of a name that was asked for is not the name."""
+    found = research(tanks, "How does NestedTankFiller work?")
+    assert found.text.startswith("Nothing searched has `NestedTankFiller`.")
+    assert "It has `NestedTankFiller`" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("What does it do?", None),
+        ("What is the difference between a thread and a process?", "difference"),
+        ("Which tests fail?", None),
+        ("How are requests used?", "example"),
+        ("What does the server call when a client disconnects?", None),
+    ],
+)
+def test_forms_are_read_or_left(question: str, kind: str | None) -> None:
+    lookup = read_lookup(question)
+    assert (lookup.kind if lookup else None) == kind
+
+
+def test_packages_of_php_are_read() -> None:
+    """Without the language and its extensions."""
+    text = '{\n "require": {\n  "php": ">=8.1",\n  "psr/log": "^2.0"\n },\n "require-dev": {\n  "a/b": "1"\n }\n}'
+    listed = read_requirements("composer.json", text.split("\n")) or []
+    assert [(each.name, each.version, each.group, each.line) for each in listed] == [
+        ("psr/log", "^2.0", "", 4),
+        ("a/b", "1", "require-dev", 7),
+    ]
