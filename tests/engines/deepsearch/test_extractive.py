@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +89,21 @@ def test_who_and_when_are_answered_from_history(engine: LocalEngine, fleet: Flee
     assert fleet[0].head in found.text
     assert "“Introduce carts with a checkout total”, first to add or remove a line with `checkout_total`" in found.text
     assert any(citation.evidence.kind == "commit" for citation in found.finished.citations)
+
+
+def test_an_explanation_has_the_order_of_a_reader(engine: LocalEngine) -> None:
+    """Overview, use, step, test: each quotes what stands in the lines that it cites."""
+    found = research(engine, f"repo:^{OPEN}$ How is the checkout total of a cart computed?")
+    steps = found.text.split("## In order")[1].split("##")[0].strip().split("\n")
+    kinds = [step.split(" ")[1].rstrip(":") for step in steps]
+    assert kinds == [kind for kind in ("Overview", "Used", "The", "Tested") if kind in kinds]
+    assert {"The", "Tested"} <= set(kinds)
+    cited = [item.evidence for item in found.finished.citations if isinstance(item.evidence, FileEvidence)]
+    step = next(step for step in steps if "The step" in step)
+    quoted = re.search(r"“([^”]+)”", step)
+    assert quoted is not None
+    assert any(quoted[1] in " ".join(item.text.split()) for item in cited)
+    assert "## In order" not in research(engine, f"repo:^{OPEN}$ checkout total").text
 
 
 def test_uses_are_listed_outside_tests(engine: LocalEngine) -> None:

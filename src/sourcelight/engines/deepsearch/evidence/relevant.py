@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.evidence.model import FileEvidence
+from sourcelight.engines.deepsearch.evidence.heads import comment_start, head_end
+from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts, best_window
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, is_lesser
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
@@ -90,10 +91,15 @@ def _place(
     _, chunk, definition = best
     lines = texts.lines(chunk.target, chunk.path)
     text = "\n".join(lines[definition.begin_line - 1 : definition.end_line])
-    evidence = texts.evidence(
-        chunk.target, chunk.path, definition.line, definition.line, "definition", chunk.score, (definition.name,)
-    )
     said = first_sentence(lines, definition)
+    start = end = definition.line
+    if said:
+        # What is quoted has to stand in the lines that are cited: the comment above, or the docstring.
+        start = min(start, comment_start(lines, definition.begin_line - 1) + 1)
+        end = max(end, min(head_end(lines, definition), len(lines)))
+        start = start if end - start < MAX_LINES else definition.line
+        end = min(end, start + MAX_LINES - 1)
+    evidence = texts.evidence(chunk.target, chunk.path, start, end, "definition", chunk.score, (definition.name,))
     return RelevantPlace(evidence, definition.name, said, _words(text, ranking, weights))
 
 

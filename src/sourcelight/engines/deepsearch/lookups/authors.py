@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
@@ -59,9 +60,9 @@ def find_line_author(  # noqa: PLR0911 - what is not one line of one file is lef
     commit = commits[0]
     quoted = texts.evidence(target, file, line, line, "read", 1.0)
     text = f"Line {line:,} of {code(file)} was last changed by {byline(commit)} in “{inline(commit['subject'])}”"
-    finding = Finding(
-        Statement(text, (evidence_of(commit, f"last to change line {line}"), quoted)), "line", quotes=[quoted]
-    )
+    # The name is that of the pin: rows of a table that was built before a repository was renamed have the former one.
+    changed = evidence_of(commit, f"last to change line {line}")
+    finding = Finding(Statement(text, (replace(changed, repository=repository), quoted)), "line", quotes=[quoted])
     finding.queries = [format_call("blame", arguments)]
     if row["boundary"]:
         finding.method.append("History ends at this commit, so the line may be older.")

@@ -63,6 +63,9 @@ _RANKED = 400
 _TESTS, _DOCS, _USES, _COMMITS = 2, 2, 5, 3
 _KEPT_LINES = 32
 _QUOTES_BESIDE_HISTORY = 4
+_HOW = re.compile(r"\W*(?:how\s+(?:does|do|is|are|can)|explain|what\s+happens|describe)\b", re.IGNORECASE)
+_WHOLE = re.compile(r"[A-Z`*].*[.:!?]\W?", re.DOTALL)
+"""A paragraph that was not cut at either end."""
 _WHY = re.compile(r"\b(?:why|how)\b", re.IGNORECASE)
 _NO_ANSWER = "No direct answer found: what is searched has few of the question's words together."
 
@@ -180,7 +183,7 @@ class ExtractiveResearcher:
             if not intents.docs:
                 docs = [chunk for chunk in ranking.chunks if chunk.kind == "docs"]
                 findings.docs = chooser.choose(docs, "doc", _DOCS, window=8)
-            if findings.defined and (intents.usage or question.names):
+            if findings.defined and (intents.usage or question.names or _HOW.match(inquiry.question)):
                 findings.uses = _uses(findings.defined[0], inquiry, texts, emit)
         return findings
 
@@ -279,6 +282,9 @@ def _lay_out(
     past = findings.past.commits if findings.past is not None else []
     if lead:
         parts += [Paragraph(text) for text in _lead(findings, past, ledger, unread)]
+    if lead and not findings.weak and _HOW.match(inquiry.question) and (steps := _steps(findings, ledger)):
+        parts.append(Heading("In order"))
+        parts.append(Paragraph("\n".join(steps)))
     if past:
         parts.append(Heading("History"))
         parts.append(Paragraph("\n".join(_commit(item, ledger) for item in past)))
@@ -290,7 +296,7 @@ def _lay_out(
         parts += [Quote(ledger.add(quote)) for quote in findings.quotes]
     if findings.uses:
         parts.append(Heading("Used by"))
-        parts.append(Paragraph("\n".join(_use(use, ledger) for use in findings.uses)))
+        parts.append(Paragraph("\n".join(f"- {_use(use, ledger)}" for use in findings.uses)))
     if findings.tests:
         parts.append(Heading("Tests"))
         parts += [Quote(ledger.add(quote)) for quote in findings.tests]
@@ -363,6 +369,29 @@ def _relevant(place: RelevantPlace, ledger: EvidenceLedger) -> str:
     return f"{name}{code(place.evidence.path)}{said} [{ledger.add(place.evidence)}].{words}"
 
 
+def _steps(findings: Findings, ledger: EvidenceLedger) -> list[str]:
+    """Write an explanation in the order of a reader: overview, where it is used, the step asked about, tests.
+
+    Each line is what a document, a docstring, a line of code or the head of a test says at the cited place.
+    """
+    steps = []
+    document = next((each for each in findings.docs if _WHOLE.fullmatch(paragraph_of(each))), None)
+    if document is not None:
+        steps.append(f"Overview: “{inline(paragraph_of(document), 300)}” [{ledger.add(document)}]")
+    steps += [f"Used from {_use(use, ledger)}" for use in findings.uses[:1]]
+    described = [place for place in findings.relevant if place.name]
+    asked = next((place for place in described if place.description), described[0] if described else None)
+    if asked is not None:
+        said = f": “{inline(asked.description, 300)}”" if asked.description else ""
+        steps.append(
+            f"The step: {code(asked.name)} in {code(asked.evidence.path)}{said} [{ledger.add(asked.evidence)}]"
+        )
+    for test in findings.tests[:1]:
+        name = f"{code(test.symbols[0])} in " if test.symbols else ""
+        steps.append(f"Tested by {name}{code(test.path)} [{ledger.add(test)}]")
+    return [f"- {step}" for step in steps] if len(steps) > 1 else []
+
+
 def _definition(excerpt: DefinitionExcerpt, ledger: EvidenceLedger) -> str:
     description = f": “{inline(excerpt.description)}”" if excerpt.description else ""
     container = f" of {code(excerpt.definition.container)}" if excerpt.definition.container else ""
@@ -372,7 +401,7 @@ def _definition(excerpt: DefinitionExcerpt, ledger: EvidenceLedger) -> str:
 
 def _use(use: FileEvidence, ledger: EvidenceLedger) -> str:
     scope = f" in {code(use.symbols[0])}" if use.symbols else ""
-    return f"- {code(use.text.strip()[:160])}{scope} [{ledger.add(use)}]"
+    return f"{code(use.text.strip()[:160])}{scope} [{ledger.add(use)}]"
 
 
 def _document(chunk: FileEvidence, ledger: EvidenceLedger) -> str:
