@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from sourcelight.lab import plots, reports
     from sourcelight.lab.accessor import compare_results
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _CLIENT = (
     "AsyncClient",
