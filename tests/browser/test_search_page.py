@@ -132,6 +132,7 @@ def test_pages_are_read_by_keyboards_and_screen_readers(service: Service, page: 
 
 def test_a_name_in_a_file_leads_to_its_definition(service: Service, page: Any) -> None:
     page.goto(f"{service.url}/{PYTIDE}/-/blob/src/pytide/client.py")
+    page.locator("#L17").scroll_into_view_if_needed()
     x, y = page.evaluate("""() => {
         const walker = document.createTreeWalker(document.querySelector("#L17 td:last-child"), NodeFilter.SHOW_TEXT);
         while (walker.nextNode()) {

@@ -46,6 +46,23 @@ def show(rows: Iterable[Row], columns: Sequence[str], *, as_json: bool) -> int:
     return DONE
 
 
+def back_up(state: State, file: str) -> None:
+    """Write a copy of the state."""
+    state.credentials.flush()
+    state.database.copy_to(file)
+    print_line(f"wrote {file}")
+
+
+def restore(state: State, file: str, *, is_confirmed: bool) -> None:
+    """Replace the state by a copy; keeps what was there in a copy beside it."""
+    if not is_confirmed:
+        raise ConfigurationError("this replaces all accounts, permissions and credentials; confirm it with --yes")
+    before = f"{state.database.path}.before-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    state.database.copy_to(before)
+    state.database.replace_from(file)
+    print_line(f"restored {file}; the contents of before are in {before}")
+
+
 def _user() -> str:
     try:
         return getpass.getuser()

@@ -308,6 +308,27 @@ def revoke_repository(repository: Repo, *, user: ToUser = "", role: ToRole = "")
     return admin.run(work)
 
 
+@admin_app.command("backup")
+def back_up(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="File to write; it must not exist.")],
+) -> int:
+    """Write a copy of state.sqlite, also while the service runs. Protect it like the original."""
+    return admin.run(lambda state: admin.back_up(state, file))
+
+
+@admin_app.command("restore")
+def restore(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A copy that `admin backup` wrote.")],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Replace all accounts, permissions and credentials.")] = False,
+) -> int:
+    """Replace the contents of state.sqlite by those of a copy; a running service goes on with them.
+
+    The contents of before are written beside it first. Credentials that were revoked since the copy are valid again.
+    """
+    return admin.run(lambda state: admin.restore(state, file, is_confirmed=yes))
+
+
 @admin_app.command("audit")
 def list_audit(
     *,

@@ -17,9 +17,10 @@ import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
-from sourcelight.core.errors import StateFull, StateUnusable
+from sourcelight.core.errors import StateError, StateFull, StateUnusable
 from sourcelight.repos.state.migrations import MIGRATIONS
 
 BUSY_S = 10.0
@@ -120,6 +121,53 @@ class Database:
         with self.write() as connection:
             return connection.execute(sql, values).rowcount
 
+    def copy_to(self, target: str) -> None:
+        """Write a whole copy of the file to `target`, also while others use it; the copy is checked before it is there.
+
+        Raises
+        ------
+        StateError
+            If `target` exists, or the copy is not whole.
+        """
+        if os.path.lexists(target):
+            raise StateError(f"{target} exists already: choose another name")
+        partial = f"{target}.partial-{os.getpid()}"
+        try:
+            # Made for its user alone before it has content: it has hashes of credentials, and a key.
+            os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            with contextlib.closing(sqlite3.connect(partial)) as copy:
+                with self.read() as connection:
+                    connection.backup(copy)
+                # One file: a copy with a log beside it would lose that when somebody moves it.
+                copy.execute("PRAGMA journal_mode = DELETE")
+                _check_copy(copy, target)
+            os.link(partial, target)  # fails, unlike a rename, if somebody made the target meanwhile
+        except (OSError, sqlite3.Error) as exc:
+            raise StateError(f"can't write {target}: {exc}") from exc
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(partial)
+
+    def replace_from(self, source: str) -> None:
+        """Replace all contents by those of a copy, in one transaction; other processes see it with their next request.
+
+        Raises
+        ------
+        StateError
+            If `source` is no whole copy, or was written by a later version; nothing has changed then.
+        """
+        address = f"{Path(source).absolute().as_uri()}?mode=ro&immutable=1"
+        try:
+            with contextlib.closing(sqlite3.connect(address, uri=True)) as copy:
+                copy.execute("PRAGMA trusted_schema = OFF")
+                _check_copy(copy, source)
+                with self._writing, self._mapping_errors():
+                    copy.backup(self._writer)
+        except sqlite3.Error as exc:
+            raise StateError(f"{source} can't be read as a copy of {os.path.basename(self.path)}: {exc}") from exc
+        self._has_audit = False
+        self._migrate()
+
     @property
     def version(self) -> int:
         """Return a number that differs after any process has written, to validate caches."""
@@ -183,6 +231,17 @@ class Database:
             if exc.filename is None or not str(exc.filename).startswith(os.path.dirname(self.path) or "."):
                 raise
             raise StateUnusable(self.path, f"can't be used: {exc.strerror}") from exc
+
+
+def _check_copy(copy: sqlite3.Connection, name: str) -> None:
+    """Raise `StateError` unless a copy is whole, and of a version that this one reads."""
+    if copy.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
+        raise StateError(f"{name} is no copy of a state file of sourcelight")
+    if _version_of(copy) > len(MIGRATIONS):
+        raise StateError(f"{name} was written by a later version: update sourcelight first")
+    problem = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if problem != "ok":
+        raise StateError(f"{name} is damaged: {problem}")
 
 
 def _use_log(connection: sqlite3.Connection) -> None:

@@ -166,7 +166,7 @@ class SavedPages:
         notes = ""
         if all(mask):
             facts.append(f"{count_of(answer.facts['matches'], 'match')} then")
-            # Notes may name repositories that were searched and have no rows: they are the owner's alone.
+            # A title may have words of a query about repositories that were searched and have no rows.
             if answer.owner == context.viewer.name:
                 notes = "".join(f"<li>{escape(note)}</li>" for note in answer.facts["notes"])
         else:
@@ -215,7 +215,7 @@ def _commits(table: pa.Table, prefix: str) -> str:
         if commit
     )
     count = count_of(len(pairs), "commit")
-    return f'<details class="skipped"><summary>Of {count}</summary><ul>{items}</ul></details>' if items else ""
+    return f'<details class="skipped"><summary>Read at {count}</summary><ul>{items}</ul></details>' if items else ""
 
 
 def _delete_form(prefix: str, answer: SavedAnswer) -> str:

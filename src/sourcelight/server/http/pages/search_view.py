@@ -145,11 +145,9 @@ class SearchView:
 
     @property
     def notes(self) -> list[str]:
-        """What is said of the answer beside its status, as texts."""
+        """Titles of what is said of the answer beside its status; the texts below them may name repositories."""
         skipped = self._progress.skipped if self._progress is not None else ()
-        told = [(alert.title, alert.description) for alert in self._alerts]
-        told += [(item.title, item.message) for item in skipped]
-        return [f"{title}: {text}" if text else title for title, text in told]
+        return [alert.title for alert in self._alerts] + [item.title for item in skipped]
 
     def to_html(self) -> str:
         """Return the results with all that is said of them."""
