@@ -54,6 +54,7 @@ CALLS: list[tuple[str, Mapping[str, Any]]] = [
     ("diff_search", {"repos": [HUB], "pattern": "func \\w+\\(", "useRegex": True, "files": ["\\.go$"]}),
     ("compare_revisions", {"repo": HUB, "base": "HEAD~10", "head": "HEAD"}),
     ("compare_revisions", {"repo": GAUGE, "base": "HEAD~30", "head": "HEAD"}),
+    ("compare_revisions", {"repo": HUB, "base": "HEAD~10", "head": "HEAD", "stat": True}),
     ("compare_revisions", {"repo": HUB, "base": "HEAD", "head": "HEAD"}),
     ("compare_revisions", {"repo": HUB, "base": "4b825dc642cb6eb9a060e54bf8d69288fbee4904", "head": "HEAD~20"}),
     ("find_references", {"repo": PYTIDE, "path": "src/pytide/client.py", "symbol": "Hub"}),

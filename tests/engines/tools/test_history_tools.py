@@ -142,6 +142,26 @@ def test_served_comparisons_come_in_pages(past: Past) -> None:
         past.call("compare_revisions", repo="one", base="main~4", head="main", **after)
 
 
+def test_a_short_comparison_is_that_of_git_without_patches(past: Past) -> None:
+    expected = {
+        path: (int(added), int(removed))
+        for added, removed, path in (line.split("\t") for line in past.git("diff", "--numstat", "-M", "main~3", "main"))
+        if added != "-"
+    }
+    payload, text = past.render("compare_revisions", repo="one", base="main~3", head="main", stat=True)
+    assert (
+        expected.items()
+        <= {file["newPath"]: (file["additions"], file["deletions"]) for file in payload["fileDiffs"]}.items()
+    )
+    assert not any("patch" in file for file in payload["fileDiffs"])
+    assert "diff --git" not in text
+    assert all(f"{path} (modified, +{added} -{removed})\n" in text for path, (added, removed) in expected.items())
+    answer = past.call("compare_revisions", repo="one", base="main~3", head="main", stat=True)
+    assert answer.complete
+    whole = past.rows("compare_revisions", repo="one", base="main~3", head="main")
+    assert answer.table.to_pylist() == [{**row, "patch": None} for row in whole]
+
+
 def test_contributor_repositories_are_counted(past: Past) -> None:
     answer = past.call("get_contributor_repos", author="BO@")
     rows = {row["repository"]: row for row in answer.table.to_pylist()}

@@ -190,6 +190,7 @@ class HistoryMethods:
         limit: int | None = None,
         cursor: str | None = None,
         *,
+        stat: bool | None = None,
         progress: ProgressChoice = None,
     ) -> DataFrame:
         """Compare two revisions, as ``git diff -M base head`` does.
@@ -204,6 +205,8 @@ class HistoryMethods:
             At most this many files, as one page; None: all.
         cursor
             ``attrs["end_cursor"]`` of the previous page, to get the next one.
+        stat
+            Whether to leave the patches out, as ``git diff --stat`` does; `patch` is null then.
         progress
             As in `search`.
 
@@ -219,7 +222,7 @@ class HistoryMethods:
         ToolError
             For a cursor of another comparison.
         """
-        arguments = CompareRevisionsArguments(repo=repo, base=base, head=head, limit=limit, cursor=cursor)
+        arguments = CompareRevisionsArguments(repo=repo, base=base, head=head, limit=limit, cursor=cursor, stat=stat)
         return await self._call(COMPARE_REVISIONS, arguments, progress)
 
     async def get_contributor_repos(

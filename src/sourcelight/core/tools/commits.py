@@ -234,6 +234,9 @@ class CompareRevisionsArguments(Arguments, frozen=True):
     cursor: Annotated[Cursor | None, Meta(description="endCursor of the page before.")] = field(
         default=None, name="after"
     )
+    stat: Annotated[
+        bool | None, Meta(description="Only which files, and how many lines were added and removed; no patches.")
+    ] = None
 
 
 class GetContributorReposArguments(Arguments, frozen=True):
@@ -302,8 +305,8 @@ COMPARE_REVISIONS = Tool(
     McpText(
         "Compare two revisions",
         "Show what differs between two revisions, file by file, as git's diff does. For one commit give base as "
-        "<commit>~1 and head as <commit>. Large comparisons come in pages: pass endCursor back as after. To find "
-        "commits use commit_search first.",
+        "<commit>~1 and head as <commit>. Between releases give stat first: files and numbers of lines, short. Large "
+        "comparisons come in pages: pass endCursor back as after. To find commits use commit_search first.",
     ),
     mcp_maximum={"first": 100},
 )

@@ -21,11 +21,11 @@ PAGE_SCHEMA: Mapping[str, Mapping[str, Any]] = {
         "type": "integer",
         "minimum": MIN_TOKENS,
         "maximum": MAX_TOKENS,
-        "description": "Most tokens of the answer, as estimated; what does not fit is counted, and a cursor leads on.",
+        "description": "Most tokens of the answer.",
     },
     CURSOR_ARGUMENT: {
         "type": "string",
-        "description": "Cursor of an answer that was cut, with the same other arguments: what comes after it.",
+        "description": "Where an answer that was cut goes on.",
     },
 }
 

@@ -313,7 +313,11 @@ async def _compare_revisions(request: ToolRequest) -> ToolResult:
         "total_additions": totals.get("additions"),
         "total_deletions": totals.get("deletions"),
     }
-    lacks_patches = any(row["patch"] is None and not row["binary"] for row in rows)
+    is_short = bool(request.arguments.get("stat"))
+    lacks_patches = not is_short and any(row["patch"] is None and not row["binary"] for row in rows)
+    if is_short:
+        # A service that knows no short form sends the patches; numbers of lines were read from them.
+        rows = [{**row, "patch": None} for row in rows]
     complete = not page.get("hasNextPage") and not lacks_patches and not any(row["truncated"] for row in rows)
     # The notices are those of the last page; files of any page may be truncated.
     messages = tuple(text for text in notices(value) if "are truncated to" not in text)
@@ -346,9 +350,12 @@ def _totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, int | None]:
 async def _compare(request: ToolRequest, arguments: dict[str, Any]) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
     """Return file diffs, page after page unless the request has a limit, and the last page."""
     limit: int | None = arguments.get("first")
-    size = accepted_name(await request.schema("compare_revisions"), "first")
+    schema = await request.schema("compare_revisions")
+    size = accepted_name(schema, "first")
+    if "stat" not in schema.get("properties", {}):
+        arguments.pop("stat", None)
     if limit is None and size is not None:
-        arguments[size] = limits_of(await request.schema("compare_revisions"), size)[1] or _MAX_FILES
+        arguments[size] = limits_of(schema, size)[1] or _MAX_FILES
     rows: list[dict[str, Any]] = []
     value: Mapping[str, Any] = {}
     for _ in range(_MAX_PAGES):

@@ -37,7 +37,7 @@ from sourcelight.engines.tools.history.histories import open_histories
 from sourcelight.repos import ObjectReader, Repository, resolve
 
 CALL = "compare_revisions"
-DEFAULT_FIRST = 50
+DEFAULT_FIRST, DEFAULT_STAT = 50, 100
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git's name for a tree without files: as the base, everything that the head holds is new."""
 _MAX_PATCH_BYTES = 100_000
@@ -68,17 +68,16 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
     comparison = compare(repository, base, head, context.cancellation, history=_kept_history(repository, context))
     first = arguments.limit
     if first is None and context.served:
-        first = DEFAULT_FIRST
+        first = DEFAULT_STAT if arguments.stat else DEFAULT_FIRST
     total = len(comparison.changes)
     if first is None and not start:
         diffs = _with_progress(comparison.all_diffs(context.cancellation), total, context)
     else:
         chosen = comparison.changes[start:] if first is None else comparison.changes[start : start + first]
         diffs = _with_progress(comparison.diffs(chosen, context.cancellation), len(chosen), context)
-    if context.served:
+    cut = [False] * len(diffs)
+    if context.served and not arguments.stat:
         diffs, cut = _fitting(diffs)
-    else:
-        cut = [False] * len(diffs)
     end = start + len(diffs)
     notices = list(comparison.notices)
     left_out = comparison.left_out if first is None and not start else 0
@@ -112,6 +111,8 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
         if totals is None:
             notices.append("The changed files are too large together for their lines to be counted.")
     complete = is_complete and not missing and not left_out and not any(cut)
+    if arguments.stat:
+        diffs = [replace(diff, patch=None) for diff in diffs]
     return ToolResult("file_diffs", diff_table(comparison, diffs, cut), facts, complete, tuple(notices))
 
 
