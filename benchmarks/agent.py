@@ -40,6 +40,7 @@ from sourcelight.core.markup.tokens import estimate_tokens
 BUDGETS = (8_000, 16_000, 32_000)
 READ_LINES = 200
 SEARCH_TOKENS = 4_000
+DESCRIPTION_TOKENS = 1_500
 MIN_GOLD_CHARACTERS = 8
 Ask = Callable[[str, dict[str, Any]], Awaitable[str]]
 
@@ -185,19 +186,19 @@ async def definition(task: Task, ask: Ask) -> str | None:
 
 
 async def locate(task: Task, ask: Ask) -> None:
-    """Search by description, then read around the best places."""
+    """Search by description, with few tokens since the best come first, then read around the best places."""
     query = f"repo:^{task.repository}$ {' '.join(task.terms)}"
-    answer = await ask("nls_search", {"query": query, "maxTokens": SEARCH_TOKENS})
+    answer = await ask("nls_search", {"query": query, "maxTokens": DESCRIPTION_TOKENS})
     for path, line in ranked(tool_places(answer), task.terms)[:2]:
         await ask("read_file", {"repo": task.repository, "path": path,
                                 "startLine": max(1, line - 20), "endLine": line + 60})  # fmt: skip
 
 
 async def compare(task: Task, ask: Ask) -> None:
-    """The changed lines with a text between two revisions, then the start of the whole comparison."""
+    """The changed lines with a text between two revisions, then which files changed and how much."""
     await ask("diff_search", {"repos": [task.repository], "pattern": task.terms[0],
                               "revisions": [task.head, f"^{task.base}"], "maxTokens": SEARCH_TOKENS})  # fmt: skip
-    await ask("compare_revisions", {"repo": task.repository, "base": task.base, "head": task.head})
+    await ask("compare_revisions", {"repo": task.repository, "base": task.base, "head": task.head, "stat": True})
 
 
 async def default_policy(task: Task, ask: Ask) -> None:
