@@ -11,6 +11,9 @@ The table has tokens (estimated; of calls and answers, and apart from them of th
 once), calls, and the share of gold lines that the first 8,000, 16,000 and 32,000 tokens show. A gold line is shown if
 its text is in the transcript after its path; lines with less than 8 characters don't count. A gold commit is shown by 7
 digits, a gold count by a line with its path and number.
+
+With ``SOURCELIGHT_MODEL`` a language model takes the place of the scripts, with the same tools; see `agent_model.py`.
+Its last words count as what it has shown. `agent_draw.py` draws other questions by a seed.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from agent_model import SHELL_TOOL, ChatModel
 from corpus import markdown
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -284,9 +288,18 @@ async def shell_ask(folder: Path, arguments: Mapping[str, Any]) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-async def play(tasks: Sequence[Task], policy: str, corpus: Path) -> tuple[list[Transcript], int]:
-    """Run a policy on all tasks; give the transcripts, and the tokens of the list of tools."""
+async def play(
+    tasks: Sequence[Task], policy: str, corpus: Path, model: ChatModel | None = None
+) -> tuple[list[Transcript], int]:
+    """Run a policy on all tasks, or a model with its tools; give transcripts, and the tokens of the list of tools."""
     transcripts = [Transcript() for _ in tasks]
+
+    async def work(task: Task, transcript: Transcript, ask: Ask, tools: Sequence[Mapping[str, Any]]) -> None:
+        if model is None:
+            await POLICIES[policy](task, ask)
+        else:
+            transcript.texts.append(await model.work(f"Repository {task.repository}: {task.question}", tools, ask))
+
     if policy == "shell":
         for task, transcript in zip(tasks, transcripts, strict=True):
 
@@ -297,13 +310,14 @@ async def play(tasks: Sequence[Task], policy: str, corpus: Path) -> tuple[list[T
                 to.texts.append(f"{arguments['command']}\n{answer}")
                 return answer
 
-            await POLICIES[policy](task, ask_shell)
+            await work(task, transcript, ask_shell, [SHELL_TOOL])
         return transcripts, 0
     command = ["-c", "from sourcelight.cli import main; main()", "mcp", "--tools", policy, str(corpus)]
     started = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
     async with Client(stdio_client(started), mode="legacy") as client:
         tools = (await client.list_tools()).tools
-        listing = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in tools])
+        listed = [tool.model_dump(by_alias=True, exclude_none=True) for tool in tools]
+        listing = json.dumps(listed)
         for task, transcript in zip(tasks, transcripts, strict=True):
 
             async def ask_tool(name: str, arguments: dict[str, Any], to: Transcript = transcript) -> str:
@@ -312,7 +326,7 @@ async def play(tasks: Sequence[Task], policy: str, corpus: Path) -> tuple[list[T
                 to.texts.append(f"{name} {json.dumps(arguments)}\n{text}")
                 return text
 
-            await POLICIES[policy](task, ask_tool)
+            await work(task, transcript, ask_tool, listed)
     return transcripts, estimate_tokens(listing)
 
 
@@ -367,7 +381,8 @@ def main() -> None:
         corpus.mkdir()
         os.environ["SOURCELIGHT_HOME"] = str(Path(scratch) / "home")
         clone(asked.corpus, corpus, at)
-        results = {policy: anyio.run(play, tasks, policy, corpus) for policy in POLICIES}
+        model = ChatModel.from_environment()
+        results = {policy: anyio.run(play, tasks, policy, corpus, model) for policy in POLICIES}
         print(Counter(task.kind for task in tasks))
         head = ("tasks", "number", "policy", "tools/list", "median tokens", "sum of tokens", "median calls",
                 "8k", "16k", "32k")  # fmt: skip
