@@ -27,7 +27,7 @@ from sourcelight.display.notebook.widgets.explorer_rows import (
     facts_of,
 )
 
-_HERE = Path(__file__).parent
+_HERE = Path(__file__).parent.parent / "programs"
 _CHOICES = 200  # of a drop-down; what is left is counted in it
 _PAGE = 400
 _VIEWS = 8

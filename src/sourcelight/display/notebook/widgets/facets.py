@@ -12,7 +12,7 @@ from sourcelight.core.markup import escape, one_line
 from sourcelight.core.wire.events import SuggestedFilter, facet_title
 from sourcelight.display.notebook.static_pages import display_widget
 
-_HERE = Path(__file__).parent
+_HERE = Path(__file__).parent.parent / "programs"
 _WORDS = {"repo": "Repository", "lang": "Language", "file": "File", "type": "Type", "symbol type": "Kind of symbol",
           "utility": "Include", "author": "Author", "commit date": "Date", "count": "Limit"}  # fmt: skip
 _FIRST = 8
