@@ -107,7 +107,7 @@ class Drawing:
             """A box that notes when it is drawn; it is not displayed, since there is no cell."""
 
             def draw(self, snapshot: Any) -> None:
-                self._shown = True
+                self._displayed_at, self._page = 0.0, None
                 super().draw(snapshot)
                 drawing.drawn.append(time.monotonic())
 

@@ -15,6 +15,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import nbformat
 
@@ -48,8 +49,13 @@ def write_notebook(path: Path, cells: list[str]) -> None:
 
 
 @contextlib.contextmanager
-def jupyter_lab(folder: Path, environment: Mapping[str, str], *, dark: bool = False) -> Iterator[str]:
-    """Serve `folder` in single-document mode; yields the address with its token; the server is gone afterwards."""
+def jupyter_lab(
+    folder: Path, environment: Mapping[str, str], *, dark: bool = False, app: str = "jupyterlab"
+) -> Iterator[str]:
+    """Serve `folder` in single-document mode; yields the address with its token; the server is gone afterwards.
+
+    `app` is the module of the application: ``jupyterlab``, ``notebook`` or ``nbclassic``.
+    """
     port, token = free_port(), secrets.token_hex(8)
     settings = folder / ".lab"
     themes = settings / "settings" / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
@@ -66,7 +72,7 @@ def jupyter_lab(folder: Path, environment: Mapping[str, str], *, dark: bool = Fa
         "IPYTHONDIR": str(settings / "ipython"),
     }
     command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1",
+        sys.executable, "-m", app, "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1",
         f"--IdentityProvider.token={token}", "--LabApp.news_url=", "--LabApp.check_for_updates_class=",
         "--LabApp.extension_manager=readonly", f"--ServerApp.root_dir={folder}",
     ]  # fmt: skip
@@ -74,7 +80,7 @@ def jupyter_lab(folder: Path, environment: Mapping[str, str], *, dark: bool = Fa
         server = subprocess.Popen(command, env=environ, stdout=log, stderr=log, cwd=folder)
         try:
             base = f"http://127.0.0.1:{port}"
-            until = time.monotonic() + 60
+            until = time.monotonic() + 180  # a bound for what hangs: a busy machine takes a minute
             while True:
                 try:
                     urllib.request.urlopen(f"{base}/api?token={token}", timeout=2).close()  # noqa: S310 - http to the server above
@@ -83,7 +89,8 @@ def jupyter_lab(folder: Path, environment: Mapping[str, str], *, dark: bool = Fa
                     if time.monotonic() > until or server.poll() is not None:
                         raise RuntimeError((folder / ".lab" / "log").read_text()[-2000:]) from None
                     time.sleep(0.2)
-            yield f"{base}/doc/tree/NOTEBOOK?reset&token={token}"
+            place = "doc/tree" if app == "jupyterlab" else "notebooks"
+            yield f"{base}/{place}/NOTEBOOK?reset&token={token}"
         finally:
             server.terminate()
             try:
@@ -125,8 +132,8 @@ def open_notebook(page: Any, address: str, name: str) -> None:
 
 def _wait_for_kernel(page: Any, address: str, timeout_s: float = 60) -> None:
     """Wait until the server has an idle kernel: before there is one, the page says idle too."""
-    base, _, query = address.partition("/doc/")
-    url = f"{base}/api/kernels?{query.partition('&')[2]}"
+    parts = urlsplit(address)
+    url = f"{parts.scheme}://{parts.netloc}/api/kernels?{parts.query.partition('&')[2]}"
     until = time.monotonic() + timeout_s
     while True:
         answer = page.request.get(url)

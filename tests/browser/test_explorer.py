@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from browser import lab
-from browser.test_live_progress import _Slow
+from browser.slow_service import slow_service
 
 pytestmark = [
     pytest.mark.browser,
@@ -61,13 +59,11 @@ TIMED = """
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("explorer")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Slow)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    connect = f"import sourcelight as sl\ncode = sl.connect('http://127.0.0.1:{server.server_port}', token='none')"
-    told = "print('kept', len(code.last), code.last.status)"
-    cells = [SETUP, "result.explore()", f"{connect}\ncode.explore('match')", told]
-    lab.write_notebook(folder / "explore.ipynb", cells)
-    try:
+    with slow_service() as service:
+        connect = f"import sourcelight as sl\ncode = sl.connect({service!r}, token='none')"
+        told = "print('kept', len(code.last), code.last.status)"
+        cells = [SETUP, "result.explore()", f"{connect}\ncode.explore('match')", told]
+        lab.write_notebook(folder / "explore.ipynb", cells)
         with (
             lab.jupyter_lab(folder, {"SOURCELIGHT_PROGRESS": "on"}, dark=True) as address,
             lab.chromium_page(width=1200, height=900) as browser_page,
@@ -76,9 +72,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             lab.run_cell(browser_page, 0)
             lab.wait_for_cell(browser_page, 0)
             yield browser_page
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def test_a_hundred_thousand_rows_are_filtered_as_one_types(page: Any) -> None:

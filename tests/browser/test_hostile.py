@@ -26,7 +26,7 @@ from browser.hostile import ACT, BRANCH, CONTROLS, NAME, PATHS
 from server.running_service import TOKEN, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.cli import main
-from sourcelight.display.notebook.progress_box import bar_html, notices_html, status_html
+from sourcelight.display.notebook.progress_drawing import progress_html
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
@@ -128,7 +128,7 @@ def views(code: sl.Client, folder: Path) -> Views:
         made.html[f"figure {figure.name}"] = figure.to_svg()
         made.text[f"figure {figure.name}"] = repr(figure)
     made.take("facets", found.facets())
-    drawn = [bar_html(each) + status_html(each) + notices_html(each) for each in snapshots]
+    drawn = [progress_html(each) for each in snapshots]
     made.html["progress"] = "".join(dict.fromkeys(drawn))
     for title, report in {
         "contributors": sl.reports.contributors(code, title=ACT, progress=False),

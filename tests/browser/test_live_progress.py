@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from browser import lab
+from browser.slow_service import EVENTS, slow_service
 
 pytestmark = [
     pytest.mark.browser,
@@ -20,47 +18,14 @@ pytestmark = [
     pytest.mark.skipif(not lab.CHROMIUM, reason="needs Debian's package chromium"),
 ]
 
-EVENTS = 50
-EVERY_S = 0.1
-
-
-class _Slow(BaseHTTPRequestHandler):
-    """A search stream of one match every 0.1 s, for five seconds."""
-
-    def do_GET(self) -> None:
-        """Answer any search."""
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.end_headers()
-        try:
-            for n in range(EVENTS):
-                line = {"line": f"match {n}", "lineNumber": n, "offsetAndLengths": [[0, 5]]}
-                match = {"type": "content", "repository": "example.org/slow", "path": f"f{n}.py", "lineMatches": [line]}
-                self._send("matches", [match])
-                self._send("progress", {"done": False, "matchCount": n + 1, "durationMs": n * 100, "skipped": []})
-                time.sleep(EVERY_S)
-            self._send("progress", {"done": True, "matchCount": EVENTS, "durationMs": 5000, "skipped": []})
-            self._send("done", {})
-        except OSError:
-            return  # the client went away, as one of the tests wants
-
-    def _send(self, name: str, data: Any) -> None:
-        self.wfile.write(f"event: {name}\ndata: {json.dumps(data)}\n\n".encode())
-        self.wfile.flush()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it
-        """Stay quiet."""
-
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("lab")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Slow)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    connect = f"import sourcelight as sl\ncode = sl.connect('http://127.0.0.1:{server.server_port}', token='none')"
     report = "print('kept', len(code.last.matches), code.last.status)"
-    lab.write_notebook(folder / "live.ipynb", [connect, "code.search('match')", "code.search('match')", report])
-    try:
+    with slow_service() as service:
+        connect = f"import sourcelight as sl\ncode = sl.connect({service!r}, token='none')"
+        lab.write_notebook(folder / "live.ipynb", [connect, "code.search('match')", "code.search('match')", report])
         with (
             lab.jupyter_lab(folder, {"SOURCELIGHT_PROGRESS": "on"}) as address,
             lab.chromium_page() as browser_page,
@@ -69,18 +34,19 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             lab.run_cell(browser_page, 0)
             lab.wait_for_cell(browser_page, 0)
             yield browser_page
-    finally:
-        server.shutdown()
-        server.server_close()
+
+
+# The widget's own box; the page of plain HTML beside it is hidden.
+SHOWN = ".sl-p:not([class*=sl-page]) .sl-status"
 
 
 def status(page: Any, number: int) -> str:
-    return str(page.locator(".sl-status").nth(number).text_content() or "")
+    return str(page.locator(SHOWN).nth(number).text_content() or "")
 
 
 def test_progress_lives_while_the_search_streams(page: Any) -> None:
     lab.run_cell(page, 1)
-    page.locator(".sl-status").first.wait_for()
+    page.locator(SHOWN).first.wait_for()
     seen = set()
     until = time.monotonic() + 30
     while "Complete" not in status(page, 0) and time.monotonic() < until:
@@ -89,11 +55,14 @@ def test_progress_lives_while_the_search_streams(page: Any) -> None:
     lab.wait_for_cell(page, 1)
     assert len(seen) >= 15, seen
     assert f"{EVENTS} matches" in re.sub(r"\s+", " ", status(page, 0))
+    pages = page.locator("[class*=sl-page]")
+    assert pages.count() == 1, "for exports and front ends without widgets"
+    assert not pages.first.is_visible()
 
 
 def test_an_interrupt_lands_and_keeps_the_rows(page: Any) -> None:
     lab.run_cell(page, 2)
-    box = page.locator(".sl-status").nth(1)
+    box = page.locator(SHOWN).nth(1)
     box.filter(has_text=re.compile(r"[5-9] matches")).wait_for()
     pressed = time.monotonic()
     page.locator('.jp-Notebook-ExecutionIndicator[data-status="busy"]').wait_for(state="attached")

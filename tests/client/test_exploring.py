@@ -173,7 +173,7 @@ def test_messages_that_no_page_of_ours_sends_do_no_harm() -> None:
     assert page.ask("lines", row="x", above=None, below=2**70)["row"] == 0
 
 
-@pytest.mark.parametrize("script", ["explorer.js", "facets.js"])
+@pytest.mark.parametrize("script", ["explorer.js", "facets.js", "parts.js", "progress.js"])
 def test_the_page_sets_nothing_as_html(script: str) -> None:
     text = (Path(notebook.__file__).parent / "programs" / script).read_text("utf-8")
     assert not re.search(r"(inner|outer|Adjacent)HTML|document\.write|\beval\(|Function\(|import\(|fetch\(", text)

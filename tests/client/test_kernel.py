@@ -10,6 +10,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from sourcelight.display.notebook.drawing import html_of
+
 TESTS = Path(__file__).parents[1]
 SETUP = f"""
 import os, signal, sys, threading
@@ -48,8 +50,8 @@ from ipywidgets.widgets.widget import _instances
 backend = ScriptedBackend([batch(0), 'wait'])
 loop = asyncio.get_running_loop()
 def press():
-    buttons = [w for w in _instances.values() if getattr(w, 'description', '') == 'Stop']
-    loop.call_soon_threadsafe(buttons[-1].click)
+    boxes = [w for w in _instances.values() if getattr(w, 'stoppable', False)]
+    loop.call_soon_threadsafe(boxes[-1]._on_message, boxes[-1], {'kind': 'stop'}, [])
 when(backend.waiting, press)
 sr = await AsyncClient(backend).search('stop')
 print(sr.status, len(sr))""",
@@ -70,7 +72,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dic
     )
     client.execute()
     state = notebook.metadata["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
-    texts = [w["state"].get("value", "") for w in state.values()]
+    texts = ["".join(map(html_of, w["state"].get("drawing", []))) for w in state.values()]
     queries = ("complete", "limited", "failed", "interrupted", "awaited", "stop")
     boxes = {
         q: next(t for t in texts if "sl-status" in t and re.search(rf">{q}( count:40)?</code>", t)) for q in queries

@@ -10,6 +10,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from sourcelight.display.notebook.drawing import html_of
+
 TESTS = Path(__file__).parents[1]
 SETUP = f"""
 import os, signal, socket, sys, threading, time
@@ -111,16 +113,15 @@ STOP = """
 import asyncio
 from ipywidgets.widgets.widget import _instances
 loop = asyncio.get_running_loop()
-def buttons():
-    found = [w for w in list(_instances.values()) if getattr(w, 'description', '') == 'Stop']
-    return [w for w in found if w.layout.display != 'none']
+def boxes():
+    return [w for w in list(_instances.values()) if getattr(w, 'stoppable', False)]
 def press():
-    for button in buttons():
-        loop.call_soon_threadsafe(button.click)
+    for box in boxes():
+        loop.call_soon_threadsafe(box._on_message, box, {'kind': 'stop'}, [])
 def pressed(event):
     def act():
         for _ in range(200):
-            if buttons():
+            if boxes():
                 break
             time.sleep(0.02)
         sent[0] = time.monotonic(); press()
@@ -157,8 +158,8 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], lis
     resources = {"metadata": {"path": str(tmp_path_factory.mktemp("kernel"))}}
     NotebookClient(notebook, timeout=90, allow_errors=True, store_widget_state=True, resources=resources).execute()
     state = notebook.metadata["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
-    texts = [widget["state"].get("value", "") for widget in state.values()]
-    return {n: c.outputs for n, c in zip(code, notebook.cells, strict=True)}, [t for t in texts if isinstance(t, str)]
+    texts = ["".join(map(html_of, widget["state"].get("drawing", []))) for widget in state.values()]
+    return {n: c.outputs for n, c in zip(code, notebook.cells, strict=True)}, texts
 
 
 def said(outputs: Any) -> str:

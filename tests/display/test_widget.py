@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+import threading
 from typing import Any
 
 import pytest
 
-from sourcelight.display.notebook import Phase, ProgressSnapshot
-from sourcelight.display.notebook.progress_box import ProgressBox, bar_html, notices_html, status_html
+from sourcelight.display.notebook import Phase, ProgressSnapshot, progress_box
+from sourcelight.display.notebook.drawing import html_of
+from sourcelight.display.notebook.programs import style
+from sourcelight.display.notebook.progress_box import ProgressBox
+from sourcelight.display.notebook.progress_drawing import progress_html, progress_parts
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'</code><script>x</script>\x1b[31m\u202e"
 PHASES: list[Phase] = ["running", "complete", "limited", "interrupted", "failed"]
@@ -25,6 +30,18 @@ def snapshot(phase: Phase, *, total: int | None = None, title: str = "foo", noti
     """A moment with 1,234 matches."""
     facts = (("repositories", "2"), ("s", "1.5"), ("matches/s", "823"))
     return ProgressSnapshot(title, phase, 1.5, 1234, total, "matches", facts, notices)
+
+
+def bar_html(shot: ProgressSnapshot) -> str:
+    return html_of(progress_parts(shot)[0])
+
+
+def status_html(shot: ProgressSnapshot) -> str:
+    return html_of(progress_parts(shot)[1])
+
+
+def notices_html(shot: ProgressSnapshot) -> str:
+    return html_of(progress_parts(shot)[2])
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -58,12 +75,16 @@ def test_the_bar_is_determinate_with_a_total_and_full_at_the_end() -> None:
     assert "1,234</b> of 2,000 matches" in status_html(snapshot("running", total=2000))
 
 
-def test_colours_follow_the_theme_with_fallbacks() -> None:
-    for phase in PHASES:
-        html = bar_html(snapshot(phase)) + status_html(snapshot(phase))
-        assert re.findall(r"#[0-9a-f]{6}", html)
-        assert all(re.fullmatch(r"var\(--jp-[\w-]+,\s*[^()]+\)", v) for v in re.findall(r"var\([^()]*\)", html))
-        assert not re.search(r"color:\s*(black|white|#000|#fff)", html)
+@pytest.mark.parametrize("name", ["progress", "explorer", "facets"])
+def test_colours_follow_the_theme_with_fallbacks(name: str) -> None:
+    css = style(name)
+    defined = set(re.findall(r"(--sl-[a-z]+):", css))
+    assert set(re.findall(r"var\((--sl-[a-z]+)\)", css)) <= defined
+    for each in re.findall(r"var\(--(?:jp|vscode)-[^;]*;", css):
+        assert re.search(r"(#[0-9a-f]{3,6}|monospace|sans-serif)\)+", each), each
+    assert not re.search(r"color:\s*(black|white|#000|#fff)", css)
+    assert "@import" not in css
+    assert "url(" not in css
 
 
 def test_notes_name_their_severity_and_are_limited() -> None:
@@ -76,58 +97,123 @@ def test_notes_name_their_severity_and_are_limited() -> None:
 
 def test_hostile_text_stays_text() -> None:
     shot = snapshot("running", title=HOSTILE, notices=(("warn", HOSTILE),))
-    html = bar_html(shot) + status_html(shot) + notices_html(shot)
+    html = progress_html(shot)
     assert "<img" not in html
     assert "<script" not in html
-    assert "\x1b" not in html
-    assert "\u202e" not in html
+    # The widget's page sets texts as text, so hidden characters have to be visible before.
+    for text in (html, json.dumps(progress_parts(shot), ensure_ascii=False)):
+        assert not {"\x1b", "\u202e"} & set(text)
 
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What is displayed, collected where IPython would publish it."""
-    from sourcelight.display.notebook import progress_box
-
+    """What is displayed, collected where IPython would publish it; updates of a page after it."""
     found: list[Any] = []
-    monkeypatch.setattr(progress_box, "display", found.append)
+
+    class Handle:
+        def update(self, bundle: Any, **_: Any) -> None:
+            found.append(("update", bundle))
+
+    def display(shown_object: Any, **_: Any) -> Handle:
+        found.append(shown_object)
+        return Handle()
+
+    monkeypatch.setattr("IPython.display.display", display)
+    monkeypatch.setattr(progress_box, "_front_end_draws", threading.Event())
+    monkeypatch.delenv("SOURCELIGHT_PROGRESS", raising=False)
     return found
+
+
+def drawn(box: ProgressBox) -> str:
+    return "".join(map(html_of, box.drawing))
 
 
 def test_the_box_is_displayed_once_and_follows_every_state(shown: list[Any]) -> None:
     box = ProgressBox()
     for phase in PHASES:
         box.draw(snapshot(phase))
-        assert WORDS[phase] in box.status.value
-    assert shown == [box]
-    assert box.button is None
+        assert WORDS[phase] in drawn(box)
+    assert shown[0] is box
+    assert shown.count(box) == 1
+    assert not box.stoppable
 
 
-def test_a_bar_that_stays_the_same_sends_nothing(shown: list[Any]) -> None:
+def test_a_box_that_stays_the_same_sends_nothing(shown: list[Any]) -> None:
     box = ProgressBox()
     changes: list[Any] = []
-    box.bar.observe(changes.append, "value")
+    box.observe(changes.append, "drawing")
     for _ in range(5):
         box.draw(snapshot("running"))
     assert len(changes) == 1
-    assert len(shown) == 1
+    assert shown == [box]
 
 
 def test_stop_is_there_while_it_can_work(shown: list[Any]) -> None:
     pressed: list[int] = []
     box = ProgressBox(lambda: pressed.append(1))
     box.draw(snapshot("running"))
-    button = box.button
-    button.click()
+    assert box.stoppable
+    for message in ({"kind": "stop"}, {"kind": "absent"}, "no mapping", None):
+        box._on_message(box, message, [])
     assert pressed == [1]
-    assert button.layout.display != "none"
     box.draw(snapshot("interrupted"))
-    assert button.layout.display == "none"
-    assert len(shown) == 1
+    assert not box.stoppable
+    assert shown.count(box) == 1
 
 
 def test_the_stored_text_never_changes(shown: list[Any]) -> None:
     box = ProgressBox()
     assert repr(box) == "sourcelight progress"
     box.draw(snapshot("complete"))
-    assert box._repr_mimebundle_()["text/plain"] == "sourcelight progress"
+    bundle = box._repr_mimebundle_()
+    data = bundle[0] if isinstance(bundle, tuple) else bundle
+    assert data["text/plain"] == "sourcelight progress"
+    assert shown
+
+
+def test_a_front_end_without_widgets_sees_a_page_that_lives(shown: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    box = ProgressBox()
+    for _ in range(30):
+        now[0] += 0.1
+        box.draw(snapshot("running"))
+    assert 2 <= len(shown) <= 4, "at most a page in a second"
+    box.draw(snapshot("limited", notices=(("warn", "one"),)))
+    box_shown, page, *updates = shown
+    assert box_shown is box
+    assert "Searching" in page["text/html"]
+    assert "Limited" in updates[-1][1]["text/html"]
+    assert f"sl-page-{box.page}" in page["text/html"]
+    assert {page["text/plain"], updates[-1][1]["text/plain"]} == {"sourcelight progress"}
+
+
+def test_where_widgets_are_drawn_the_page_comes_at_the_end(shown: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    first = ProgressBox()
+    first._on_message(first, {"kind": "drawn"}, [])
+    box = ProgressBox()
+    for _ in range(30):
+        now[0] += 0.1
+        box.draw(snapshot("running"))
+    assert shown == [box]
+    box.draw(snapshot("complete"))
+    assert "Complete" in shown[1]["text/html"]
+
+
+def test_notebooks_that_are_compared_get_widgets_alone(shown: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCELIGHT_PROGRESS", "widget")
+    box = ProgressBox()
+    box.draw(snapshot("complete"))
+    assert shown == [box]
+
+
+def test_the_state_of_a_box_is_small_whatever_it_is_told(shown: list[Any]) -> None:
+    box = ProgressBox()
+    box.draw(snapshot("failed", title="x" * 10**6, notices=(("error", "y" * 10**6),) * 1000))
+    state = box.get_state()
+    sizes = {name: len(json.dumps(value)) for name, value in state.items() if name not in {"layout", "comm"}}
+    assert sizes["drawing"] < 6_000, sizes
+    assert sum(sizes.values()) < 20_000, sizes
     assert shown

@@ -5,14 +5,15 @@ A painter is made anywhere and touches nothing until `paint`, which only the thr
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable
 from typing import Protocol
 
 from sourcelight.display.frames.tables import with_first_frame
+from sourcelight.display.notebook.front_end import in_kernel, in_marimo, progress_setting
 from sourcelight.display.notebook.hidden_characters import show_hidden_characters
+from sourcelight.display.notebook.progress_page import ProgressPage
 from sourcelight.display.notebook.state import ProgressSnapshot
 
 ProgressChoice = bool | Callable[[ProgressSnapshot], object] | None
@@ -45,7 +46,7 @@ class Painter:
     watched
         The work.
     open_surface
-        Makes the surface at the first paint, in the thread that paints; None: nothing is drawn.
+        Makes the surface at the first paint, in the thread that paints, or gives None; None: nothing is drawn.
     clock
         Seconds that only grow; tests pass their own.
     after_s
@@ -55,7 +56,7 @@ class Painter:
     def __init__(
         self,
         watched: ProgressState,
-        open_surface: Callable[[], Surface] | None,
+        open_surface: Callable[[], Surface | None] | None,
         clock: Callable[[], float] = time.monotonic,
         after_s: float = 0.0,
     ) -> None:
@@ -86,6 +87,7 @@ class Painter:
     def _draw(self) -> None:
         if self._surface is None and self._open_surface is not None:
             self._surface = self._open_surface()
+            self._open_surface = None
         if self._surface is not None:
             self._surface.draw(self.watched.snapshot())
         self._due = self._clock() + INTERVAL_S
@@ -125,10 +127,8 @@ with_first_frame(show_hidden_characters)
 
 
 def in_notebook() -> bool:
-    """Whether this process is a kernel whose front end shows widgets."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell is not None and getattr(shell, "kernel", None) is not None
+    """Whether this process is a kernel, of Jupyter or marimo, whose front end may show widgets."""
+    return in_kernel() or in_marimo()
 
 
 def make_painter(
@@ -143,7 +143,8 @@ def make_painter(
     progress
         None: a widget in a notebook, plain lines on a terminal, else nothing. True: also where standard error is no
         terminal. False: nothing. A callable: called with each `ProgressSnapshot`.
-        The environment variable ``SOURCELIGHT_PROGRESS=off`` silences widgets and lines.
+        The environment variable ``SOURCELIGHT_PROGRESS`` chooses for a whole process: ``off``, ``widget``, ``html``
+        or ``lines``.
     stop
         What a Stop button calls; None: no button. Only `await` calls can have one.
     after_s
@@ -153,11 +154,17 @@ def make_painter(
     if progress is not None and not isinstance(progress, bool):
         call = progress
         return Painter(watched, lambda: CallbackSurface(call))
-    if progress is False or os.environ.get("SOURCELIGHT_PROGRESS", "").lower() in {"off", "0", "no", "false"}:
+    if progress is False or progress_setting() == "off":
         return Painter(watched, None)
-    if in_notebook():
-        return Painter(watched, lambda: _widget(stop), after_s=after_s)
-    return Painter(watched, LineSurface if progress or _is_terminal() else None, after_s=after_s)
+    # Only the thread that paints can tell where it is: marimo knows its cells by their threads.
+    return Painter(watched, lambda: _surface(stop, lines=bool(progress)), after_s=after_s)
+
+
+def _surface(stop: Callable[[], None] | None, *, lines: bool) -> Surface | None:
+    """What is drawn on here; `lines`: as lines rather than not at all."""
+    if in_notebook() and progress_setting() != "lines":
+        return _widget(stop)
+    return LineSurface() if lines or progress_setting() == "lines" or _is_terminal() else None
 
 
 def _is_terminal() -> bool:
@@ -168,8 +175,11 @@ def _is_terminal() -> bool:
 
 
 def _widget(stop: Callable[[], None] | None) -> Surface:
+    """The box of a notebook; where its widgets are missing or not asked for, its page of plain HTML."""
+    if progress_setting() == "html" and in_kernel():
+        return ProgressPage()
     try:
         from sourcelight.display.notebook.progress_box import ProgressBox
     except ImportError:
-        return LineSurface()
+        return ProgressPage() if in_kernel() else LineSurface()
     return ProgressBox(stop)

@@ -1,1 +1,37 @@
-"""What runs and looks in the browser: a program and a style for each widget, plain files with nothing to build."""
+"""What runs and looks in the browser: one program and one style for each widget, plain files with nothing to build.
+
+`parts.js` and `theme.css` are shared: every program begins with the parts, every style with the theme. Nothing is
+loaded from another host. Start reading in ``parts.js``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+
+
+def program(name: str) -> str:
+    """The JavaScript module of a widget.
+
+    Parameters
+    ----------
+    name
+        Its file, without the ending.
+    """
+    return _text("parts.js") + _text(f"{name}.js")
+
+
+def style(name: str) -> str:
+    """The style sheet of a widget; of its page of plain HTML too, where it has one.
+
+    Parameters
+    ----------
+    name
+        Its file, without the ending.
+    """
+    return _text("theme.css") + _text(f"{name}.css")
+
+
+def _text(name: str) -> str:
+    return (_HERE / name).read_text("utf-8")

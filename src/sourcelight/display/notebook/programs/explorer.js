@@ -14,22 +14,6 @@ const COLUMNS = [
   ["text", "Text"],
 ];
 
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name === "class") made.className = value;
-    else made.setAttribute(name, value);
-  }
-  made.append(...children); // strings become text
-  return made;
-}
-
-// JupyterLab takes single keys for itself unless the element with the focus says that it has its own.
-function own(made) {
-  made.setAttribute("data-lm-suppress-shortcuts", "true");
-  return made;
-}
-
 function marked(pieces) {
   return pieces.map(([text, hit]) => (hit ? element("mark", {}, text) : document.createTextNode(text)));
 }
@@ -172,6 +156,8 @@ class Page {
 
   ask(change) {
     Object.assign(this.asked, change);
+    this.model.set("filters", { ...this.asked });
+    this.model.save_changes();
     this.at = -1;
     this.fresh = true;
     this.look();
@@ -451,18 +437,6 @@ class Page {
       handler.handleLink(made, path, line ? `#line=${line - 1}` : "");
     }
     return made;
-  }
-}
-
-// The kernel answers: the page of plain HTML below, which is for exports, is not needed.
-function live(el) {
-  for (let parent = el.parentElement; parent; parent = parent.parentElement) {
-    const page = parent.querySelector(".sl-static");
-    if (page) {
-      page.hidden = true;
-      parent.classList.add("sl-live");
-      return;
-    }
   }
 }
 

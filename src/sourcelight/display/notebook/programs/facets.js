@@ -1,21 +1,5 @@
 // The facet panel's page: asks Python for the facets, says what is ticked, sets everything as text.
 
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name === "class") made.className = value;
-    else made.setAttribute(name, value);
-  }
-  made.append(...children);
-  return made;
-}
-
-// JupyterLab takes single keys for itself unless the element with the focus says that it has its own.
-function own(made) {
-  made.setAttribute("data-lm-suppress-shortcuts", "true");
-  return made;
-}
-
 function group({ title, facets, first, more }, change, open) {
   const most = Math.max(1, ...facets.map(({ count }) => count));
   const box = element("fieldset", { class: "sl-f-group" }, element("legend", {}, title));
@@ -49,18 +33,6 @@ function group({ title, facets, first, more }, change, open) {
   return box;
 }
 
-// The kernel answers: the page of plain HTML below, which is for exports, is not needed.
-function live(el) {
-  for (let parent = el.parentElement; parent; parent = parent.parentElement) {
-    const page = parent.querySelector(".sl-static");
-    if (page) {
-      page.hidden = true;
-      parent.classList.add("sl-live");
-      return;
-    }
-  }
-}
-
 function render({ model, el }) {
   const open = new Set();
   const groups = element("div", { class: "sl-f-groups" });
@@ -69,7 +41,8 @@ function render({ model, el }) {
   const box = element("section", { class: "sl-f", "aria-label": "Suggested filters", hidden: "" }, groups, line);
   const change = () => {
     const at = [...groups.querySelectorAll("input:checked")].map((tick) => Number(tick.dataset.at));
-    model.send({ kind: "chosen", at });
+    model.set("chosen", at);
+    model.save_changes();
   };
   const hear = (message) => {
     if (!message || message.kind !== "facets") return;

@@ -1,6 +1,6 @@
 """The explorer's widget: answers the requests of its page in the browser. Loads anywidget.
 
-Nothing but the page's own program and styles is in the state; rows go by message, when they are asked for.
+The state has the page's own program and style, and what its filters say; rows go by message, when they are asked for.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import anywidget
+import traitlets
 
 from sourcelight.core.markup import one_line, visible
+from sourcelight.display.notebook.programs import program, style
 from sourcelight.display.notebook.static_pages import display_widget, replace_page
 from sourcelight.display.notebook.views.marked_text import Piece, pieces
 from sourcelight.display.notebook.widgets.explorer_rows import (
@@ -27,7 +28,6 @@ from sourcelight.display.notebook.widgets.explorer_rows import (
     facts_of,
 )
 
-_HERE = Path(__file__).parent.parent / "programs"
 _CHOICES = 200  # of a drop-down; what is left is counted in it
 _PAGE = 400
 _VIEWS = 8
@@ -47,8 +47,10 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         The rows.
     """
 
-    _esm = _HERE / "explorer.js"
-    _css = _HERE / "explorer.css"
+    _esm = program("explorer")
+    _css = style("explorer")
+    filters = traitlets.Dict().tag(sync=True)
+    """What was last typed or chosen; reactive notebooks run the cells that use the explorer when it changes."""
 
     def __init__(self, source: RowSource) -> None:
         self._source = source
@@ -58,6 +60,7 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         self._reads: dict[tuple[int, int, int], Future[list[tuple[int, str]]]] = {}
         super().__init__()
         self.on_msg(self._on_message)
+        self.observe(self._on_filters, "filters")
 
     def __repr__(self) -> str:
         return self._source.text()
@@ -113,6 +116,9 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         if answer is not None:
             reply = answer(message)
             self.send({**reply, "kind": message["kind"], "from": message.get("from"), "id": message.get("id")})
+
+    def _on_filters(self, change: Any) -> None:
+        self._last = _parse_query(change["new"])
 
     def _on_stop(self, _message: Mapping[str, Any]) -> dict[str, Any]:
         self.stop()

@@ -1,18 +1,18 @@
-"""The panel's widget. Loads anywidget; facets go by message, so that the widget's state holds none."""
+"""The panel's widget. Loads anywidget; facets go by message, so that the widget's state has only which are ticked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import anywidget
+import traitlets
 
 from sourcelight.core.markup import escape, one_line
 from sourcelight.core.wire.events import SuggestedFilter, facet_title
+from sourcelight.display.notebook.programs import program, style
 from sourcelight.display.notebook.static_pages import display_widget
 
-_HERE = Path(__file__).parent.parent / "programs"
 _WORDS = {"repo": "Repository", "lang": "Language", "file": "File", "type": "Type", "symbol type": "Kind of symbol",
           "utility": "Include", "author": "Author", "commit date": "Date", "count": "Limit"}  # fmt: skip
 _FIRST = 8
@@ -32,8 +32,10 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         Searches for a text.
     """
 
-    _esm = _HERE / "facets.js"
-    _css = _HERE / "facets.css"
+    _esm = program("facets")
+    _css = style("facets")
+    chosen = traitlets.List(traitlets.Int()).tag(sync=True)
+    """Numbers of the ticked suggestions; reactive notebooks run the cells that use the panel when it changes."""
 
     def __init__(
         self,
@@ -44,14 +46,14 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         self._filters = tuple(filters)
         self._narrow = narrow
         self._search = search
-        self._chosen: tuple[int, ...] = ()
         super().__init__()
         self.on_msg(self._on_message)
+        self.observe(lambda _: self._tell(), "chosen")
 
     @property
     def query(self) -> str:
         """Text of the query with the checked filters."""
-        return self._narrow([self._filters[at] for at in self._chosen])
+        return self._narrow([self._filters[at] for at in self._ticked()])
 
     def choose(self, *values: str) -> str:
         """Tick the suggestions with these values, such as ``lang:go``, and no others; gives `query`.
@@ -62,7 +64,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
             For what was not suggested.
         """
         known = {one.value: at for at, one in enumerate(self._filters)}
-        self._chosen = tuple(known[value] for value in values)
+        self.chosen = [known[value] for value in values]
         return self.query
 
     def search(self) -> Any:
@@ -80,12 +82,16 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
             for kind in kinds
         ]
 
+    def _ticked(self) -> list[int]:
+        """The ticked suggestions, each once; what the page says of others is ignored."""
+        return [at for at in dict.fromkeys(self.chosen) if 0 <= at < len(self._filters)]
+
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
-        if not isinstance(message, Mapping):
-            return
-        if message.get("kind") == "chosen" and isinstance(message.get("at"), list):
-            indexes = [at for at in message["at"] if isinstance(at, int) and 0 <= at < len(self._filters)]
-            self._chosen = tuple(dict.fromkeys(indexes))
+        if isinstance(message, Mapping) and message.get("kind") == "facets":
+            self._tell()
+
+    def _tell(self) -> None:
+        ticked = set(self._ticked())
         groups = [
             {
                 "title": title,
@@ -93,7 +99,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
                 "more": max(len(filters) - _MAX_VALUES, 0),
                 "facets": [
                     {"at": at, "label": one_line(one.label, 80), "value": one_line(one.value, 200), "count": one.count,
-                     "limited": not one.exhaustive, "chosen": at in self._chosen}
+                     "limited": not one.exhaustive, "chosen": at in ticked}
                     for at, one in filters[:_MAX_VALUES]
                 ],
             }

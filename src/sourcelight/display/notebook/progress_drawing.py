@@ -1,0 +1,88 @@
+"""A moment of long work as a drawing: the bar, the line of numbers, the notices."""
+
+from __future__ import annotations
+
+from sourcelight.core.markup import one_line
+from sourcelight.display.notebook.drawing import Node, element, html_of
+from sourcelight.display.notebook.programs import style
+from sourcelight.display.notebook.state import Phase, ProgressSnapshot
+
+_WORDS: dict[Phase, tuple[str, str]] = {
+    "running": ("Searching", "\u2026"),
+    "complete": ("Complete", "\u2713"),
+    "partial": ("Partial", "\u2713"),
+    "limited": ("Limited", "\u26a0"),
+    "unparsed": ("Unparsed", "\u26a0"),
+    "interrupted": ("Interrupted", "\u25a0"),
+    "failed": ("Failed", "\u2717"),
+}
+_SEVERITIES = {"warn": "warning", "warning": "warning", "error": "error"}
+_MAX_NOTICES = 8
+
+
+def progress_parts(snapshot: ProgressSnapshot) -> list[Node]:
+    """The parts of the box, always three; what is wide or long in them is cut."""
+    return [_bar(snapshot), _status(snapshot), _notices(snapshot)]
+
+
+def progress_html(snapshot: ProgressSnapshot, name: str = "") -> str:
+    """The box as plain HTML with its style.
+
+    Parameters
+    ----------
+    snapshot
+        The moment.
+    name
+        Becomes a class of the page, for a widget that hides it; hexadecimal digits.
+    """
+    kind = f" sl-page-{name}" if name else ""
+    parts = "".join(map(html_of, progress_parts(snapshot)))
+    return f'<style>{style("progress")}</style><div class="sl-p{kind}">{parts}</div>'
+
+
+def _bar(snapshot: ProgressSnapshot) -> Node:
+    """The bar: determinate only where a total is known, full at the end."""
+    word = snapshot.activity if snapshot.phase == "running" else _WORDS[snapshot.phase][0]
+    names = {
+        "class": f"sl-bar sl-{snapshot.phase}",
+        "role": "progressbar",
+        "aria-label": f"{word}: {one_line(snapshot.title, 80)}",
+    }
+    fraction = 1.0 if snapshot.phase == "complete" else snapshot.fraction
+    if snapshot.phase == "running" and fraction is None:
+        return element("div", {**names, "aria-busy": "true"}, element("div", {"class": "sl-unknown"}))
+    percent = round(100 * (1.0 if fraction is None else fraction))
+    names |= {"aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": f"{percent}"}
+    return element("div", names, element("div", {"style": f"width:{percent}%"}))
+
+
+def _status(snapshot: ProgressSnapshot) -> Node:
+    """The line of words and numbers, announced politely to screen readers."""
+    word, sign = _WORDS[snapshot.phase]
+    word = snapshot.activity if snapshot.phase == "running" else word
+    of = f" of {snapshot.total:,}" if snapshot.total else ""
+    fields = " \u00b7 ".join(f"{value}\u202f{name}" for name, value in snapshot.fields)
+    names = {"class": f"sl-status tex2jax_ignore sl-{snapshot.phase}", "role": "status", "aria-live": "polite"}
+    return element(
+        "div",
+        names,
+        element("b", {"class": "sl-word"}, element("span", {"aria-hidden": "true"}, sign), f" {word}"),
+        " ",
+        element("b", {}, f"{snapshot.done:,}"),
+        f"{of} {snapshot.unit} \u00b7 {fields}",
+        element("br"),
+        element("code", {}, one_line(snapshot.title, 200)),
+    )
+
+
+def _notices(snapshot: ProgressSnapshot) -> Node:
+    """Skipped work and alerts; an empty text when there are none."""
+    if not snapshot.notices:
+        return ""
+    items = []
+    for severity, text in snapshot.notices[:_MAX_NOTICES]:
+        kind = _SEVERITIES.get(severity, "info")
+        items.append(element("li", {"class": f"sl-{kind}"}, element("b", {}, kind), f" {one_line(text, 400)}"))
+    if len(snapshot.notices) > _MAX_NOTICES:
+        items.append(element("li", {}, f"and {len(snapshot.notices) - _MAX_NOTICES} more"))
+    return element("ul", {"class": "sl-notes tex2jax_ignore", "aria-label": "Skipped work and alerts"}, *items)
