@@ -89,7 +89,7 @@ def jupyter_lab(
                     if time.monotonic() > until or server.poll() is not None:
                         raise RuntimeError((folder / ".lab" / "log").read_text()[-2000:]) from None
                     time.sleep(0.2)
-            place = "doc/tree" if app == "jupyterlab" else "notebooks"
+            place = {"jupyterlab": "doc/tree", "notebook": "notebooks", "nbclassic": "nbclassic/notebooks"}[app]
             yield f"{base}/{place}/NOTEBOOK?reset&token={token}"
         finally:
             server.terminate()
@@ -97,6 +97,7 @@ def jupyter_lab(
                 server.wait(10)
             except subprocess.TimeoutExpired:
                 server.kill()
+                server.wait()
 
 
 @contextlib.contextmanager
