@@ -29,9 +29,9 @@ import sourcelight as sl
 
 PATTERNS = ("todo", "return", "self.")
 # Read from the wording of messages, by rules of this project that git knows nothing of.
-BY_WORDING = {"pull requests", "changelog"}
+BY_WORDING = {"pull requests", "changelog", "commits with an assistant", "agents", "agent_activity"}
 # What a report leaves out where there is no time before it.
-OPTIONAL = {"commits before", "joined", "left", "commits by bots", "organizations"}
+OPTIONAL = {"commits before", "joined", "left", "commits by bots", "organizations", "reviewers", "integrators"}
 _SHOWN = 5
 
 
@@ -205,6 +205,12 @@ def contributor_report(
         ),
         "activity": (truth.activity("month"), by(("period",), ACTIVITY)),
         "clock": (truth.clock(), by(("weekday", "hour"), ("commits",))),
+        "time_zones": (truth.time_zones(), by(("author_utc_offset_min",), ("commits", "people"))),
+        "reviewers": (
+            truth.reviewers(),
+            lambda frame: seconds(table(frame, ("reviewer",), ("commits", "first_date", "last_date")), 1, 2),
+        ),
+        "integrators": (truth.integrators(), by(("integrator",), ("merges", "commits_of_others"))),
         "file_kinds": (truth.churn(lambda c: truth.kind(c.path)), by(("file_kind",), CHURN)),
         "directories": (truth.churn(lambda c: folder(c.path), WRITTEN), by(("directory",), CHURN)),
         "files": (truth.churn(lambda c: c.path, WRITTEN), by(("path",), CHURN)),

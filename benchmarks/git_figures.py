@@ -308,6 +308,37 @@ class Figures:
         times = [datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=moment) for moment in moments]
         return dict(Counter((time.weekday(), time.hour) for time in times))
 
+    def time_zones(self) -> Rows:
+        """Commits and people by minutes east of UTC; no bots."""
+        groups: dict[int, list[Person]] = defaultdict(list)
+        for commit in self.commits.values():
+            if not is_bot(person := self.person(commit.author)):
+                groups[commit.zone].append(person)
+        return {zone: (len(people), len(set(people))) for zone, people in groups.items()}
+
+    def reviewers(self) -> Rows:
+        """Commits, and first and last second, by the people whom trailers of reviews name."""
+        times: dict[str, list[int]] = defaultdict(list)
+        for commit in self.commits.values():
+            for name, email in commit.reviewers:
+                times[f"{name} <{email}>"].append(commit.time)
+        return {name: (len(own), min(own), max(own)) for name, own in times.items()}
+
+    def integrators(self) -> Rows:
+        """Merges by their authors, and other commits by committers with another address than the author's."""
+        rows: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        for commit in self.commits.values():
+            author = self.person(commit.author)
+            if commit.is_merge:
+                rows[_text(author)][0] += 1
+            elif commit.committer[1].lower() != author[1].lower():
+                rows[_text(commit.committer)][1] += 1
+        return {name: tuple(counts) for name, counts in rows.items()}
+
+
+def _text(person: Person) -> str:
+    return f"{person[0]} <{person[1]}>"
+
 
 def folder(path: str, depth: int = 1) -> str:
     """``src/`` with all below it, ``src/*`` where a path is less deep than asked for."""

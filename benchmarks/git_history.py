@@ -19,8 +19,10 @@ from pathlib import Path
 Person = tuple[str, str]
 _SETTINGS = ("core.quotePath=false", "diff.renameLimit=1000", "diff.algorithm=myers", "core.bare=true",
              "mailmap.blob=HEAD:.mailmap", "core.attributesFile=/dev/null", "log.showSignature=false")  # fmt: skip
+_REVIEWS = "key=Reviewed-by,key=Acked-by,key=Approved-by"
 _FIELDS = ("%H", "%P", "%T", "%aN", "%aE", "%at", "%ct", "%ad", "%s",
-           "%(trailers:key=Co-authored-by,valueonly=true,unfold=true,separator=%x1f)")  # fmt: skip
+           "%(trailers:key=Co-authored-by,valueonly=true,unfold=true,separator=%x1f)", "%cN", "%cE",
+           f"%(trailers:{_REVIEWS},valueonly=true,unfold=true,separator=%x1f)")  # fmt: skip
 _TRAILER = re.compile(r"\s*(.*?)\s*<([^<>]*)>")
 
 
@@ -37,6 +39,8 @@ class Commit:
     zone: int
     subject: str
     co_authors: tuple[Person, ...]
+    committer: Person
+    reviewers: tuple[Person, ...]
 
     @property
     def is_merge(self) -> bool:
@@ -94,12 +98,15 @@ class GitHistory:
             rows = [texts[at : at + size] for at in range(0, len(texts) - size + 1, size)]
             mapped = self._mapped([pair for row in rows for pair in _people(row[9])])
             made = {}
-            for oid, parents, tree, name, email, written, committed, date, subject, trailers in rows:
+            for row in rows:
+                oid, parents, tree, name, email, written, committed, date, subject, trailers, *others = row
+                committer, committer_email, reviews = others
                 sign, hours, minutes = date[-5], int(date[-4:-2]), int(date[-2:])
                 zone = (hours * 60 + minutes) * (-1 if sign == "-" else 1)
                 helpers = tuple(dict.fromkeys(mapped[pair] for pair in _people(trailers)))
                 made[oid] = Commit(oid, tuple(parents.split()), tree, (name, email), int(written), int(committed),
-                                   zone, subject, helpers)  # fmt: skip
+                                   zone, subject, helpers, (committer, committer_email),
+                                   tuple(dict.fromkeys(_people(reviews))))  # fmt: skip
             self._memory["commits"] = made
         return self._memory["commits"]  # type: ignore[return-value]
 

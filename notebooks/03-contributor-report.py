@@ -83,6 +83,27 @@ report.figure("activity") if "activity" in report.figures else "no commit"
 report.figure("clock") if "clock" in report.figures else "no commit"
 
 # %% [markdown]
+# ## Assistants, integrators, time zones, retention
+#
+# Commits that name a coding assistant are a lower bound: squash merges drop trailers.
+
+# %%
+agents = report.tables.get("agents", pd.DataFrame())
+agents[["agent", "commits", "share", "authors"]] if len(agents) else "no commit names an assistant"
+
+# %%
+integrators = report.tables.get("integrators", pd.DataFrame())
+integrators.head(8) if len(integrators) else "nobody merged"
+
+# %%
+report.tables.get("time_zones", "no commit")
+
+# %%
+# Of those who joined in a year, how many wrote commits in the years after: this needs the whole history.
+whole = sl.reports.contributors(code, repos or None, ownership=False, progress=False)
+whole.figure("retention") if "retention" in whole.figures else "no second year"
+
+# %% [markdown]
 # ## Places, and who holds them
 
 # %%

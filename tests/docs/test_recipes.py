@@ -194,7 +194,21 @@ with sl.open(sys.argv[1]) as code:
     assert definition["how"].tolist() == ["scope"], definition
 """
 
+AGENT: Edits = {
+    "engines/history/agents.py": [
+        ("AGENT_RULES: tuple[AgentRule, ...] = (", """\
+AGENT_RULES: tuple[AgentRule, ...] = (
+    AgentRule("Marvin", "address", r"marvin@example\\.org", "https://example.org/marvin"),"""),
+    ],
+}  # fmt: skip
+AGENT_PROGRAM = """
+from sourcelight.engines.history.agents import agents_text, traces_of
+message = "Add\\n\\nCo-authored-by: Marvin <marvin@example.org>"
+assert agents_text(traces_of("Ada", "ada@example.org", message)) == "Marvin"
+"""
+
 RECIPES = {
+    "coding assistant": (AGENT, AGENT_PROGRAM),
     "chart": (CHART, CHART_PROGRAM),
     "filter": (FILTER, FILTER_PROGRAM),
     "column": (COLUMN, COLUMN_PROGRAM),
@@ -228,7 +242,14 @@ def test_a_recipe_works(name: str, folder: Path, tmp_path: Path) -> None:
 def test_recipes_touch_few_files() -> None:
     """A recipe that needs more files than this has a list that is not derived."""
     files = {name: len(edits) for name, (edits, _) in RECIPES.items()}
-    assert files == {"chart": 2, "filter": 2, "column": 2, "column of `matches`": 3, "language": 2}
+    assert files == {
+        "coding assistant": 1,
+        "chart": 2,
+        "filter": 2,
+        "column": 2,
+        "column of `matches`": 3,
+        "language": 2,
+    }
 
 
 @pytest.mark.parametrize("name", RECIPES)

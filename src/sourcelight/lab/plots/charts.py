@@ -119,6 +119,19 @@ def punch_card(counts: Sequence[Sequence[int]]) -> Any:
     return figure
 
 
+def share_lines(series: Mapping[str, Sequence[float]], steps: str) -> Any:
+    """Return lines of shares, 0 to 1, over whole numbers from 0; `steps` says what these count."""
+    figure, axes = _new_canvas(height_in=2.8)
+    for color, (name, shares) in zip(_THEME.series, series.items(), strict=False):
+        axes.plot(range(len(shares)), [100 * share for share in shares], marker="o", color=color, label=name)
+    axes.set_ylim(0, 104)
+    axes.set_ylabel("percent")
+    axes.set_xlabel(steps)
+    use_whole_numbers(axes.xaxis)
+    _style(axes, "y", series=len(series))
+    return figure
+
+
 def size_histogram(sizes: Sequence[int]) -> Any:
     """Return bars of how many commits change how many lines, in steps of powers of ten."""
     figure, axes = _new_canvas(height_in=2.3)
@@ -162,6 +175,8 @@ def _new_canvas(height_in: float) -> tuple[Any, Any]:
 
 
 def _style(axes: Any, grid: str, *, series: int) -> None:
+    from matplotlib.patches import Patch
+
     style_axes(axes, _THEME, grid=grid, series=series)
     # Names are read first: they stay as dark as text.
     axes.tick_params(axis="y", labelcolor=_THEME.text)
@@ -170,4 +185,5 @@ def _style(axes: Any, grid: str, *, series: int) -> None:
         for text in legend.get_texts():
             text.set_text(one_line(text.get_text(), _MAX_LABEL_CHARS))
         for handle in legend.legend_handles:
-            handle.set_hatch("")  # a series is not partial because its first period is
+            if isinstance(handle, Patch):
+                handle.set_hatch("")  # a series is not partial because its first period is

@@ -11,6 +11,12 @@ from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import join_words
 from sourcelight.display.notebook import ProgressChoice
+from sourcelight.lab.reports.authorship import (
+    agent_metrics,
+    agents_section,
+    review_section,
+    time_section,
+)
 from sourcelight.lab.reports.contributor_data import (
     LEFT_OUT,
     ChangedLines,
@@ -45,10 +51,7 @@ from sourcelight.lab.reports.files import (
 from sourcelight.lab.reports.history import (
     PERIODS,
     Span,
-    activity,
     call_if_supported,
-    change_sizes,
-    clock,
     commits_frame,
     empty_metrics,
     limit_to_changes,
@@ -59,7 +62,7 @@ from sourcelight.lab.reports.history import (
     repositories_text,
     without_notices,
 )
-from sourcelight.lab.reports.model import Frame, Metric, Section
+from sourcelight.lab.reports.model import Frame, Metric
 from sourcelight.lab.reports.people import (
     YEAR_DAYS,
     Turnover,
@@ -142,9 +145,11 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
     Returns
     -------
     Report
-        Its tables: contributors, co_authors, bots, joined, left, organizations, activity, clock, file_kinds,
-        directories, files, other_files, and, with `ownership`, ownership and bus_factor. Each number leads to its
-        commits by `Report.drill_down`. What a service can't tell is in `notices`; `lead` says why a report is empty.
+        Its tables: contributors, co_authors, bots, joined, left, organizations, agents and agent_activity (where a
+        commit names a coding assistant), reviewers, integrators, activity, clock, time_zones, retention (without
+        `after`), file_kinds, directories, files, other_files, and, with `ownership`, ownership and bus_factor. Each
+        number leads to its commits by `Report.drill_down`. What a service can't tell is in `notices`; `lead` says why
+        a report is empty.
 
     Raises
     ------
@@ -224,7 +229,9 @@ def _make(code: Client, stages: ReportProgress, request: Request, by: str, title
         sources["before"] = comparison.before
     sections += [
         organizations_section(commits),
-        _when(commits, by, _span(all_commits, newest)),
+        agents_section(commits, by),
+        review_section(commits),
+        time_section(commits, by, _span(all_commits, newest), is_full_history=request.after is None),
         places_section(code, changed_lines, request, links.of_files()),
     ]
     owners = current_owners(code, stages, names, request, notices) if ownership else []
@@ -325,12 +332,6 @@ def _reason(code: Client, stages: ReportProgress, request: Request, commits: Fra
     return nothing(date_bound(commits, "after"), date_bound(commits, "before"), oldest, newest, repositories)
 
 
-def _when(commits: Frame, by: str, span: Span) -> Section:
-    table, figure = activity(commits, by, span)
-    hours, card = clock(commits)
-    return Section("Time", "When commits were made.", (table, hours), (figure, card, change_sizes(commits)))
-
-
 def _summary(
     commits: Frame,
     people: Frame | None,
@@ -357,6 +358,7 @@ def _summary(
         Metric(
             "merges", int(commits["merge"].sum()), "Commits with two or more parents.", "", "commits", {"merge": True}
         ),
+        *agent_metrics(commits),
         *line_metrics(commits, f"Lines of {_FILES_COUNTED[request.other_files]}, as git log --numstat -M counts them."),
         Metric(
             "files changed",

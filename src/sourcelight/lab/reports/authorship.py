@@ -1,0 +1,217 @@
+"""Who, or what, wrote, reviewed and integrated commits: sections of the contributor report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sourcelight.core.markup import count_of
+from sourcelight.lab.plots.charts import share_lines
+from sourcelight.lab.reports.history import Span, activity, change_sizes, clock
+from sourcelight.lab.reports.html import ThemedFigure
+from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable, Section
+from sourcelight.lab.reports.text import share_text
+
+LOWER_BOUND = (
+    "a lower bound: squash merges drop trailers, and many assistants leave no trace or are told not to (docs/agents.md)"
+)
+_MAX_CURVES = 5
+"""Years of joining that a figure has, the newest; a table has all."""
+
+
+def agent_metrics(commits: Frame) -> list[Metric]:
+    """How many commits name a coding assistant; none where none does, which would say nothing."""
+    names = _agents(commits)
+    if not names:
+        return []
+    count = int(commits["agent"].isin(names).sum())
+    counted = f"Commits whose author, trailers or message name a coding assistant: {LOWER_BOUND}."
+    return [Metric("commits with an assistant", count, counted, "", "commits", {"agent": names})]
+
+
+def agents_section(commits: Frame, period: str) -> Section:
+    """Which assistants commits name, and how many commits of each period do."""
+    names = _agents(commits)
+    if not names:
+        return Section("Coding assistants", "")
+    named = commits[commits["agent"].isin(names)]
+    frame = (
+        named.assign(agent=named["agent"].astype("str"))
+        .groupby("agent")
+        .agg(
+            commits=("commit", "size"),
+            authors=("person", "nunique"),
+            additions=("additions", "sum"),
+            deletions=("deletions", "sum"),
+            first_date=("commit_date", "min"),
+            last_date=("commit_date", "max"),
+        )
+        .reset_index()
+    )
+    frame.insert(2, "share", frame["commits"] / len(commits))
+    frame = frame.sort_values(["commits", "agent"], ascending=[False, True]).reset_index(drop=True)
+    by_period = commits.assign(_named=commits["agent"].isin(names)).groupby("period", observed=True)
+    activity = by_period.agg(commits=("commit", "size"), agent_commits=("_named", "sum")).reset_index()
+    activity["share"] = activity["agent_commits"] / activity["commits"]
+    activity = activity.sort_values("period", ascending=False).reset_index(drop=True)
+    about = (
+        "A row is what commits name: an assistant, or several with commas between. commits are those that name just "
+        f"these, and share is their part of all commits: {LOWER_BOUND}."
+    )
+    of_periods = (
+        f"Commits by committer date, in the {period} that begins at period (UTC), those that name a coding assistant, "
+        f"and their share: {LOWER_BOUND}."
+    )
+    text = f"At least {share_text(len(named) / len(commits))} of the commits name a coding assistant."
+    return Section(
+        "Coding assistants",
+        text,
+        (
+            ReportTable("agents", "Coding assistants", frame, about, "", "commits", ("agent",)),
+            ReportTable(
+                "agent_activity", f"Coding assistants by {period}", activity, of_periods, "", "commits", ("period",),
+                shown=24,
+            ),
+        ),
+    )  # fmt: skip
+
+
+def _agents(commits: Frame) -> list[str]:
+    """What commits name, each text once."""
+    texts = commits["agent"].dropna().astype("str").unique()
+    return sorted(text for text in texts if text)
+
+
+def review_section(commits: Frame) -> Section:
+    """Who reviewed commits, and who integrated them: as far as trailers, merges and committers tell."""
+    tables = [table for table in (_reviewers(commits), _integrators(commits)) if len(table.frame)]
+    text = (
+        "Who looked at changes and brought them in, as far as trailers, merges and committers tell." if tables else ""
+    )
+    return Section("Reviews and merges", text, tuple(tables))
+
+
+def _reviewers(commits: Frame) -> ReportTable:
+    """A row a person whom review trailers name."""
+    import pandas as pd
+
+    rows = [
+        (name, index)
+        for index, names in enumerate(commits["reviewers"])
+        for name in (() if names is None else names)
+    ]  # fmt: skip
+    pairs = pd.DataFrame(rows, columns=["reviewer", "_row"]).astype({"reviewer": "str", "_row": "int64"})
+    dates = commits["commit_date"].reset_index(drop=True)
+    pairs["_date"] = dates.take(pairs["_row"].to_numpy()).to_numpy()
+    frame = pairs.groupby("reviewer").agg(
+        commits=("_row", "nunique"), first_date=("_date", "min"), last_date=("_date", "max")
+    )
+    frame = frame.reset_index().sort_values(["commits", "reviewer"], ascending=[False, True]).reset_index(drop=True)
+    for column in ("first_date", "last_date"):
+        frame[column] = frame[column].astype(commits["commit_date"].dtype)
+
+    def behind(row: int) -> Frame:
+        of_person = pairs.loc[pairs["reviewer"] == frame["reviewer"][row], "_row"]
+        return commits.iloc[sorted(set(of_person))].reset_index(drop=True)
+
+    about = (
+        "People whom Reviewed-by, Acked-by and Approved-by trailers name, as the trailers have them, and how many "
+        "commits do. Reviews at a code host leave no trailer, so these are lower bounds."
+    )
+    return ReportTable("reviewers", "Reviewers", frame, about, "", "", ("reviewer",), behind=behind)
+
+
+def _integrators(commits: Frame) -> ReportTable:
+    """A row a person who merged, or who committed what somebody else wrote."""
+    import pandas as pd
+
+    merges = commits.loc[commits["merge"]]
+    merged = merges["author"].astype("str") + " <" + merges["author_email"].astype("str") + ">"
+    rest = commits.loc[~commits["merge"] & commits["committer_email"].notna()]
+    by_others = rest.loc[
+        rest["committer_email"].astype("str").str.lower() != rest["author_email"].astype("str").str.lower()
+    ]
+    committed = by_others["committer"].astype("str") + " <" + by_others["committer_email"].astype("str") + ">"
+    frame = pd.DataFrame({"merges": merged.value_counts(), "commits_of_others": committed.value_counts()})
+    frame = frame.fillna(0).astype("int64").rename_axis("integrator").reset_index()
+    frame = frame.sort_values(["merges", "commits_of_others", "integrator"], ascending=[False, False, True])
+    frame = frame.reset_index(drop=True).astype({"integrator": "str"})
+
+    def behind(row: int) -> Frame:
+        name = frame["integrator"][row]
+        found = commits.index.isin([*merged[merged == name].index, *committed[committed == name].index])
+        return commits[found].reset_index(drop=True)
+
+    about = (
+        "merges are merges that the person wrote; commits_of_others are commits without merges that the person "
+        "committed and that have an author with another address: applied, rebased or squashed. A code host that "
+        "commits for people is a row."
+    )
+    return ReportTable("integrators", "Who integrated", frame, about, "", "", ("integrator",), behind=behind)
+
+
+def time_section(commits: Frame, period: str, span: Span, *, is_full_history: bool) -> Section:
+    """When commits were made, and how long people went on."""
+    table, figure = activity(commits, period, span)
+    hours, card = clock(commits)
+    # Who wrote before the time would seem to have joined in it.
+    kept, curves = _retention(commits) if is_full_history else (None, ())
+    tables = (table, hours, _time_zones(commits), *(() if kept is None else (kept,)))
+    return Section("Time", "When commits were made.", tables, (figure, card, *curves, change_sizes(commits)))
+
+
+def _time_zones(commits: Frame) -> ReportTable:
+    """A row an offset from UTC."""
+    human = commits[~commits["bot"] & commits["author_utc_offset_min"].notna()]
+    frame = human.groupby("author_utc_offset_min").agg(commits=("commit", "size"), people=("person", "nunique"))
+    frame = frame.reset_index().sort_values("author_utc_offset_min").reset_index(drop=True)
+    about = (
+        "Commits by people, by how many minutes the author's clock was east of UTC. Summer time moves a person by an "
+        "hour, and who writes from two places counts as one of people in each."
+    )
+    return ReportTable("time_zones", "Time zones", frame, about, "bots.", "commits", ("author_utc_offset_min",))
+
+
+def _retention(commits: Frame) -> tuple[ReportTable, tuple[Figure, ...]]:
+    """How many of those who joined in a year wrote commits in each later one, by people who are no bots."""
+    import pandas as pd
+
+    human = commits[~commits["bot"] & commits["commit_date"].notna()]
+    years: dict[str, set[int]] = {}
+    for person, year in zip(human["person"].astype("str"), human["commit_date"].dt.year.tolist(), strict=True):
+        years.setdefault(person, set()).add(int(year))
+    cohorts: dict[int, list[set[int]]] = {}
+    for active_years in years.values():
+        cohorts.setdefault(min(active_years), []).append(active_years)
+    last = max((max(active_years) for active_years in years.values()), default=0)
+    rows = [
+        (cohort, year - cohort, len(members), sum(year in active_years for active_years in members))
+        for cohort, members in sorted(cohorts.items())
+        for year in range(cohort, last + 1)
+    ]
+    frame = pd.DataFrame(rows, columns=["cohort", "years_later", "people", "active"]).astype("int64")
+    frame["share"] = frame["active"] / frame["people"]
+    about = (
+        "people are those whose first commit is of the year cohort, by committer date (UTC); active are those of them "
+        "with a commit in the year that is so many years later, whatever they did between. The newest year is not over."
+    )
+    table = ReportTable("retention", "Retention by year of joining", frame, about, "bots.", shown=30)
+    # The newest year has one point and no line.
+    names = sorted(cohort for cohort in cohorts if cohort < last)[-_MAX_CURVES:]
+    curves = {
+        f"{cohort} ({len(cohorts[cohort]):,})": frame.loc[frame["cohort"] == cohort, "share"].tolist()
+        for cohort in names
+    }
+    figure = ThemedFigure(
+        "retention",
+        "Part of those who joined in a year that wrote commits later",
+        f"Lines of {count_of(len(curves), 'year')} of joining over the years since.",
+        _draw(curves),
+    )
+    return table, (figure,) if curves else ()
+
+
+def _draw(curves: dict[str, list[float]]) -> Callable[[], Any]:
+    # A figure with one line has no legend.
+    steps = f"years after {next(iter(curves))}" if len(curves) == 1 else "years later"
+    return lambda: share_lines(curves, steps)
