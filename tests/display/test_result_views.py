@@ -72,12 +72,35 @@ def test_text_is_stable_and_says_what_is_missing() -> None:
     assert text.splitlines()[:4] == [
         "SearchResult: 25 matches in 25 rows of 1 repository: limited",
         "  query: foo",
-        "  info: skipped shard-match-limit: result limit hit (add count:all to the query)",
+        "  warning: skipped shard-match-limit: result limit hit (add count:all to the query)",
         "  warning: slow — try repo:x foo",
     ]
     assert text.splitlines()[4] == "  r1/a.go:1  foo 1"
     assert text.splitlines()[-1] == "  10 of 25 rows"
     assert "0x" not in text
+
+
+def test_what_was_asked_for_is_no_warning_and_what_limits_is_one() -> None:
+    """A file that was parsed in part makes an answer incomplete, whatever the service thinks of it."""
+    unparsed = Skipped("symbols-incomplete", "2 files parsed in part", "", "info")
+    asked_for = "first 25 matches, as count: asks"
+    reasons = ("symbols-incomplete: 2 files parsed in part", asked_for)
+    limited = facts(MANY, status="limited", reasons=reasons, skipped=(unparsed, LIMIT))
+    assert result_text(limited).splitlines()[2:5] == [
+        "  warning: skipped symbols-incomplete: 2 files parsed in part",
+        "  info: skipped shard-match-limit: result limit hit (add count:all to the query)",
+        f"  info: {asked_for}",
+    ]
+    assert "warning" not in result_text(facts(MANY, status="partial", reasons=(asked_for,), skipped=(LIMIT,)))
+
+
+def test_short_names_stay_in_one_piece_and_long_ones_break_where_parts_end() -> None:
+    short, long = (
+        lines("r-1", path, [(1, "foo", [(0, 3)])]) for path in ("CHANGE-LOG.md", "a/rather-long/path/to/something.go")
+    )
+    assert "<wbr>" not in result_html(facts(short))
+    assert 'class="sl-short"' in result_html(facts(short))
+    assert "rather-<wbr>long/<wbr>path/<wbr>to/<wbr>something.<wbr>go" in result_html(facts(long))
 
 
 def test_text_of_small_answers() -> None:

@@ -35,6 +35,8 @@ _LEFT_OUT = re.compile(
 _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 _MATCH_LIMIT = "shard-match-limit"
 _DISPLAY = "display"
+COUNT_ASKS = "as count: asks"
+"""How the reason ends where a search stopped at as many matches as its query has in ``count:``."""
 DISPLAY_ASKS = "as display asks"
 """How the reason ends where fewer matches are shown than were found, as the caller asked."""
 
@@ -85,7 +87,7 @@ def requested_part(
     reasons = {item.reason for item in skipped}
     counts = _counts(query, pattern_type)
     if _MATCH_LIMIT in reasons and counts and matches >= min(counts):
-        reasons_given.append(f"first {'match' if matches == 1 else f'{matches:,} matches'}, as count: asks")
+        reasons_given.append(f"first {'match' if matches == 1 else f'{matches:,} matches'}, {COUNT_ASKS}")
     if _DISPLAY in reasons and 0 <= display <= matches:
         reasons_given.append(f"{display:,} of {matches:,} matches shown, {DISPLAY_ASKS}")
     return tuple(reasons_given)

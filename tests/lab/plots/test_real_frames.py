@@ -196,6 +196,7 @@ def test_figures_without_amounts_say_so(code: sl.Client) -> None:
     nothing = code.search("nothing-of-this", progress=False)
     assert "No matches" in words(plots.bars(nothing))
     assert "No matches" in words(plots.treemap(nothing))
+    assert "No matches" in words(plots.ownership(nothing))
 
 
 def test_figures_follow_the_theme_of_the_notebook(code: sl.Client) -> None:

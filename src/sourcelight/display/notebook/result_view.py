@@ -15,7 +15,7 @@ from typing import Any
 
 from sourcelight.core.batches import SERVICE, RepositoryInfo, ServiceStatus
 from sourcelight.core.batches.schema import MATCHES
-from sourcelight.core.completeness import Status
+from sourcelight.core.completeness import COUNT_ASKS, DISPLAY_ASKS, Status
 from sourcelight.core.markup import count_of, escape, highlight, link, one_line
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.display.notebook.html_page import whole_page
@@ -78,7 +78,9 @@ def statements(view: ResultView) -> Iterator[tuple[str, str]]:
         text = f"{item.reason}: {item.title}" if item.title else item.reason
         hint = f" (add {item.suggested.query_expression} to the query)" if item.suggested else ""
         seen_texts.add(text)
-        yield ("info" if item.severity == "info" else "warning"), f"skipped {text}{hint}"
+        # What makes the answer incomplete is a warning, whatever the service thinks of it.
+        is_info = item.severity == "info" and text not in view.reasons
+        yield ("info" if is_info else "warning"), f"skipped {text}{hint}"
     for alert in view.alerts:
         text = ": ".join(t for t in (alert.title, alert.description) if t)
         seen_texts |= {text, f"alert: {alert.title}"}
@@ -86,7 +88,8 @@ def statements(view: ResultView) -> Iterator[tuple[str, str]]:
         yield {"error": "error", "warning": "warning"}.get(alert.kind, "info"), f"{text}{hints}"
     for reason in view.reasons:
         if reason not in seen_texts and reason != view.status:
-            yield {"failed": "error", "partial": "info"}.get(view.status, "warning"), reason
+            is_asked_for = reason.endswith((COUNT_ASKS, DISPLAY_ASKS))
+            yield "info" if is_asked_for else {"failed": "error"}.get(view.status, "warning"), reason
 
 
 def service_text(service: ServiceStatus) -> str:
@@ -138,6 +141,7 @@ outline-offset:1px}
 .sl-result table{border-collapse:collapse;margin:0;font-size:12px;border:none}
 .sl-result th,.sl-result td{text-align:left !important;vertical-align:top;padding:3px 12px 3px 0;white-space:nowrap}
 .sl-result td.sl-text,.sl-result td.sl-name{white-space:normal;overflow-wrap:break-word}
+.sl-result .sl-short{white-space:pre}
 .sl-result th{font-weight:600;color:var(--jp-ui-font-color2,inherit);
 border-bottom:1px solid var(--jp-border-color1,rgba(127,127,127,.5))}
 .sl-result tbody tr{background:none !important;border-bottom:1px solid var(--jp-border-color2,rgba(127,127,127,.25))}

@@ -166,6 +166,7 @@ def ownership(
         axes.set_xlim(0, 100)
         axes.set_xticks(range(0, 101, 25), [f"{percent} %" for percent in range(0, 101, 25)])
         _finish_rows(axes, colors, names, series=max(len(layers), 2))
+        note_if_empty(axes, colors, unit, not names)
         return figure
 
     summary = f"{heads[0]} has the largest share" if heads else "there are none"
@@ -195,6 +196,7 @@ def _author_bars(
             _annotate(axes, colors, f"{format_number(amount)}  ({_percent(amount / total)})", amount, row)
         axes.margins(x=0.14)
         _finish_amounts(axes, colors, names, series=0)
+        note_if_empty(axes, colors, unit, not names)
         return figure
 
     summary = f"{names[0]} has the largest number" if names else "there are none"
