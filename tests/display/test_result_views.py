@@ -94,15 +94,6 @@ def test_what_was_asked_for_is_no_warning_and_what_limits_is_one() -> None:
     assert "warning" not in result_text(facts(MANY, status="partial", reasons=(asked_for,), skipped=(LIMIT,)))
 
 
-def test_short_names_stay_in_one_piece_and_long_ones_break_where_parts_end() -> None:
-    short, long = (
-        lines("r-1", path, [(1, "foo", [(0, 3)])]) for path in ("CHANGE-LOG.md", "a/rather-long/path/to/something.go")
-    )
-    assert "<wbr>" not in result_html(facts(short))
-    assert 'class="sl-short"' in result_html(facts(short))
-    assert "rather-<wbr>long/<wbr>path/<wbr>to/<wbr>something.<wbr>go" in result_html(facts(long))
-
-
 def test_text_of_small_answers() -> None:
     assert result_text(facts()).splitlines()[0] == "SearchResult: 0 matches in 0 rows of 1 repository: complete"
     one = facts(repos(["r1"], (0, 1)), facts=())

@@ -141,7 +141,6 @@ outline-offset:1px}
 .sl-result table{border-collapse:collapse;margin:0;font-size:12px;border:none}
 .sl-result th,.sl-result td{text-align:left !important;vertical-align:top;padding:3px 12px 3px 0;white-space:nowrap}
 .sl-result td.sl-text,.sl-result td.sl-name{white-space:normal;overflow-wrap:break-word}
-.sl-result .sl-short{white-space:pre}
 .sl-result th{font-weight:600;color:var(--jp-ui-font-color2,inherit);
 border-bottom:1px solid var(--jp-border-color1,rgba(127,127,127,.5))}
 .sl-result tbody tr{background:none !important;border-bottom:1px solid var(--jp-border-color2,rgba(127,127,127,.25))}
