@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sourcelight.backends.embedded import open_engine
@@ -14,7 +16,7 @@ from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
 
 STORE = "\n\n".join(
-    f"def session_{name}(store):\n"
+    f"def keep_{name}(store):\n"
     f'    """Manage what the session keeps about {name}."""\n'
     + "".join(f"    store.{name}_{step}(store)\n" for step in range(8))
     for name in ("cookies", "users", "carts", "logins")
@@ -102,3 +104,13 @@ def test_a_limit_only_cuts(engine: LocalEngine, text: str, limit: int) -> None:
 def test_names_alone_give_no_piece(engine: LocalEngine) -> None:
     """A question without a word of the code finds nothing, whatever files are called."""
     assert ask(engine, "xylophone").chunks == ()
+
+
+def test_grammatical_words_and_letters_find_definitions(tmp_path: Path) -> None:
+    """Where nothing else is asked: a class `Either`, a function `g`; a word that names nothing finds nothing."""
+    repo = RepositoryBuilder(tmp_path / "words")
+    repo.commit({"a.py": "class Either:\n    pass\n", "b.py": "# either any of these\ndef g():\n    return 1\n"})
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert [file.path for file in ask(engine, "Either").files] == ["a.py"]
+    assert [file.path for file in ask(engine, "g").files] == ["b.py"]
+    assert ask(engine, "any").chunks == ()

@@ -142,6 +142,12 @@ def analyze(text: str) -> RankQuery:
     remaining = _read_marked(text, reader)
     remaining = _read_files_and_names(remaining, reader)
     reader.prose(remaining)
+    if not reader.counts:
+        # A grammatical word or a letter alone is looked for as the name of a definition, such as `Either`.
+        lone = _PLAIN_NAME.findall(text)
+        for word in lone if len(lone) == 1 else ():
+            reader.names[word] = None
+            reader.note(joined_form([word.lower()]), word)
     first_line, _, body = text.strip().partition("\n")
     early_terms: set[str] = set()
     if body.strip():

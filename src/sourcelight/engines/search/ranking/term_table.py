@@ -26,7 +26,8 @@ FORMAT = 1
 OWN_WEIGHT, ENCLOSING_WEIGHT = 2, 1
 """What a definition counts for the chunk in which it begins, and for one that it encloses, in halves."""
 
-PROSE = frozenset({"Markdown", "reStructuredText", "AsciiDoc"})
+PROSE = frozenset({"Markdown", "reStructuredText", "AsciiDoc", "Jupyter Notebook"})
+"""Languages whose files are cut at headings, and at cells."""
 
 _MAX_COUNT = 255
 _FLUSH_ENTRIES = 1 << 22
@@ -83,8 +84,9 @@ class TermTableBuilder:
         if text:
             lines = text.split(b"\n")
             starts = [0, *accumulate(len(line) + 1 for line in lines)]
-            begins, spans = _definitions(definitions)
-            for start, end in tokenizer.cut_chunks(lines, begins, prose=prose and not spans):
+            begins, spans = definition_spans(definitions)
+            name = LANGUAGES[language - 1] if language else ""
+            for start, end in tokenizer.cut_chunks(lines, begins, prose=prose and not spans, language=name):
                 self._chunk(text[starts[start] : min(starts[end], len(text))], start + 1, end, spans)
         self._doc_chunk.append(len(self._begin))
         # Collected tokens are Python integers of about 100 bytes an entry; packed rows have 32.
@@ -142,9 +144,9 @@ class TermTableBuilder:
         for first, last, token in spans:
             if first > end or last < begin:
                 continue
-            number = known.get(token)
+            number = known.get(b"\0" + token)
             if number is None:
-                number = self._learn(token)
+                number = self._learn(token, of_definition=True)
             if number >= 0:
                 chunk_numbers.append(chunk)
                 names.append(number)
@@ -152,15 +154,17 @@ class TermTableBuilder:
                 # The chunk with the head of a definition counts more than those that only continue it.
                 weights.append(OWN_WEIGHT if begin <= first else ENCLOSING_WEIGHT)
 
-    def _learn(self, token: bytes) -> int:
+    def _learn(self, token: bytes, *, of_definition: bool = False) -> int:
         """Assign a number to a token and return it; -1 for one without a term."""
-        terms = () if len(token) > tokenizer.MAX_TOKEN_BYTES else tokenizer.terms_of(token.decode("utf-8", "replace"))
+        read = tokenizer.definition_terms if of_definition else tokenizer.terms_of
+        terms = () if len(token) > tokenizer.MAX_TOKEN_BYTES else read(token.decode("utf-8", "replace"))
         number = -1
         if terms:
             number = len(self._name_terms)
             ids = self._terms
             self._name_terms.append(tuple(ids.setdefault(term, len(ids)) for term in terms))
-        self._names[token] = number
+        # No token of a text has a NUL byte: names of definitions have entries of their own.
+        self._names[b"\0" + token if of_definition else token] = number
         return number
 
     def _flush(self) -> None:
@@ -235,7 +239,7 @@ class TermTableBuilder:
         }
 
 
-def _definitions(definitions: FileDefinitions | None) -> tuple[list[int], list[tuple[int, int, bytes]]]:
+def definition_spans(definitions: FileDefinitions | None) -> tuple[list[int], list[tuple[int, int, bytes]]]:
     """Return the lines, from 0, at which to cut, and (first line, last line, name) of each definition that counts."""
     if definitions is None or not definitions.names:
         return [], []

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-RULES = 1
-"""Raised by one whenever a text would give other terms than before."""
+from sourcelight.engines.search.ranking.borders import WITHIN, best_border, line_states
+
+RULES = 2
+"""Raised by one whenever a text would give other terms or chunks than before."""
 
 TOKEN = re.compile(rb"[0-9A-Za-z_\x80-\xff]{2,}")
 """Tokens of a text. One-letter names carry no meaning."""
@@ -96,20 +98,29 @@ def terms_of(name: str) -> tuple[str, ...]:
     return tuple(terms)
 
 
+def definition_terms(name: str) -> tuple[str, ...]:
+    """Return the terms of a definition's name: also of a function word, such as ``Either``, and of a letter."""
+    return terms_of(name) or (joined_form([name.lower()]),)
+
+
 MIN_CHUNK_LINES = 8
 MAX_CHUNK_LINES = 64
-_MAX_LOOK_BACK = 16
-_MAX_LEAD_LINES = 30
+_MIN_CUT_LINES = 24
+_MAX_LEAD_LINES = 60
 
 _LEADS = (b"//", b"/*", b"*", b"#", b"--", b";;", b"@", b"%%")
 """Starts of lines above a definition that belong to it: comments, decorators, attributes."""
 
 _NOT_LEADS = (b"#include", b"#endif", b"#if", b"#else", b"#define", b"#undef", b"#pragma", b"#!")
 _HEADING = re.compile(rb"#{1,6} |={1,6} |[^\s`|>*-].{0,100}$")
+_FENCE = re.compile(rb" {0,3}(```+|~~~+)")
+_CELL = re.compile(rb'\s*"(?:cell_type|attachments)":')
 _UNDERLINE = re.compile(rb"([=~^*\"'#+`-])\1{3,}\s*$")
 
 
-def cut_chunks(lines: Sequence[bytes], begins: Sequence[int], *, prose: bool = False) -> list[tuple[int, int]]:
+def cut_chunks(
+    lines: Sequence[bytes], begins: Sequence[int], *, prose: bool = False, language: str = ""
+) -> list[tuple[int, int]]:
     """Cut a file.
 
     Parameters
@@ -119,12 +130,15 @@ def cut_chunks(lines: Sequence[bytes], begins: Sequence[int], *, prose: bool = F
     begins
         Lines, from 0, at which definitions begin.
     prose
-        Whether the file is a text with headings, which are cut at in place of definitions.
+        Whether the file is a text with headings, or a notebook with cells, which are cut at in place of definitions.
+    language
+        Display name of the language; empty: unknown.
 
     Returns
     -------
     list of (int, int)
-        First line and the one after the last, from 0; together all lines, at most `MAX_CHUNK_LINES` each.
+        First line and the one after the last, from 0; together all lines. At most `MAX_CHUNK_LINES` each, more only
+        where a comment or a text of more lines would be cut.
     """
     count = len(lines)
     if count and not lines[-1]:
@@ -142,19 +156,24 @@ def cut_chunks(lines: Sequence[bytes], begins: Sequence[int], *, prose: bool = F
     boundaries.append(count)
     chunks: list[tuple[int, int]] = []
     for start_line, end_line in pairwise(boundaries):
-        chunks += _split_long(lines, start_line, end_line)
+        chunks += _split_long(lines, start_line, end_line, language)
     return chunks
 
 
-def _split_long(lines: Sequence[bytes], start: int, end: int) -> list[tuple[int, int]]:
-    """Cut a chunk that is too long, at an empty line if there is one."""
+def _split_long(lines: Sequence[bytes], start: int, end: int, language: str) -> list[tuple[int, int]]:
+    """Cut a chunk that is too long, between two statements."""
+    if end - start <= MAX_CHUNK_LINES:
+        return [(start, end)]
     chunks = []
+    offset = start
+    states = line_states(lines, start, end, language)
     while end - start > MAX_CHUNK_LINES:
-        middle = start + MAX_CHUNK_LINES
-        for line_index in range(middle, middle - _MAX_LOOK_BACK, -1):
-            if not lines[line_index].strip():
-                middle = line_index
-                break
+        middle = best_border(lines, states, offset, range(start + _MIN_CUT_LINES, start + MAX_CHUNK_LINES + 1))
+        if middle is None:
+            further = range(start + MAX_CHUNK_LINES + 1, min(start + 4 * MAX_CHUNK_LINES, end))
+            middle = next((at for at in further if states[at - offset] < WITHIN), further.stop)
+        if middle >= end:
+            break
         chunks.append((start, middle))
         start = middle
     chunks.append((start, end))
@@ -164,21 +183,59 @@ def _split_long(lines: Sequence[bytes], start: int, end: int) -> list[tuple[int,
 def lead_start(lines: Sequence[bytes] | Sequence[str], first_line: int) -> int:
     """Return the line at which the comments above a definition begin; both count from 0."""
     line_index = first_line
-    while line_index > 0 and first_line - line_index < _MAX_LEAD_LINES:
-        line = lines[line_index - 1].strip()
-        text = line.encode("utf-8", "replace") if isinstance(line, str) else line
-        if not text.startswith(_LEADS) or text.startswith(_NOT_LEADS):
+    while line_index > 0:
+        text = _bytes_of(lines[line_index - 1])
+        if text.endswith(b"*/") and not text.startswith(b"/*"):
+            above = _block_start(lines, line_index - 1, first_line)
+            if above is None:
+                break
+            line_index = above
+        elif text.startswith(_LEADS) and not text.startswith(_NOT_LEADS):
+            line_index -= 1
+        else:
             break
-        line_index -= 1
+        if first_line - line_index > _MAX_LEAD_LINES:
+            # A part of a comment says less than none, and a chunk must not begin within one.
+            return first_line
     return line_index
 
 
+def _block_start(lines: Sequence[bytes] | Sequence[str], last: int, first_line: int) -> int | None:
+    """Return the line that opens the comment which line `last` closes; None when it is too far above."""
+    for at in range(last - 1, max(first_line - _MAX_LEAD_LINES, 0) - 1, -1):
+        text = _bytes_of(lines[at])
+        if b"*/" in text:
+            return None
+        if b"/*" in text:
+            return at if text.startswith(b"/*") else None
+    return None
+
+
+def _bytes_of(line: bytes | str) -> bytes:
+    text = line.strip()
+    return text.encode("utf-8", "replace") if isinstance(text, str) else text
+
+
 def _heading_lines(lines: Sequence[bytes], count: int) -> list[int]:
+    if lines[0].strip() == b"{":
+        return _cell_lines(lines, count)
     heading_lines = []
+    fence = b""
     for line_index in range(1, count):
         line = lines[line_index]
-        if line.startswith((b"#", b"= ", b"== ", b"=== ")) and _HEADING.match(line):
+        mark = _FENCE.match(line)
+        if mark is not None and (not fence or mark[1].startswith(fence)):
+            # What looks like a heading in a block of code is a comment.
+            fence = b"" if fence else mark[1]
+        elif fence:
+            continue
+        elif line.startswith((b"#", b"= ", b"== ", b"=== ")) and _HEADING.match(line):
             heading_lines.append(line_index)
         elif line and line[0] in b"=~^*\"'#+`-" and _UNDERLINE.match(line) and lines[line_index - 1].strip():
             heading_lines.append(line_index - 1)
     return heading_lines
+
+
+def _cell_lines(lines: Sequence[bytes], count: int) -> list[int]:
+    """Return the lines at which the cells of a notebook begin."""
+    return [at - 1 for at in range(2, count) if _CELL.match(lines[at]) and lines[at - 1].strip() == b"{"]

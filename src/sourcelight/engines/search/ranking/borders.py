@@ -1,0 +1,99 @@
+"""Lines at which a piece of code may begin: not within a comment, a text of several lines, or open brackets.
+
+A scanner of comments, texts and brackets, not a parser: it reads only definitions that are too long for one chunk.
+Where it is wrong about a line (a quote in a regular expression), it is right again on the next one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+FREE, IN_BRACKETS, WITHIN = 0, 1, 2
+"""What a line begins in: nothing, open parentheses or brackets, a comment or text."""
+
+_C_TEXT = rb'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.){1,12}\''
+_C = rb"//[^\n]*|/\*.*?\*/|" + _C_TEXT
+_TICKS = _C + rb"|`(?:[^`\\]|\\.)*`"
+_LINE_TEXT = rb'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\''
+_PYTHON = rb'"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\'|#[^\n]*|' + _LINE_TEXT
+_SHELL = rb"(?<![$\w])#[^\n]*|" + _LINE_TEXT
+_RUBY = rb"^=begin\b.*?^=end\b|#(?!\{)[^\n]*|" + _LINE_TEXT
+_PHP = rb"#(?!\[)[^\n]*|" + _C
+
+
+def _scanner(tokens: bytes) -> re.Pattern[bytes]:
+    return re.compile(tokens + rb"|[()\[\]]", re.DOTALL | re.MULTILINE)
+
+
+_SCANNERS: Mapping[str, re.Pattern[bytes]] = {
+    **dict.fromkeys(("C", "C++", "C#", "Java", "Rust", "Scala", "Swift", "Dart"), _scanner(_C)),
+    **dict.fromkeys(("Go", "JavaScript", "TypeScript", "TSX", "JSX", "Kotlin"), _scanner(_TICKS)),
+    "Kotlin": _scanner(rb'""".*?"""|' + _C),
+    "Python": _scanner(_PYTHON),
+    "Ruby": _scanner(_RUBY),
+    "PHP": _scanner(_PHP),
+    **dict.fromkeys(("Shell", "Bash"), _scanner(_SHELL)),
+}
+_GENERIC = _scanner(rb"/\*.*?\*/")
+_HASH = frozenset({"Python", "Ruby", "Shell", "Bash"})
+_COMMENT_LINE = (b"//", b"/*", b"*", b"#", b"--", b";;", b"%%", b"@", b"'''", b'"""')
+_CONTINUES = (
+    *(b"{", b"}", b")", b"]", b".", b",", b"&&", b"||", b"?", b":", b"+", b"->", b"=>", b"*/", b"and ", b"or "),
+    *(b"else", b"elif", b"catch", b"except", b"finally", b"rescue", b"ensure", b"end", b"then", b"do"),
+)
+_CONTINUED = (b",", b"\\", b"(", b"[", b"=", b"+", b"-", b"&", b"|", b"?", b".", b"<")
+
+
+def line_states(lines: Sequence[bytes], start: int, end: int, language: str) -> bytearray:
+    """Return what each of some lines begins in, the first one in nothing."""
+    states = bytearray(end - start)
+    text = b"\n".join(lines[start:end])
+    line, at, depth = 0, 0, 0
+    for match in _SCANNERS.get(language, _GENERIC).finditer(text):
+        first = line + text.count(b"\n", at, match.start())
+        if depth:
+            states[line + 1 : first + 1] = bytes([IN_BRACKETS]) * (first - line)
+        line = first
+        token = match[0]
+        if token in b"([":
+            depth += 1
+        elif token in b")]":
+            depth = max(depth - 1, 0)
+        else:
+            inner = token.count(b"\n")
+            states[line + 1 : line + inner + 1] = bytes([WITHIN]) * inner
+            line += inner
+        at = match.end()
+    marks = (b"#",) if language in _HASH else (b"//",)
+    was_comment = False
+    for place in range(end - start):
+        is_comment = lines[start + place].lstrip().startswith(marks)
+        if is_comment and was_comment:
+            states[place] = WITHIN
+        was_comment = is_comment
+    return states
+
+
+def best_border(lines: Sequence[bytes], states: Sequence[int], offset: int, window: range) -> int | None:
+    """Return the line of `window` at which to cut: the least indented statement, behind an empty line, the last such.
+
+    `states` are those of the lines from `offset` on. None when every line is within a comment or a text.
+    """
+    for most in (FREE, IN_BRACKETS):
+        allowed = [at for at in window if states[at - offset] <= most and _begins(lines, at)]
+        if allowed:
+            return min(allowed, key=lambda at: (_indent(lines[at]), bool(lines[at - 1].strip()), -at))
+    return next((at for at in reversed(window) if states[at - offset] < WITHIN and lines[at].strip()), None)
+
+
+def _begins(lines: Sequence[bytes], at: int) -> bool:
+    """Return whether a line looks like the first of a statement, and no comment stands above it."""
+    line, above = lines[at].strip(), lines[at - 1].strip()
+    return bool(line) and not (
+        line.startswith(_CONTINUES) or above.startswith(_COMMENT_LINE) or above.endswith(_CONTINUED)
+    )
+
+
+def _indent(line: bytes) -> int:
+    return len(line) - len(line.lstrip())
