@@ -153,6 +153,13 @@ def test_what_no_line_proves_is_left_to_the_ranking(tanks: LocalEngine, question
     assert "Most relevant" in research(tanks, question).text.split("\n## ")[0]
 
 
+def test_a_quote_ends_with_the_function_around_the_line(tanks: LocalEngine) -> None:
+    """What stands below is about something else."""
+    found = research(tanks, "Where is the environment variable VALVE_PORT read?")
+    quote = found.text.split("```python\n")[1].split("```")[0]
+    assert quote == 'def open_valve():\n    return os.environ.get("VALVE_PORT", "1")\n'
+
+
 def test_a_place_has_only_words_that_stand_there(tanks: LocalEngine) -> None:
     """A part of a name that was asked for is not the name."""
     found = research(tanks, "How does NestedTankFiller work?")

@@ -328,9 +328,10 @@ def _around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidenc
     definitions = texts.engine.store.definitions_of(target, row["path"])
     line = row["line_number"]
     listed = list(definitions.each()) if definitions is not None else []
-    start, end = fit_to_units(
-        lines, max(1, line - 2), min(len(lines), line + 6), listed, row["path"].rpartition(".")[2]
-    )
+    # What follows the function around the line is about something else.
+    around = _definition_around(work, texts, row, lambda each: each.kind in _FUNCTIONS)
+    least, most = (1, len(lines)) if around is None else (around.begin_line, min(around.end_line, len(lines)))
+    start, end = fit_to_units(lines, max(least, line - 2), min(most, line + 6), listed, row["path"].rpartition(".")[2])
     return texts.evidence(target, row["path"], start, min(end, start + MAX_LINES - 1), "usage", 1.0)
 
 
