@@ -40,7 +40,7 @@ _FLAGS = re.compile(
 
 
 @dataclass(slots=True)
-class Candidate:
+class ValueCandidate:
     """A value at a place: what it is said to be, the lines that prove it, and the file's rank."""
 
     value: str
@@ -64,7 +64,7 @@ def find_value(
     return _state(work, candidates, code(name), "value", queries, notes)
 
 
-def value_at(texts: FileTexts, place: NamedPlace) -> Candidate | None:
+def value_at(texts: FileTexts, place: NamedPlace) -> ValueCandidate | None:
     """Return the value that a definition gives its name; None if it gives none that can be read."""
     definition = place.definition
     lines = texts.lines(place.target, place.path)
@@ -76,7 +76,7 @@ def value_at(texts: FileTexts, place: NamedPlace) -> Candidate | None:
     quote = texts.evidence(
         place.target, place.path, value.begin_line, value.end_line, "definition", 1.0, (definition.name,)
     )
-    return Candidate(value.text, "", place.path, [quote], place.rank, place.target.repository.name, places=[place])
+    return ValueCandidate(value.text, "", place.path, [quote], place.rank, place.target.repository.name, places=[place])
 
 
 def find_parameter_default(
@@ -85,7 +85,7 @@ def find_parameter_default(
     """Return the default of a parameter of a function, or of what makes a class; None if no head has the parameter."""
     texts = FileTexts(work.context)
     lowest = min((place.rank for place in owners), default=0)
-    candidates: list[Candidate] = []
+    candidates: list[ValueCandidate] = []
     for place in owners:
         if place.rank > lowest:
             continue
@@ -125,7 +125,7 @@ def _heads_of(texts: FileTexts, place: NamedPlace) -> list[NamedPlace]:
     return heads
 
 
-def _default_at(texts: FileTexts, head: NamedPlace, name: str) -> Candidate | None:
+def _default_at(texts: FileTexts, head: NamedPlace, name: str) -> ValueCandidate | None:
     lines = texts.lines(head.target, head.path)
     read = parameters_of(lines, head.definition.name, head.definition.line, head.path)
     if read is None:
@@ -144,11 +144,11 @@ def _default_at(texts: FileTexts, head: NamedPlace, name: str) -> Candidate | No
         evidence = texts.evidence(
             head.target, head.path, parameter.line, parameter.line, "definition", 1.0, (head.definition.name,)
         )
-        return Candidate(value, "", head.path, [evidence], head.rank, head.target.repository.name, places=[head])
+        return ValueCandidate(value, "", head.path, [evidence], head.rank, head.target.repository.name, places=[head])
     return None
 
 
-def _field_of(texts: FileTexts, place: NamedPlace, name: str) -> Candidate | None:
+def _field_of(texts: FileTexts, place: NamedPlace, name: str) -> ValueCandidate | None:
     """Return the value that the body of a class gives to a field."""
     if place.definition.kind in {"function", "method"}:
         return None
@@ -161,7 +161,7 @@ def _field_of(texts: FileTexts, place: NamedPlace, name: str) -> Candidate | Non
     return None
 
 
-def _follow(work: Work, candidates: Sequence[Candidate], finding: Finding, notes: list[str]) -> None:
+def _follow(work: Work, candidates: Sequence[ValueCandidate], finding: Finding, notes: list[str]) -> None:
     """Where the value is the name of a constant, add what that one is."""
     value = candidates[0].value
     if len({candidate.value for candidate in candidates}) != 1 or re.fullmatch(r"[A-Za-z_][\w.]*", value) is None:
@@ -198,21 +198,21 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: l
     return finding
 
 
-def _lowest(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _lowest(candidates: Sequence[ValueCandidate]) -> list[ValueCandidate]:
     lowest = min((candidate.rank for candidate in candidates), default=0)
     return [candidate for candidate in candidates if candidate.rank == lowest]
 
 
 def _default_constants(
     work: Work, texts: FileTexts, name: str, queries: list[str], notes: list[str]
-) -> list[Candidate]:
+) -> list[ValueCandidate]:
     """Find constants whose names say that they are the default of a setting, such as ``DEFAULT_TIMEOUT``."""
     words = [part.lower() for part in parts_of(name)]
     if not words:
         return []
     searches = make_queries(work, f"case:no type:symbol /{escape_regexp(words[0])}/")
     queries += searches
-    found: list[Candidate] = []
+    found: list[ValueCandidate] = []
     for row in run_searches(work, searches, notes):
         parts = [part.lower() for part in parts_of(row["symbol"] or "")]
         if "default" not in parts or [part for part in parts if part not in _FILLERS] != words:
@@ -237,14 +237,14 @@ def _default_constants(
 
 def _find_registrations(
     work: Work, texts: FileTexts, name: str, queries: list[str], notes: list[str]
-) -> list[Candidate]:
+) -> list[ValueCandidate]:
     """Find calls that give a setting its default, by the name of the parameter or by what is known of the call."""
     quoted = rf"(\"-{{0,2}}{escape_regexp(name)}\"|'-{{0,2}}{escape_regexp(name)}'|:{escape_regexp(name)}\b)"
     searches = make_queries(work, f"case:yes type:file /{quoted}/")
     queries += searches
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     rows = [row for row in rows if rank_of(row["path"]) < 2 and len(row["line"] or "") < 1_000]
-    found: list[Candidate] = []
+    found: list[ValueCandidate] = []
     heads: dict[tuple[str, str], tuple[int, FileEvidence] | None] = {}
     for row in rows[:_MAX_CALLS]:
         target = work.inquiry.pins.of(row["repository"])
@@ -266,7 +266,7 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
     name: str,
     heads: dict[tuple[str, str], tuple[int, FileEvidence] | None],
     notes: list[str],
-) -> Candidate | None:
+) -> ValueCandidate | None:
     lines = texts.lines(target, path)
     text = lines[line - 1]
     at = re.search(rf"[\"':]-{{0,2}}{re.escape(name)}(?![\w-])", text)
@@ -293,20 +293,20 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
     for argument in arguments:
         keyword = re.match(r"(?:default|default_value|defaultValue)\s*(?:=(?!=)|:|=>)\s*(\S.*)$", argument.text)
         if keyword is not None and position == 0:
-            return Candidate(keyword[1], what, path, [quote], rank_of(path), target.repository.name)
+            return ValueCandidate(keyword[1], what, path, [quote], rank_of(path), target.repository.name)
     flag = _FLAGS.match(callee)
     if flag is not None and path.endswith(".go"):
         index = position + (2 if flag["short"] else 1)
         if position == (1 if flag["var"] else 0) and index < len(arguments):
-            return Candidate(arguments[index].text, what, path, [quote], rank_of(path), target.repository.name)
+            return ValueCandidate(arguments[index].text, what, path, [quote], rank_of(path), target.repository.name)
     if _SETTERS.match(callee) and position == 0 and len(arguments) == 2:
-        return Candidate(
+        return ValueCandidate(
             arguments[1].text, code(name), path, [quote], rank_of(path), target.repository.name, "is set to"
         )
     if callee not in {"set", "get", "put"} and is_bracketed:
         head = _default_parameter(work, texts, target, callee, heads, notes)
         if head is not None and position == 0 and head[0] < len(arguments) and head[0] > 0:
-            return Candidate(
+            return ValueCandidate(
                 arguments[head[0]].text, what, path, [quote, head[1]], rank_of(path), target.repository.name
             )
     return None
@@ -377,7 +377,7 @@ def _default_parameter(
 
 def _state(
     work: Work,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[ValueCandidate],
     what: str,
     unit: str,
     queries: list[str],
@@ -387,7 +387,7 @@ def _state(
     """Write one value with its place, or up to three where the definitions differ."""
     lowest = min(candidate.rank for candidate in candidates)
     best = [candidate for candidate in candidates if candidate.rank == lowest]
-    by_value: dict[str, Candidate] = {}
+    by_value: dict[str, ValueCandidate] = {}
     for candidate in best:
         by_value.setdefault(candidate.value, candidate)
     several = len(work.inquiry.pins) > 1
@@ -411,18 +411,18 @@ def _state(
     return finding
 
 
-def _place_of(candidate: Candidate, *, several: bool) -> Statement:
+def _place_of(candidate: ValueCandidate, *, several: bool) -> Statement:
     where = _where(candidate, several=several)
     return Statement(f"{code(_shorten(candidate.value))} in {where}", (candidate.evidence[0],))
 
 
-def _quotes(work: Work, candidate: Candidate) -> list[FileEvidence]:
+def _quotes(work: Work, candidate: ValueCandidate) -> list[FileEvidence]:
     if candidate.places and candidate.places[0].definition.kind in {"function", "method", "constructor"}:
         return [head_of_place(FileTexts(work.context), candidate.places[0])]
     return list(candidate.evidence)
 
 
-def _where(candidate: Candidate, *, several: bool) -> str:
+def _where(candidate: ValueCandidate, *, several: bool) -> str:
     of = f" of {code(candidate.repository)}" if several else ""
     line = f", line {candidate.evidence[0].begin_line:,}"
     holder = candidate.places[0].definition if candidate.places else None
