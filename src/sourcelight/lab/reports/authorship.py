@@ -95,11 +95,9 @@ def _reviewers(commits: Frame) -> ReportTable:
     """A row a person whom review trailers name."""
     import pandas as pd
 
-    rows = [
-        (name, index)
-        for index, names in enumerate(commits["reviewers"])
-        for name in (() if names is None else names)
-    ]  # fmt: skip
+    # Null where a service does not say.
+    lists = zip(commits["reviewers"], commits["reviewers"].notna(), strict=True)
+    rows = [(name, index) for index, (names, is_known) in enumerate(lists) if is_known for name in names]
     pairs = pd.DataFrame(rows, columns=["reviewer", "_row"]).astype({"reviewer": "str", "_row": "int64"})
     dates = commits["commit_date"].reset_index(drop=True)
     pairs["_date"] = dates.take(pairs["_row"].to_numpy()).to_numpy()
