@@ -182,7 +182,7 @@ def _headers(environ: Mapping[str, str]) -> list[tuple[str, Secret]]:
 
 
 class Credential(Protocol):
-    """Gives the ``Authorization`` header of each request, fresh when it is sent."""
+    """Makes the ``Authorization`` header of each request, fresh when it is sent."""
 
     async def authorization(self) -> Secret | None:
         """Value of the header; None: there is no credential to send."""

@@ -187,7 +187,7 @@ class EventReader:
             )
 
     def _service_failed(self) -> bool:
-        """Tell whether the service blames itself, and not the query."""
+        """Return whether the service blames itself, and not the query."""
         return any(isinstance(event, Alert) and event.title in OWN_FAULTS for event in self._delayed)
 
     def _query_error(self) -> str:

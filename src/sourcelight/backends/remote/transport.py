@@ -322,7 +322,7 @@ def _ignore_progress(progress: Any) -> None:
 
 
 def _lacks_scope(response: httpx.Response) -> bool:
-    """Tell whether a service refuses a valid credential for its scope."""
+    """Return whether a service refuses a valid credential for its scope."""
     return "insufficient_scope" in response.headers.get("WWW-Authenticate", "")
 
 

@@ -113,7 +113,7 @@ class MatchDecoder:
         return [MatchBatch(batch, self._describe(repositories)) for batch, repositories in ordered]
 
     def _fits(self, record: WireRecord) -> bool:
-        """Tell whether a record can be made columns; one that can't is kept."""
+        """Return whether a record can be made columns; one that can't stays in `other`."""
         try:
             for kind, (records, positions) in _by_kind([record], 0).items():
                 rows = _KindColumns(kind)
@@ -280,7 +280,7 @@ def _facts(r: WireRecord) -> RepositoryInfo:
 
 
 def _is_whole(record: WireRecord) -> bool:
-    """Tell whether a record can be made rows without a look at its other fields."""
+    """Return whether a record can be made rows without a look at its other fields."""
     kind = record.type
     if kind == "content":
         return record.path is not None and bool(record.line_matches or record.chunk_matches)
@@ -288,7 +288,7 @@ def _is_whole(record: WireRecord) -> bool:
 
 
 def _lack(record: WireRecord, item: Mapping[str, Any]) -> str:
-    """Tell what a record, sent as `item`, lacks for being rows; empty when it has all."""
+    """Return what a record, sent as `item`, lacks for being rows; empty when it has all."""
     if not record.repository:
         return "no repository"
     has_path = any(isinstance(item.get(name), str) for name in ("path", "name"))

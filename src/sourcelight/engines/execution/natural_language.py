@@ -195,7 +195,7 @@ def _visible_targets(
 
 
 def _mask(opened: OpenedTerms, texts: Sequence[TextQuery]) -> BoolArray | None:
-    """Tell which files pass one of the filters; None for all."""
+    """Return a mask of the files that pass one of the filters; None for all."""
     masks = [opened.snapshot.passing_files(text.files, text.languages) for text in texts]
     narrow = [mask for mask in masks if mask is not None]
     return np.logical_or.reduce(narrow) if len(narrow) == len(masks) else None

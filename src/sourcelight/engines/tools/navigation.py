@@ -237,7 +237,7 @@ def _references(
 
 
 class _ReferenceReporter:
-    """Tells the rows of an answer as they are found, those of the first file at once, then ten times a second."""
+    """Reports the rows of an answer as they are found, those of the first file at once, then ten times a second."""
 
     def __init__(self, context: ToolContext, limit: int | None) -> None:
         self._observer = context.observer

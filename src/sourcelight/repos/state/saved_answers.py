@@ -1,4 +1,4 @@
-"""Answers of searches that people saved to share what was found then.
+"""Answers of searches that people saved, to share what they saw.
 
 A link is a random name of 128 bits. Whoever reads an answer needs the permission for each repository in it at that
 time: this room stores rows, and the pages leave out what a reader may not see.

@@ -23,5 +23,5 @@ def diff_type_of(headers: Headers, setting: Literal["", "diff", "commit"]) -> Li
 
 
 def shows_diffs(headers: Headers) -> bool:
-    """Tell whether the sender shows the text of diffs; our own client makes rows of every matching line instead."""
+    """Return whether the sender shows the text of diffs; our own client makes rows of every matching line instead."""
     return _OWN.match(headers.get("user-agent", "")) is None

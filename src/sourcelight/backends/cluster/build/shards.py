@@ -26,7 +26,7 @@ Tell = Callable[[str], None]
 
 
 def source_of(repository: Repository, max_file_size: int) -> str:
-    """Describe the input of a repository's shard; an equal description means that nothing has to be built."""
+    """Describe the input of a repository's shard; an equal description needs no build."""
     from sourcelight.repos.handles import open_handle
 
     handle = open_handle(repository.git_dir)

@@ -196,7 +196,7 @@ class WorkerDirectory:
                 await self._looking
 
     def _tell_holders(self, generation: Generation, holders: dict[str, tuple[WorkerInfo, ...]]) -> None:
-        """Tell each worker which shards to hold, those that it is preferred for first."""
+        """Send each worker the shards to hold, those that it is preferred for first."""
         names: dict[WorkerInfo, list[str]] = {}
         # Replica by replica, so that a worker hears of its preferred shards before those that it only holds as a spare.
         for replica in range(max(map(len, holders.values()), default=0)):

@@ -161,7 +161,7 @@ class ShardSearch:
 
 @dataclass(slots=True)
 class Phases:
-    """Tells of rows in which phase they are, and of which repositories.
+    """Finds the phase and the repository of rows.
 
     Parameters
     ----------

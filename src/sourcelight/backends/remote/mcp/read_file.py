@@ -154,7 +154,7 @@ class _FileReader:
         return None
 
     def _end_shown_by(self, part: _FilePart) -> str:
-        """Tell why a part without new lines does not prove the end; empty when it does."""
+        """Return why a part without new lines does not prove the end; empty when it does."""
         last = self.last
         if self._is_at_end() or part.first == last:
             return ""

@@ -91,7 +91,7 @@ def count_files(work: Work) -> Fact:
 
 
 def _endings(work: Work, paths: Sequence[str]) -> str:
-    """Tell by which endings files of a language were counted, where there are several: C has headers, too."""
+    """Return the endings by which files of a language were counted, where there are several: C has headers, too."""
     if not work.request.languages:
         return ""
     endings: Counter[str] = Counter()

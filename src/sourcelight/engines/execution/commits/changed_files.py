@@ -23,7 +23,7 @@ _FEW_BLOBS = 50_000
 
 
 class ChangedFilePredicates:
-    """Tells which changes of one repository pass predicates on files.
+    """Selects the changes of one repository that pass predicates on files.
 
     ``file:has.content`` looks into the file as the commit left it, which a deleted one never passes;
     ``file:has.owner`` reads the CODEOWNERS file of the commit, for the path that the commit left.

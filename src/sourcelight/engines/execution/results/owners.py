@@ -188,10 +188,10 @@ class FileOwners:
 
 
 ReadFile = Callable[[Target, str], bytes | None]
-"""Gives a file of a target by its path, None when there is none."""
+"""Returns a file of a target by its path, None when there is none."""
 
 LacksFile = Callable[[Target, str], bool]
-"""Tells whether a target has a file at a path whose content is not there."""
+"""Returns whether a target has a file at a path whose content is not there."""
 
 
 class OwnerPredicate:

@@ -303,7 +303,7 @@ def defining_files(collection: ChunkCollection, name: str) -> dict[int, float]:
 
 
 def with_symbols(collection: ChunkCollection) -> Iterator[tuple[int, ChunkBlock, SymbolTable]]:
-    """Give each piece with its number and the definitions beside it."""
+    """Yield each piece with its number and the definitions beside it."""
     for number, block in enumerate(collection.pieces):
         opened = collection.opened[block.target]
         shard = next(index for index, table in enumerate(opened.terms) if table is block.table)
