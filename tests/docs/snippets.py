@@ -38,7 +38,6 @@ NOT_RUN: Mapping[str, str] = {
     r"dask scheduler .*|(for n in 1 2 3; do )?sourcelight worker .*|sourcelight (index|serve) .*--cluster .*": (
         "needs a scheduler and workers; tests/cluster starts them"
     ),
-    r"sqlite3 .*": "a tool that is not everywhere; the same is done here by Python's sqlite3",
 }
 """Commands that are not run as they stand, with what stands for them."""
 
@@ -170,10 +169,8 @@ class Session:
         bare = re.split(r"\s+#", command, maxsplit=1)[0]
         stands_for = next((why for pattern, why in NOT_RUN.items() if re.fullmatch(pattern, bare)), "")
         if stands_for:
-            checks = {"pip install": _extras_exist, "sqlite3": self._back_up}
-            for start, check in checks.items():
-                if bare.startswith(start):
-                    check(bare)
+            if bare.startswith("pip install"):
+                _extras_exist(bare)
             return self.count(f"not run: {stands_for}")
         words = shlex.split(self.here(bare))
         if words[0] == "export":
@@ -229,19 +226,6 @@ class Session:
             finally:
                 server.terminate()
                 server.communicate(timeout=30)
-
-    def _back_up(self, command: str) -> None:
-        """What the tool does with ``.backup``, by Python."""
-        import sqlite3
-
-        assert ".backup" in command
-        state = Path(os.environ["SOURCELIGHT_HOME"]) / "state.sqlite"
-        with (
-            contextlib.closing(sqlite3.connect(state)) as here,
-            contextlib.closing(sqlite3.connect(self.folder / "state-copy.sqlite")) as copy,
-        ):
-            here.backup(copy)
-            assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
     @contextlib.contextmanager
     def placed(self) -> Iterator[None]:

@@ -584,3 +584,24 @@ def test_files_of_a_language_say_by_which_endings_they_count(tmp_path: Path) -> 
     assert found.finished.stats["count"] == 3
     assert "counted as `lang:` counts: 2 `.c`, 1 `.h`" in found.text.split("\n")[0]
     assert "counted as" not in research(engine, "How many Python files are in src?").text.split("\n")[0]
+
+
+def test_files_that_import_without_a_grammar_keep_a_count_of_importers_from_being_all(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "parser")
+    repo.commit(
+        {
+            "src/a.c": '#include "jv_alloc.h"\n',
+            "src/lexer.l": '%{\n#include "jv_alloc.h"\n%}\n',
+            "docs/notes.md": "include jv_alloc.h when you allocate\n",
+            "src/jv_alloc.h": "void jv_mem_free(void *);\n",
+        }
+    )
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    try:
+        found = research(engine, 'Which files include "jv_alloc.h"?')
+    finally:
+        engine.close()
+    assert found.finished.stats["count"] == 1, found.text
+    assert "src/lexer.l has such a line" in found.text
+    assert "notes.md" not in found.text
+    assert found.finished.stats["complete"] is False

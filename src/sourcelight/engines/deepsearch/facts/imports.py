@@ -7,6 +7,9 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from sourcelight.core.markup import code, count_of
+from sourcelight.core.markup.counts import list_names
+from sourcelight.core.query.languages import language_of
+from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import is_named, is_of_files
 from sourcelight.engines.deepsearch.facts.searches import (
@@ -15,9 +18,18 @@ from sourcelight.engines.deepsearch.facts.searches import (
     files_noun,
     join_queries,
     make_listing_queries,
+    make_queries,
     noun_for,
     run_searches,
 )
+from sourcelight.engines.symbols import LANGUAGES
+
+_IMPORT_WORDS = "(?:include|import|from|require|require_once|use|using|load|source)"
+_TEXTS = frozenset({
+    "", "AsciiDoc", "CSV", "Diff", "HTML", "INI", "JSON", "Jupyter Notebook", "Markdown", "Org", "reStructuredText",
+    "SVG", "TeX", "Text", "TOML", "XML", "YAML",
+})  # fmt: skip
+"""Languages of documents and data, which import nothing."""
 
 
 def count_importing(work: Work) -> Fact:
@@ -53,6 +65,7 @@ def count_importing(work: Work) -> Fact:
                     (name, path, row["line_number"], row["module"]),
                     CitedLine(name, target.commit, path, row["line_number"] or 1),
                 )
+    fact.notes += _unread_imports(work, modules, set(files))
     every = request.every and len(modules) > 1
     term_list = (" and " if every else " or ").join(code(text) for text in modules)
     if every:
@@ -81,6 +94,20 @@ def count_importing(work: Work) -> Fact:
         table.add((repository, path, each), CitedLine(repository, target_of.commit if target_of else "", path))
     fact.tables = [table, lines]
     return fact
+
+
+def _unread_imports(work: Work, modules: list[str], counted: set[tuple[str, str]]) -> list[str]:
+    """Return a note of files without a grammar that import a module by the look of a line, such as ``lexer.l``."""
+    texts = "|".join(escape_regexp(text).replace("/", r"\/") for text in modules)
+    rows = run_searches(work, make_queries(work, rf"/^[ \t]*[#%@]?[ \t]*{_IMPORT_WORDS}\b.*(?:{texts})/"), [])
+    unread = {(row["repository"], row["path"]) for row in rows if language_of(row["path"]) not in LANGUAGES} - counted
+    # A sentence of a document may begin with such a word.
+    paths = sorted(path for _, path in unread if language_of(path) not in _TEXTS)
+    if not paths:
+        return []
+    verb = "have" if len(paths) > 1 else "has"
+    names = list_names(paths)
+    return [f"{names} {verb} such a line, in a language without a grammar for imports, and {verb} not been counted."]
 
 
 def _keep_every(
