@@ -42,7 +42,6 @@ from sourcelight.engines.tools.handler import (
     with_notices,
 )
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history import tables as columns
 from sourcelight.engines.tools.history.histories import (
     OpenedHistory,
     any_of,
@@ -120,7 +119,7 @@ def commits_answer(part: PartialResult, limit: int | None) -> ToolResult:
     total = sum(match.total for match in matches)
     stamps = [match.rows.column("commit_date").cast(pa.int64()).to_numpy() for match in matches]
     counts = newest(stamps, limit)
-    table = columns.join("commits", [_first(match.rows, n) for match, n in zip(matches, counts, strict=True)])
+    table = tables.join("commits", [_first(match.rows, n) for match, n in zip(matches, counts, strict=True)])
     if len(matches) > 1:
         order = np.argsort(-table.column("commit_date").cast(pa.int64()).to_numpy(), kind="stable")
         table = table.take(pa.array(order))
@@ -139,7 +138,7 @@ def commits_answer(part: PartialResult, limit: int | None) -> ToolResult:
 
 
 def _first(rows: Any, count: int) -> Any:
-    return rows if count == rows.num_rows else columns.compact(rows.slice(0, count))
+    return rows if count == rows.num_rows else tables.compact(rows.slice(0, count))
 
 
 def limit_of(limit: int | None, context: ToolContext, default: int) -> int | None:
@@ -164,13 +163,13 @@ def commit_rows(opened: OpenedHistory, numbers: CommitNumbers) -> Any:
     batch = change_tables.commit_batch(history, numbers)
     values = dict(zip(batch.schema.names, batch.columns, strict=True))
     values["co_authors"] = co_author_texts(history, numbers)
-    values["bot"] = pa.array(columns.bots(history, history.commits.author[numbers]))
+    values["bot"] = pa.array(tables.bots(history, history.commits.author[numbers]))
     values["agent"] = agent_column(history, numbers)
     values["agent_traces"] = agent_trace_texts(history, numbers)
     values["reviewers"] = reviewer_texts(history, numbers)
     prefix = f"{repository_url('', opened.name)}/-/commit/"
     values["url"] = change_tables.prefixed_oids(prefix, history.commits.oid[numbers])
-    return columns.table("commits", values, len(numbers))
+    return tables.table("commits", values, len(numbers))
 
 
 def _render_commits(answer: ToolResult, context: ToolContext) -> Rendered:
