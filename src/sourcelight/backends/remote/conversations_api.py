@@ -36,12 +36,12 @@ def with_scope_as_text(arguments: Mapping[str, Any]) -> dict[str, Any]:
     names = list(arguments.get("repos") or ())
     filters = []
     if names:
-        chosen = exact_name(names[0]) if len(names) == 1 else f"^(?:{'|'.join(map(escape_name, names))})$"
-        filters.append(f"repo:{quote_value(chosen)}")
+        pattern = exact_name(names[0]) if len(names) == 1 else f"^(?:{'|'.join(map(escape_name, names))})$"
+        filters.append(f"repo:{quote_value(pattern)}")
     if arguments.get("revision"):
         filters.append(f"rev:{quote_value(arguments['revision'])}")
-    rest = {name: value for name, value in arguments.items() if name not in SCOPE}
-    return {**rest, "question": " ".join([*filters, arguments["question"]])}
+    remaining = {name: value for name, value in arguments.items() if name not in SCOPE}
+    return {**remaining, "question": " ".join([*filters, arguments["question"]])}
 
 
 class ConversationsApi:

@@ -114,30 +114,30 @@ class ConversationMethods:
             self._last_answer, self._read_last = cached, lambda: cached
             return cached
         arguments = {"question": question.strip(), **scope, **({} if follows is None else {"identifier": follows})}
-        state, facts = AskState(question.strip()), dict[str, Any]()
+        state, attributes = AskState(question.strip()), dict[str, Any]()
 
         async def work() -> None:
             try:
                 name = "deepsearch" if follows is None else "deepsearch_follow_up"
                 answer = await backend.call(name, arguments, state.update)
-                facts.update(conversation_facts(answer, question.strip()))
-                state.address = facts["url"] if facts["status"] == "running" else ""
-                if facts["status"] == "running":
-                    answer = await _poll(backend, facts, timeout_s, len(facts["questions"]))
+                attributes.update(conversation_facts(answer, question.strip()))
+                state.address = attributes["url"] if attributes["status"] == "running" else ""
+                if attributes["status"] == "running":
+                    answer = await _poll(backend, attributes, timeout_s, len(attributes["questions"]))
             except asyncio.CancelledError:
                 state.interrupt()
-                facts["status"] = "interrupted"
+                attributes["status"] = "interrupted"
                 raise
             except Exception as exc:
                 state.fail(str(exc))
                 raise
-            state.finish(_countable(facts, answer))
+            state.finish(_countable(attributes, answer))
 
         try:
             await watch(state, work(), progress, 0.3, client=self)
         except TransportError as fault:
             stored = None if answer_cache is None else answer_cache.newest()
-            if stored is None or facts:
+            if stored is None or attributes:
                 raise
             notice = f"The service can't be reached ({fault}); this is the newest stored answer."
             stored = {**stored, "notices": [*stored.get("notices", ()), notice]}
@@ -149,13 +149,13 @@ class ConversationMethods:
                 "questions": [{"question": question.strip()}],
             }
             self._last_answer = DeepSearchAnswer(
-                {**nothing, **facts}, base_url=base_url, asker=self, turns=state.turns
+                {**nothing, **attributes}, base_url=base_url, asker=self, turns=state.turns
             )  # fmt: skip
             self._read_last = lambda: self._last_answer
         changes = bool(self._last_answer.stats.get("changes"))  # the same commits may give another answer tomorrow
         is_complete = self._last_answer.status == "complete" and not changes
         if answer_cache is not None and is_complete and (commits is not None or not backend.local):
-            answer_cache.store(_answered_of(facts) if commits is None else commits, self._last_answer.to_dict())
+            answer_cache.store(_answered_of(attributes) if commits is None else commits, self._last_answer.to_dict())
         return self._last_answer
 
     async def deepsearch_read(
@@ -176,7 +176,7 @@ class ConversationMethods:
             For what is no identifier, and for a conversation that is not there or not shared with you.
         """
         backend = self.backend
-        state, facts = AskState(f"deepsearch_read({identifier!r})"), dict[str, Any]()
+        state, attributes = AskState(f"deepsearch_read({identifier!r})"), dict[str, Any]()
 
         async def work() -> None:
             try:
@@ -187,12 +187,12 @@ class ConversationMethods:
             except Exception as exc:
                 state.fail(str(exc))
                 raise
-            facts.update(conversation_facts(answer))
+            attributes.update(conversation_facts(answer))
             state.finish(answer)
 
         await watch(state, work(), progress, 0.5, client=self)
-        facts["read_token"] = facts.get("read_token") or ("" if facts.get("url") else str(identifier))
-        conversation = {"status": "interrupted", "title": "", "questions": ()} | facts
+        attributes["read_token"] = attributes.get("read_token") or ("" if attributes.get("url") else str(identifier))
+        conversation = {"status": "interrupted", "title": "", "questions": ()} | attributes
         return DeepSearchAnswer(conversation, base_url="" if backend.local else backend.name, asker=self)
 
     async def deepsearch_list(
@@ -357,18 +357,20 @@ async def _pins(backend: Backend, revision: str | None) -> list[tuple[str, str]]
     """Names and commits of the repositories that a question would cover; None if unknown."""
     if revision is not None and not _HEX.fullmatch(revision):
         return None
-    facts = await backend.repositories()
-    pins = [(one.name, one.commit) for one in facts]
+    repositories = await backend.repositories()
+    pins = [(repository.name, repository.commit) for repository in repositories]
     return pins if all(commit for _, commit in pins) else None
 
 
-def _answered_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _answered_of(attributes: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Names and commits that an answer says it is of."""
-    pins = [pin for question in facts["questions"] for pin in question.get("pins") or ()]
+    pins = [pin for question in attributes["questions"] for pin in question.get("pins") or ()]
     return sorted({(str(pin.get("repository")), str(pin.get("commit"))) for pin in pins})
 
 
-async def _poll(backend: Backend, facts: dict[str, Any], timeout_s: float | None, question_count: int) -> ToolResult:
+async def _poll(
+    backend: Backend, attributes: dict[str, Any], timeout_s: float | None, question_count: int
+) -> ToolResult:
     """Read a conversation until its last question is answered, less and less often."""
     loop = asyncio.get_running_loop()
     ends = None if timeout_s is None else loop.time() + timeout_s
@@ -379,7 +381,7 @@ async def _poll(backend: Backend, facts: dict[str, Any], timeout_s: float | None
             return ToolResult("conversation", table_of("conversation", 0), {}, complete=False)
         await asyncio.sleep(wait_s)
         attempt += 1
-        answer = await backend.call("deepsearch_read", {"identifier": facts["url"] or facts["read_token"]})
+        answer = await backend.call("deepsearch_read", {"identifier": attributes["url"] or attributes["read_token"]})
         conversation = conversation_facts(answer)
         last: Mapping[str, Any] = conversation["questions"][-1] if conversation["questions"] else {}
         has_answer = bool(str(last.get("answer") or "").strip()) or bool(last.get("error"))
@@ -387,12 +389,12 @@ async def _poll(backend: Backend, facts: dict[str, Any], timeout_s: float | None
             continue
         numbers = {len(conversation["questions"])}
         rows = [row for row in conversation["rows"] if row["question_number"] in numbers]
-        preserved = {name: facts[name] for name in ("url", "read_token") if facts.get(name)}
-        facts.update(conversation | preserved | {"questions": [dict(last)], "rows": rows})
+        preserved = {name: attributes[name] for name in ("url", "read_token") if attributes.get(name)}
+        attributes.update(conversation | preserved | {"questions": [dict(last)], "rows": rows})
         return answer
 
 
-def _countable(facts: Mapping[str, Any], answer: ToolResult) -> ToolResult:
+def _countable(attributes: Mapping[str, Any], answer: ToolResult) -> ToolResult:
     """The answer as the painter counts it."""
-    complete = facts["status"] == "complete"
+    complete = attributes["status"] == "complete"
     return ToolResult(answer.columns, answer.table, answer.attributes, complete, answer.notices)

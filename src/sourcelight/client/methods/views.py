@@ -94,8 +94,8 @@ class ViewMethods:
             )
         commit = str(frame.attrs.get("commit") or "")
         texts = frame["line"].astype("object").tolist()
-        facts = FileContent(repo, commit, path, texts, *bounds, places=await places_of(self.backend))
-        return FileView(facts, frame)
+        content = FileContent(repo, commit, path, texts, *bounds, places=await places_of(self.backend))
+        return FileView(content, frame)
 
     async def view_commit(self: Shower, repo: str, revision: str, *, progress: ProgressChoice = None) -> DiffView:
         """Show what one commit changed.

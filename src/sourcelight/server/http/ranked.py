@@ -62,21 +62,23 @@ def ranked_events(
     context = ToolContext(engine, viewer, cancellation)
     answer = tools.answer(NLS_SEARCH, {"query": text}, context)
     files = _files(answer.table)
-    facts = {repository.name: repository.facts for repository in engine.catalog.visible(viewer)}
+    repositories = {repository.name: repository.facts for repository in engine.catalog.visible(viewer)}
     words = _words(split_filters(text)[1])
     tally = Tally()
     display = count if request.display < 0 else min(count, request.display)
-    shown = 0
+    sent_count = 0
     for file in files[:_MAX_FILES]:
         cancellation.check()
         offsets = _line_offsets(context, file) if request.chunk_matches or context.engine.holds_files else []
-        batch = first_matches(_batch(file, words, request, facts, offsets), count - tally.matches)
+        batch = first_matches(_batch(file, words, request, repositories, offsets), count - tally.matches)
         is_new = file.repository not in tally.repositories
         tally.add(batch)
-        visible = first_matches(batch, display - shown)
+        visible = first_matches(batch, display - sent_count)
         if visible.num_rows:
-            shown += match_count(visible)
-            yield MatchBatch(visible, (facts[file.repository],) if is_new and file.repository in facts else ())
+            sent_count += match_count(visible)
+            yield MatchBatch(
+                visible, (repositories[file.repository],) if is_new and file.repository in repositories else ()
+            )
         if tally.matches >= count:
             break
     is_cut = tally.matches >= count

@@ -314,8 +314,8 @@ def load_settings(path: str | None = None, environ: Mapping[str, str] | None = N
                 values[key.attribute] = key.read(value)
             except (TypeError, ValueError):
                 text = json.dumps(value, ensure_ascii=False)
-                shown = text if len(text) <= 80 else text[:77] + "..."
-                raise ConfigurationError(f"{location}: {name} must be {key.accepted}, got {shown}") from None
+                excerpt = text if len(text) <= 80 else text[:77] + "..."
+                raise ConfigurationError(f"{location}: {name} must be {key.accepted}, got {excerpt}") from None
             set_names.add(name)
     word = (environ or {}).get(DISABLE_DEEPSEARCH, "")
     if word:

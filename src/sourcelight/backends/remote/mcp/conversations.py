@@ -25,8 +25,8 @@ Facts = Mapping[str, Any]
 async def _deepsearch(request: ToolRequest) -> ToolResult:
     # The scope is no argument of the specification, so no schema has it; a service without it never gets it.
     scope = {name: value for name, value in request.arguments.items() if name in SCOPE}
-    asked = {name: value for name, value in request.arguments.items() if name not in SCOPE}
-    value = (await request.ask(asked, beside=scope)).read(("readToken", "url", "answer"))
+    arguments = {name: value for name, value in request.arguments.items() if name not in SCOPE}
+    value = (await request.ask(arguments, beside=scope)).read(("readToken", "url", "answer"))
     if isinstance(value, str):
         link = _LINK.search(value)
         url, fields = (link[1], value[link.end() :].strip()) if link else ("", value.strip())

@@ -411,8 +411,12 @@ def _file_diff(repo: str, value: Mapping[str, Any], entry: Entry, position: int)
         "status": str(entry.get("status") or "modified"),
     }
     if row["patch"] is not None:
-        said = patch_facts(row["patch"], is_whole=not row["truncated"])
-        row |= {name: said[name] for name in said if row[name] is None or (name == "binary" and not row[name])}
+        patch_values = patch_facts(row["patch"], is_whole=not row["truncated"])
+        row |= {
+            name: patch_values[name]
+            for name in patch_values
+            if row[name] is None or (name == "binary" and not row[name])
+        }
     row["position"] = position if row["position"] is None else row["position"]
     return row
 

@@ -132,7 +132,7 @@ def moment(at_ms: int) -> str:
 def question_result(conversation: ConversationRecord, visible: VisibleQuestion, url: str, token: str) -> ToolResult:
     """Make the result of `deepsearch`."""
     question = visible.question
-    facts = {
+    attributes = {
         "id": conversation.id,
         "question_id": question.id,
         "url": url,
@@ -141,14 +141,14 @@ def question_result(conversation: ConversationRecord, visible: VisibleQuestion, 
         **_facts(visible),
     }
     return ToolResult(
-        "conversation", _sources_table([visible]), facts, question.status == "completed", _notices(visible)
+        "conversation", _sources_table([visible]), attributes, question.status == "completed", _notices(visible)
     )
 
 
 def conversation_result(conversation: ConversationRecord, questions: Sequence[VisibleQuestion], url: str) -> ToolResult:
     """Make the result of `deepsearch_read`."""
     last = _facts(questions[-1])["status"] if questions else "completed"
-    facts = {
+    attributes = {
         "id": conversation.id,
         "title": conversation.title,
         "share_url": url,
@@ -160,7 +160,7 @@ def conversation_result(conversation: ConversationRecord, questions: Sequence[Vi
         "questions": [{"question": visible.question.text, **_facts(visible)} for visible in questions],
     }
     notices = tuple(dict.fromkeys(notice for visible in questions for notice in _notices(visible)))
-    return ToolResult("conversation", _sources_table(questions), facts, last == "completed", notices)
+    return ToolResult("conversation", _sources_table(questions), attributes, last == "completed", notices)
 
 
 def _facts(visible: VisibleQuestion) -> dict[str, Any]:

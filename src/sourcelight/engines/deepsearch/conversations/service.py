@@ -140,8 +140,8 @@ class ConversationService:
         ToolError
             While it works on another question, and as `read`.
         """
-        asked = NamedScope(tuple(repos), revision)
-        number = self.ask_in(self.find(identifier, context).id, question, context, asked)
+        scope = NamedScope(tuple(repos), revision)
+        number = self.ask_in(self.find(identifier, context).id, question, context, scope)
         return self.wait(number, context, SERVED_WAIT_S if context.served else None)
 
     def change(self, identifier: str, changes: Mapping[str, Any], context: ToolContext) -> ToolResult:

@@ -40,9 +40,9 @@ def find_relevant(
         by_file.setdefault((chunk.target.repository.key, chunk.target.commit, chunk.path), []).append(chunk)
     order = [(file.target.repository.key, file.target.commit, file.path) for file in ranking.files]
     files = [key for key in order if key in by_file] or list(by_file)
-    shown = [key for key in files if not is_hidden_file(key[2])]
-    defining = [key for key in shown if not _only_prototypes(texts, by_file[key])]
-    return [_place(texts, by_file[key], ranking, weights) for key in (defining or shown)[:PLACES]]
+    visible = [key for key in files if not is_hidden_file(key[2])]
+    defining = [key for key in visible if not _only_prototypes(texts, by_file[key])]
+    return [_place(texts, by_file[key], ranking, weights) for key in (defining or visible)[:PLACES]]
 
 
 def _only_prototypes(texts: FileTexts, chunks: Sequence[RankedChunk]) -> bool:
@@ -54,12 +54,12 @@ def _only_prototypes(texts: FileTexts, chunks: Sequence[RankedChunk]) -> bool:
         []
         if definitions is None
         else [
-            each
-            for each in definitions.each()
-            if each.kind in _KINDS and chunk.begin_line <= each.line <= chunk.end_line
+            definition
+            for definition in definitions.each()
+            if definition.kind in _KINDS and chunk.begin_line <= definition.line <= chunk.end_line
         ]
     )
-    return bool(listed) and all(is_lesser(lines, each) for each in listed)
+    return bool(listed) and all(is_lesser(lines, definition) for definition in listed)
 
 
 def _place(
@@ -91,16 +91,16 @@ def _place(
     _, chunk, definition = best
     lines = texts.lines(chunk.target, chunk.path)
     text = "\n".join(lines[definition.begin_line - 1 : definition.end_line])
-    said = first_sentence(lines, definition)
+    summary = first_sentence(lines, definition)
     start = end = definition.line
-    if said:
+    if summary:
         # What is quoted has to stand in the lines that are cited: the comment above, or the docstring.
         start = min(start, comment_start(lines, definition.begin_line - 1) + 1)
         end = max(end, min(head_end(lines, definition), len(lines)))
         start = start if end - start < MAX_LINES else definition.line
         end = min(end, start + MAX_LINES - 1)
     evidence = texts.evidence(chunk.target, chunk.path, start, end, "definition", chunk.score, (definition.name,))
-    return RelevantPlace(evidence, definition.name, said, _words(text, ranking, weights))
+    return RelevantPlace(evidence, definition.name, summary, _words(text, ranking, weights))
 
 
 def _terms(text: str) -> set[str]:

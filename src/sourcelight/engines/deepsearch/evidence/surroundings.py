@@ -113,9 +113,9 @@ def first_sentence(lines: Sequence[str], definition: Definition) -> str:
             stripped for stripped in (_MARKS.sub("", _MARKS.sub("", line)).strip() for line in block) if stripped
         )
         match = _SENTENCE.match(text)
-        sentence = (match[1] if match is not None else text).strip()
-        if len(sentence) >= _MIN_SAID:
-            return sentence
+        summary = (match[1] if match is not None else text).strip()
+        if len(summary) >= _MIN_SAID:
+            return summary
     return ""
 
 

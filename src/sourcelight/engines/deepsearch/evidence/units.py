@@ -60,13 +60,21 @@ def fit_to_units(
 
 def _innermost(definitions: Sequence[Definition], first: int, last: int) -> Definition | None:
     """Return the smallest definition of several lines around some lines; else the only one in them."""
-    around = [each for each in definitions if each.begin_line <= first and last <= each.end_line]
-    several = [each for each in around if each.end_line > each.begin_line]
+    enclosing = [
+        definition for definition in definitions if definition.begin_line <= first and last <= definition.end_line
+    ]
+    several = [definition for definition in enclosing if definition.end_line > definition.begin_line]
     if several:
-        return min(several, key=lambda each: (each.end_line - each.begin_line, -each.begin_line))
+        return min(
+            several, key=lambda definition: (definition.end_line - definition.begin_line, -definition.begin_line)
+        )
     middle = (first + last) // 2
-    holding = [each for each in definitions if each.begin_line <= middle <= each.end_line > each.begin_line]
-    return min(holding, key=lambda each: each.end_line - each.begin_line, default=None)
+    holding = [
+        definition
+        for definition in definitions
+        if definition.begin_line <= middle <= definition.end_line > definition.begin_line
+    ]
+    return min(holding, key=lambda definition: definition.end_line - definition.begin_line, default=None)
 
 
 def _units(
@@ -74,14 +82,14 @@ def _units(
 ) -> list[tuple[int, int]]:
     low, high = max(1, first - _MARGIN), min(len(lines), last + _MARGIN)
     # A window that begins within a comment reads it as code: begin where a definition does.
-    low = max((each.begin_line for each in definitions if each.begin_line <= low), default=low)
+    low = max((definition.begin_line for definition in definitions if definition.begin_line <= low), default=low)
     part = list(lines[low - 1 : high])
     tokens = line_tokens(part, language)
     units = [(low + start, low + end) for start, end in (*_comments(part, tokens), *_brackets(part, tokens))]
     units += [
-        (each.begin_line, min(head_end(lines, each), each.end_line))
-        for each in definitions
-        if low <= each.begin_line <= high and each.end_line > each.begin_line
+        (definition.begin_line, min(head_end(lines, definition), definition.end_line))
+        for definition in definitions
+        if low <= definition.begin_line <= high and definition.end_line > definition.begin_line
     ]
     return [unit for unit in units if unit[1] > unit[0]]
 

@@ -211,8 +211,8 @@ def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     patterns = [re.compile(path.pattern) for path in work.request.paths]
     revision_names = revisions_of(work).get("revisions", [])
     revisions = (
-        [each for each in revision_names if each[:1] != "^"],
-        [each[1:] for each in revision_names if each[:1] == "^"],
+        [name for name in revision_names if name[:1] != "^"],
+        [name[1:] for name in revision_names if name[:1] == "^"],
     )
     removed: set[tuple[str, str]] = set()
     for opened_history in histories.open_histories("commit_search", work.context, work.names, *revisions).opened:

@@ -184,13 +184,13 @@ class Toolbox:
         """Answer a question by the routes that need no model; each line that proves the answer gets an id."""
         names = sorted({pin.repository for pin in self.inquiry.pins})
         scope = read_scope(question, RepositoryNames(names, frozenset(names)), by_word=True)
-        chosen = scope.named.repositories or names
-        targets = tuple(target for target in self.inquiry.pins.targets if target.repository.name in chosen)
+        selected = scope.named.repositories or names
+        targets = tuple(target for target in self.inquiry.pins.targets if target.repository.name in selected)
         pins = Pins(targets, self.inquiry.pins.failed)
-        asked = replace(self.inquiry, question=question, pins=pins, scope=scope)
+        inquiry = replace(self.inquiry, question=question, pins=pins, scope=scope)
         # The routes write their searches with the filters of the inquiry; repositories named here narrow them.
-        asked = replace(asked, filters=f"{self.inquiry.filters} {scope.named.filters}".strip())
-        draft = ExtractiveResearcher().facts(asked, self.emit)
+        inquiry = replace(inquiry, filters=f"{self.inquiry.filters} {scope.named.filters}".strip())
+        draft = ExtractiveResearcher().facts(inquiry, self.emit)
         if draft is None:
             return "No line proves an answer to a question of this form: search and read instead."
         before = len(self.ledger.items)

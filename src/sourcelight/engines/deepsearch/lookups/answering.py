@@ -57,8 +57,8 @@ def _find_configured(lookup: Lookup, work: Work, notes: list[str]) -> Finding | 
 def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     queries: list[str] = []
     find = _OF_DEFINITION.get(lookup.kind)
-    places = find_definitions(work, lookup.name, lookup.symbol_kind, notes, queries)
-    if not places:
+    definitions = find_definitions(work, lookup.name, lookup.symbol_kind, notes, queries)
+    if not definitions:
         # A plain word of prose that is nowhere says nothing: "where is authentication implemented?"
         if _PLAIN_WORD.fullmatch(lookup.name) and not (lookup.kind == "existence" or lookup.symbol_kind):
             return None
@@ -66,8 +66,8 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
         # What is asked of a definition is left to the ranking if the name has none but stands somewhere.
         return None if find is not None and absence is not None and absence.headline.evidence else absence
     if find is not None:
-        return find(work, places, lookup.name, queries, notes)
-    finding = state_definitions(work, lookup.name, places, queries, notes)
+        return find(work, definitions, lookup.name, queries, notes)
+    finding = state_definitions(work, lookup.name, definitions, queries, notes)
     if lookup.kind == "existence":
         finding.headline = Statement(f"Yes: {finding.headline.text}", finding.headline.evidence)
     return finding
@@ -77,17 +77,17 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
     queries: list[str] = []
     if lookup.owner:
         owners = find_definitions(work, lookup.owner, "", notes, queries)
-        found = find_parameter_default(work, owners, lookup.name, lookup.owner, queries, notes) if owners else None
-        return found or find_setting(work, lookup.name, lookup.owner, queries, notes)
+        finding = find_parameter_default(work, owners, lookup.name, lookup.owner, queries, notes) if owners else None
+        return finding or find_setting(work, lookup.name, lookup.owner, queries, notes)
     setting = find_setting(work, lookup.name, "", queries, notes)
     if setting is not None:
         return setting
     if re.fullmatch(r"[A-Za-z_$][\w$.]*", lookup.name) is None:
         return None
-    places = find_definitions(work, lookup.name, "", notes, queries)
-    if places and not _PLAIN_WORD.fullmatch(lookup.name):
-        return find_value(work, places, lookup.name, queries, notes)
-    if not places and not _PLAIN_WORD.fullmatch(lookup.name):
+    definitions = find_definitions(work, lookup.name, "", notes, queries)
+    if definitions and not _PLAIN_WORD.fullmatch(lookup.name):
+        return find_value(work, definitions, lookup.name, queries, notes)
+    if not definitions and not _PLAIN_WORD.fullmatch(lookup.name):
         absence = find_absence(work, lookup.name, notes)
         return absence if absence is not None and not absence.headline.evidence else None
     return None

@@ -97,10 +97,10 @@ def find_callees(work: Work, places: Sequence[NamedPlace], name: str) -> Finding
         )
         for row in rows[:MAX_PLACES]
     ]
-    shown = rows[: 2 * SHOWN]
-    listed = join_words([code(row["callee"]) for row in shown])
-    among = f"{len(rows):,} functions, among them " if len(rows) > len(shown) else ""
-    cited = sorted({row["line_number"] for row in shown})
+    visible = rows[: 2 * SHOWN]
+    listed = join_words([code(row["callee"]) for row in visible])
+    among = f"{len(rows):,} functions, among them " if len(rows) > len(visible) else ""
+    cited = sorted({row["line_number"] for row in visible})
     evidence = join_evidence([texts.evidence(place.target, place.path, line, line, "usage") for line in cited])
     finding = Finding(
         Statement(f"{code(name)} calls {among}{listed}", evidence), "callees", queries=queries, heading="Calls"
@@ -132,17 +132,17 @@ def _state(
     by_caller: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in main:
         by_caller.setdefault((row["caller_repository"], row["caller_path"], row["caller"] or ""), row)
-    shown = list(by_caller.values())[: 2 * SHOWN]
-    statements = [_statement(work, texts, row) for row in shown]
+    visible = list(by_caller.values())[: 2 * SHOWN]
+    statements = [_statement(work, texts, row) for row in visible]
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
     names = [
-        f"{code(row['caller'])}" if row["caller"] else f"the top level of {code(row['caller_path'])}" for row in shown
+        f"{code(row['caller'])}" if row["caller"] else f"the top level of {code(row['caller_path'])}" for row in visible
     ]
     listed = join_words(list(dict.fromkeys(names)))
     by_name = any(row["how"] in {"name", "text"} for row in main)
     call_noun = count_of(sum(row["calls"] for row in main), "call")
     file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
-    if len(by_caller) > len(shown):
+    if len(by_caller) > len(visible):
         listed = f"{len(by_caller):,} functions, among them {listed}"
     text = f"{code(name)} is called by {listed} ({call_noun} in {file_count})"
     finding = Finding(Statement(text, evidence), "callers", queries=list(queries), heading="Used by")
@@ -182,8 +182,8 @@ def _no_callers(
     searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     defining = {(place.target.repository.name, place.path, place.definition.line) for place in callables}
-    others = [row for row in rows if (row["repository"], row["path"], row["line_number"]) not in defining]
-    if notes or others:
+    other_rows = [row for row in rows if (row["repository"], row["path"], row["line_number"]) not in defining]
+    if notes or other_rows:
         return None
     texts = FileTexts(work.context)
     first = callables[0]

@@ -56,7 +56,7 @@ def bases_of(  # noqa: PLR0911 - one for each form of head
         read = parameters_of(lines, name, line, place.path)
         if read is None:
             return None
-        return [each.text for each in read[0] if not each.value], read[1]
+        return [argument.text for argument in read[0] if not argument.value], read[1]
     if place.path.endswith(".rb"):
         match = re.search(
             rf"\bclass\s+(?:\w+::)*{re.escape(name)}\b\s*(?:<\s*([\w:.]+(?:\([^)]*\)|\[[^\]]*\])?))?", lines[line - 1]

@@ -49,9 +49,13 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
 def _describe(work: Work, texts: FileTexts, name: str, place: NamedPlace) -> Statement:
     lines = texts.lines(place.target, place.path)
     head = head_of_place(texts, place)
-    said = first_sentence(lines, place.definition)
+    summary = first_sentence(lines, place.definition)
     # Only what stands in the cited lines is quoted.
-    quoted = f": “{inline(said, 200)}”" if said and " ".join(said.split()[:3]) in " ".join(head.text.split()) else ""
+    quoted = (
+        f": “{inline(summary, 200)}”"
+        if summary and " ".join(summary.split()[:3]) in " ".join(head.text.split())
+        else ""
+    )
     candidate = value_at(texts, place)
     value = f" with the value {code(candidate.value[:120])}" if candidate is not None and candidate.value else ""
     evidence = candidate.evidence[0] if candidate is not None and value else head
@@ -70,16 +74,16 @@ def _differences(texts: FileTexts, names: tuple[str, str], pair: list[NamedPlace
     if read[0] is None or read[1] is None:
         return []
     lists = [
-        [each.name for each in parameters if each.name not in {"", "self", "cls"}]
+        [parameter.name for parameter in parameters if parameter.name not in {"", "self", "cls"}]
         for parameters, _ in (read[0], read[1])
     ]
     statements = []
     for own, other, name, place, (_, last) in zip(lists, lists[::-1], names, pair, (read[0], read[1]), strict=True):
-        alone = [each for each in own if each not in other]
-        if alone:
+        only_here = [parameter for parameter in own if parameter not in other]
+        if only_here:
             evidence = texts.evidence(place.target, place.path, place.definition.line, last, "definition", 1.0, (name,))
-            listed = join_words([code(each) for each in alone])
+            listed = join_words([code(parameter) for parameter in only_here])
             statements.append(
-                Statement(f"{code(name)} alone has the parameter{'s' * (len(alone) > 1)} {listed}", (evidence,))
+                Statement(f"{code(name)} alone has the parameter{'s' * (len(only_here) > 1)} {listed}", (evidence,))
             )
     return statements

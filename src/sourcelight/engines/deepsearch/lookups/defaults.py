@@ -58,7 +58,7 @@ def find_value(
 ) -> Finding | None:
     """Return the value of a constant or the like at its definitions; None if no definition gives it a value."""
     texts = FileTexts(work.context)
-    candidates = [found for place in places if (found := value_at(texts, place)) is not None]
+    candidates = [candidate for place in places if (candidate := value_at(texts, place)) is not None]
     if not candidates:
         return None
     return _state(work, candidates, code(name), "value", queries, notes)
@@ -116,12 +116,18 @@ def _heads_of(texts: FileTexts, place: NamedPlace) -> list[NamedPlace]:
         return [place]
     definitions = texts.engine.store.definitions_of(place.target, place.path)
     heads = []
-    for each in definitions.each() if definitions is not None else ():
-        within = place.definition.begin_line <= each.line <= place.definition.end_line
-        if not within or each.container.rpartition(".")[2] != place.definition.name:
+    for definition in definitions.each() if definitions is not None else ():
+        within = place.definition.begin_line <= definition.line <= place.definition.end_line
+        if not within or definition.container.rpartition(".")[2] != place.definition.name:
             continue
-        if each.kind == "constructor" or each.name in {"__init__", "initialize", "constructor", "__new__", "new"}:
-            heads.append(NamedPlace(place.target, place.path, each))
+        if definition.kind == "constructor" or definition.name in {
+            "__init__",
+            "initialize",
+            "constructor",
+            "__new__",
+            "new",
+        }:
+            heads.append(NamedPlace(place.target, place.path, definition))
     return heads
 
 
@@ -153,10 +159,14 @@ def _field_of(texts: FileTexts, place: NamedPlace, name: str) -> ValueCandidate 
     if place.definition.kind in {"function", "method"}:
         return None
     definitions = texts.engine.store.definitions_of(place.target, place.path)
-    for each in definitions.each() if definitions is not None else ():
-        if each.name == name and each.container.rpartition(".")[2] == place.definition.name and each.kind in _VALUED:
-            candidate = value_at(texts, NamedPlace(place.target, place.path, each))
-            if candidate is not None and each.kind != "function":
+    for definition in definitions.each() if definitions is not None else ():
+        if (
+            definition.name == name
+            and definition.container.rpartition(".")[2] == place.definition.name
+            and definition.kind in _VALUED
+        ):
+            candidate = value_at(texts, NamedPlace(place.target, place.path, definition))
+            if candidate is not None and definition.kind != "function":
                 return candidate
     return None
 
@@ -212,7 +222,7 @@ def _default_constants(
         return []
     searches = make_queries(work, f"case:no type:symbol /{escape_regexp(words[0])}/")
     queries += searches
-    found: list[ValueCandidate] = []
+    candidates: list[ValueCandidate] = []
     for row in run_searches(work, searches, notes):
         parts = [part.lower() for part in parts_of(row["symbol"] or "")]
         if "default" not in parts or [part for part in parts if part not in _FILLERS] != words:
@@ -230,9 +240,9 @@ def _default_constants(
         candidate = value_at(texts, NamedPlace(target, row["path"], definition))
         if candidate is not None:
             candidate.what = code(definition.name)
-            found.append(candidate)
-    names = {candidate.what for candidate in found}
-    return found if len(names) == 1 else []
+            candidates.append(candidate)
+    names = {candidate.what for candidate in candidates}
+    return candidates if len(names) == 1 else []
 
 
 def _find_registrations(
@@ -244,7 +254,7 @@ def _find_registrations(
     queries += searches
     rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
     rows = [row for row in rows if rank_of(row["path"]) < 2 and len(row["line"] or "") < 1_000]
-    found: list[ValueCandidate] = []
+    candidates: list[ValueCandidate] = []
     heads: dict[tuple[str, str], tuple[int, FileEvidence] | None] = {}
     for row in rows[:_MAX_CALLS]:
         target = work.inquiry.pins.of(row["repository"])
@@ -252,9 +262,9 @@ def _find_registrations(
             continue
         candidate = _registration_at(work, texts, target, row["path"], row["line_number"], name, heads, notes)
         if candidate is not None:
-            found.append(candidate)
-    defaults = [candidate for candidate in found if candidate.verb == "is"]
-    return defaults or found
+            candidates.append(candidate)
+    defaults = [candidate for candidate in candidates if candidate.verb == "is"]
+    return defaults or candidates
 
 
 def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
@@ -289,16 +299,16 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
     position = next((index for index, each in enumerate(arguments) if _is_name(each.text, name)), None)
     if position is None:
         return None
-    what = f"The default of {code(name)}"
+    subject = f"The default of {code(name)}"
     for argument in arguments:
         keyword = re.match(r"(?:default|default_value|defaultValue)\s*(?:=(?!=)|:|=>)\s*(\S.*)$", argument.text)
         if keyword is not None and position == 0:
-            return ValueCandidate(keyword[1], what, path, [quote], rank_of(path), target.repository.name)
+            return ValueCandidate(keyword[1], subject, path, [quote], rank_of(path), target.repository.name)
     flag = _FLAGS.match(callee)
     if flag is not None and path.endswith(".go"):
         index = position + (2 if flag["short"] else 1)
         if position == (1 if flag["var"] else 0) and index < len(arguments):
-            return ValueCandidate(arguments[index].text, what, path, [quote], rank_of(path), target.repository.name)
+            return ValueCandidate(arguments[index].text, subject, path, [quote], rank_of(path), target.repository.name)
     if _SETTERS.match(callee) and position == 0 and len(arguments) == 2:
         return ValueCandidate(
             arguments[1].text, code(name), path, [quote], rank_of(path), target.repository.name, "is set to"
@@ -307,7 +317,7 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
         head = _default_parameter(work, texts, target, callee, heads, notes)
         if head is not None and position == 0 and head[0] < len(arguments) and head[0] > 0:
             return ValueCandidate(
-                arguments[head[0]].text, what, path, [quote, head[1]], rank_of(path), target.repository.name
+                arguments[head[0]].text, subject, path, [quote, head[1]], rank_of(path), target.repository.name
             )
     return None
 
@@ -328,8 +338,8 @@ def _call_around(lines: Sequence[str], line: int, column: int) -> tuple[str, int
                 depth += 1
             elif letter in "([{":
                 if depth == 0:
-                    named = re.search(r"([A-Za-z_$][\w$]*)\s*$", text[:position])
-                    return (named[1], number, position + 1, True) if letter == "(" and named is not None else None
+                    name = re.search(r"([A-Za-z_$][\w$]*)\s*$", text[:position])
+                    return (name[1], number, position + 1, True) if letter == "(" and name is not None else None
                 depth -= 1
             position -= 1
         if number == line:
@@ -378,7 +388,7 @@ def _default_parameter(
 def _state(
     work: Work,
     candidates: Sequence[ValueCandidate],
-    what: str,
+    subject: str,
     unit: str,
     queries: list[str],
     notes: list[str],
@@ -393,21 +403,21 @@ def _state(
     several = len(work.inquiry.pins) > 1
     if len(by_value) == 1:
         first = best[0]
-        verb = "is set to" if verb == "is" and not what.startswith("The default") else verb
-        text = f"{what} {verb} {code(_shorten(first.value))}, in {_where(first, several=several)}"
+        verb = "is set to" if verb == "is" and not subject.startswith("The default") else verb
+        text = f"{subject} {verb} {code(_shorten(first.value))}, in {_where(first, several=several)}"
         if len(best) > 1:
             text += f" and {count_of(len(best) - 1, 'further place')}"
         evidence = tuple(first.evidence)
     else:
-        shown = list(by_value.values())[:SHOWN]
-        parts = [f"{code(_shorten(each.value))} in {_where(each, several=several)}" for each in shown]
+        visible = list(by_value.values())[:SHOWN]
+        parts = [f"{code(_shorten(each.value))} in {_where(each, several=several)}" for each in visible]
         number = f"{len(by_value)} values" if len(by_value) <= SHOWN else f"{len(by_value)} values, among them"
-        text = f"{what} has {number}: {'; '.join(parts)}".replace("among them:", "among them")
-        evidence = tuple(each.evidence[0] for each in shown)
+        text = f"{subject} has {number}: {'; '.join(parts)}".replace("among them:", "among them")
+        evidence = tuple(each.evidence[0] for each in visible)
     finding = Finding(Statement(text, evidence), unit, queries=[join_queries(queries)], notes=notes)
     finding.quotes = _quotes(work, best[0])
-    rest = [each for each in candidates if each.evidence[0] not in evidence][:MAX_PLACES]
-    finding.places = [_place_of(each, several=several) for each in rest]
+    remaining = [each for each in candidates if each.evidence[0] not in evidence][:MAX_PLACES]
+    finding.places = [_place_of(each, several=several) for each in remaining]
     return finding
 
 
@@ -426,12 +436,12 @@ def _where(candidate: ValueCandidate, *, several: bool) -> str:
     of = f" of {code(candidate.repository)}" if several else ""
     line = f", line {candidate.evidence[0].begin_line:,}"
     holder = candidate.places[0].definition if candidate.places else None
-    inside = ""
+    container = ""
     if holder is not None and holder.kind in {"function", "method", "constructor"}:
-        inside = (
+        container = (
             f" (the {noun_of(holder)} {code(holder.name)}{f' of {code(holder.container)}' if holder.container else ''})"
         )
-    return f"{code(candidate.path)}{of}{line}{inside}"
+    return f"{code(candidate.path)}{of}{line}{container}"
 
 
 def _shorten(text: str) -> str:

@@ -56,7 +56,7 @@ def find_dependency(work: Work, name: str, notes: list[str]) -> Finding | None:
     """Return whether and in which version manifests list a package; None where there are none to read."""
     texts = FileTexts(work.context)
     queries: list[str] = []
-    found: list[tuple[Target, str, Requirement]] = []
+    matches: list[tuple[Target, str, Requirement]] = []
     read, unread = [], []
     for target, path, lines in _manifests(work, texts, notes, queries):
         requirements = read_requirements(path, lines)
@@ -64,11 +64,17 @@ def find_dependency(work: Work, name: str, notes: list[str]) -> Finding | None:
             unread.append(path)
             continue
         read.append(path)
-        found += [(target, path, each) for each in requirements if each.line and is_same(each.name, name)]
-    if not found:
+        matches += [
+            (target, path, requirement)
+            for requirement in requirements
+            if requirement.line and is_same(requirement.name, name)
+        ]
+    if not matches:
         return _no_dependency(work, texts, name, read, unread, queries, notes)
     several = len(work.inquiry.pins) > 1
-    statements = [_statement(texts, target, path, each, several=several) for target, path, each in found]
+    statements = [
+        _statement(texts, target, path, requirement, several=several) for target, path, requirement in matches
+    ]
     first = statements[0]
     finding = Finding(
         Statement(f"Yes: {first.text}" if _is_yes_no(work) else first.text, first.evidence),
@@ -88,23 +94,23 @@ def _is_yes_no(work: Work) -> bool:
     return re.match(r"\W*(?:does|do|is|are)\b", work.inquiry.question, re.IGNORECASE) is not None
 
 
-def _statement(texts: FileTexts, target: Target, path: str, each: Requirement, *, several: bool) -> Statement:
-    name = each.name.rpartition(":")[2] if path.endswith((".xml", ".gradle", ".kts")) else each.name
+def _statement(texts: FileTexts, target: Target, path: str, requirement: Requirement, *, several: bool) -> Statement:
+    name = requirement.name.rpartition(":")[2] if path.endswith((".xml", ".gradle", ".kts")) else requirement.name
     joined = (
-        f"{name}{each.version}"
-        if each.version[:1] in "<>=!~" and path.endswith((".toml", ".txt", ".cfg", ".py", ".in"))
+        f"{name}{requirement.version}"
+        if requirement.version[:1] in "<>=!~" and path.endswith((".toml", ".txt", ".cfg", ".py", ".in"))
         else ""
     )
     version = (
         code(joined)
         if joined
-        else f"{code(name)} {code(each.version)}"
-        if each.version
+        else f"{code(name)} {code(requirement.version)}"
+        if requirement.version
         else f"{code(name)} in any version"
     )
-    group = f" ({each.group})" if each.group else ""
+    group = f" ({requirement.group})" if requirement.group else ""
     of = f" of {code(target.repository.name)}" if several else ""
-    line = texts.evidence(target, path, each.line, each.line, "read", 1.0)
+    line = texts.evidence(target, path, requirement.line, requirement.line, "read", 1.0)
     return Statement(f"{code(path)}{of} lists {version}{group}", (line,))
 
 
@@ -146,18 +152,18 @@ def list_dependencies(work: Work, notes: list[str]) -> Finding | None:
     if len({pin.repository for pin in work.inquiry.pins}) > 1:
         return None
     for target, path, lines in _manifests(work, texts, notes, queries):
-        listed = [each for each in read_requirements(path, lines) or () if each.line]
-        needed = [each for each in listed if not each.group] or listed
+        listed = [requirement for requirement in read_requirements(path, lines) or () if requirement.line]
+        needed = [requirement for requirement in listed if not requirement.group] or listed
         if rank_of(path) > 1 or not needed:
             continue
-        statements = [_statement(texts, target, path, each, several=False) for each in listed]
-        lines_cited = sorted({each.line for each in needed[:_MAX_LISTED]})
+        statements = [_statement(texts, target, path, requirement, several=False) for requirement in listed]
+        lines_cited = sorted({requirement.line for requirement in needed[:_MAX_LISTED]})
         proofs = join_evidence([texts.evidence(target, path, line, line, "read", 1.0) for line in lines_cited])
-        names = join_words([code(each.name) for each in needed[:_MAX_LISTED]])
+        names = join_words([code(requirement.name) for requirement in needed[:_MAX_LISTED]])
         among = ", among them" if len(needed) > _MAX_LISTED else ":"
-        groups = sorted({each.group for each in needed if each.group})
+        groups = sorted({requirement.group for requirement in needed if requirement.group})
         of_group = f" ({', '.join(groups[:SHOWN])})" if groups else ""
-        count = count_of(len({each.name for each in needed}), "dependency")
+        count = count_of(len({requirement.name for requirement in needed}), "dependency")
         text = f"{code(path)} lists {count}{of_group}{among} {names}"
         finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
         finding.heading = "All that it lists"

@@ -124,7 +124,7 @@ def _of_text(lines: Sequence[str], text: str, group: str) -> Requirement | None:
     match = _REQUIREMENT.match(text)
     if match is None:
         return None
-    line = next((number for number, each in enumerate(lines, 1) if text in each), 0)
+    line = next((number for number, line_text in enumerate(lines, 1) if text in line_text), 0)
     return Requirement(
         match[1], " ".join(match[3].split()).rstrip(","), group, line or _line_of(lines, match[1], match[3].strip())
     )
@@ -139,8 +139,8 @@ def _pyproject(lines: Sequence[str]) -> Iterator[Requirement]:
     lists.append(("build", (data.get("build-system") or {}).get("requires")))
     for group, items in lists:
         for item in items or ():
-            if isinstance(item, str) and (found := _of_text(lines, item, group)) is not None:
-                yield found
+            if isinstance(item, str) and (requirement := _of_text(lines, item, group)) is not None:
+                yield requirement
     poetry = (data.get("tool") or {}).get("poetry") or {}
     tables = [("", poetry.get("dependencies")), ("dev", poetry.get("dev-dependencies"))]
     tables += [
@@ -180,7 +180,7 @@ def _package_json(lines: Sequence[str]) -> Iterator[Requirement]:
 
 def _composer(lines: Sequence[str]) -> Iterator[Requirement]:
     # The language and its extensions are listed with packages, which have a vendor.
-    return (each for each in _json(lines, ("require", "require-dev")) if "/" in each.name)
+    return (requirement for requirement in _json(lines, ("require", "require-dev")) if "/" in requirement.name)
 
 
 def _json(lines: Sequence[str], keys: Sequence[str]) -> Iterator[Requirement]:
@@ -258,10 +258,10 @@ def _setup_py(lines: Sequence[str]) -> Iterator[Requirement]:
         for match in _QUOTED.finditer(text.split("#")[0]):
             if text[match.end() :].lstrip().startswith(":"):
                 continue
-            found = _REQUIREMENT.match(match[1])
-            if found is not None:
+            match_of_name = _REQUIREMENT.match(match[1])
+            if match_of_name is not None:
                 group = "" if key in {"install_requires", "requires"} else key
-                yield Requirement(found[1], " ".join(found[3].split()), group, number)
+                yield Requirement(match_of_name[1], " ".join(match_of_name[3].split()), group, number)
         depth += sum(text.count(letter) for letter in "[{(") - sum(text.count(letter) for letter in "]})")
         if depth <= 0:
             key = ""
@@ -269,17 +269,17 @@ def _setup_py(lines: Sequence[str]) -> Iterator[Requirement]:
 
 def _pom(lines: Sequence[str]) -> Iterator[Requirement]:
     """Dependencies of Maven; the parser of XML is not needed, and hostile documents do no harm."""
-    inside = False
+    in_dependency = False
     fields: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(lines, 1):
         if "<dependency>" in line:
-            inside, fields = True, {}
-        if inside:
+            in_dependency, fields = True, {}
+        if in_dependency:
             for tag in ("groupId", "artifactId", "version", "scope"):
                 if (match := re.search(rf"<{tag}>\s*([^<]*?)\s*</{tag}>", line[:1_000])) is not None:
                     fields.setdefault(tag, (match[1], number))
-        if inside and "</dependency>" in line:
-            inside = False
+        if in_dependency and "</dependency>" in line:
+            in_dependency = False
             artifact, where = fields.get("artifactId", ("", number))
             version, version_line = fields.get("version", ("", where))
             group = fields.get("groupId", ("", 0))[0]

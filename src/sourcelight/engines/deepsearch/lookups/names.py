@@ -104,7 +104,9 @@ def definition_at(texts: FileTexts, target: Target, path: str, name: str, line: 
     definitions = texts.engine.store.definitions_of(target, path)
     if definitions is None:
         return None
-    return next((each for each in definitions.each() if each.name == name and each.line == line), None)
+    return next(
+        (definition for definition in definitions.each() if definition.name == name and definition.line == line), None
+    )
 
 
 def choose_definitions(texts: FileTexts, places: Sequence[NamedPlace], symbol_kind: str) -> list[NamedPlace]:

@@ -97,12 +97,12 @@ class QueryRoot:
         if order_by != "REPOSITORY_NAME":
             raise GraphQLError("Repositories are ordered by name here; pass orderBy: REPOSITORY_NAME, or leave it out.")
         fragment = (query or "").casefold()
-        wanted = None if names is None else set(names)
+        requested = None if names is None else set(names)
         sources = sorted(
             (
                 source
                 for source in self.request.repositories()
-                if fragment in source.name.casefold() and (wanted is None or source.name in wanted)
+                if fragment in source.name.casefold() and (requested is None or source.name in requested)
             ),
             key=lambda source: source.name,
         )
@@ -153,5 +153,5 @@ def _position(cursor: str) -> str:
 
 def _name_of(address: str) -> str:
     """Return the name of a repository that was cloned from an address: host and path, without ``.git``."""
-    rest = address.partition("://")[2] or address.replace(":", "/", 1)
-    return rest.rpartition("@")[2].removesuffix(_CLONE_SUFFIX).strip("/")
+    path = address.partition("://")[2] or address.replace(":", "/", 1)
+    return path.rpartition("@")[2].removesuffix(_CLONE_SUFFIX).strip("/")

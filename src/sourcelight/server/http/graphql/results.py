@@ -151,7 +151,9 @@ class SearchResults:
         """What the service has to say: an alert, else what was left out for another reason than a limit."""
         alert = self._alert
         if alert is not None:
-            proposals = [Fields(description=each.description, query=each.query) for each in alert.proposed_queries]
+            proposals = [
+                Fields(description=proposal.description, query=proposal.query) for proposal in alert.proposed_queries
+            ]
             return Fields(title=alert.title, description=alert.description, proposed_queries=proposals)
         left_out = [item for item in self._limits() if item.severity == "warn"]
         if not left_out:
@@ -168,8 +170,8 @@ class SearchResults:
     def dynamic_filters(self) -> list[Fields]:
         """Filters that would narrow the search."""
         return [
-            Fields(value=each.value, label=each.label, count=each.count, limit_hit=not each.exhaustive, kind=each.kind)
-            for each in (self.filters.filters if self.filters is not None else ())
+            Fields(value=item.value, label=item.label, count=item.count, limit_hit=not item.exhaustive, kind=item.kind)
+            for item in (self.filters.filters if self.filters is not None else ())
         ]
 
     def _limits(self) -> Iterator[Any]:

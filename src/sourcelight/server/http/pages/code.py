@@ -43,10 +43,10 @@ def _place(row: Mapping[str, Any], prefix: str) -> str:
     address = file_url(prefix, row["repository"], row["commit"] or "", row["path"], (number, number))
     line = (row["line"] or "")[:_MAX_LINE_SHOWN]
     text = escape(line) if row["start"] is None else highlight(line, [row["start"]], [row["end"]])
-    how = "" if row["precise"] else ' <span class="quiet">by name</span>'
+    suffix = "" if row["precise"] else ' <span class="quiet">by name</span>'
     return (
         f'<tr><td><a href="{escape(address)}">{escape(row["path"])}:{number}</a> <span class="quiet">'
-        f"{escape(row['repository'])}</span></td><td><code>{text}</code>{how}</td></tr>"
+        f"{escape(row['repository'])}</span></td><td><code>{text}</code>{suffix}</td></tr>"
     )
 
 
@@ -171,9 +171,9 @@ def _bars(title: str, counts: Sequence[tuple[str, int]], unit: str) -> str:
     counts = [(label, count) for label, count in counts if count]
     if not counts:
         return ""
-    most = max(count for _, count in counts)
+    largest = max(count for _, count in counts)
     items = "".join(
-        f'<li><meter value="{count}" max="{most}" aria-label="{escape(label)}, {unit}"></meter> {escape(label)} '
+        f'<li><meter value="{count}" max="{largest}" aria-label="{escape(label)}, {unit}"></meter> {escape(label)} '
         f'<span class="quiet">{count:,}</span></li>'
         for label, count in counts
     )

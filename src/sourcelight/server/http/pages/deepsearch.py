@@ -169,10 +169,10 @@ class ConversationPages:
         }.get(form.get("do", ""))
 
         def work() -> str:
-            found = self._service.find(f"{PATH}/{request.path_params['id']}", context)
-            number = str(found.id)
+            conversation = self._service.find(f"{PATH}/{request.path_params['id']}", context)
+            number = str(conversation.id)
             if form.get("do") == "ask":
-                self._service.ask_in(found.id, question, context)
+                self._service.ask_in(conversation.id, question, context)
             elif changes is None:
                 raise ToolError("this form is not known here")
             else:

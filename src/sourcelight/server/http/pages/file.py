@@ -62,14 +62,14 @@ def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Respons
     if total > MAX_LINES:
         start = min(max(1, first - _CONTEXT_LINES), max(1, total - MAX_LINES + 1))
         end = min(total, start + MAX_LINES - 1)
-    shown = texts[start - 1 : end]
-    colors = _line_colors(shown, info["path"])
+    visible = texts[start - 1 : end]
+    colors = _line_colors(visible, info["path"])
     blame = _blame_cells(view.blame, info["repository"], prefix)
     rows = "".join(
         f'<tr id="L{number}"{" class=hit" if first <= number <= last else ""}><td>'
         f'<a href="#L{number}"{" autofocus" if number == first else ""}>{number}</a></td>'
         f"{blame.get(number, '<td class=blame></td>') if blame else ''}<td>{line_html(text, color)}</td></tr>\n"
-        for number, text, color in zip(range(start, end + 1), shown, colors, strict=True)
+        for number, text, color in zip(range(start, end + 1), visible, colors, strict=True)
     )
     address = file_url(prefix, info["repository"], info["commit"], info["path"])
     summary = [count_of(total, "line")]

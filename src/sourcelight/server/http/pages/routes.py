@@ -266,8 +266,8 @@ class Pages:
         blame, note = self._beside("blame", arguments, context, _ASKED_S) if "blame" in parameters else (None, "")
         history = None
         if "history" in parameters and lines is not None:
-            asked = arguments | {"startLine": lines[0], "endLine": lines[1], "limit": _MAX_ENTRIES}
-            history, history_note = self._beside("history_of", asked, context, _ASKED_S)
+            line_arguments = arguments | {"startLine": lines[0], "endLine": lines[1], "limit": _MAX_ENTRIES}
+            history, history_note = self._beside("history_of", line_arguments, context, _ASKED_S)
             note = note or history_note
         # The commit of now, so that the copied program reads what the page shows.
         use = python_block(python_call("blob", arguments, path, parameters, lines), context.base_url, notebook_url)
@@ -275,12 +275,12 @@ class Pages:
         return file_page(answer, view, prefix=self._access.prefix)
 
     def _symbol_page(self, arguments: Mapping[str, Any], name: str, context: ToolContext, use: str) -> Response:
-        asked = {**arguments, "symbol": name}
+        symbol_arguments = {**arguments, "symbol": name}
         answers = [
             answer or note
             for answer, note in (
-                self._beside("go_to_definition", asked, context, _ASKED_S),
-                self._beside("find_references", asked | {"limit": 100}, context, _ASKED_S),
+                self._beside("go_to_definition", symbol_arguments, context, _ASKED_S),
+                self._beside("find_references", symbol_arguments | {"limit": 100}, context, _ASKED_S),
             )
         ]
         return code.symbol_page(name, arguments["path"], *answers, prefix=self._access.prefix, use=use)
@@ -291,8 +291,8 @@ class Pages:
         files = [row["path"] for row in answer.table.to_pylist() if row["kind"] != "directory"][:_MAX_ENTRIES]
         changes, note = None, ""
         if files:
-            asked = {"repo": repository, "paths": files, "revision": commit}
-            changes, note = self._beside("last_changes", asked, context)
+            file_arguments = {"repo": repository, "paths": files, "revision": commit}
+            changes, note = self._beside("last_changes", file_arguments, context)
         people, owners, languages = None, None, Counter[str]()
         if not path:
             people, _ = self._beside("contributors", {"repos": [repository], "by": ["year"]}, context)

@@ -71,10 +71,11 @@ class SavedPages:
         answers = await anyio.to_thread.run_sync(self._answers.list_for_owner, context.viewer.name)
         prefix = escape(self._access.prefix)
         items = "".join(
-            f'<li><a href="{prefix}{PATH}/{escape(each.token)}"><code>{escape(one_line(each.query, 200))}</code></a> '
-            f'<span class="quiet">saved {_day(each.saved_at)}, deleted {_day(each.expires_at)}</span> '
-            f"{_delete_form(prefix, each)}</li>"
-            for each in answers
+            f'<li><a href="{prefix}{PATH}/{escape(answer.token)}">'
+            f"<code>{escape(one_line(answer.query, 200))}</code></a> "
+            f'<span class="quiet">saved {_day(answer.saved_at)}, deleted {_day(answer.expires_at)}</span> '
+            f"{_delete_form(prefix, answer)}</li>"
+            for answer in answers
         )
         body = (
             '<h1>Saved answers</h1><p class="quiet">An answer is saved from the page of its search. Whoever has its '
@@ -115,17 +116,17 @@ class SavedPages:
             raise ToolError("a search that failed has no answer to save")
         keys = {repository.name: repository.key for repository in context.engine.catalog.visible(context.viewer)}
         rows = _to_bytes(batches, keys)
-        facts = {"status": view.status, "matches": view.match_count, "notes": view.notes}
-        return self._answers.save(context.viewer.name, query.query, query.pattern_type, facts, rows)
+        attributes = {"status": view.status, "matches": view.match_count, "notes": view.notes}
+        return self._answers.save(context.viewer.name, query.query, query.pattern_type, attributes, rows)
 
     async def _show(self, request: Request) -> Response:
         context = self._access.enter(request)
         if isinstance(context, Response):
             return context
-        found = await anyio.to_thread.run_sync(self._answers.find, request.path_params["token"][:100])
-        if found is None:
+        saved = await anyio.to_thread.run_sync(self._answers.find, request.path_params["token"][:100])
+        if saved is None:
             return self._access.absent(request, context, _ABSENT)
-        answer, rows = found
+        answer, rows = saved
         try:
             body = await anyio.to_thread.run_sync(self._to_html, answer, rows, context)
         except ClusterError as exc:
@@ -155,28 +156,30 @@ class SavedPages:
         visible = {(repository.name, repository.key) for repository in context.engine.catalog.visible(context.viewer)}
         pairs = zip(table["repository"].to_pylist(), table[_KEY].to_pylist(), strict=True)
         mask = [pair in visible for pair in pairs]
-        shown = table.filter(pa.array(mask, pa.bool_()))
+        visible_rows = table.filter(pa.array(mask, pa.bool_()))
         view = SearchView(answer.query, answer.pattern_type, self._access.prefix, context.base_url)
-        for batch in shown.to_batches():
+        for batch in visible_rows.to_batches():
             view.add(MatchBatch(batch))
         view.done = True
         prefix = self._access.prefix
         again = escape(search_url(prefix, answer.query, answer.pattern_type))
-        facts = [f"Saved by {escape(answer.owner)} on {_day(answer.saved_at)}, deleted on {_day(answer.expires_at)}"]
+        statements = [
+            f"Saved by {escape(answer.owner)} on {_day(answer.saved_at)}, deleted on {_day(answer.expires_at)}"
+        ]
         notes = ""
         if all(mask):
-            facts.append(f"{count_of(answer.facts['matches'], 'match')} then")
+            statements.append(f"{count_of(answer.facts['matches'], 'match')} then")
             # A title may have words of a query about repositories that were searched and have no rows.
             if answer.owner == context.viewer.name:
                 notes = "".join(f"<li>{escape(note)}</li>" for note in answer.facts["notes"])
         else:
             notes = "<li>Results of repositories that you may not see, or that are gone, are left out.</li>"
-        facts.append(f"status then: {escape(answer.facts['status'])}")
+        statements.append(f"status then: {escape(answer.facts['status'])}")
         return (
             f'<h1 class="hidden">Saved answer: {escape(one_line(answer.query, 200))}</h1>'
-            f'<p class="summary" role="status" data-status="{escape(answer.facts["status"])}">{"; ".join(facts)}. '
+            f'<p class="summary" role="status" data-status="{escape(answer.facts["status"])}">{"; ".join(statements)}. '
             f'<a href="{again}">Search again</a></p>'
-            f"{f'<ul>{notes}</ul>' if notes else ''}{_commits(shown, prefix)}{view.results_html()}"
+            f"{f'<ul>{notes}</ul>' if notes else ''}{_commits(visible_rows, prefix)}{view.results_html()}"
         )
 
 
@@ -189,8 +192,8 @@ def _to_bytes(batches: list[Any], keys: Mapping[str, str]) -> bytes:
     ]
     tables = tables or [pa.table({"repository": pa.array([], pa.string())})]
     table = pa.concat_tables(tables, promote_options="default").slice(0, MAX_FILES * MAX_ROWS).unify_dictionaries()
-    places = [keys.get(name, "") for name in table["repository"].to_pylist()]
-    table = table.append_column(_KEY, pa.array(places, pa.string()))
+    keys_of_rows = [keys.get(name, "") for name in table["repository"].to_pylist()]
+    table = table.append_column(_KEY, pa.array(keys_of_rows, pa.string()))
     file = io.BytesIO()
     with pa.ipc.new_stream(file, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(table)

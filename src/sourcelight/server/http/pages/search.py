@@ -82,12 +82,12 @@ class PageQuery:
     @classmethod
     def of(cls, values: Mapping[str, str]) -> PageQuery:
         """Read the fields of a form; unknown values are left out."""
-        kind, chosen = values.get("patternType", ""), values.get("format", "csv")
+        kind, export_format = values.get("patternType", ""), values.get("format", "csv")
         return cls(
             values.get("q", "")[:_MAX_QUERY_CHARS],
             kind if kind in _PATTERN_TYPES else "",
             values.get("wait") == "1",
-            chosen if chosen in _FORMATS else "csv",
+            export_format if export_format in _FORMATS else "csv",
         )
 
     @property

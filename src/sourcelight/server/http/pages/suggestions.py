@@ -54,23 +54,23 @@ def suggest(text: str, repositories: Iterable[str]) -> list[dict[str, Any]]:
     if field is None:
         return []
     head = f"{before}{negation}{name}:"
-    found = list(dict.fromkeys(_values(field, value, repositories)))[:MAX_SUGGESTIONS]
-    return [_entry(f"{head}{each} ", each, "") for each in found if each != value]
+    suggestions = list(dict.fromkeys(_values(field, value, repositories)))[:MAX_SUGGESTIONS]
+    return [_entry(f"{head}{suggestion} ", suggestion, "") for suggestion in suggestions if suggestion != value]
 
 
 def _values(field: Any, value: str, repositories: Iterable[str]) -> Iterator[str]:
-    wanted = value.lower()
-    for each in (*field.values, *field.examples):
-        if each.lower().startswith(wanted):
-            yield f'"{each}"' if " " in each else each
+    prefix = value.lower()
+    for candidate in (*field.values, *field.examples):
+        if candidate.lower().startswith(prefix):
+            yield f'"{candidate}"' if " " in candidate else candidate
     if field.names == "repository":
-        wanted = wanted.lstrip("^").replace("\\", "")
+        prefix = prefix.lstrip("^").replace("\\", "")
         for name in repositories:
-            if wanted in name.lower():
+            if prefix in name.lower():
                 yield f"^{re.escape(name)}$"
     if field.names == "language":
         for language in LANGUAGES:
-            if language.lower().startswith(wanted):
+            if language.lower().startswith(prefix):
                 yield f'"{language}"' if " " in language else language
 
 
