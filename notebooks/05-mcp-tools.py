@@ -141,7 +141,7 @@ import warnings
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    partly = remote.nls_search("how long to wait before a failed request is sent again")
+    partly = remote.nls_search("how long to wait before a failed request is sent again", limit=None)
 print(partly.attrs["status"], [warning.category.__name__ for warning in caught])
 
 # %% [markdown]

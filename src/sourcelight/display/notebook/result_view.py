@@ -136,6 +136,7 @@ _STYLE = """<style>
 .sl-result .sl-warning{color:var(--jp-warn-color0,#b35c00)}
 .sl-result .sl-error{color:var(--jp-error-color1,#d32f2f)}
 .sl-result .sl-scroll{overflow-x:auto;max-width:100%}
+.sl-result .sl-short{white-space:pre}
 .sl-result .sl-scroll:focus-visible,.sl-result a:focus-visible{outline:2px solid var(--jp-brand-color1,#1976d2);
 outline-offset:1px}
 .sl-result table{border-collapse:collapse;margin:0;font-size:12px;border:none}

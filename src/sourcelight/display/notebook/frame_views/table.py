@@ -20,6 +20,7 @@ _STYLE = """<style>
 white-space:nowrap !important;max-width:none !important}
 .sl-frame thead th{white-space:normal !important}
 .sl-frame td.sl-text{white-space:normal !important;overflow-wrap:anywhere;min-width:9em}
+.sl-frame .sl-short{white-space:pre}
 .sl-frame td.sl-name{white-space:normal !important;overflow-wrap:break-word}
 .sl-frame thead th{font-weight:600;border-bottom:1px solid var(--jp-border-color1,rgba(127,127,127,.5))}
 .sl-frame tbody tr{background:none !important;border-bottom:1px solid var(--jp-border-color2,rgba(127,127,127,.25))}

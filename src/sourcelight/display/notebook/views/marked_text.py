@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from html import unescape
 
 from sourcelight.core.markup import visible
 
@@ -55,13 +56,19 @@ font-family:var(--jp-code-font-family,monospace);font-size:12px}
 
 
 MAX_CHARS = 300
+_UNBROKEN_CHARS = 24
 _TAG = re.compile(r"(<[^>]*>)")
 _BREAK = re.compile(r"(?<=[/_@.+-])(?=\w)")
 Piece = tuple[str, bool]
 
 
 def with_breaks(html: str) -> str:
-    """Let names, paths and addresses break where their parts end, so that a narrow column doesn't cut a word."""
+    """Let names, paths and addresses break where their parts end, so that a narrow column doesn't cut a word.
+
+    A short one stays in one piece: beside a column of long texts it would break for their sake.
+    """
+    if len(unescape(_TAG.sub("", html))) <= _UNBROKEN_CHARS:
+        return f'<span class="sl-short">{html}</span>' if html else ""
     return "".join(part if part[:1] == "<" else _BREAK.sub("<wbr>", part) for part in _TAG.split(html))
 
 
