@@ -195,10 +195,12 @@ def test_git_and_what_it_started_end_together_on_windows(
 ) -> None:
     """There are no groups of processes: `taskkill` ends a tree. Where it is missing, git itself ends all the same."""
     if there:
-        (tmp_path / "taskkill").write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n', "utf-8")
-        (tmp_path / "taskkill").chmod(0o755)
+        program = tmp_path / "System32" / "taskkill.exe"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n', "utf-8")
+        program.chmod(0o755)
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin{os.pathsep}/usr/bin" if there else str(tmp_path))
+    monkeypatch.setenv("SYSTEMROOT", str(tmp_path))
     with monkeypatch.context() as patch:
         patch.setattr(os, "name", "nt")
         end_process(process)

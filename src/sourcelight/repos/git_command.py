@@ -355,8 +355,11 @@ def end_process(process: subprocess.Popen[bytes]) -> None:
         return
     if os.name == "nt":
         # There are no groups; this is the system's own way to end a process with those that it started.
-        with contextlib.suppress(OSError):
-            subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
+        # By its whole path: Windows would look for a bare name in the current folder first.
+        taskkill = os.path.join(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "taskkill.exe")
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            arguments = [taskkill, "/F", "/T", "/PID", str(process.pid)]
+            subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).wait(timeout=10)
         process.kill()
     else:
         with contextlib.suppress(ProcessLookupError):
