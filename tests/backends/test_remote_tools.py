@@ -106,8 +106,10 @@ def test_nothing_found_is_an_empty_frame_of_the_same_columns(words: str) -> None
 def test_an_answer_as_large_as_the_limits_is_not_taken_for_all() -> None:
     blocks = [{**NAMED, "file": f"f{k}"} for k in range(15)]
     with pytest.warns(sl.IncompleteResultWarning, match="at most 15 files"):
-        frame = ask(one("nls_search", QUERY, typed({"blocks": blocks})), "nls_search", "words")
+        frame = ask(one("nls_search", QUERY, typed({"blocks": blocks})), "nls_search", "words", limit=None)
     assert frame.attrs["status"] == "limited"
+    ten = ask(one("nls_search", QUERY, typed({"blocks": blocks})), "nls_search", "words")
+    assert (len(ten), ten.attrs["status"]) == (10, "partial"), "ten were asked for, and more came"
 
 
 REPO_TEXT = "github.com/a/b [\u2605120] - A thing - with dashes\nc\nd - plain\n"

@@ -81,7 +81,7 @@ def test_every_tool_and_each_of_its_arguments_is_in_the_reference() -> None:
     assert set(re.findall(r"^## `(\w+)`$", page, re.MULTILINE)) == set(mcp_tools("all"))
     for tool in mcp_tools("all").values():
         section = page.split(f"## `{tool.name}`\n")[1].split("\n## ")[0]
-        assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(tool.input_schema["properties"])
+        assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(tool.advertised_schema["properties"])
 
 
 def test_every_command_and_each_of_its_options_is_in_the_reference() -> None:

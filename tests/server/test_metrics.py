@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import time
 from collections.abc import Iterator
 
 import httpx
@@ -86,6 +87,10 @@ def test_a_request_has_an_identifier_in_its_answer_and_its_line(
             assert re.fullmatch("[0-9a-f]{16}", answer.headers["x-request-id"])
             assert sent != answer.headers["x-request-id"]
         service.search("needle \u2028 \x1b[31m")
+        # The line of a stream is written after its last byte, which the client has by then.
+        deadline = time.monotonic() + 20
+        while len([r for r in caplog.records if r.name == ACCESS_LOGGER]) < 4 and time.monotonic() < deadline:
+            time.sleep(0.02)
     lines = [json.loads(record.getMessage()) for record in caplog.records if record.name == ACCESS_LOGGER]
     assert [line.get("caller_request_id") for line in lines[:3]] == ["trace-7", None, None]
     assert len({line["request_id"] for line in lines}) == len(lines)

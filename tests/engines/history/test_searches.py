@@ -222,8 +222,8 @@ def test_odd_messages_and_paths_are_text(history: History) -> None:
 def test_batches_have_the_columns_of_the_tables(history: History) -> None:
     for hits in (DiffQuery(tree=PatternTerm(literal("needle"))), DiffQuery(tree=PatternTerm(literal("nowhere")))):
         batches = list(tables.line_batches(history, find_diffs(history, hits)))
-        assert batches[0].schema.names == [column.name for column in COLUMNS["diff_lines"]]
-    added_by_others = {"co_authors", "bot", "url"}
+        assert [*batches[0].schema.names, "agent"] == [column.name for column in COLUMNS["diff_lines"]]
+    added_by_others = {"co_authors", "reviewers", "agent", "agent_traces", "bot", "url"}
     wanted = [column.name for column in COLUMNS["commits"] if column.name not in added_by_others]
     for text in ("needle", "nowhere"):
         found = find_commits(history, CommitQuery(tree=PatternTerm(literal(text))))

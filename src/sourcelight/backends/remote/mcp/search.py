@@ -12,6 +12,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from sourcelight.backends.remote.mcp.arguments import accepted_name
 from sourcelight.backends.remote.mcp.payloads import (
     TextChunk,
@@ -68,7 +70,8 @@ def _best_first(answer: ToolResult, limit: int | None) -> ToolResult:
     order = list(range(len(rows)))
     if None not in scores:
         order.sort(key=lambda at: (-scores[at], *(rows[at][name] or "" for name in ("repository", "revision", "path"))))
-    return replace(answer, table=answer.table.take(order[:limit]))
+    # An empty list alone would be an array of nulls, which takes nothing.
+    return replace(answer, table=answer.table.take(pa.array(order[:limit], pa.int64())))
 
 
 async def _collect(request: ToolRequest, search_request: SearchRequest) -> ToolResult:

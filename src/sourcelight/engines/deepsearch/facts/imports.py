@@ -26,10 +26,10 @@ from sourcelight.engines.symbols import LANGUAGES
 
 _IMPORT_WORDS = "(?:include|import|from|require|require_once|use|using|load|source)"
 _TEXTS = frozenset({
-    "", "AsciiDoc", "CSV", "Diff", "HTML", "INI", "JSON", "Jupyter Notebook", "Markdown", "Org", "reStructuredText",
-    "SVG", "TeX", "Text", "TOML", "XML", "YAML",
+    "", "AsciiDoc", "CSV", "Diff", "Dockerfile", "Go Checksums", "Go Module", "HTML", "INI", "JSON", "Jupyter Notebook",
+    "Makefile", "Markdown", "Org", "reStructuredText", "SVG", "TeX", "Text", "TOML", "XML", "YAML",
 })  # fmt: skip
-"""Languages of documents and data, which import nothing."""
+"""Languages of documents, data and manifests, which import nothing."""
 
 
 def count_importing(work: Work) -> Fact:
@@ -65,7 +65,8 @@ def count_importing(work: Work) -> Fact:
                     (name, path, row["line_number"], row["module"]),
                     CitedLine(name, target.commit, path, row["line_number"] or 1),
                 )
-    fact.notes += _unread_imports(work, modules, set(files))
+    if not targets:
+        fact.notes += _unread_imports(work, modules, set(files))
     every = request.every and len(modules) > 1
     term_list = (" and " if every else " or ").join(code(text) for text in modules)
     if every:
