@@ -7,10 +7,10 @@ at the commit that the tasks name. The policies are scripts: what they do follow
 its terms, so a task can't be favored. `shell` has ripgrep, git and reads of 200 lines, each bounded to 200 lines of
 output; `default` has the thirteen tools and `all` all of them, over standard input and output as a client starts them.
 
-The table has tokens (estimated; of calls and answers, and apart from them of the list of tools, which a client pays
-once), calls, and the share of gold lines that the first 8,000, 16,000 and 32,000 tokens show. A gold line is shown if
-its text is in the transcript after its path; lines with less than 8 characters don't count. A gold commit is shown by 7
-digits, a gold count by a line with its path and number.
+The table has tokens (estimated; of calls and answers, and apart from them of the list of tools with the instructions
+of the server, which a model pays for once a session), calls, and the share of gold lines that the first 8,000, 16,000
+and 32,000 tokens show. A gold line is shown if its text is in the transcript after its path; lines with less than 8
+characters don't count. A gold commit is shown by 7 digits, a gold count by a line with its path and number.
 
 With ``SOURCELIGHT_MODEL`` a language model takes the place of the scripts, with the same tools; see `agent_model.py`.
 Its last words count as what it has shown. `agent_draw.py` draws other questions by a seed.
@@ -293,12 +293,14 @@ async def play(
 ) -> tuple[list[Transcript], int]:
     """Run a policy on all tasks, or a model with its tools; give transcripts, and the tokens of the list of tools."""
     transcripts = [Transcript() for _ in tasks]
+    instructions = ""
 
     async def work(task: Task, transcript: Transcript, ask: Ask, tools: Sequence[Mapping[str, Any]]) -> None:
         if model is None:
             await POLICIES[policy](task, ask)
         else:
-            transcript.texts.append(await model.work(f"Repository {task.repository}: {task.question}", tools, ask))
+            question = f"Repository {task.repository}: {task.question}"
+            transcript.texts.append(await model.work(question, tools, ask, instructions))
 
     if policy == "shell":
         for task, transcript in zip(tasks, transcripts, strict=True):
@@ -317,7 +319,8 @@ async def play(
     async with Client(stdio_client(started), mode="legacy") as client:
         tools = (await client.list_tools()).tools
         listed = [tool.model_dump(by_alias=True, exclude_none=True) for tool in tools]
-        listing = json.dumps(listed)
+        instructions = client.instructions or ""
+        listing = f"{instructions}\n{json.dumps(listed)}"
         for task, transcript in zip(tasks, transcripts, strict=True):
 
             async def ask_tool(name: str, arguments: dict[str, Any], to: Transcript = transcript) -> str:

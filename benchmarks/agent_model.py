@@ -64,10 +64,13 @@ class ChatModel:
             raise SystemExit(f"{MODEL} is set; set {ADDRESS}, too, such as http://127.0.0.1:8000/v1")
         return cls(name, os.environ[ADDRESS].rstrip("/"), os.environ.get(KEY, ""))
 
-    async def work(self, question: str, tools: Sequence[Mapping[str, Any]], ask: Ask) -> str:
-        """Let the model call tools until it answers, at most `MAX_TURNS` times; its answer, or nothing."""
+    async def work(self, question: str, tools: Sequence[Mapping[str, Any]], ask: Ask, instructions: str = "") -> str:
+        """Let the model call tools until it answers, at most `MAX_TURNS` times; its answer, or nothing.
+
+        `instructions` are those of the server of the tools.
+        """
         messages: list[dict[str, Any]] = [
-            {"role": "system", "content": INSTRUCTIONS},
+            {"role": "system", "content": f"{INSTRUCTIONS}\n\n{instructions}".rstrip()},
             {"role": "user", "content": question},
         ]
         names = {str(tool["name"]) for tool in tools}

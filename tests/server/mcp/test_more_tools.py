@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import pytest
@@ -19,11 +20,13 @@ from server.mcp.calling import call as call_over_http
 from server.mcp.conftest import SECRET, Served
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.markup.tokens import estimate_tokens
-from sourcelight.core.tools.catalog import TOOLS, mcp_tools
+from sourcelight.core.tools.catalog import mcp_tools
 from sourcelight.core.tools.paging import DEFAULT_MAX_TOKENS
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
+from sourcelight.server.mcp.handshake import INSTRUCTIONS
+from sourcelight.server.mcp.listing import SIZE_HINT, list_tools
 from sourcelight.server.mcp.protocol import make_server
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -242,14 +245,43 @@ def test_a_hidden_repository_is_absent(served: Served, name: str, arguments: dic
 
 
 def test_each_says_when_to_use_it_and_when_not_with_an_example() -> None:
-    for name in NEW:
-        text = TOOLS[name].mcp
-        assert text is not None
-        assert "Use it" in text.description, name
-        assert "Example: " in text.description, name
-        others = re.findall(r"\b[a-z]+(?:_[a-z]+)+\b|\b(?:blame|outline|callers)\b", text.description)
-        assert set(others) & set(mcp_tools("all")) - {name} or " not " in text.description.lower(), name
-        assert estimate_tokens(text.description) <= 130, name
+    for name, tool in mcp_tools("all").items():
+        assert tool.mcp is not None
+        description = tool.mcp.description
+        assert "Use it" in description, name
+        assert "Example: " in description, name
+        others = {word for word in re.findall(r"\w+", description) if word in mcp_tools("all")} - {name}
+        assert others or " not " in description.lower(), name
+        assert tool.mcp.suite == "all" or not others & NEW, name
+        assert estimate_tokens(description) <= 120, name
+
+
+@pytest.mark.parametrize(("suite", "most"), [("default", 3_000), ("all", 5_500)])
+def test_the_list_of_tools_is_short_and_says_nothing_twice(suite: Literal["default", "all"], most: int) -> None:
+    listed = list_tools(mcp_tools(suite), offers_pages=True, with_structure=False, max_tokens=DEFAULT_MAX_TOKENS)
+    assert estimate_tokens(json.dumps(listed["tools"])) <= most
+    told = Counter(
+        (name, value["description"])
+        for tool in listed["tools"]
+        for name, value in tool["inputSchema"]["properties"].items()
+        if "description" in value
+    )
+    # A cursor has the name of a date, which the instructions explain.
+    assert {name for (name, _), times in told.items() if times > 1} == {"after"}
+    explained = set(re.findall(r"\w+", INSTRUCTIONS))
+    alike = {"repo", "path", "revision", "revisions", "files", "after", "before", "useRegex", "maxTokens", "cursor"}
+    assert alike <= explained
+    assert estimate_tokens(INSTRUCTIONS) <= 240
+
+
+def test_a_size_is_hinted_where_answers_may_be_longer_than_clients_take() -> None:
+    def hints(max_tokens: int | None) -> set[int | None]:
+        tools = list_tools(mcp_tools(), offers_pages=True, with_structure=False, max_tokens=max_tokens)["tools"]
+        return {tool.get("_meta", {}).get(SIZE_HINT) for tool in tools}
+
+    assert hints(DEFAULT_MAX_TOKENS) == {None}
+    assert hints(20_000) == {120_000}
+    assert hints(None) == {500_000}
 
 
 def test_schemas_fit_the_validators_of_three_vendors() -> None:

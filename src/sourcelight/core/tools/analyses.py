@@ -34,7 +34,7 @@ from sourcelight.core.tools.merge import (
     pickaxe,
     without_author,
 )
-from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Scope, Text, Tool, choice
+from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Scope, Text, Tool, UseRegex, choice, plain
 
 _ADDITIONS = Column("additions", "int64", "lines added", unit="lines")
 _DELETIONS = Column("deletions", "int64", "lines removed", unit="lines")
@@ -161,18 +161,19 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 
 _PERIODS = ("day", "week", "month", "quarter", "year")
 
-_Repos: TypeAlias = Annotated[tuple[str, ...] | None, Meta(description="Exact names of repositories; none: all.")]
+_Repos: TypeAlias = Annotated[tuple[str, ...] | None, plain("Exact names of repositories; none: all.")]
 _Revisions: TypeAlias = Annotated[
     tuple[str, ...] | None,
     Meta(
         description="Branches, tags or commits; what is behind any of them counts, but not what is behind one with ^ "
-        "before it. None: the default branch."
+        "before it. None: the default branch.",
+        extra={"own": True},
     ),
 ]
-_After: TypeAlias = Annotated[str | None, Meta(description="Only commits after this committer date.")]
-_Before: TypeAlias = Annotated[str | None, Meta(description="Only commits before this committer date.")]
-_Files: TypeAlias = Annotated[tuple[str, ...] | None, Meta(description="Globs or path prefixes.")]
-_Rows: TypeAlias = Annotated[Limit | None, Meta(description="Most rows; none: all.")]
+_After: TypeAlias = Annotated[str | None, plain("Only commits after this committer date.")]
+_Before: TypeAlias = Annotated[str | None, plain("Only commits before this committer date.")]
+_Files: TypeAlias = Annotated[tuple[str, ...] | None, plain("Globs or path prefixes.")]
+_Rows: TypeAlias = Annotated[Limit | None, plain("Most rows; none: all.")]
 _MaxFiles: TypeAlias = Annotated[
     Annotated[int, Meta(ge=2)] | None,
     Meta(description="Commits with more files count for no pair; default 30."),
@@ -185,7 +186,7 @@ class ContributorsArguments(Arguments, frozen=True):
     repos: _Repos = None
     by: Annotated[
         tuple[Annotated[str, choice("repository", *_PERIODS)], ...] | None,
-        Meta(description="Further grouping beside authors."),
+        plain("Further grouping beside authors."),
     ] = None
     after: _After = None
     before: _Before = None
@@ -228,7 +229,7 @@ class PickaxeArguments(Arguments, frozen=True):
     files: _Files = None
     after: _After = None
     before: _Before = None
-    use_regex: Annotated[bool | None, Meta(description="Read the pattern as RE2 with regard to case.")] = None
+    use_regex: UseRegex = None
     revisions: _Revisions = None
     mailmap: Mailmap = None
     join_addresses: JoinAddresses = None
@@ -304,9 +305,9 @@ CONTRIBUTORS = Tool(
     Scope.REPOSITORIES,
     McpText(
         "List contributors",
-        "List who wrote the commits of repositories: commits, lines added and removed, files, first and last date; "
-        "most commits first. Use it for who knows a repository; get_contributor_repos starts from a person, blame "
-        "from a file. Example: repos [github.com/owner/name], after 1 year ago.",
+        "List who wrote commits of repositories, most first: commits, lines, files, first and last date. Use it for "
+        "who knows a repository; get_contributor_repos starts from a person, blame from a file. Example: after 1 year "
+        "ago, by [month].",
         suite="all",
     ),
     merge=Merge(contributors, exclusive=True),
@@ -326,9 +327,8 @@ HOTSPOTS = Tool(
     Scope.REPOSITORIES,
     McpText(
         "Find hotspots",
-        "List the files that change most and are long, with commits, authors and lines: where bugs and review time go. "
-        "Use it to choose what to look at; commit_search with files shows the commits. Example: repos "
-        "[github.com/owner/name], after 6 months ago, limit 20.",
+        "List the files that change most and are long, with commits, authors, lines. Use it for where work and bugs "
+        "go; commit_search with files has the commits. Example: after 6 months ago, limit 20.",
         suite="all",
     ),
     merge=Merge(hotspots, exclusive=True),

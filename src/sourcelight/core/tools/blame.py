@@ -20,7 +20,7 @@ from sourcelight.core.tools.commits import (
     UNSAID,
     RepoName,
 )
-from sourcelight.core.tools.tool import Arguments, McpText, Number, Scope, Text, Tool, choice
+from sourcelight.core.tools.tool import Arguments, McpText, Number, Scope, Text, Tool, choice, plain
 
 DIRECTORY = (
     "directory with all below it (`src/`; `/` is the whole repository), or the files of one alone (`src/*`; `/*`: the "
@@ -96,17 +96,22 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 
 Depth: TypeAlias = Annotated[Number | None, Meta(description="Depth of directories in names; default 1.")]
 FileKinds: TypeAlias = Annotated[
-    tuple[Annotated[str, choice(*FILE_KINDS)], ...] | None, Meta(description="Kinds of files that count; none: all.")
+    tuple[Annotated[str, choice(*FILE_KINDS)], ...] | None,
+    Meta(description="Kinds of files that count; none: all.", extra={"own": True}),
 ]
 Mailmap: TypeAlias = Annotated[
-    str | None, Meta(description="Lines of a mailmap that join identities, beside the repository's own.")
+    str | None,
+    Meta(description="Lines of a mailmap that join identities, beside the repository's own.", extra={"own": True}),
 ]
 JoinAddresses: TypeAlias = Annotated[
     bool | None,
-    Meta(description="Take identities with the same address, whatever its case, for one person; default true."),
+    Meta(
+        description="Take identities with the same address, whatever its case, for one person; default true.",
+        extra={"own": True},
+    ),
 ]
 _Below: TypeAlias = Annotated[str | None, Meta(description="File or directory; none: everything.")]
-_Revision: TypeAlias = Annotated[str | None, Meta(description="Branch, tag or commit; none: the default branch.")]
+_Revision: TypeAlias = Annotated[str | None, plain("Branch, tag or commit; none: the default branch.")]
 _Exact: TypeAlias = Annotated[
     bool | None, Meta(description="Prove every line to be that of git blame, in two to three times the time.")
 ]
@@ -116,10 +121,10 @@ class BlameArguments(Arguments, frozen=True):
     """Arguments of `blame`."""
 
     repo: RepoName
-    path: Annotated[Text, Meta(description="Path of the file.")]
+    path: Annotated[Text, plain("Path of the file.")]
     revision: _Revision = None
-    start_line: Annotated[Number | None, Meta(description="First line, counted from 1; none: the first.")] = None
-    end_line: Annotated[Number | None, Meta(description="Last line, itself included; none: the last.")] = None
+    start_line: Annotated[Number | None, plain("First line, counted from 1; none: the first.")] = None
+    end_line: Annotated[Number | None, plain("Last line, itself included; none: the last.")] = None
 
 
 class OwnershipArguments(Arguments, frozen=True):
@@ -167,9 +172,9 @@ BLAME = Tool(
     Scope.REPOSITORY,
     McpText(
         "Blame lines",
-        "Tell for each line of a file which commit brought it, when and by whom, as git blame does. Give startLine and "
-        "endLine for a part. Use it for who wrote what is there now; history_of follows lines through earlier changes. "
-        "Example: repo github.com/owner/name, path src/app.py, startLine 10, endLine 20.",
+        "Tell which commit brought each line of a file, when and by whom, as git blame does. Use it for who wrote "
+        "what is there now; history_of has earlier changes. Example: path src/app.py, "
+        "startLine 10, endLine 20.",
         suite="all",
     ),
 )

@@ -9,7 +9,19 @@ from msgspec import Meta, field
 
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.tools.merge import Merge, commits, contributor_repositories, diff_lines
-from sourcelight.core.tools.tool import Arguments, Cursor, Limit, McpText, Number, Scope, Text, Tool, choice
+from sourcelight.core.tools.tool import (
+    Arguments,
+    Cursor,
+    Limit,
+    McpText,
+    Number,
+    Scope,
+    Text,
+    Tool,
+    UseRegex,
+    choice,
+    plain,
+)
 
 UNSAID = "the service did not say"
 WHOLE_PATCHES = "compare_revisions gives whole patches"
@@ -141,37 +153,29 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     ),
 }
 
-RepoName: TypeAlias = Annotated[Text, Meta(description="Name of the repository.")]
+RepoName: TypeAlias = Annotated[Text, plain("Name of the repository.")]
 _Repos: TypeAlias = Annotated[
     tuple[str, ...],
-    Meta(description="Exact names of the repositories, such as github.com/owner/name; list_repos finds them."),
+    plain("Exact names of the repositories, such as github.com/owner/name; list_repos finds them."),
 ]
 _Revisions: TypeAlias = Annotated[
     tuple[str, ...] | None,
-    Meta(
-        description="Branches, tags or commits: what is behind any of them is searched, but not what is behind one "
-        "with ^ before it. Default: the default branch. Example: v2.0 and ^v1.0."
+    plain(
+        "Branches, tags or commits: what is behind any of them is searched, but not what is behind one with ^ before "
+        "it. Default: the default branch. Example: v2.0 and ^v1.0."
     ),
 ]
 _After: TypeAlias = Annotated[
     str | None,
-    Meta(
-        description="Only commits after this committer date: 2024-06-28, 2024-06-28T15:00:00Z, yesterday, 2 weeks ago."
-    ),
+    plain("Only commits after this committer date: 2024-06-28, 2024-06-28T15:00:00Z, yesterday, 2 weeks ago."),
 ]
-_Before: TypeAlias = Annotated[
-    str | None, Meta(description="Only commits before this committer date; forms as for after.")
-]
-_UseRegex: TypeAlias = Annotated[
-    bool | None,
-    Meta(description="Read texts as RE2 regular expressions with regard to case; default: literal, in any case."),
-]
+_Before: TypeAlias = Annotated[str | None, plain("Only commits before this committer date; forms as for after.")]
 _Files: TypeAlias = Annotated[
     tuple[str, ...] | None,
-    Meta(description="Globs (src/**/*.py, *.md) or path prefixes (docs/); the file has it as its new or old name."),
+    plain("Globs (src/**/*.py, *.md) or path prefixes (docs/); the file has it as its new or old name."),
 ]
 _Authors: TypeAlias = Annotated[
-    tuple[str, ...] | None, Meta(description="Parts of the author's name or address; any of them counts.")
+    tuple[str, ...] | None, plain("Parts of the author's name or address; any of them counts.")
 ]
 
 
@@ -179,45 +183,44 @@ class CommitSearchArguments(Arguments, frozen=True):
     """Arguments of `commit_search`."""
 
     repos: _Repos
-    message_terms: Annotated[
-        tuple[str, ...] | None, Meta(description="Texts in the commit message; any of them counts.")
-    ] = None
+    message_terms: Annotated[tuple[str, ...] | None, plain("Texts in the commit message; any of them counts.")] = None
     authors: _Authors = None
     content_terms: Annotated[
-        tuple[str, ...] | None, Meta(description="Texts in an added or removed line; any of them counts.")
+        tuple[str, ...] | None, plain("Texts in an added or removed line; any of them counts.")
     ] = None
     files: _Files = None
     after: _After = None
     before: _Before = None
-    limit: Annotated[Limit | None, Meta(description="Most commits to give; default 50, at most 100.")] = field(
+    limit: Annotated[Limit | None, plain("Most commits to give; default 50, at most 100.")] = field(
         default=None, name="count"
     )
-    use_regex: _UseRegex = None
+    use_regex: UseRegex = None
     revisions: _Revisions = None
 
 
 class DiffSearchArguments(Arguments, frozen=True):
     """Arguments of `diff_search`."""
 
-    pattern: Annotated[Text, Meta(description="Text to find within one changed line.")]
+    pattern: Annotated[Text, plain("Text to find within one changed line.")]
     repos: _Repos
-    added: Annotated[bool | None, Meta(description="Look at added lines only; with removed too: at both.")] = None
-    removed: Annotated[bool | None, Meta(description="Look at removed lines only; with added too: at both.")] = None
-    author: Annotated[str | None, Meta(description="Part of the author's name or address.")] = None
+    added: Annotated[bool | None, plain("Look at added lines only; with removed too: at both.")] = None
+    removed: Annotated[bool | None, plain("Look at removed lines only; with added too: at both.")] = None
+    author: Annotated[str | None, plain("Part of the author's name or address.")] = None
     authors: _Authors = None
     files: _Files = None
     after: _After = None
     before: _Before = None
-    limit: Annotated[Limit | None, Meta(description="Most commits to give; default 20, at most 50.")] = field(
+    limit: Annotated[Limit | None, plain("Most commits to give; default 20, at most 50.")] = field(
         default=None, name="count"
     )
-    use_regex: _UseRegex = None
+    use_regex: UseRegex = None
     revisions: _Revisions = None
     changes: Annotated[
         Annotated[str, choice("lines", "count")] | None,
         Meta(
             description="lines: a matching line was added or removed (default). count: the number of matches in "
-            "the file went up or down, so that moved lines do not count."
+            "the file went up or down, so that moved lines do not count.",
+            extra={"own": True},
         ),
     ] = None
 
@@ -226,29 +229,25 @@ class CompareRevisionsArguments(Arguments, frozen=True):
     """Arguments of `compare_revisions`."""
 
     repo: RepoName
-    base: Annotated[Text, Meta(description="Older branch, tag or commit; ~2 or ^ may follow.")]
-    head: Annotated[Text, Meta(description="Newer branch, tag or commit; ~2 or ^ may follow.")]
-    limit: Annotated[Limit | None, Meta(description="Most files to give; default 50, at most 100.")] = field(
+    base: Annotated[Text, plain("Older branch, tag or commit; ~2 or ^ may follow.")]
+    head: Annotated[Text, plain("Newer branch, tag or commit; ~2 or ^ may follow.")]
+    limit: Annotated[Limit | None, plain("Most files to give; default 50, at most 100.")] = field(
         default=None, name="first"
     )
-    cursor: Annotated[Cursor | None, Meta(description="endCursor of the page before.")] = field(
-        default=None, name="after"
+    cursor: Annotated[Cursor | None, Meta(description="endCursor of a page.")] = field(default=None, name="after")
+    stat: Annotated[bool | None, plain("Only which files, and how many lines were added and removed; no patches.")] = (
+        None
     )
-    stat: Annotated[
-        bool | None, Meta(description="Only which files, and how many lines were added and removed; no patches.")
-    ] = None
 
 
 class GetContributorReposArguments(Arguments, frozen=True):
     """Arguments of `get_contributor_repos`."""
 
-    author: Annotated[Text | None, Meta(description="Part of the author's name or address.")] = None
-    authors: Annotated[tuple[str, ...] | None, Meta(description="Several of them, any of which counts; at most 5.")] = (
-        None
-    )
-    limit: Annotated[Limit | None, Meta(description="Most repositories to give; default 20, at most 100.")] = None
-    min_commits: Annotated[Number | None, Meta(description="Fewest commits of a repository; default 1.")] = None
-    use_regex: _UseRegex = None
+    author: Annotated[Text | None, plain("Part of the author's name or address.")] = None
+    authors: Annotated[tuple[str, ...] | None, plain("Several of them, any of which counts; at most 5.")] = None
+    limit: Annotated[Limit | None, plain("Most repositories to give; default 20, at most 100.")] = None
+    min_commits: Annotated[Number | None, plain("Fewest commits of a repository; default 1.")] = None
+    use_regex: UseRegex = None
 
 
 class LastChangesArguments(Arguments, frozen=True):
@@ -273,11 +272,10 @@ COMMIT_SEARCH = Tool(
     Scope.REPOSITORIES,
     McpText(
         "Search commits",
-        "Find commits by words in their messages, by author, by text in the lines they changed, by files and by date; "
-        "newest first. Values of one list are alternatives; different lists must all hold. Use it to learn when and "
-        "why something was done. For the changed lines themselves use diff_search; for all that differs between two "
-        "versions use compare_revisions. Example: repos [github.com/owner/name], messageTerms [fix, bug], authors "
-        "[ada@example.org], after 3 months ago.",
+        "Find commits by message, author (parts of name or address), text in changed lines (contentTerms), files and "
+        "date; newest first. Values of a list are alternatives, lists must all hold. Use it for when and why; "
+        "diff_search has the lines, compare_revisions two versions. Example: repos [github.com/owner/name], "
+        "messageTerms [fix, bug], authors [ada], after 3 months ago.",
     ),
     merge=Merge(commits),
     mcp_maximum={"count": 100},
@@ -289,10 +287,9 @@ DIFF_SEARCH = Tool(
     Scope.REPOSITORIES,
     McpText(
         "Search changed lines",
-        "Find added and removed lines that match a text, with the hunks around them; newest commit first. Messages "
-        "are not searched, and merges have no changes of their own. Use it to find when code appeared or vanished: "
-        "set added or removed for one side. For code as it is now use keyword_search. Example: pattern TODO, repos "
-        "[github.com/owner/name], removed true, author ada.",
+        "Find added or removed lines with a text, with their hunks, newest commit first; not messages, not merges. "
+        "Use it for when code came or went (added or removed: one side); keyword_search has the code of now. Example: "
+        "pattern TODO, repos [github.com/owner/name], removed true, author ada.",
     ),
     merge=Merge(diff_lines, total_is_rows=False),
     mcp_maximum={"count": 50},
@@ -304,9 +301,9 @@ COMPARE_REVISIONS = Tool(
     Scope.REPOSITORY,
     McpText(
         "Compare two revisions",
-        "Show what differs between two revisions, file by file, as git's diff does. For one commit give base as "
-        "<commit>~1 and head as <commit>. Between releases give stat first: files and numbers of lines, short. Large "
-        "comparisons come in pages: pass endCursor back as after. To find commits use commit_search first.",
+        "Show what differs between two revisions as git diff does; stat: only files and numbers of lines. Use it for "
+        "a commit (base <commit>~1) or releases (stat first); commit_search finds commits. Example: base v1.0, head "
+        "v2.0, stat true.",
     ),
     mcp_maximum={"first": 100},
 )
@@ -317,8 +314,8 @@ GET_CONTRIBUTOR_REPOS = Tool(
     Scope.REPOSITORIES,
     McpText(
         "Find where someone contributes",
-        "List the repositories in which someone has commits, with how many and from when to when; most commits first. "
-        "Use it to learn who knows what. The name or address may be given in part and in any case.",
+        "List repositories in which someone has commits: how many, from when to when. Parts of a name or address, in "
+        "any case. Use it for what a person knows; commit_search lists the commits. Example: author ada.",
         required=("author",),
     ),
     merge=Merge(contributor_repositories),

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import Meta, field
 
 from sourcelight.core.batches.schema import Column
-from sourcelight.core.tools.tool import Arguments, Limit, McpText, Scope, Text, Tool
+from sourcelight.core.tools.tool import Arguments, Limit, McpText, Scope, Text, Tool, plain
 
 _UNSAID = "the service did not say"
 _OTHER = "another type of source"
@@ -62,9 +62,8 @@ class DeepSearchArguments(Arguments, frozen=True):
 
     question: Annotated[
         Text,
-        Meta(
-            description="A detailed question about one matter, with the names of repositories, files or functions that "
-            "are known."
+        plain(
+            "A detailed question about one matter, with the names of repositories, files or functions that are known."
         ),
     ]
     repos: _Repos = None
@@ -76,7 +75,7 @@ class DeepSearchReadArguments(Arguments, frozen=True):
 
     identifier: Annotated[
         Text,
-        Meta(description="Address of the conversation, as deepsearch gave it or as it was shared, or its read token."),
+        Meta(description="Address of the conversation, or its read token."),
     ]
 
 
@@ -122,10 +121,10 @@ DEEPSEARCH = Tool(
     Scope.CONVERSATION,
     McpText(
         "Ask about the code",
-        "Ask a question about the code in plain language; it is researched over several searches and answered with "
-        "links to what was read. It opens a conversation and takes from some seconds to minutes: when the answer says "
-        "that the question is still being worked on, read it later with deepsearch_read. Use it for questions that "
-        "need many searches; ask in detail and name repositories that matter.",
+        "Ask a question in plain language; it is researched by several searches and answered with links. It opens a "
+        "conversation and takes seconds to minutes: an unfinished answer is read later with deepsearch_read. Use it "
+        "for what needs many searches, not for one; name repositories. Example: question How does owner/name retry "
+        "failed requests?",
         read_only=False,
     ),
 )
@@ -136,7 +135,8 @@ DEEPSEARCH_READ = Tool(
     Scope.CONVERSATION,
     McpText(
         "Read a deep search conversation",
-        "Read the questions, answers and sources of a deep search conversation, as Markdown.",
+        "Read questions, answers and sources of a deepsearch conversation. Use it for an unfinished answer; not to "
+        "ask. Example: identifier as deepsearch gave it.",
     ),
 )
 DEEPSEARCH_FOLLOW_UP = Tool("deepsearch_follow_up", DeepSearchFollowUpArguments, "conversation", Scope.CONVERSATION)

@@ -9,7 +9,19 @@ from msgspec import Meta
 
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.tools.merge import Merge, found_chunks
-from sourcelight.core.tools.tool import Arguments, Cursor, Limit, McpText, Number, Repo, Revision, Scope, Text, Tool
+from sourcelight.core.tools.tool import (
+    Arguments,
+    Cursor,
+    Limit,
+    McpText,
+    Number,
+    Repo,
+    Revision,
+    Scope,
+    Text,
+    Tool,
+    plain,
+)
 
 _REPOSITORY = Column("repository", "dict32", "name of the repository")
 _REVISION = Column("revision", "dict32", "requested revision; empty for the default branch")
@@ -79,12 +91,12 @@ class ReadFileArguments(Arguments, frozen=True):
     """Arguments of `read_file`."""
 
     repo: Repo
-    path: Annotated[Text, Meta(description="Path of the file in the repository.")]
+    path: Annotated[Text, plain("Path of the file in the repository.")]
     start_line: Annotated[
-        Number | None, Meta(description="First line to give, counted from 1. Without it: the first of the file.")
+        Number | None, plain("First line to give, counted from 1. Without it: the first of the file.")
     ] = None
     end_line: Annotated[
-        Number | None, Meta(description="Last line to give, itself included. Without it: the last of the file.")
+        Number | None, plain("Last line to give, itself included. Without it: the last of the file.")
     ] = None
     revision: Revision = None
 
@@ -93,9 +105,9 @@ class ListFilesArguments(Arguments, frozen=True):
     """Arguments of `list_files`."""
 
     repo: Repo
-    path: Annotated[str | None, Meta(description="Path of the folder. Without it: the top of the repository.")] = None
+    path: Annotated[str | None, plain("Path of the folder. Without it: the top of the repository.")] = None
     revision: Revision = None
-    after: Annotated[Cursor | None, Meta(description="endCursor of an earlier answer: what comes after it.")] = None
+    after: Annotated[Cursor | None, Meta(description="endCursor of a page.")] = None
 
 
 class ListReposArguments(Arguments, frozen=True):
@@ -103,16 +115,14 @@ class ListReposArguments(Arguments, frozen=True):
 
     query: Annotated[
         str,
-        Meta(
-            description="Text that the name has to contain; upper and lower case are the same. No regular expression."
-        ),
+        plain("Text that the name has to contain; upper and lower case are the same. No regular expression."),
     ]
     limit: Annotated[
         Annotated[Limit, Meta(le=10_000)] | None,
-        Meta(description=f"Most repositories in one answer; {DEFAULT_PAGE} without it."),
+        plain(f"Most repositories in one answer; {DEFAULT_PAGE} without it."),
     ] = None
-    after: Annotated[Cursor | None, Meta(description="endCursor of an earlier answer: what comes after it.")] = None
-    before: Annotated[Cursor | None, Meta(description="startCursor of an earlier answer: what comes before it.")] = None
+    after: Annotated[Cursor | None, Meta(description="endCursor of a page.")] = None
+    before: Annotated[Cursor | None, Meta(description="startCursor of a page.")] = None
 
 
 class KeywordSearchArguments(Arguments, frozen=True):
@@ -120,8 +130,8 @@ class KeywordSearchArguments(Arguments, frozen=True):
 
     query: Annotated[
         Text,
-        Meta(
-            description="Terms and filters, such as: repo:owner/name file:\\.go$ parseConfig, or (repo:a OR repo:b) "
+        plain(
+            "Terms and filters, such as: repo:owner/name file:\\.go$ parseConfig, or (repo:a OR repo:b) "
             '"not found" /err(or)?/.'
         ),
     ]
@@ -136,14 +146,11 @@ class NlsSearchArguments(Arguments, frozen=True):
 
     query: Annotated[
         Text,
-        Meta(
-            description="What is looked for, in a few words, and filters, such as: repo:owner/name retry failed "
-            "requests."
-        ),
+        plain("What is looked for, in a few words, and filters, such as: repo:owner/name retry failed requests."),
     ]
     limit: Annotated[
         Annotated[Limit, Meta(le=1000)] | None,
-        Meta(description="Most places to give, the best first, of any files; 15 files of 3 places each without it."),
+        plain("Most places to give, the best first, of any files; 15 files of 3 places each without it."),
     ] = None
 
 
@@ -154,9 +161,9 @@ READ_FILE = Tool(
     Scope.REPOSITORY,
     McpText(
         "Read a file",
-        "Read a text file of a repository, each line with its number. A file of more than 131,072 bytes has to be "
-        "read in parts: give startLine and endLine. Use it for a file whose path is known, from a search or from "
-        "list_files; to find text in many files use keyword_search.",
+        "Read a text file, or its lines startLine to endLine, with line numbers; above 131,072 bytes only by lines. "
+        "Use it when the path is known; keyword_search finds text. Example: path "
+        "src/app.py, startLine 10, endLine 60.",
     ),
     immediate=True,
 )
@@ -167,9 +174,8 @@ LIST_FILES = Tool(
     Scope.REPOSITORY,
     McpText(
         "List a folder",
-        "List what one folder of a repository holds: folders first (their paths end with /), then files. It does not "
-        "go into folders; call it again with the path of one. To find files by name anywhere, use keyword_search with "
-        "a file: filter.",
+        "List one folder: folders first (they end with /), then files, not what is below. Use it to look around; "
+        "keyword_search with file: finds files by name. Example: path src.",
     ),
     immediate=True,
 )
@@ -180,18 +186,16 @@ LIST_REPOS = Tool(
     Scope.CATALOG,
     McpText(
         "List repositories",
-        "List the repositories whose name contains a text, by name. Use it first when the exact name of a repository "
-        "is not known: the other tools need it. An empty text lists all of them.",
+        "List repositories whose name contains a text (in any case, no regex; empty: all). Use it first: other tools "
+        "need exact names. Not for files. Example: query owner/.",
     ),
     immediate=True,
 )
 
 _FILTERS = (
-    "Filters: repo: and file: take regular expressions (repo:^github\\.com/owner/name$ is exactly one repository), "
-    "rev: takes a branch, tag or commit and needs a repo: beside it, and a - in front of repo: or file: leaves out "
-    "what matches."
+    "Filters take regexes: repo:^github\\.com/owner/name$, file:\\.go$, -file:test; rev: takes a branch, tag or commit "
+    "beside repo:. The best 15 files, 3 places each."
 )
-_LIMITS = "At most 15 files are given, the best first, and at most 3 places in each; narrow the query for others."
 
 KEYWORD_SEARCH = Tool(
     "keyword_search",
@@ -200,10 +204,9 @@ KEYWORD_SEARCH = Tool(
     Scope.SEARCH,
     McpText(
         "Find exact text",
-        "Find files that hold all terms of a query, in their text or path; upper and lower case are the same. "
-        'Put "double quotes" around text to be found as it stands, /slashes/ around a regular expression, and use AND, '
-        f"OR and parentheses for anything else. {_FILTERS} {_LIMITS} Use it when the words of the code are known; "
-        "nls_search is for questions in plain language.",
+        'Find files with all terms of a query in text or path, in any case. "As it stands", /regex/, AND, OR, '
+        f"parentheses. {_FILTERS} Use it when words of the code are known; nls_search takes descriptions. Example: "
+        'repo:owner/name file:\\.py$ "not found" (raise OR return).',
     ),
     merge=Merge(found_chunks),
 )
@@ -214,9 +217,9 @@ NLS_SEARCH = Tool(
     Scope.RANKING,
     McpText(
         "Find code by a description",
-        "Find the parts of code that fit a description best. Words match in all their forms, and not all of them have "
-        f"to be there. {_FILTERS} {_LIMITS} Use it to find where something is done when the names in the code are not "
-        "known; keyword_search is for exact text.",
+        f"Find code by a description; words match in all forms, and not all must be there. {_FILTERS} Use it when the "
+        "names in the code are unknown; keyword_search takes exact text. Example: repo:owner/name retry failed "
+        "requests.",
     ),
     merge=Merge(found_chunks),
     reads="repositories",

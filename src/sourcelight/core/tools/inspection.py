@@ -9,7 +9,20 @@ from msgspec import Meta
 
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.tools.commits import AGENT, AUTHOR, AUTHOR_EMAIL, COMMIT, PATH, REPOSITORY
-from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Repo, Revision, Scope, Text, Tool, choice
+from sourcelight.core.tools.tool import (
+    Arguments,
+    Limit,
+    McpText,
+    Number,
+    Repo,
+    Revision,
+    Scope,
+    Text,
+    Tool,
+    UseRegex,
+    choice,
+    plain,
+)
 
 COUNT_BY = ("repository", "language", "path")
 
@@ -63,34 +76,28 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 class CountArguments(Arguments, frozen=True):
     """Arguments of `count`."""
 
-    query: Annotated[
-        Text, Meta(description="Query as for keyword_search, such as: repo:owner/name lang:go fmt.Errorf.")
-    ]
+    query: Annotated[Text, plain("Query as for keyword_search, such as: repo:owner/name lang:go fmt.Errorf.")]
     by: Annotated[
         tuple[Annotated[str, choice(*COUNT_BY)], ...] | None,
-        Meta(description="Columns to count by; none: one number."),
+        plain("Columns to count by; none: one number."),
     ] = None
-    exhaustive: Annotated[
-        bool | None, Meta(description="Count every match; default true. False: stop where a search would.")
-    ] = None
-    limit: Annotated[Limit | None, Meta(description="Most rows, those with most matches first; none: all.")] = None
+    exhaustive: Annotated[bool | None, Meta(description="Default true.")] = None
+    limit: Annotated[Limit | None, plain("Most rows, those with most matches first; none: all.")] = None
 
 
 class ExplainArguments(Arguments, frozen=True):
     """Arguments of `explain`."""
 
-    query: Annotated[Text, Meta(description="Query as for keyword_search.")]
+    query: Annotated[Text, plain("Query as for keyword_search.")]
 
 
 class ListRefsArguments(Arguments, frozen=True):
     """Arguments of `list_refs`."""
 
     repo: Repo
-    query: Annotated[str | None, Meta(description="Text that the name has to contain, in any case; none: all.")] = None
-    kind: Annotated[
-        Annotated[str, choice("branch", "tag")] | None, Meta(description="Only branches, or only tags.")
-    ] = None
-    limit: Annotated[Limit | None, Meta(description="Most refs, the newest first; none: all.")] = None
+    query: Annotated[str | None, plain("Text that the name has to contain, in any case; none: all.")] = None
+    kind: Annotated[Annotated[str, choice("branch", "tag")] | None, plain("Only branches, or only tags.")] = None
+    limit: Annotated[Limit | None, plain("Most refs, the newest first; none: all.")] = None
 
 
 class HistoryOfArguments(Arguments, frozen=True):
@@ -98,16 +105,14 @@ class HistoryOfArguments(Arguments, frozen=True):
 
     repo: Repo
     text: Annotated[
-        str | None, Meta(description="Text within one line; commits count that change how often it occurs in a file.")
+        str | None, plain("Text within one line; commits count that change how often it occurs in a file.")
     ] = None
-    path: Annotated[
-        str | None, Meta(description="File to look in; of a text, a glob or path prefix will do. Lines need a file.")
-    ] = None
-    start_line: Annotated[Number | None, Meta(description="First of the lines to follow, counted from 1.")] = None
-    end_line: Annotated[Number | None, Meta(description="Last of them; without it: startLine alone.")] = None
-    use_regex: Annotated[bool | None, Meta(description="Read the text as RE2 with regard to case.")] = None
+    path: Annotated[str | None, Meta(description="File; with text also a glob or prefix.")] = None
+    start_line: Annotated[Number | None, plain("First of the lines to follow, counted from 1.")] = None
+    end_line: Annotated[Number | None, plain("Last of them; without it: startLine alone.")] = None
+    use_regex: UseRegex = None
     revision: Revision = None
-    limit: Annotated[Limit | None, Meta(description="Most commits, the newest first; none: all.")] = None
+    limit: Annotated[Limit | None, plain("Most commits, the newest first; none: all.")] = None
 
 
 COUNT = Tool(
@@ -117,10 +122,9 @@ COUNT = Tool(
     Scope.SEARCH,
     McpText(
         "Count matches",
-        "Count all matches of a query, by repository, language or path, without reading any: one number or a table, "
-        "and whether it is complete. Use it for how many, how often and in which; keyword_search shows at most 15 "
-        "files and can't be counted up. Not for commits or changed lines. Example: query 'lang:python print(', by "
-        "[repository].",
+        "Count all matches of a keyword_search query: one number, or by repository, language or path, and whether it "
+        "is complete. Use it for how many and in which; keyword_search shows 15 files. Not for commits. Example: query "
+        "'lang:python print(', by [repository].",
         suite="all",
     ),
 )
@@ -131,9 +135,8 @@ EXPLAIN = Tool(
     Scope.SEARCH,
     McpText(
         "Explain a query",
-        "Show how a query of keyword_search or count is read: its alternatives, how many repositories and files each "
-        "filter leaves, and likely mistakes with a fix. Nothing is searched. Use it when a query finds nothing or too "
-        "much; not to search. Example: query 'repo:nme file:\\.py$ foo OR bar'.",
+        "Show how a keyword_search query is read, what each filter leaves, and likely mistakes. Use it when a query "
+        "finds nothing or too much; not to search. Example: query 'repo:nme foo OR bar'.",
         suite="all",
     ),
 )
@@ -144,9 +147,8 @@ LIST_REFS = Tool(
     Scope.REPOSITORY,
     McpText(
         "List branches and tags",
-        "List the branches and tags of a repository with the commit, date and subject of each, newest first. Use it to "
-        "learn which releases there are before compare_revisions, or what a revision is called; not for commits "
-        "(commit_search). Example: repo github.com/owner/name, kind tag, query 2.",
+        "List branches and tags, newest first, with commit, date, subject. Use it for which releases there are; not "
+        "for commits (commit_search). Example: kind tag, query v2.",
         suite="all",
     ),
 )
@@ -157,10 +159,9 @@ HISTORY_OF = Tool(
     Scope.REPOSITORY,
     McpText(
         "Follow a text or lines through history",
-        "List the commits that brought or removed a text (moved lines don't count), or that changed a range of lines "
-        "of a file, newest first, with author, date and how many lines. Give text, or path with startLine. Use it for "
-        "when something came, went or changed and by whom; diff_search shows the changed lines themselves, blame says "
-        "who wrote what is there now. Example: repo github.com/owner/name, text max_retries, path src/.",
+        "List the commits that brought or removed a text (moves don't count), or, given path and startLine, changed "
+        "lines of a file; newest first. Use it for when something changed and by whom; diff_search shows the lines, "
+        "blame who wrote those of now. Example: text max_retries, path src/.",
         suite="all",
     ),
 )

@@ -9,7 +9,7 @@ from msgspec import Meta, field
 
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.tools.merge import SEPARATE_SERVICES, Merge, dependencies
-from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Repo, Revision, Scope, Text, Tool
+from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Repo, Revision, Scope, Text, Tool, plain
 
 _REPOSITORY = Column("repository", "dict32", "name of the repository")
 _REVISION = Column("revision", "dict32", "requested revision; empty for the default branch")
@@ -140,13 +140,13 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     ),
 }
 
-_Symbol: TypeAlias = Annotated[Text, Meta(description="Name of the symbol, without the class or module before it.")]
-_Line: TypeAlias = Annotated[Number | None, Meta(description="Line on which the symbol stands, counted from 1.")]
+_Symbol: TypeAlias = Annotated[Text, plain("Name of the symbol, without the class or module before it.")]
+_Line: TypeAlias = Annotated[Number | None, plain("Line on which the symbol stands, counted from 1.")]
 _ColumnOf: TypeAlias = Annotated[
     Annotated[int, Meta(ge=0)] | None,
-    Meta(description="Characters before the symbol on that line; only together with line."),
+    Meta(description="Characters before the symbol on that line; only together with line.", extra={"own": True}),
 ]
-_File: TypeAlias = Annotated[Text, Meta(description="Path of the file.")]
+_File: TypeAlias = Annotated[Text, plain("Path of the file.")]
 _Below: TypeAlias = Annotated[
     str | None, Meta(description="A file, or a folder with all below it. Without it: the whole repository.")
 ]
@@ -156,7 +156,7 @@ class GoToDefinitionArguments(Arguments, frozen=True):
     """Arguments of `go_to_definition`."""
 
     repo: Repo
-    path: Annotated[Text, Meta(description="Path of the file in which the symbol is used.")]
+    path: Annotated[Text, plain("Path of the file in which the symbol is used.")]
     symbol: _Symbol
     revision: Revision = None
     line: _Line = None
@@ -167,12 +167,12 @@ class FindReferencesArguments(Arguments, frozen=True):
     """Arguments of `find_references`."""
 
     repo: Repo
-    path: Annotated[Text, Meta(description="Path of the file in which the symbol is defined.")]
+    path: Annotated[Text, plain("Path of the file in which the symbol is defined.")]
     symbol: _Symbol
     revision: Revision = None
     line: _Line = None
     column: _ColumnOf = None
-    limit: Annotated[Annotated[Limit, Meta(le=10_000)] | None, Meta(description="Most references to give.")] = None
+    limit: Annotated[Annotated[Limit, Meta(le=10_000)] | None, plain("Most references to give.")] = None
 
 
 class SymbolsArguments(Arguments, frozen=True):
@@ -203,8 +203,8 @@ class ImportsArguments(Arguments, frozen=True):
 class DependencyGraphArguments(Arguments, frozen=True):
     """Arguments of `dependency_graph`."""
 
-    repos: Annotated[tuple[str, ...] | None, Meta(description="Repositories; none: all of them.")] = None
-    external: Annotated[bool | None, Meta(description="Whether to include modules that no repository has.")] = None
+    repos: Annotated[tuple[str, ...] | None, plain("Repositories; none: all of them.")] = None
+    external: Annotated[bool | None, plain("Whether to include modules that no repository has.")] = None
 
 
 class RepoMapArguments(Arguments, frozen=True):
@@ -212,8 +212,8 @@ class RepoMapArguments(Arguments, frozen=True):
 
     repo: Repo
     revision: Revision = None
-    limit: Annotated[Annotated[int, Meta(ge=2)] | None, Meta(description="Most lines to give; 200 without it.")] = (
-        field(default=None, name="budget_lines")
+    limit: Annotated[Annotated[int, Meta(ge=2)] | None, plain("Most lines to give; 200 without it.")] = field(
+        default=None, name="budget_lines"
     )
 
 
@@ -222,12 +222,10 @@ class CallGraphArguments(Arguments, frozen=True):
 
     repo: Repo
     path: _File
-    symbol: Annotated[Text, Meta(description="Name of the function or method.")]
+    symbol: Annotated[Text, plain("Name of the function or method.")]
     revision: Revision = None
-    line: Annotated[Number | None, Meta(description="Line on which its name stands, counted from 1.")] = None
-    depth: Annotated[Annotated[Number, Meta(le=20)] | None, Meta(description="How many calls far; 1 without it.")] = (
-        None
-    )
+    line: Annotated[Number | None, plain("Line on which its name stands, counted from 1.")] = None
+    depth: Annotated[Annotated[Number, Meta(le=20)] | None, plain("How many calls far; 1 without it.")] = None
 
 
 GO_TO_DEFINITION = Tool(
@@ -237,10 +235,10 @@ GO_TO_DEFINITION = Tool(
     Scope.SYMBOL,
     McpText(
         "Go to a definition",
-        "Find where a symbol that a file uses is defined, in the same repository or another one. Give the file in "
-        "which the symbol is used, and its plain name; a line makes the answer exact. Up to ten candidates come back, "
-        "the best first, each with at most 50 lines of code and how it was found: scip, scope, import and type can be "
-        "relied on, name is a ranked guess. To find a symbol by name alone use keyword_search.",
+        "Find where a symbol is defined, in any repository. Give the file that uses it and its plain name; line makes "
+        "it exact. Ten candidates at most, with code and how each was found: scip, scope, import, type are sure, name "
+        "is a guess. Use it on names in code; for a name alone use keyword_search. Example: "
+        "path src/app.py, symbol load.",
     ),
     reads="repositories",
 )
@@ -251,9 +249,9 @@ FIND_REFERENCES = Tool(
     Scope.SYMBOL,
     McpText(
         "Find references",
-        "Find the places that use a symbol, in its own repository and in those that import it. Give the file in which "
-        "the symbol is defined, and its plain name. Places that merely share the name are left out. To find where a "
-        "used symbol is defined use go_to_definition first.",
+        "Find all uses of a symbol, in its repository and those that import it; not mere namesakes. Give the file "
+        "that defines it (go_to_definition finds that) and its plain name. Use it before a change. Example: "
+        "path src/app.py, symbol load.",
     ),
     reads="repositories",
 )
@@ -265,9 +263,8 @@ OUTLINE = Tool(
     Scope.REPOSITORY,
     McpText(
         "Outline a file",
-        "List the definitions of a file, nested, each with its first and last line and its signature, without their "
-        "code. Use it before read_file to choose lines of a long file; repo_map is for a whole repository. Example: "
-        "repo github.com/owner/name, path src/app.py.",
+        "List the definitions of a file, nested, with lines and signatures, no code. Use it before read_file on a "
+        "long file; repo_map is for a repository. Example: path src/app.py.",
         suite="all",
     ),
     reads="path",
@@ -280,9 +277,9 @@ DEPENDENCY_GRAPH = Tool(
     Scope.ACROSS,
     McpText(
         "Show dependencies between repositories",
-        "List which repositories import which others, and which packages that none of them has, with how many files "
-        "import each. Use it to learn who depends on a library before changing it; find_references finds the places. "
-        "Example: repos [github.com/owner/name], external false.",
+        "List which repositories import which others, or external packages, and in how many files. Use it for who "
+        "depends on a library; find_references finds the places. Example: repos [github.com/owner/name], external "
+        "false.",
         suite="all",
     ),
     merge=Merge(dependencies, exclusive=True, apart=SEPARATE_SERVICES),
@@ -295,9 +292,8 @@ REPO_MAP = Tool(
     Scope.REPOSITORY,
     McpText(
         "Map a repository",
-        "Show the most used definitions of a repository, as signatures below their files with line numbers: an "
-        "overview in 200 lines. Use it first in a repository that you don't know; outline shows one file, list_files "
-        "names only. Example: repo github.com/owner/name, budget_lines 100.",
+        "Show the most used definitions of a repository: signatures below files, with lines. Use it first in an "
+        "unknown repository; outline is for a file. Example: budget_lines 100.",
         suite="all",
     ),
     reads="repositories",
@@ -309,9 +305,9 @@ CALLERS = Tool(
     Scope.SYMBOL,
     McpText(
         "Find callers",
-        "List the functions that call a function, with the line of each call; depth 2 adds who calls these. Give the "
-        "file that defines it. Use it for what a change reaches; find_references lists imports and other uses too. "
-        "Example: repo github.com/owner/name, path src/app.py, symbol load, depth 2.",
+        "List the functions that call a function, with each call's line; depth 2 adds who calls these. Give the file "
+        "that defines it. Use it for what a change reaches; find_references has imports and other uses too. Example: "
+        "path src/app.py, symbol load, depth 2.",
         suite="all",
     ),
     reads="repositories",
@@ -323,9 +319,9 @@ CALLEES = Tool(
     Scope.SYMBOL,
     McpText(
         "Find callees",
-        "List the functions that a function calls, with where each is defined; depth 2 adds what these call. Give the "
-        "file that defines it. Use it to trace what code does without reading it all; callers is the other direction. "
-        "Example: repo github.com/owner/name, path src/app.py, symbol main.",
+        "List the functions that a function calls, and where each is defined; depth 2 adds what these call. Give the "
+        "file that defines it. Use it to trace code without reading it; callers goes the other way. Example: "
+        "path src/app.py, symbol main.",
         suite="all",
     ),
     reads="repositories",

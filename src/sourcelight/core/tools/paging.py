@@ -17,31 +17,23 @@ MAX_TOKENS = 1_000_000
 MAX_TOKENS_ARGUMENT = "maxTokens"
 CURSOR_ARGUMENT = "cursor"
 PAGE_SCHEMA: Mapping[str, Mapping[str, Any]] = {
-    MAX_TOKENS_ARGUMENT: {
-        "type": "integer",
-        "minimum": MIN_TOKENS,
-        "maximum": MAX_TOKENS,
-        "description": "Most tokens of the answer.",
-    },
-    CURSOR_ARGUMENT: {
-        "type": "string",
-        "description": "Where an answer that was cut goes on.",
-    },
+    MAX_TOKENS_ARGUMENT: {"type": "integer"},
+    CURSOR_ARGUMENT: {"type": "string"},
 }
+"""Schemas of both. The instructions of the server say once what they mean, not each of the tools."""
 
 ROWS_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "columns": {"type": "array", "items": {"type": "string"}},
         "rows": {"type": "array", "items": {"type": "array"}},
-        "limitHit": {"type": "boolean"},
-        "notice": {"type": "string"},
-        "nextCursor": {"type": "string"},
-        "leftOut": {"type": "object"},
     },
     "required": ["columns", "rows", "limitHit"],
 }
-"""JSON Schema of structured content that is a table: rows of values, in the order of the columns."""
+"""JSON Schema of structured content that is a table: rows of values, in the order of the columns.
+
+It is in the list once for each tool, so that it has no more than tells a table; docs/mcp.md has the keys beside it.
+"""
 
 
 def with_page_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,10 +30,24 @@ Limit: TypeAlias = Annotated[int, Meta(ge=1, extra={"part": True})]
 Cursor: TypeAlias = Annotated[str, Meta(extra={"part": True, "cursor": True})]
 """Where the page that the caller wants begins or ends."""
 
-Repo: TypeAlias = Annotated[Text, Meta(description="Name of the repository, such as github.com/owner/name.")]
+
+def plain(description: str) -> Meta:
+    """Return the note of an argument that needs no description in a list of tools, which models pay for by the word.
+
+    Its name explains it, or the text of its tool, or the instructions of the server do. The reference has the
+    description.
+    """
+    return Meta(description=description, extra={"plain": True})
+
+
+Repo: TypeAlias = Annotated[Text, plain("Name of the repository, such as github.com/owner/name.")]
 Revision: TypeAlias = Annotated[
     str | None,
-    Meta(description="Branch, tag or commit; each may have ~2 or ^ behind it. Without it: the default branch."),
+    plain("Branch, tag or commit; each may have ~2 or ^ behind it. Without it: the default branch."),
+]
+UseRegex: TypeAlias = Annotated[
+    bool | None,
+    plain("Read texts as RE2 regular expressions with regard to case; default: literal, in any case."),
 ]
 
 
@@ -140,9 +154,20 @@ class Tool(Generic[A]):
 
     @property
     def advertised_schema(self) -> Mapping[str, Any]:
-        """JSON Schema of the arguments as MCP clients see it, without those that only clients of this package send."""
+        """JSON Schema of the arguments as MCP clients see it: short, since each session of a model pays for it.
+
+        It has neither what only clients of this package send, nor descriptions that say what the client knows, nor
+        bounds: an argument beyond them is an error that names them.
+        """
+        hidden, plain_names = _marked(self.arguments, "own"), _marked(self.arguments, "plain")
         properties = {
-            name: value for name, value in self.input_schema["properties"].items() if name not in _own(self.arguments)
+            name: {
+                key: part
+                for key, part in value.items()
+                if key not in _BOUNDS and not (key == "description" and name in plain_names)
+            }
+            for name, value in self.input_schema["properties"].items()
+            if name not in hidden
         }
         required = {*self.input_schema["required"], *(() if self.mcp is None else self.mcp.required)}
         return {
@@ -207,12 +232,15 @@ def _parts(arguments: type[Arguments]) -> tuple[tuple[str, bool], ...]:
     return tuple(parts)
 
 
+_BOUNDS = frozenset({"minimum", "maximum", "minLength"})
+
+
 @cache
-def _own(arguments: type[Arguments]) -> frozenset[str]:
-    """Wire names of the arguments that are taken and not advertised: the specification's schemas don't have them."""
+def _marked(arguments: type[Arguments], mark: Literal["own", "plain"]) -> frozenset[str]:
+    """Wire names of the arguments with a mark: ``own`` are taken and not advertised, ``plain`` need no description."""
     hints = get_type_hints(arguments, include_extras=True)
     fields = msgspec.structs.fields(arguments)
-    return frozenset(each.encode_name for each in fields if "own" in _Shape.of(hints[each.name]).extra)
+    return frozenset(each.encode_name for each in fields if mark in _Shape.of(hints[each.name]).extra)
 
 
 @cache

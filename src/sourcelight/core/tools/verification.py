@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from msgspec import Meta
-
 from sourcelight.core.batches.schema import Column
-from sourcelight.core.tools.tool import Arguments, McpText, Revision, Scope, Text, Tool
+from sourcelight.core.tools.tool import Arguments, McpText, Revision, Scope, Text, Tool, plain
 
 _ABSENT = "the citation does not say, or is rejected"
 
@@ -34,9 +32,9 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 class VerifyArguments(Arguments, frozen=True):
     """Arguments of `verify`."""
 
-    markdown: Annotated[Text, Meta(description="Text with citations: links, path:12, path:3-9, path#L3-L9, quotes.")]
+    markdown: Annotated[Text, plain("Text with citations: links, path:12, path:3-9, path#L3-L9, quotes.")]
     repo: Annotated[
-        str | None, Meta(description="Repository of citations that name none; without it: the one that has the file.")
+        str | None, plain("Repository of citations that name none; without it: the one that has the file.")
     ] = None
     revision: Revision = None
 
@@ -48,10 +46,9 @@ VERIFY = Tool(
     Scope.ACROSS,
     McpText(
         "Verify citations",
-        "Check each citation of code in a Markdown text against git: links to lines, path:12, path:3-9, path#L3-L9, "
-        "and code blocks next to one. Each is verified, moved (with the place where it is now) or rejected with the "
-        "reason. Use it on an answer before you give it; not to find code. Example: markdown 'See src/app.py:12', "
-        "repo github.com/owner/name.",
+        "Check citations of code in Markdown: links, path:12, path:3-9, path#L3-L9, code blocks beside one. Each is "
+        "verified, moved (to where) or rejected (why). Use it on an answer before you give it; not to find code. "
+        "Example: markdown 'See src/app.py:12'.",
         suite="all",
     ),
     reads="",

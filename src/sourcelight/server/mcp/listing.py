@@ -9,10 +9,12 @@ from sourcelight.core.tools.paging import ROWS_SCHEMA, with_page_arguments
 from sourcelight.core.tools.tool import Tool
 
 SIZE_HINT = "anthropic/maxResultSizeChars"
-"""Key of ``_meta`` with the most characters of an answer. The client that knows it puts longer ones into a file, and
-takes 50,000 where there is no hint."""
+"""Key of ``_meta`` with the most characters of an answer. The client that knows it puts longer ones into a file."""
+_WITHOUT_HINT = 50_000
+"""Characters that this client takes where there is no hint, which makes one for less needless."""
 _MAX_HINT = 500_000
-_CHARACTERS_OF_TOKEN = 8
+_CHARACTERS_OF_TOKEN = 6
+"""More than code and prose have, which is 3 to 5 by our estimate of tokens."""
 
 
 def advertised_schemas(tools: Mapping[str, Tool[Any]], *, offers_pages: bool) -> dict[str, Mapping[str, Any]]:
@@ -41,10 +43,11 @@ def list_tools(
     """
     schemas = advertised_schemas(tools, offers_pages=offers_pages)
     size = _MAX_HINT if max_tokens is None else min(_MAX_HINT, _CHARACTERS_OF_TOKEN * max_tokens)
-    return {"tools": [_entry(tool, schemas[name], size, with_structure) for name, tool in tools.items()]}
+    hint = {"_meta": {SIZE_HINT: size}} if size > _WITHOUT_HINT else {}
+    return {"tools": [_entry(tool, schemas[name], with_structure) | hint for name, tool in tools.items()]}
 
 
-def _entry(tool: Tool[Any], schema: Mapping[str, Any], size: int, with_structure: bool) -> dict[str, Any]:  # noqa: FBT001
+def _entry(tool: Tool[Any], schema: Mapping[str, Any], with_structure: bool) -> dict[str, Any]:  # noqa: FBT001
     text = tool.mcp
     assert text is not None  # noqa: S101 - narrows for the type checker
     return {
@@ -53,12 +56,10 @@ def _entry(tool: Tool[Any], schema: Mapping[str, Any], size: int, with_structure
         "description": text.description,
         "inputSchema": dict(schema),
         **({"outputSchema": ROWS_SCHEMA} if with_structure and text.suite == "all" else {}),
+        # The protocol gives the two other hints a meaning only for a tool that changes something.
         "annotations": {
-            "title": text.title,
             "readOnlyHint": text.read_only,
-            "destructiveHint": False,
-            "idempotentHint": text.read_only,
+            **({} if text.read_only else {"destructiveHint": False}),
             "openWorldHint": False,
         },
-        "_meta": {SIZE_HINT: size},
     }
