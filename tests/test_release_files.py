@@ -43,6 +43,8 @@ def test_the_version_stands_in_one_place_and_its_copies_agree() -> None:
     assert yaml.safe_load(read("packages/conda/recipe.yaml"))["context"]["version"] == sl.__version__
     server = json.loads(read("server.json"))
     assert {server["version"], *(package["version"] for package in server["packages"])} == {sl.__version__}
+    manifest = runpy.run_path(str(ROOT / "scripts" / "bundle"))["manifest"]()
+    assert (manifest["version"], manifest["description"]) == (sl.__version__, server["description"])
     assert "version" in tomllib.loads(read("packages/sourcelight/pyproject.toml"))["project"]["dynamic"]
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import sys
 import tarfile
 import time
 import zipfile
@@ -248,3 +249,28 @@ def test_the_tree_that_is_built_is_the_checkout(distributions: Distributions) ->
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"tests/conftest.py", "LICENSE", "CHANGELOG.md", "scripts/test", "docs/index.md"} <= names
     assert (ROOT / "LICENSE").is_file()
+
+
+def test_the_bundle_installs_what_it_needs_and_starts(repositories: Path, tmp_path: Path) -> None:
+    """As an application does: unpacked into a folder, with uv and nothing else."""
+    run(sys.executable, ROOT / "scripts" / "bundle", tmp_path)
+    (target,) = tmp_path.glob("*.mcpb")
+    folder = tmp_path / "unpacked"
+    with zipfile.ZipFile(target) as archive:
+        archive.extractall(folder)  # noqa: S202 - our own, built above
+    config = json.loads((folder / "manifest.json").read_text("utf-8"))["server"]["mcp_config"]
+    words = [
+        str(repositories) if "user_config" in word else word.replace("${__dirname}", str(folder))
+        for word in config["args"]
+    ]
+    env = bare(tmp_path, tool("uv").parent) | {"UV_PYTHON": sys.executable}
+    started = StdioServerParameters(command=str(tool(config["command"])), args=words, env=env)
+
+    async def main() -> str:
+        with anyio.fail_after(600):
+            async with stdio_client(started) as (read, write), ClientSession(read, write) as session:
+                await session.initialize()
+                answer = await session.call_tool("keyword_search", {"query": "greet"})
+                return "".join(getattr(block, "text", "") for block in answer.content)
+
+    assert "def greet():" in anyio.run(main)

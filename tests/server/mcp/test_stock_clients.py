@@ -9,6 +9,7 @@ import json
 import os
 import queue
 import re
+import runpy
 import shutil
 import subprocess
 import threading
@@ -21,6 +22,7 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from docs.snippets import ROOT
 from server.mcp.conformance_tools import fixture_server
 from server.mcp.conftest import ONE, Served
 from sourcelight.server.http.run import BoundedHttp, address_of, bind
@@ -182,3 +184,16 @@ def test_the_local_bridge_works_with_a_token(served: Served, tmp_path: Path) -> 
         assert bridge.ask(3, "tools/call", call)["structuredContent"]["totalLines"] == 3
     finally:
         bridge.close()
+
+
+def test_the_bundle_passes_the_checks_of_its_format(tmp_path: Path) -> None:
+    """Those of the tool of its authors: the schema of the manifest, and a file that it can unpack."""
+    target = runpy.run_path(str(ROOT / "scripts" / "bundle"))["write_bundle"](tmp_path)
+    program = Path(PACKAGES) / "node_modules" / "@anthropic-ai" / "mcpb" / "dist" / "cli" / "cli.js"
+    folder = tmp_path / "unpacked"
+    for words in (["unpack", target, folder], ["validate", folder / "manifest.json"]):
+        done = subprocess.run(
+            [NODE, program, *words], capture_output=True, text=True, timeout=BOUND_S, check=False, cwd=tmp_path
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert (folder / "src" / "server.py").is_file()
