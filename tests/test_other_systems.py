@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 import sourcelight as sl
-from sourcelight.engines.storage import folder
+from sourcelight.repos import file_locks
 from sourcelight.repos.boundary import read_flags, read_small_file
 from sourcelight.repos.git_command import end_process
 from sourcelight.server.http.middleware import CredentialUses
@@ -110,10 +110,10 @@ class RegionLocks(types.ModuleType):
 
 
 @pytest.fixture
-def windows_folder(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    """The module of index folders, loaded once more as Windows would."""
+def windows_locks(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    """The module of locks, loaded once more as Windows would."""
     monkeypatch.setitem(sys.modules, "msvcrt", RegionLocks())
-    spec = util.spec_from_file_location("windows_folder", folder.__file__)
+    spec = util.spec_from_file_location("windows_locks", file_locks.__file__)
     assert spec is not None
     assert spec.loader is not None
     module = util.module_from_spec(spec)
@@ -125,19 +125,19 @@ def windows_folder(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 
 
 def test_locks_of_windows_keep_a_second_builder_out_until_the_first_is_done(
-    windows_folder: types.ModuleType, tmp_path: Path
+    windows_locks: types.ModuleType, tmp_path: Path
 ) -> None:
-    assert windows_folder.msvcrt is sys.modules["msvcrt"]
+    assert windows_locks.msvcrt is sys.modules["msvcrt"]
     waited = threading.Event()
     order: list[str] = []
 
     def second() -> None:
-        with (tmp_path / "lock").open("a+b") as file, windows_folder.lock_file(file, waited.set):
+        with (tmp_path / "lock").open("a+b") as file, windows_locks.lock_file(file, waited.set):
             order.append("second")
 
     with (tmp_path / "lock").open("a+b") as file:
         file.write(b"x")  # appending moves the position away from the byte that is locked
-        with windows_folder.lock_file(file, lambda: None):
+        with windows_locks.lock_file(file, lambda: None):
             builder = threading.Thread(target=second)
             builder.start()
             assert waited.wait(60)

@@ -11,15 +11,14 @@ import errno
 import json
 import os
 import shutil
-import sys
-import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import IO, Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import xxhash
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed, SearchIndexError, SourcelightError
+from sourcelight.repos.file_locks import lock_file
 from sourcelight.repos.private_files import make_private_folder, open_private
 
 MANIFEST = "manifest.json"
@@ -73,55 +72,6 @@ def read_manifest(path: Path) -> Any:
 
 def _checksum(content: Any) -> str:
     return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
-
-
-_POLL_S = 0.05
-
-
-@contextlib.contextmanager
-def lock_file(file: IO[bytes], stop: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock of an open file; `stop` is called while waiting and may raise.
-
-    The operating system releases the lock when the process dies, so no lock file ever has to be cleaned up.
-    """
-    while not _try_lock(file):
-        stop()
-        time.sleep(_POLL_S)
-    try:
-        yield
-    finally:
-        _unlock(file)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(file: IO[bytes]) -> bool:
-        file.seek(0)
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-    def _unlock(file: IO[bytes]) -> None:
-        file.seek(0)
-        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _try_lock(file: IO[bytes]) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError as fault:
-            raise IndexWriteFailed(str(file.name), f"the directory can't be locked ({fault.strerror})") from fault
-        return True
-
-    def _unlock(file: IO[bytes]) -> None:
-        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

@@ -18,8 +18,8 @@ from sourcelight.backends.cluster.storage.generation import StoredShard
 from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.storage.shard_files import GIT, HISTORY, INDEX, ShardFiles, fetch
 from sourcelight.core.errors import ClusterError, ConfigurationError
-from sourcelight.engines.storage.folder import lock_file
 from sourcelight.repos import Repository
+from sourcelight.repos.file_locks import lock_file
 from sourcelight.repos.private_files import make_private_folder
 from sourcelight.repos.repository import readable_key
 

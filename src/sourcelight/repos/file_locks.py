@@ -1,0 +1,59 @@
+"""A lock between processes: one writes an index, a log or a directory of mirrors at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import IO
+
+from sourcelight.core.errors import IndexWriteFailed
+
+_POLL_S = 0.05
+
+
+@contextlib.contextmanager
+def lock_file(file: IO[bytes], stop: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock of an open file; `stop` is called while waiting and may raise.
+
+    The operating system releases the lock when the process dies, so no lock file ever has to be cleaned up.
+    """
+    while not _try_lock(file):
+        stop()
+        time.sleep(_POLL_S)
+    try:
+        yield
+    finally:
+        _unlock(file)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        file.seek(0)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(file: IO[bytes]) -> None:
+        file.seek(0)
+        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as fault:
+            raise IndexWriteFailed(str(file.name), f"the directory can't be locked ({fault.strerror})") from fault
+        return True
+
+    def _unlock(file: IO[bytes]) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)
