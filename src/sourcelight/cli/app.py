@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sourcelight.cli import cluster, doctor, index, lab, search, serve, verification
+from sourcelight.cli import cluster, doctor, index, lab, mirrors, search, serve, verification
 from sourcelight.cli.admin_commands import admin_app
 from sourcelight.cli.output import DONE, FAILED, INTERRUPTED, USAGE, say
 from sourcelight.cli.report import report_app
@@ -34,7 +34,7 @@ app.command("serve")(serve.serve_command)
 app.command("worker")(cluster.worker_command)
 app.command("mcp")(serve.mcp_command)
 app.command("repos")(index.repos_command)
-app.command("clone")(index.clone_command)
+app.command("clone")(mirrors.clone_command)
 app.command("doctor")(doctor.doctor_command)
 app.command("lab")(lab.lab_command)
 app.command("samples")(lab.samples_command)

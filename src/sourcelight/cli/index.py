@@ -1,4 +1,4 @@
-"""`index`, `repos` and `clone`: build, show and prune indexes; list repositories; keep mirrors."""
+"""`index` and `repos`: build, show and prune indexes; list repositories."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ import typer
 
 from sourcelight.cli.options import ClusterAddress, Paths, ShardStorage, Tls, Worktree, parse_size, path_texts
 from sourcelight.cli.output import DONE, FAILED, StatusLine, print_line, print_table, say, say_warnings
-from sourcelight.core.markup import visible
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:
-    from sourcelight.core.batches.overview import CloneProgress, IndexProgress
+    from sourcelight.core.batches.overview import IndexProgress
     from sourcelight.engines.execution import LocalEngine
 
 
@@ -99,23 +98,6 @@ def index_command(  # noqa: PLR0913 - the options of a command
 def repos_command(paths: Paths = None) -> int:
     """List the repositories below PATH, and the directories that can't be searched with the reason."""
     return list_repositories(path_texts(paths, "."))
-
-
-def clone_command(
-    urls: Annotated[list[str], typer.Argument(metavar="URL", help="Addresses of git repositories.")],
-    *,
-    dest: Annotated[
-        Optional[Path],  # noqa: UP045 - see options
-        typer.Option(
-            metavar="DIRECTORY", help="Destination directory of the mirrors.  [default: a directory of sourcelight]"
-        ),
-    ] = None,
-) -> int:
-    """Keep bare mirrors of repositories: clone new ones, update existing ones.
-
-    Prints the directory of each mirror, which you can pass to search, index or serve.
-    """
-    return clone_repositories(urls, str(dest) if dest else "")
 
 
 def progress_printer(line: StatusLine) -> Callable[[IndexProgress], None]:
@@ -262,28 +244,3 @@ def list_repositories(paths: Sequence[str]) -> int:
     sys.stdout.flush()
     say_warnings(catalog)
     return DONE
-
-
-def clone_repositories(urls: Sequence[str], destination: str) -> int:
-    """Clone or update each; one that fails doesn't stop the others."""
-    from sourcelight.backends.embedded import mirrors_folder
-    from sourcelight.core.errors import RepositoryError
-    from sourcelight.repos import clone
-
-    status = DONE
-    for url in urls:
-        line = StatusLine()
-
-        def paint(progress: CloneProgress, line: StatusLine = line) -> None:
-            line.show(f"{progress.url}: {progress.step} {progress.done:,}/{progress.total:,}")
-
-        try:
-            directory = clone(url, destination or str(mirrors_folder()), progress=paint)
-        except RepositoryError as exc:
-            line.clear()
-            say(str(exc))
-            status = FAILED
-        else:
-            line.clear()
-            print_line(visible(directory))
-    return status
