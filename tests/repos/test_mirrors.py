@@ -16,7 +16,8 @@ from sourcelight.core.errors import Cancelled, GitFailed, RepositoryError
 from sourcelight.repos import Catalog, clone, update_mirror
 from sourcelight.repos.discovery import PARTIAL_PREFIX
 from sourcelight.repos.git_command import parse_version, redact, require_git
-from sourcelight.repos.mirrors import _credentials, _is_same_origin, _parse_remote
+from sourcelight.repos.mirrors import _is_same_origin
+from sourcelight.repos.remotes import credential_environment, parse_remote
 from sourcelight.testing import RepositoryBuilder, make_repo
 
 
@@ -102,6 +103,7 @@ def test_a_local_folder_may_be_mirrored(tmp_path: Path, origin: RepositoryBuilde
         "ssh://-oProxyCommand=touch/x", "-x@host:path", "host:-path", "ssh://host\n/x", "https://", "https:///x",
         "ftp://host/x", "https://host:port/x", "nowhere", "/no/such/folder", "ssh://-x@host/y", "transport::address",
         "file+ext://x", "https://u%0ax:p@host/x", "javascript:alert(1)//\x01",
+        "https://host/x?private_token=t", "user:token@host/x",
     ],
 )  # fmt: skip
 def test_what_git_might_take_for_something_else_is_refused(tmp_path: Path, url: str) -> None:
@@ -128,9 +130,9 @@ def test_credentials_of_a_url_show_nowhere(tmp_path: Path) -> None:
 
 
 def test_credentials_reach_git_and_stay_out_of_the_mirror(tmp_path: Path, origin: RepositoryBuilder) -> None:
-    remote = _parse_remote("https://me:p%40ss@host.org/team/app.git?x=1")
-    assert remote.url == "https://host.org/team/app.git?x=1"
-    environment = os.environ | _credentials(remote)
+    remote = parse_remote("https://me:p%40ss@host.org/team/app.git#x")
+    assert remote.url == "https://host.org/team/app.git"
+    environment = os.environ | credential_environment(remote)
     question = b"protocol=https\nhost=host.org\n\n"
     for host, answer in ((b"host.org", b"password=p@ss"), (b"evil.org", b"")):
         done = subprocess.run(

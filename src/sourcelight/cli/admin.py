@@ -8,21 +8,20 @@ from __future__ import annotations
 import getpass
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sourcelight.cli.output import DONE, print_line, print_table, say
+from sourcelight.cli.options import read_duration
+from sourcelight.cli.output import DONE, format_time, print_line, print_table, say
 from sourcelight.core.errors import ConfigurationError, StateError
 from sourcelight.core.markup import one_line
 
 if TYPE_CHECKING:
     from sourcelight.repos.state import State
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 Row = Mapping[str, object]
 
 
@@ -150,7 +149,7 @@ def list_tokens(state: State, account: str, *, as_json: bool) -> int:
 
 def create_token(state: State, account: str, scopes: Sequence[str], *, expires: str, note: str, as_json: bool) -> None:
     """Create a token; its secret is the only line on standard output."""
-    lifetime_s = read_lifetime(expires) if expires else None
+    lifetime_s = read_duration("--expires", expires) if expires else None
     token, secret = state.tokens.create(account, scopes or ("user:all",), note=note, lifetime_s=lifetime_s)
     if as_json:
         result = {
@@ -316,16 +315,8 @@ def read_password() -> str:
     return text
 
 
-def read_lifetime(text: str) -> float:
-    """Return the seconds of a lifetime such as ``90d``, ``12h``, ``30m``, ``2w``."""
-    match = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", text.strip())
-    if match is None:
-        raise ConfigurationError(f"--expires must be a number with s, m, h, d or w, such as 90d; got {text!r}")
-    return float(int(match[1]) * _UNITS[match[2]])
-
-
 def _format_time(seconds: int | None) -> str | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return None if seconds is None else format_time(seconds)
 
 
 def _format_cell(value: object) -> object:

@@ -1,41 +1,137 @@
-"""`clone`: keep mirrors of repositories."""
+"""`clone` and `sync`: make mirrors of repositories, and fetch them on a schedule."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from sourcelight.cli.output import DONE, FAILED, StatusLine, print_line, say
+from sourcelight.cli.options import read_duration
+from sourcelight.cli.output import DONE, FAILED, StatusLine, format_time, print_line, print_table, say
+from sourcelight.core.errors import RepositoryError
 from sourcelight.core.markup import visible
+from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:
     from sourcelight.core.batches.overview import CloneProgress
+    from sourcelight.repos.address_list import AddressList
+    from sourcelight.repos.mirror_schedule import MirrorState
+
+Urls = Annotated[
+    Optional[list[str]],  # noqa: UP045 - see options
+    typer.Argument(metavar="URL", help="Addresses of git repositories.", show_default=False),
+]
+ListFile = Annotated[
+    Optional[Path],  # noqa: UP045 - see options
+    typer.Option(
+        "--list",
+        metavar="FILE",
+        help="File with addresses, one on each line; - is standard input. Lines with # in front are left out.",
+    ),
+]
+Destination = Annotated[
+    Optional[Path],  # noqa: UP045 - see options
+    typer.Option(
+        metavar="DIRECTORY", help="Destination directory of the mirrors.  [default: a directory of sourcelight]"
+    ),
+]
+AllowLocal = Annotated[
+    bool,
+    typer.Option(
+        "--allow-local", help="Accept directories of this machine in --list; whoever writes the list chooses them."
+    ),
+]
+_MAX_PRINTED = 20
+
+
+class _Terminated(BaseException):
+    """Raised by SIGTERM, so that running fetches are stopped."""
 
 
 def clone_command(
-    urls: Annotated[list[str], typer.Argument(metavar="URL", help="Addresses of git repositories.")],
+    urls: Urls = None,
     *,
-    dest: Annotated[
-        Optional[Path],  # noqa: UP045 - see options
-        typer.Option(
-            metavar="DIRECTORY", help="Destination directory of the mirrors.  [default: a directory of sourcelight]"
-        ),
-    ] = None,
+    list_file: ListFile = None,
+    dest: Destination = None,
+    allow_local: AllowLocal = False,
 ) -> int:
     """Keep bare mirrors of repositories: clone new ones, update existing ones.
 
-    Prints the directory of each mirror, which you can pass to search, index or serve.
+    Prints the directory of each mirror, which you can pass to search, index or serve. Addresses are those of URL and
+    of --list. One that fails is named, and doesn't stop the others; the status is 2 then.
     """
-    return clone_repositories(urls, str(dest) if dest else "")
+    addresses = list(urls or ())
+    status = DONE
+    if list_file is not None:
+        listed = _read_list(list_file, allow_local=allow_local)
+        addresses += listed.addresses.values()
+        status = FAILED if listed.rejected else DONE
+    elif not addresses:
+        raise typer.BadParameter("give a URL, or --list FILE")
+    return max(status, clone_repositories(addresses, _destination(dest)))
+
+
+def sync_command(
+    urls: Urls = None,
+    *,
+    list_file: ListFile = None,
+    dest: Destination = None,
+    every: Annotated[
+        str, typer.Option(metavar="DURATION", help="Time between two fetches of a mirror, such as 10m or 6h.")
+    ] = "15m",
+    once: Annotated[
+        bool, typer.Option("--once", help="Fetch each mirror once, but those that wait after failures, and end.")
+    ] = False,
+    status: Annotated[bool, typer.Option("--status", help="Show what is known of each mirror; fetch nothing.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Fetches at a time.")] = 4,
+    timeout: Annotated[
+        str, typer.Option(metavar="DURATION", help="Time after which a fetch is stopped and counts as failed.")
+    ] = "1h",
+    allow_local: AllowLocal = False,
+) -> int:
+    """Fetch mirrors on a schedule, beside `serve`, until Ctrl-C or SIGTERM.
+
+    Mirrors are those of URL and --list, which are cloned when they are missing; without both, those that the directory
+    has. The list is read again while this runs; a mirror whose address is taken out stays, and is no longer fetched.
+
+    After a failure the time to the next fetch doubles, with each further one again, up to a day; after a success it is
+    that of --every. A share of it is left to chance, so that fetches spread. One process at a time works on a
+    directory. With --once the status is 2 when a fetch failed, or still waits after failures.
+    """
+    from sourcelight.repos.mirror_schedule import MirrorSchedule
+
+    directory = _destination(dest)
+    if status:
+        return show_mirrors(directory)
+    interval_s, timeout_s = read_duration("--every", every), read_duration("--timeout", timeout)
+    addresses = _Addresses(urls or (), list_file, allow_local=allow_local)
+    schedule = MirrorSchedule(
+        directory,
+        addresses.read if urls or list_file else None,
+        interval_s=interval_s,
+        timeout_s=timeout_s,
+        jobs=jobs,
+        report=_print_fetch,
+    )
+    with schedule.lock(), _terminable() as stopped:
+        if not once:
+            print_line(f"fetching mirrors in {visible(schedule.folder)} every {every}; Ctrl-C stops")
+            sys.stdout.flush()
+        schedule.run(once=once)
+    if stopped or not once:
+        return DONE
+    failing = sum(1 for state in schedule.states.values() if state.failures)
+    print_line(f"{count_of(len(schedule.states), 'mirror')}, {failing} failing")
+    return FAILED if failing or addresses.rejected else DONE
 
 
 def clone_repositories(urls: Sequence[str], destination: str) -> int:
     """Clone or update each; one that fails doesn't stop the others."""
-    from sourcelight.backends.embedded import mirrors_folder
-    from sourcelight.core.errors import RepositoryError
     from sourcelight.repos import clone
 
     status = DONE
@@ -46,8 +142,8 @@ def clone_repositories(urls: Sequence[str], destination: str) -> int:
             line.show(f"{progress.url}: {progress.step} {progress.done:,}/{progress.total:,}")
 
         try:
-            directory = clone(url, destination or str(mirrors_folder()), progress=paint)
-        except RepositoryError as exc:
+            directory = clone(url, destination, progress=paint)
+        except (RepositoryError, OSError) as exc:
             line.clear()
             say(str(exc))
             status = FAILED
@@ -55,3 +151,112 @@ def clone_repositories(urls: Sequence[str], destination: str) -> int:
             line.clear()
             print_line(visible(directory))
     return status
+
+
+def show_mirrors(directory: str) -> int:
+    """Show the mirrors that `sync` knows, those that fail first."""
+    from sourcelight.repos.mirror_schedule import MirrorSchedule, read_states
+
+    states = read_states(directory)
+    rows = [
+        (
+            state.address,
+            format_time(state.fetched_at_s) if state.fetched_at_s else "",
+            state.failures,
+            format_time(state.due_at_s),
+            state.error,
+        )
+        for state in sorted(states.values(), key=lambda state: (-state.failures, state.address))
+    ]
+    print_table(("address", "fetched", "failures", "next", "error"), rows)
+    is_running = MirrorSchedule.is_locked(directory)
+    print_line(
+        f"{count_of(len(rows), 'mirror')} in {visible(directory)}; sync {'runs' if is_running else 'does not run'}"
+    )
+    return DONE
+
+
+class _Addresses:
+    """The addresses of arguments and a list, which is read again whenever they are asked for.
+
+    Raises
+    ------
+    RepositoryError
+        When an argument is no address.
+    OSError
+        When the list can't be read.
+    """
+
+    def __init__(self, urls: Sequence[str], list_file: Path | None, *, allow_local: bool) -> None:
+        from sourcelight.repos.remotes import check_address
+
+        self._urls = {check_address(url, allow_local=True): url for url in urls}
+        self._list_file = list_file
+        self._allow_local = allow_local
+        self._listed: AddressList | None = None if list_file is None else _read_list(list_file, allow_local=allow_local)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the list has lines that are no address."""
+        return self._listed is not None and bool(self._listed.rejected)
+
+    def read(self) -> dict[str, str]:
+        """Return the addresses; those of before, with a message, when the list can't be read any more."""
+        if self._list_file is None or self._listed is None:
+            return self._urls
+        try:
+            if str(self._list_file) != "-":  # standard input can be read once
+                self._listed = _read_list(self._list_file, allow_local=self._allow_local, previous=self._listed)
+        except (OSError, RepositoryError) as exc:
+            say(f"{self._list_file}: {exc}; the addresses of before stay")
+        return {**self._listed.addresses, **self._urls}
+
+
+def _read_list(path: Path, *, allow_local: bool, previous: AddressList | None = None) -> AddressList:
+    """Read a list of addresses; say which lines are none, unless `previous` has the same ones."""
+    from sourcelight.repos.address_list import read_addresses
+
+    if str(path) == "-":
+        listed = read_addresses(sys.stdin.buffer, allow_local=allow_local)
+    else:
+        with path.open("rb") as file:
+            listed = read_addresses(file, allow_local=allow_local)
+    if previous is None or previous.rejected != listed.rejected:
+        for number, reason in list(listed.rejected.items())[:_MAX_PRINTED]:
+            say(f"{path}, line {number}: {reason}")
+        if len(listed.rejected) > _MAX_PRINTED:
+            say(f"{path}: {len(listed.rejected) - _MAX_PRINTED:,} more lines are no address")
+    return listed
+
+
+def _destination(dest: Path | None) -> str:
+    from sourcelight.backends.embedded import mirrors_folder
+
+    return str((dest or mirrors_folder()).expanduser().absolute())
+
+
+def _print_fetch(state: MirrorState) -> None:
+    if state.failures:
+        failures, due = count_of(state.failures, "failure"), format_time(state.due_at_s)
+        say(f"{state.address}: {state.error} ({failures} in a row, next at {due})")
+    else:
+        print_line(f"fetched {visible(state.address)}")
+        sys.stdout.flush()
+
+
+@contextmanager
+def _terminable() -> Iterator[list[int]]:
+    """End the block on SIGTERM, without an error; the list has the signal then."""
+    received: list[int] = []
+
+    def terminate(number: int, _: Any) -> None:
+        received.append(number)
+        raise _Terminated
+
+    previous = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield received
+    except _Terminated:
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, previous)

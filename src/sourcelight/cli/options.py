@@ -9,9 +9,12 @@ from typing import Annotated, Optional
 
 import typer
 
+from sourcelight.core.errors import ConfigurationError
+
 # Typer of the oldest supported release reads `Optional[X]` and not `X | None`, so UP045 is off for absent options.
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?B?)", re.IGNORECASE)
 
 
@@ -82,6 +85,20 @@ def parse_size(option: str, text: str) -> int:
     if size < 1:
         raise typer.BadParameter(f"{option}: {text!r} is not a size; write it like 200GB or 500MB")
     return size
+
+
+def read_duration(option: str, text: str) -> float:
+    """Return the seconds of a length of time such as ``90d``, ``12h``, ``30m``, ``2w``.
+
+    Raises
+    ------
+    ConfigurationError
+        When `text` is none; the message names `option`.
+    """
+    match = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", text.strip())
+    if match is None:
+        raise ConfigurationError(f"{option} must be a number with s, m, h, d or w, such as 90d; got {text!r}")
+    return float(int(match[1]) * _SECONDS[match[2]])
 
 
 def path_texts(paths: list[Path] | None, default: str = "") -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -132,6 +132,11 @@ def _commit_label(commit: str | None, author: str | None, date: datetime | None)
     """Return the short id, day and author of a commit, as far as they are known."""
     parts = ((commit or "")[:_COMMIT_CHARS], f"{date:%Y-%m-%d}" if date else "", _name(author or ""))
     return "  ".join(filter(None, parts))
+
+
+def format_time(seconds: float) -> str:
+    """Return a time in UTC, such as ``2026-03-02T09:05:40Z``, of seconds since 1970."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _format_cell(value: object) -> str:

@@ -58,6 +58,7 @@ def limit_process(process_id: int, *, data_bytes: int | None = None, cpu_s: int 
 OLDEST_GIT = (2, 31)  # reads configuration from GIT_CONFIG_COUNT, which keeps credentials off the command line
 TAIL_LINES = 40
 CHECK_S = 0.1
+_END_S = 2.0
 MAX_LINE_BYTES = 1 << 16
 PIPE, DEVNULL = subprocess.PIPE, subprocess.DEVNULL
 
@@ -289,6 +290,7 @@ def _follow(
                 line(redacted)
         status = process.wait(timeout=60)
     finally:
+        _ask_to_end(process)
         end_process(process)
         reader.join(5)
         if process.stderr is not None and not reader.is_alive():
@@ -347,6 +349,15 @@ def _read_lines(stream: IO[bytes], lines: queue.SimpleQueue[str | None]) -> None
         if remaining.strip():
             lines.put(remaining.decode("utf-8", "replace").rstrip())
         lines.put(None)
+
+
+def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
+    """Let a git that writes delete its locks and temporary files; a lock left behind stops the next fetch."""
+    if os.name != "nt" and process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=_END_S)
 
 
 def end_process(process: subprocess.Popen[bytes]) -> None:

@@ -10,26 +10,23 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import pathlib
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit, urlunsplit
+import time
+from collections.abc import Callable
 
 from sourcelight.core.batches.overview import CloneProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.repos.discovery import PARTIAL_PREFIX
-from sourcelight.repos.git_command import LOCAL, NETWORK, run_git
+from sourcelight.repos.git_command import run_git
 from sourcelight.repos.handles import UnusableRepository, open_handle
-from sourcelight.repos.isolation import isolated_directory
 from sourcelight.repos.names import name_from_folder, name_from_origin
 from sourcelight.repos.private_files import make_private_folder
+from sourcelight.repos.remotes import Remote, credential_environment, parse_remote
 from sourcelight.repos.revisions import head_target
 
-_ACCEPTED = "https://…, ssh://…, user@host:path, git://…, file://… or a local directory"
 _PROGRESS = re.compile(r"(?:remote: )?([A-Z][A-Za-z ]+):\s+(\d+)% \((\d+)/(\d+)\)")
 # What git itself writes into the configuration of a mirror. Anything else may make git run something.
 _MIRROR_KEYS = re.compile(
@@ -38,39 +35,8 @@ _MIRROR_KEYS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Remote:
-    """A checked URL, its credentials apart; `local` is the directory it leads to on this machine, if any."""
-
-    url: str
-    user: str = ""
-    password: str = ""
-    local: str = ""
-
-    @contextlib.contextmanager
-    def source(self) -> Iterator[str]:
-        """The URL or directory that git fetches from.
-
-        The git that serves a local directory obeys the configuration there, and may fetch missing objects with a
-        command that it names. So a local directory is served from an isolated one over its objects.
-        """
-        if not self.local:
-            yield self.url
-            return
-        with contextlib.ExitStack() as stack:
-            try:
-                git_dir = os.path.join(self.local, ".git")
-                git_dir = open_handle(git_dir if os.path.isdir(git_dir) else self.local).path
-                directory = stack.enter_context(isolated_directory(git_dir, with_refs=True))
-            except RepositoryError as error:
-                message = f"{self.url} does not appear to be a git repository that can be read: {error}"
-                raise GitFailed(["git", "clone", self.url], 128, message) from error
-            yield pathlib.Path(directory).as_uri()
-
-    @property
-    def protocols(self) -> tuple[str, ...]:
-        """Transports that may be used for it."""
-        return LOCAL if self.local else NETWORK
+_MAX_NAME_PARTS, _MAX_NAME_BYTES = 32, 255
+_ABANDONED_S = 3600.0
 
 
 def clone(
@@ -106,8 +72,10 @@ def clone(
     GitFailed
         If git is missing, too old, or fails; the message ends with git's last lines, without credentials.
     """
-    remote = _parse_remote(url)
-    target = _mirror_path(os.path.abspath(os.path.expanduser(os.fspath(folder))), remote)
+    remote = parse_remote(url)
+    folder = os.path.abspath(os.path.expanduser(os.fspath(folder)))
+    target = _mirror_path(folder, remote)
+    _check_place(folder, target)
     if os.path.isdir(target):
         return _update(target, remote, progress, cancellation)
     parent = os.path.dirname(target)
@@ -155,12 +123,13 @@ def update_mirror(
 
 def _update(
     path: str,
-    remote: _Remote | None,
+    remote: Remote | None,
     progress: Callable[[CloneProgress], None] | None,
     cancellation: Cancellation | None,
 ) -> str:
     recorded = _recorded_origin(path)
-    remote = remote or _parse_remote(recorded)
+    remote = remote or parse_remote(recorded)
+    _delete_abandoned(path)
     with remote.source() as source:
         arguments = ["--git-dir", path, "fetch", "--prune", "--progress", "--no-recurse-submodules", "--no-auto-gc",
                      "--force", "--update-shallow", "--no-write-fetch-head", "--", source,
@@ -178,11 +147,11 @@ def _record_origin(path: str, url: str) -> None:
     pygit2.Config(os.path.join(path, "config"))["remote.origin.url"] = url
 
 
-def _follow_head(path: str, remote: _Remote, source: str, cancellation: Cancellation | None) -> None:
+def _follow_head(path: str, remote: Remote, source: str, cancellation: Cancellation | None) -> None:
     """Adopt the remote's default branch, which a fetch doesn't change."""
     with tempfile.TemporaryFile() as answer:
         arguments = ["--git-dir", path, "ls-remote", "--symref", "--", source, "HEAD"]
-        environment = _credentials(remote)
+        environment = credential_environment(remote)
         with contextlib.suppress(GitFailed):  # the default branch then stays as it was
             run_git(arguments, remote.protocols, environment=environment, output=answer, cancellation=cancellation)
         answer.seek(0)
@@ -193,13 +162,56 @@ def _follow_head(path: str, remote: _Remote, source: str, cancellation: Cancella
         handle.set_head(name)
 
 
-def _mirror_path(folder: str, remote: _Remote) -> str:
+def _mirror_path(folder: str, remote: Remote) -> str:
     """Return the directory of a remote's mirror: by its name, or beside it if another remote has that name."""
     parts = (name_from_origin(remote.url) or name_from_folder(remote.url)).split("/")
     target = os.path.join(folder, *parts)
     if not os.path.isdir(f"{target}.git") or _is_same_origin(_recorded_origin(f"{target}.git"), remote.url):
         return f"{target}.git"
     return f"{target}-{hashlib.sha256(os.fsencode(remote.url)).hexdigest()[:8]}.git"
+
+
+def _check_place(folder: str, target: str) -> None:
+    """Refuse a mirror outside of `folder`, behind a link or within another mirror: addresses choose their names.
+
+    Raises
+    ------
+    RepositoryError
+        If git would write elsewhere, or into the git directory of another repository.
+    """
+    if os.path.islink(target) or len(os.fsencode(os.path.basename(target))) > _MAX_NAME_BYTES:
+        raise RepositoryError(f"{target} is not a place for a mirror: it is a link, or its name is too long")
+    directory = os.path.dirname(os.path.abspath(target))
+    depth = 0
+    while directory != folder:
+        is_repository = os.path.basename(directory) == ".git" or os.path.isfile(os.path.join(directory, "HEAD"))
+        above = os.path.dirname(directory)
+        depth += 1
+        if above == directory or depth > _MAX_NAME_PARTS:
+            raise RepositoryError(f"{target} is not a place for a mirror below {folder}")
+        if os.path.islink(directory) or is_repository:
+            reason = "a repository" if is_repository else "a link"
+            raise RepositoryError(f"can't make a mirror at {target}: {directory} is {reason}")
+        directory = above
+
+
+def _delete_abandoned(path: str) -> None:
+    """Delete locks and temporary packs that a killed git left in a mirror: the next fetch would fail at such a lock.
+
+    git holds a lock for a moment and writes to a pack all the time, so what nobody has written to for an hour is of
+    a process that no longer runs.
+    """
+    before_s = time.time() - _ABANDONED_S
+    objects = os.path.join(path, "objects")
+    for directory, folders, files in os.walk(path):
+        if directory == objects:
+            folders[:] = [name for name in folders if name == "pack"]
+        for name in files:
+            if name.endswith(".lock") or (name.startswith("tmp_") and directory.startswith(objects)):
+                file = os.path.join(directory, name)
+                with contextlib.suppress(OSError):
+                    if os.lstat(file).st_mtime < before_s:
+                        os.unlink(file)
 
 
 def _is_same_origin(first: str, second: str) -> bool:
@@ -230,7 +242,7 @@ def _recorded_origin(path: str) -> str:
 
 def _fetch(
     arguments: list[str],
-    remote: _Remote,
+    remote: Remote,
     progress: Callable[[CloneProgress], None] | None,
     cancellation: Cancellation | None,
 ) -> None:
@@ -244,7 +256,7 @@ def _fetch(
         run_git(
             arguments,
             remote.protocols,
-            environment=_credentials(remote),
+            environment=credential_environment(remote),
             secrets=secrets,
             line=line,
             cancellation=cancellation,
@@ -256,63 +268,17 @@ def _fetch(
         raise
 
 
-def _credentials(remote: _Remote) -> dict[str, str]:
-    """Return the environment that answers git's question for user and password on this host alone."""
-    if not remote.user:
-        return {}
-    parts = urlsplit(remote.url)
-    # The secret travels in the environment, so it is in no argument, and the helper is bound to one host: a redirect
-    # gets no password.
-    answer = 'printf "username=%s\\npassword=%s\\n" "$SOURCELIGHT_USER" "$SOURCELIGHT_SECRET"'
-    return {
-        "SOURCELIGHT_USER": remote.user,
-        "SOURCELIGHT_SECRET": remote.password,
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": f"credential.{parts.scheme}://{parts.netloc}.helper",
-        "GIT_CONFIG_VALUE_0": f'!f() {{ test "$1" = get && {answer}; }}; f',
-    }
-
-
-def _parse_remote(url: str) -> _Remote:
-    """Check a URL against the accepted forms, and take its credentials out."""
-    text = url.strip()
-    # A text with a leading dash would be an option of git; control characters could add lines to its protocol.
-    if not text or text.startswith("-") or re.search(r"[\x00-\x1f\x7f]", text):
-        raise _to_error(text)
-    local = os.path.abspath(os.path.expanduser(text))
-    if "://" not in text and os.path.isdir(local):
-        return _Remote(local, local=local)
-    if "://" not in text:
-        scp = re.fullmatch(r"(?:[A-Za-z0-9_.+-]+@)?(?!-)[A-Za-z0-9_.\[\]-]+:(?![:-])\S.*", text)
-        if not scp or text.partition(":")[0].startswith("-"):
-            raise _to_error(text)
-        return _Remote(text)
-    try:
-        parts = urlsplit(text)
-        host, port = parts.hostname or "", parts.port
-    except ValueError as error:
-        raise _to_error("") from error
-    scheme = parts.scheme.lower()
-    if scheme not in {"https", "ssh", "git", "file"} or host.startswith("-") or "::" in text.partition("://")[0]:
-        raise _to_error(text)
-    if scheme == "file":
-        path = unquote(text[len("file://") :])
-        return _Remote(text, local=path if path.startswith("/") else "//" + path)
-    if not host:
-        raise _to_error(text)
-    address = f"[{host}]" if ":" in host else host
-    address += f":{port}" if port else ""
-    user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    if re.search(r"[\x00-\x1f\x7f]", user + password) or user.startswith("-"):
-        raise _to_error("")
-    if scheme == "ssh":
-        return _Remote(urlunsplit((scheme, f"{user}@{address}" if user else address, parts.path, "", "")))
-    return _Remote(urlunsplit((scheme, address, parts.path, parts.query, "")), user, password)
-
-
-def _to_error(text: str) -> RepositoryError:
-    redacted = re.sub(r"//[^/]*@", "//", text)[:200]
-    return RepositoryError(f"not a URL to clone from: {redacted!r}; accepted: {_ACCEPTED}")
+def find_mirrors(folder: str | os.PathLike[str]) -> dict[str, str]:
+    """Return the paths of the mirrors below a directory that `update_mirror` can update, with their origins."""
+    mirrors: dict[str, str] = {}
+    for directory, folders, _ in os.walk(os.path.abspath(os.path.expanduser(os.fspath(folder)))):
+        folders[:] = sorted(name for name in folders if not name.startswith(PARTIAL_PREFIX))
+        for name in [name for name in folders if name.endswith(".git")]:
+            path = os.path.join(directory, name)
+            with contextlib.suppress(RepositoryError):
+                mirrors[path] = _recorded_origin(path)
+                folders.remove(name)
+    return mirrors
 
 
 def _delete_leftovers(parent: str) -> None:
