@@ -161,3 +161,20 @@ def test_hostile_questions_stay_text(ann: httpx.Client) -> None:
     for html in (live, ann.get(address).text, ann.get("/deepsearch", params={"question": act, "text": act}).text):
         assert "<img" not in html
         assert "<script>" not in html
+
+
+def test_a_conversation_is_read_and_asked_again_in_python(ann: httpx.Client, bob: httpx.Client) -> None:
+    address = ask(ann, f"repo:{OPEN} {QUESTION}")
+    states_of(ann, address)
+    page = ann.get(address).text
+    assert f"code.deepsearch_read(&#x27;{address}&#x27;)" in page
+    assert f"code.deepsearch(&#x27;repo:{OPEN} {QUESTION}&#x27;)" in page
+    assert '<details class="sources"><summary><h3>Sources</h3>' in page
+    for query, call in (("", "deepsearch_read"), ("?question=0", "deepsearch"), ("?question=7", "deepsearch_read")):
+        file = ann.get(f"{address}.ipynb{query}")
+        assert file.headers["content-type"] == "application/x-ipynb+json"
+        assert f"code.{call}(" in "".join(file.json()["cells"][0]["source"])
+    assert bob.get(f"{address}.ipynb").status_code == 404
+    shared = ann.post(address, data={"do": "share"}).headers["location"]
+    assert "code.deepsearch_read(" in bob.get(shared).text
+    assert "code.deepsearch(" not in bob.get(shared).text, "a scope may name what a reader may not see"

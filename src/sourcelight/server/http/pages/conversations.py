@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.responses import HTMLResponse, Response
@@ -173,7 +173,13 @@ def link_of(url: str, prefix: str) -> str:
 
 
 def conversation_html(
-    answer: ToolResult, turns: Mapping[int, list[str]], *, prefix: str, markdown: str, action: str = ""
+    answer: ToolResult,
+    turns: Mapping[int, list[str]],
+    use: Mapping[int, str],
+    *,
+    prefix: str,
+    markdown: str,
+    action: str = "",
 ) -> str:
     """Return a result of `deepsearch_read` as HTML.
 
@@ -183,6 +189,8 @@ def conversation_html(
         The result.
     turns
         Steps of running questions, by index from 0.
+    use
+        HTML that asks a question in Python, by its index.
     prefix
         Start of the service's addresses.
     markdown
@@ -191,7 +199,10 @@ def conversation_html(
         Address of the forms of its owner; empty for other readers, who have none.
     """
     info = answer.attributes
-    parts = [_question(question, turns.get(number, []), prefix) for number, question in enumerate(info["questions"])]
+    parts = [
+        _question(question, turns.get(number, []), prefix, use.get(number, ""))
+        for number, question in enumerate(info["questions"])
+    ]
     shared = "anyone with the link can read it" if info["shared"] else "only its owner can read it"
     return (
         f"<h1>{escape(one_line(info['title'], 200))}</h1>"
@@ -227,20 +238,26 @@ QUESTION_FIELD = (
 )
 
 
-def _question(question: Mapping[str, Any], turns: list[str], prefix: str) -> str:
+def _question(question: Mapping[str, Any], turns: list[str], prefix: str, use: str) -> str:
     colour, status_text = _STATES.get(question["state"], ("", ""))
     state = f'<p class="{colour}" role="status">This question {status_text}.</p>' if status_text else ""
     done = "".join(f"<li>{escape(one_line(turn, 300))}</li>" for turn in turns)
     done = f"<h3>Steps so far</h3><ol>{done}</ol>" if done else ""
     body = to_html(question["answer"], lambda url: link_of(url, prefix), top=2, open_lines=_OPEN_LINES)
     sources = "".join(f"<li>{_source(source, prefix)}</li>" for source in question["sources"])
-    sources = f"<h3>Sources</h3><ul>{sources}</ul>" if sources else ""
-    rejected = "".join(f"<li>{_source(source, prefix)}</li>" for source in question["rejected"])
-    sources += f"<h3>Removed citations</h3><ul>{rejected}</ul>" if rejected else ""
+    sources = _folded_list("Sources", question["sources"], prefix)
+    sources += _folded_list("Removed citations", question["rejected"], prefix)
     follow_ups = "".join(f"<li>{escape(one_line(text, 300))}</li>" for text in question["suggested_followups"])
     follow_ups = f"<h3>Follow-up questions</h3><ul>{follow_ups}</ul>" if follow_ups else ""
     heading = escape(one_line(question["question"], 1000))
-    return f"<article><h2>{heading}</h2>{state}{done}{body}{sources}{follow_ups}</article>"
+    return f"<article><h2>{heading}</h2>{state}{done}{body}{sources}{follow_ups}{use}</article>"
+
+
+def _folded_list(title: str, sources: Sequence[Mapping[str, Any]], prefix: str) -> str:
+    """A list of places below its number: the answer has links to them already."""
+    items = "".join(f"<li>{_source(source, prefix)}</li>" for source in sources)
+    summary = f'<summary><h3>{title}</h3> <span class="quiet">{len(sources):,}</span></summary>'
+    return f'<details class="sources">{summary}<ul>{items}</ul></details>' if items else ""
 
 
 def _source(source: Mapping[str, Any], prefix: str) -> str:

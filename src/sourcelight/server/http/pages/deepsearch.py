@@ -36,6 +36,7 @@ from sourcelight.server.http.pages.conversations import (
     is_running,
     page,
 )
+from sourcelight.server.http.pages.python import call_text, notebook, python_block
 from sourcelight.server.identity import Principal, QueueFull
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 PATH = "/deepsearch"
 REFRESH_S = 3
+_NOTEBOOK = ".ipynb"
 _LOOK_S, _HEARTBEAT_S, _LIVE_S = 0.4, 15.0, 900.0
 _LISTED = 50
 _NO_ACCOUNT = "Deep search keeps conversations of accounts: sign in first."
@@ -57,6 +59,7 @@ class _Reading:
     html: str
     is_running: bool
     is_own: bool
+    calls: Mapping[str, str]
 
 
 class ConversationPages:
@@ -211,6 +214,10 @@ class ConversationPages:
         if identifier.endswith(".md"):
             text = tools.render(DEEPSEARCH_READ, reading.answer, context)[1]
             return PlainTextResponse(text, media_type="text/markdown", headers=HEADERS)
+        name, call = quote(identifier.removesuffix(_NOTEBOOK)), call_text("deepsearch_read", self._path(request))
+        if identifier.endswith(_NOTEBOOK):
+            number = request.query_params.get("question", "")
+            return notebook(reading.calls.get(number, call), context.base_url, "deepsearch")
         live = f' data-follow="{escape(self._access.prefix)}{escape(self._path(request))}/live"' * reading.is_running
         return page(
             reading.answer.attributes["title"],
@@ -218,11 +225,12 @@ class ConversationPages:
             prefix=self._access.prefix,
             refresh_s=REFRESH_S if reading.is_running else 0,
             posts=reading.is_own,
+            use=python_block(call, context.base_url, f"{name}.ipynb"),
         )
 
     def _path(self, request: Request) -> str:
         shared = "shared/" if "/shared/" in request.scope["path"] else ""
-        return f"{PATH}/{shared}{quote(request.path_params['id'])}"
+        return f"{PATH}/{shared}{quote(request.path_params['id'].removesuffix(_NOTEBOOK))}"
 
     def _read(self, request: Request, context: ToolContext) -> _Reading:
         path = self._path(request)
@@ -231,15 +239,32 @@ class ConversationPages:
         is_own = bool(context.viewer.name) and conversation.owner == context.viewer.name
         action = f"{self._access.prefix}{PATH}/{self._service.token(conversation)}" if is_own else ""
         name = quote(request.path_params["id"])
+        calls = self._calls(conversation.id) if is_own else {}
         # Relative, so that it works behind a proxy; a stream's page is one step above it.
         html = conversation_html(
             answer,
             self._turns(conversation.id, context),
+            {number: _ask_again(call, number, name, context) for number, call in calls.items()},
             prefix=self._access.prefix,
             markdown=f"{name}.md",
             action=action,
         )
-        return _Reading(answer, html, is_running(answer), is_own)
+        return _Reading(answer, html, is_running(answer), is_own, {str(number): call for number, call in calls.items()})
+
+    def _calls(self, conversation: int) -> dict[int, str]:
+        """Return the calls that ask the questions of a conversation again, by their index.
+
+        For its owner alone: the scope of a question can name repositories that other readers may not see.
+        """
+        return {
+            number: call_text(
+                "deepsearch",
+                f"{question.filters} {question.text}".strip(),
+                repos=list(question.asked.repositories) or None,
+                revision=question.asked.revision or None,
+            )
+            for number, question in enumerate(self._service.store.questions(conversation))
+        }
 
     def _turns(self, conversation: int, context: ToolContext) -> Mapping[int, list[str]]:
         from sourcelight.server.http.deepsearch.messages import ConversationRequest, turns_of
@@ -296,6 +321,12 @@ class ConversationPages:
             if not reading.is_running:
                 return
             await anyio.sleep(_LOOK_S)
+
+
+def _ask_again(call: str, number: int, name: str, context: ToolContext) -> str:
+    """Return HTML that asks a question of a conversation in Python; `number` counts from 0."""
+    address = f"{name}{_NOTEBOOK}?question={number}"
+    return python_block(call, context.base_url, address, name=f"python-{number}", label=f"question {number + 1}")
 
 
 def _frame(reading: _Reading) -> bytes:

@@ -60,8 +60,11 @@
     const states = new EventSource(talk.dataset.follow);
     states.addEventListener("state", (event) => {
       const state = JSON.parse(event.data);
+      const opened = [...talk.querySelectorAll("details")].map((each) => each.open);
       // The service escapes all text in it, and the page's policy runs nothing inline.
       talk.innerHTML = state.html;
+      // Questions come at the end, so what a reader has unfolded stays in its place.
+      talk.querySelectorAll("details").forEach((each, index) => { each.open ||= opened[index] || false; });
       if (state.done) states.close();
     });
     // The service ends a stream after a while, or when it stops; a reload follows it again.
