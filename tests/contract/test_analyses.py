@@ -13,7 +13,7 @@ import sourcelight as sl
 from contract.test_tools import ALL, GAUGE, HUB, PYTIDE, frame, ids
 from sourcelight.client import Client
 from sourcelight.core.tools.catalog import analysis_tools
-from sourcelight.lab.reports import Report, changes, contributors
+from sourcelight.lab.reports import Report, changes, contributors, file
 
 CLIENT_PY = "src/pytide/client.py"
 
@@ -55,6 +55,9 @@ CALLS: list[tuple[str, Mapping[str, Any]]] = [
     ("history_of", {"repo": HUB, "text": "retry"}),
     ("history_of", {"repo": HUB, "path": "README.md", "startLine": 1, "endLine": 3}),
     ("blame", {"repo": HUB, "path": "README.md", "startLine": 2, "endLine": 4}),
+    ("path_history", {"repo": GAUGE, "path": "src/wire.c"}),
+    ("path_history", {"repo": HUB, "path": "frame", "revision": "v2.0.0", "limit": 5}),
+    ("symbol_history", {"repo": HUB, "symbol": "EncodeFrame"}),
     ("identities", {"repos": ALL}),
     ("identity_suggestions", {"repos": ALL}),
 ]
@@ -64,6 +67,8 @@ FAULTS: list[tuple[str, Mapping[str, Any], type[Exception]]] = [
     ("blame", {"repo": HUB, "path": "README.md", "revision": "absent"}, sl.RevisionNotFound),
     ("blame", {"repo": HUB, "path": "README.md", "colour": "red"}, sl.ToolError),
     ("ownership", {"repo": HUB, "by": "moon"}, sl.ToolError),
+    ("path_history", {"repo": HUB, "path": "absent"}, sl.PathNotFound),
+    ("symbol_history", {"repo": HUB, "symbol": "Absent"}, sl.ToolError),
     ("pickaxe", {"pattern": "(", "repos": [HUB], "useRegex": True}, sl.ToolError),
     ("churn", {"repos": [HUB], "after": "the day before never"}, sl.ToolError),
 ]
@@ -134,9 +139,11 @@ def test_a_row_leads_to_its_commits_by_url(embedded: sl.Client, remote: sl.Clien
 
 
 @pytest.mark.filterwarnings("ignore::sourcelight.IncompleteResultWarning", "ignore:.*:UserWarning")
-@pytest.mark.parametrize("kind", ["contributors", "changes"])
+@pytest.mark.parametrize("kind", ["contributors", "changes", "file"])
 def test_reports_are_the_same_by_url(embedded: sl.Client, remote: sl.Client, kind: str) -> None:
     def report(client: sl.Client) -> Report:
+        if kind == "file":
+            return file(client, HUB, "frame/frame.go")
         return contributors(client, HUB) if kind == "contributors" else changes(client, HUB, "HEAD~10", "HEAD")
 
     ours, theirs = report(embedded), report(remote)

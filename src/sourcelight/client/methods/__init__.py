@@ -7,13 +7,22 @@ taken too. All go through `Caller._call`; nothing here knows what answers.
 
 from sourcelight.client.methods.analyses import AnalysisMethods, BlockingAnalysisMethods
 from sourcelight.client.methods.conversations import BlockingConversationMethods, ConversationMethods
+from sourcelight.client.methods.evolution import BlockingEvolutionMethods, EvolutionMethods
 from sourcelight.client.methods.files import BlockingToolMethods, ToolMethods
 from sourcelight.client.methods.history import BlockingHistoryMethods, HistoryMethods
 from sourcelight.client.methods.navigation import BlockingNavigationMethods, NavigationMethods
 from sourcelight.client.methods.views import BlockingViewMethods, ViewMethods
 
 
-class Methods(ToolMethods, HistoryMethods, AnalysisMethods, NavigationMethods, ConversationMethods, ViewMethods):
+class Methods(
+    ToolMethods,
+    HistoryMethods,
+    AnalysisMethods,
+    EvolutionMethods,
+    NavigationMethods,
+    ConversationMethods,
+    ViewMethods,
+):
     """All awaited methods that give DataFrames of calls."""
 
 
@@ -21,6 +30,7 @@ class BlockingMethods(
     BlockingToolMethods,
     BlockingHistoryMethods,
     BlockingAnalysisMethods,
+    BlockingEvolutionMethods,
     BlockingNavigationMethods,
     BlockingConversationMethods,
     BlockingViewMethods,

@@ -7,12 +7,22 @@ from typing import Any, Literal
 
 from sourcelight.core.batches.schema import MATCHES, Column, arrow_type
 from sourcelight.core.errors import UnsupportedTool
-from sourcelight.core.tools import analyses, blame, commits, conversations, files, inspection, navigation, verification
+from sourcelight.core.tools import (
+    analyses,
+    blame,
+    commits,
+    conversations,
+    evolution,
+    files,
+    inspection,
+    navigation,
+    verification,
+)
 from sourcelight.core.tools.tool import Scope, Tool
 
 TOOLS: dict[str, Tool[Any]] = {
     tool.name: tool
-    for domain in (files, navigation, commits, blame, analyses, inspection, verification, conversations)
+    for domain in (files, navigation, commits, blame, analyses, evolution, inspection, verification, conversations)
     for tool in domain.TOOLS
 }
 """Definitions by the name of the tool, in the order in which MCP clients list them."""
@@ -22,6 +32,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     **commits.COLUMNS,
     **blame.COLUMNS,
     **analyses.COLUMNS,
+    **evolution.COLUMNS,
     **inspection.COLUMNS,
     **verification.COLUMNS,
     **navigation.COLUMNS,

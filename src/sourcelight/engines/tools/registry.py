@@ -132,6 +132,11 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
                 *hotspots.HANDLERS,
                 *identities.HANDLERS,
             )
+        case "evolution":
+            from sourcelight.engines.tools import symbol_history
+            from sourcelight.engines.tools.history import path_history
+
+            return (*path_history.HANDLERS, *symbol_history.HANDLERS)
         case "inspection":
             from sourcelight.engines.tools import inspection
             from sourcelight.engines.tools.history import text_history

@@ -1,7 +1,7 @@
-"""The contributor report and the change report: sections of tables and figures, each number with its commits.
+"""Reports on contributors, changes and the story of one thing: tables and figures, each number with its commits.
 
 A report reads everything from a `Client`, never from an engine; charts are in `lab.plots`. `model` has the parts of a
-report, `html` and `markdown` write them. Start reading in `contributors` or `changes`.
+report, `html` and `markdown` write them. Start reading in `contributors`, `changes` or `story`.
 """
 
 from typing import Any
@@ -11,8 +11,22 @@ from sourcelight.lab.reports.changes import changes
 from sourcelight.lab.reports.contributors import contributors
 from sourcelight.lab.reports.model import Figure, Item, Listing, Metric, ReportTable, Section
 from sourcelight.lab.reports.report import Report
+from sourcelight.lab.reports.story import directory, file, symbol
 
-__all__ = ["Figure", "Item", "Listing", "Metric", "Report", "ReportTable", "Section", "changes", "contributors"]
+__all__ = [
+    "Figure",
+    "Item",
+    "Listing",
+    "Metric",
+    "Report",
+    "ReportTable",
+    "Section",
+    "changes",
+    "contributors",
+    "directory",
+    "file",
+    "symbol",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -45,6 +45,7 @@ from sourcelight.lab.reports.history import (
     clock,
     commits_frame,
     empty_metrics,
+    fitting_period,
     limit_to_changes,
     limited_notices,
     notices_of,
@@ -59,7 +60,6 @@ from sourcelight.lab.reports.text import date_text, links_of
 if TYPE_CHECKING:
     from sourcelight.client import Client
 
-_PERIODS_S = (("day", 60 * 86_400), ("week", 400 * 86_400), ("month", 6 * 365 * 86_400))
 _SAID = ("head does not contain base",)  # the report's own notice says how many commits these are
 _STAGES = ("files", "commits", "earlier people", "last commits of files")
 
@@ -195,7 +195,7 @@ def _make(
     before = _before(code, stages, repo, base, base_date, commits_in_scope)
     if before is not None and paths:
         before = _narrow(partial(stages.ask, "earlier people", code.churn, **kinds), repo, base, before, paths)
-    period = by or _fitting(commits_in_scope)
+    period = by or fitting_period(commits_in_scope)
     commits = unify_names(commits_frame(commits_in_scope, period), None, join_addresses=True)
     links = links_of(code, {repo: commit_of["head"]})
     people, section = people_section(commits, keys_of(earlier), links.of_people(repo))
@@ -315,12 +315,6 @@ def _reason(base: str, head: str, commit_of: dict[str, str], between: _Between, 
     if between.undone:
         return nothing(Ends(base, head, None, between.undone))
     return f"Nothing differs between {base} and {head}."
-
-
-def _fitting(commits: Frame) -> str:
-    dates = commits["commit_date"].dropna()
-    span_s = (dates.max() - dates.min()).total_seconds() if len(dates) else 0.0
-    return next((name for name, limit_s in _PERIODS_S if span_s <= limit_s), "quarter")
 
 
 def _span(commits: Frame, started: Any) -> Span:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 PERIODS: Mapping[str, str] = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q", "year": "Y"}
 NOT_TOLD = "this service does not tell"
 _DAYS: Mapping[str, int] = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
+_FITTING_S = (("day", 60 * 86_400), ("week", 400 * 86_400), ("month", 6 * 365 * 86_400))
 _MAX_SERIES = 6
 _MAX_STEPS = 120
 _REST = "everyone else"
@@ -34,9 +35,7 @@ def commits_frame(commits: Frame, period: str) -> Frame:
 
     frame = commits.copy()
     frame["person"] = frame["author"].astype("str") + " <" + frame["author_email"].astype("str") + ">"
-    dates = frame["commit_date"].fillna(frame["author_date"])
-    start = dates.dt.tz_convert(None).dt.to_period(PERIODS[period]).dt.start_time
-    frame["period"] = start.dt.tz_localize("UTC").astype("datetime64[us, UTC]")
+    frame = add_periods(frame, frame["commit_date"].fillna(frame["author_date"]), period)
     local = frame["author_date"] + pd.to_timedelta(frame["author_utc_offset_min"].fillna(0).astype("int64"), unit="min")
     frame["weekday"] = local.dt.day_of_week.astype("int64")
     frame["hour"] = local.dt.hour.astype("int64")
@@ -44,6 +43,20 @@ def commits_frame(commits: Frame, period: str) -> Frame:
     frame["size"] = frame["additions"] + frame["deletions"]
     frame["bot"] = frame["bot"].fillna(value=False).astype("bool")
     return frame
+
+
+def add_periods(frame: Frame, dates: Frame, period: str) -> Frame:
+    """Add ``period`` to rows: the start, in UTC, of the period of each of their dates."""
+    start = dates.dt.tz_convert(None).dt.to_period(PERIODS[period]).dt.start_time
+    frame["period"] = start.dt.tz_localize("UTC").astype("datetime64[us, UTC]")
+    return frame
+
+
+def fitting_period(commits: Frame) -> str:
+    """The length of bars of activity that fits the time of some commits."""
+    dates = commits["commit_date"].dropna()
+    span_s = (dates.max() - dates.min()).total_seconds() if len(dates) else 0.0
+    return next((name for name, limit_s in _FITTING_S if span_s <= limit_s), "quarter")
 
 
 def total(frame: Frame, column: str) -> tuple[int | None, str]:

@@ -1,0 +1,117 @@
+"""Methods about the evolution of one thing: a file, a directory, a definition, an interface."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sourcelight.client.methods.call import ToolCaller
+from sourcelight.client.portal import blocking
+from sourcelight.core.arguments import checks_methods
+from sourcelight.core.tools.evolution import (
+    PATH_HISTORY,
+    SYMBOL_HISTORY,
+    PathHistoryArguments,
+    SymbolHistoryArguments,
+)
+from sourcelight.display.notebook import ProgressChoice
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@checks_methods
+class EvolutionMethods:
+    """Awaited methods about the evolution of one thing."""
+
+    async def path_history(
+        self: ToolCaller,
+        repo: str,
+        path: str,
+        revision: str | None = None,
+        *,
+        limit: int | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """List the changes of a file or directory, followed back through renames.
+
+        Each branch is followed by itself, so a name that two branches use for two files is not mixed up. Files that
+        were moved into a directory keep their earlier changes, and a directory that was renamed as a whole keeps its
+        own. Merges change no file, and copies are not followed.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        path
+            Path of the file or directory at the revision, or of one that is gone by then.
+        revision
+            Branch, tag or commit; None: the default branch.
+        limit
+            Most changes, the newest first; None: all.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per changed file and commit, newest first; columns as in ``columns_of("path_history")``.
+
+        Raises
+        ------
+        PathNotFound
+            If neither the revision nor a commit before it has the path.
+        """
+        arguments = PathHistoryArguments(repo=repo, path=path, revision=revision, limit=limit)
+        return await self._call(PATH_HISTORY, arguments, progress)
+
+    async def symbol_history(
+        self: ToolCaller,
+        repo: str,
+        symbol: str,
+        path: str | None = None,
+        revision: str | None = None,
+        *,
+        limit: int | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """List the changes of a function, class or other definition, followed through files and names.
+
+        A commit counts when the text of the definition differs before and after it, decorators included. Where the
+        definition begins, the commit is searched for what it was: a definition that the file lost, or one of the same
+        name that another file lost, which shares at least half of its lines.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        symbol
+            Name of the definition, or more of it: ``send``, ``Client.send``.
+        path
+            File that has it at the revision; None: whichever file has the only definition of the name.
+        revision
+            Branch, tag or commit; None: the default branch.
+        limit
+            Most changes, the newest first; None: all.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per commit that changed the definition, newest first; columns as in
+            ``columns_of("symbol_history")``.
+
+        Raises
+        ------
+        ToolError
+            If there is no such definition, or several; the message names them.
+        """
+        arguments = SymbolHistoryArguments(repo=repo, symbol=symbol, path=path, revision=revision, limit=limit)
+        return await self._call(SYMBOL_HISTORY, arguments, progress)
+
+
+class BlockingEvolutionMethods:
+    """Their twins."""
+
+    path_history = blocking(EvolutionMethods.path_history)
+    symbol_history = blocking(EvolutionMethods.symbol_history)

@@ -1,0 +1,101 @@
+"""Tools about the evolution of one thing: their arguments and the columns of their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from sourcelight.core.batches.schema import Column
+from sourcelight.core.tools.commits import (
+    AGENT,
+    AUTHOR,
+    AUTHOR_EMAIL,
+    BOT,
+    COMMIT,
+    MISSING,
+    OLD_PATH,
+    REPOSITORY,
+    RepoName,
+)
+from sourcelight.core.tools.tool import Arguments, Limit, Revision, Scope, Text, Tool
+
+_COMMIT_COLUMNS = (
+    Column("subject", "dict32", "first paragraph of the message on one line"),
+    AUTHOR,
+    AUTHOR_EMAIL,
+    Column("author_date", "timestamp", "author date, UTC"),
+    Column("commit_date", "timestamp", "committer date, UTC"),
+)
+_MESSAGE_COLUMNS = (
+    Column("message", "dict32", "whole commit message without the white space around it"),
+    Column("references", "strings", "issues, requests and advisories that the message names, as written there"),
+    BOT,
+    AGENT,
+    Column("url", "dict32", "address of the commit at the service, or relative to it"),
+)
+
+COLUMNS: Mapping[str, tuple[Column, ...]] = {
+    "path_history": (
+        REPOSITORY,
+        COMMIT,
+        *_COMMIT_COLUMNS,
+        Column("status", "dict8", "added, deleted, modified, renamed or type changed"),
+        Column("path", "dict32", "path of the file after the change (of a deleted file, before it), with /"),
+        OLD_PATH,
+        Column("score", "int32", "likeness of a renamed file, percent", "another status"),
+        Column("additions", "int64", "lines added; 0 for a binary file", MISSING, unit="lines"),
+        Column("deletions", "int64", "lines removed; 0 for a binary file", MISSING, unit="lines"),
+        *_MESSAGE_COLUMNS,
+    ),
+    "symbol_history": (
+        REPOSITORY,
+        COMMIT,
+        *_COMMIT_COLUMNS,
+        Column(
+            "status",
+            "dict8",
+            "added, modified, moved (from another file), renamed (its name changed), or file renamed (its text did not "
+            "change)",
+        ),
+        Column("symbol", "dict32", "qualified name after the change, with dots"),
+        Column("old_symbol", "dict32", "qualified name before the change; the same unless moved or renamed"),
+        Column("path", "dict32", "path of its file after the change, with /"),
+        OLD_PATH,
+        Column("line_number", "int32", "1-based first line of the definition after the change"),
+        Column("end_line", "int32", "1-based last line of the definition after the change"),
+        Column(
+            "score", "int32", "lines that both texts share, of the mean of both, percent", "neither moved nor renamed"
+        ),
+        Column("additions", "int64", "lines of the definition that were added", unit="lines"),
+        Column("deletions", "int64", "lines of the definition that were removed", unit="lines"),
+        *_MESSAGE_COLUMNS,
+    ),
+}
+
+
+class PathHistoryArguments(Arguments, frozen=True):
+    """Arguments of `path_history`."""
+
+    repo: RepoName
+    path: Annotated[Text, Meta(description="Path of a file or directory, as it is called at the revision.")]
+    revision: Revision = None
+    limit: Annotated[Limit | None, Meta(description="Most changes, the newest first; none: all.")] = None
+
+
+class SymbolHistoryArguments(Arguments, frozen=True):
+    """Arguments of `symbol_history`."""
+
+    repo: RepoName
+    symbol: Annotated[Text, Meta(description="Name of the definition; Client.send tells one of several.")]
+    path: Annotated[str | None, Meta(description="File that has it at the revision; none: any file.")] = None
+    revision: Revision = None
+    limit: Annotated[Limit | None, Meta(description="Most changes, the newest first; none: all.")] = None
+
+
+PATH_HISTORY = Tool("path_history", PathHistoryArguments, "path_history", Scope.REPOSITORY)
+
+SYMBOL_HISTORY = Tool("symbol_history", SymbolHistoryArguments, "symbol_history", Scope.REPOSITORY)
+
+TOOLS: tuple[Tool[Any], ...] = (PATH_HISTORY, SYMBOL_HISTORY)

@@ -1,0 +1,79 @@
+"""Definitions of a file with their whole texts, by qualified name, and how alike two texts are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sourcelight.engines.symbols import definitions
+
+MAX_DEPTH = 20
+"""Names of a qualified name: deeper ones are generated or hostile."""
+
+_SEPARATORS = ("::", "->", "#", "/")
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionText:
+    """A definition and its lines.
+
+    Attributes
+    ----------
+    name
+        Names of the definitions around it and its own, with dots between.
+    kind
+        Kind of the definition.
+    begin_line, end_line
+        Its first and last line, from 1, decorators included.
+    text
+        These lines.
+    """
+
+    name: str
+    kind: str
+    begin_line: int
+    end_line: int
+    text: bytes
+
+    @property
+    def own_name(self) -> str:
+        """Its name without those around it."""
+        return self.name.rpartition(".")[2]
+
+
+def definition_texts(language: str, data: bytes) -> Iterator[DefinitionText]:
+    """Yield the definitions of a file in the order of where they begin; nothing for text that can't be parsed."""
+    found = definitions(language, data)
+    if not len(found):
+        return
+    # Lines end at newlines alone, as git and the parser have them; `splitlines` would part them at form feeds, too.
+    lines = [line + b"\n" for line in data.split(b"\n")]
+    lines[-1] = lines[-1][:-1]
+    names: list[str] = []
+    for definition in found.each():
+        around = names[definition.parent] if definition.parent >= 0 else definition.container
+        name = f"{around}.{definition.name}" if around and around.count(".") < MAX_DEPTH else definition.name
+        names.append(name)
+        text = b"".join(lines[definition.begin_line - 1 : definition.end_line])
+        yield DefinitionText(name, definition.kind, definition.begin_line, definition.end_line, text)
+
+
+def is_named(definition: DefinitionText, name: str) -> bool:
+    """Whether a definition bears a name: its own, or the last parts of its qualified name."""
+    return definition.name == name or definition.name.endswith(f".{name}")
+
+
+def plain_name(symbol: str) -> str:
+    """A name as callers write it (``Client::send()``) with dots between its parts."""
+    name = symbol.strip().removesuffix("()")
+    for separator in _SEPARATORS:
+        name = name.replace(separator, ".")
+    return name.strip(".")
+
+
+def likeness(text: bytes, other: bytes) -> int:
+    """Lines that two texts share, of the mean of both, in percent; white space and empty lines don't count."""
+    one, two = (Counter(line for raw in each.split(b"\n") if (line := b"".join(raw.split()))) for each in (text, other))
+    size = one.total() + two.total()
+    return round(200 * (one & two).total() / size) if size else 0

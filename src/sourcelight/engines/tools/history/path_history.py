@@ -1,0 +1,142 @@
+"""`path_history`: the changes of one file or directory, followed back through renames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sourcelight.core.batches.references import references_of
+from sourcelight.core.batches.results import ToolResult, repository_url
+from sourcelight.core.errors import PathNotFound
+from sourcelight.core.tools.evolution import PATH_HISTORY, PathHistoryArguments
+from sourcelight.engines.history.follow import follow_directory, follow_file
+from sourcelight.engines.history.history import UNKNOWN
+from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers
+from sourcelight.engines.history.search import tables as change_tables
+from sourcelight.engines.history.search.trailer_columns import agent_column
+from sourcelight.engines.history.subtrees import Layout
+from sourcelight.engines.tools.context import ToolContext, clean_path
+from sourcelight.engines.tools.handler import Handler
+from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.history.histories import OpenedHistory, open_histories
+from sourcelight.repos import ObjectReader, find_entry
+
+CALL = "path_history"
+_STATUSES = {"A": "added", "C": "copied", "D": "deleted", "M": "modified", "R": "renamed", "T": "type changed"}
+_RULE = "Merges change no file, and copies are not followed."
+
+
+def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> ToolResult:
+    revision, path = arguments.revision or "", clean_path(arguments.path)
+    histories = open_histories(CALL, context, (arguments.repo,), [revision] if revision else ())
+    facts: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path, "total": 0}
+    if not histories.opened:
+        empty = tables.table("path_history", {}, 0)
+        return ToolResult("path_history", empty, facts, histories.complete, tuple(histories.notices))
+    (opened,) = histories.opened
+    layout = opened.layout(context)
+    kind, exists = _kind_of(opened, layout, path, revision)
+    changes = _follow(opened, layout, path, kind, context)
+    total, is_complete, notices = len(changes), histories.complete, [*histories.notices, _RULE]
+    if arguments.limit is not None and total > arguments.limit:
+        changes = ChangeNumbers(changes[: arguments.limit])
+        notices.append(f"The newest {arguments.limit:,} of {total:,} changes are shown.")
+        is_complete = False
+    facts |= {"commit": opened.commits[0], "kind": kind, "exists": exists, "total": total}
+    return ToolResult("path_history", _table(opened, layout, changes), facts, is_complete, tuple(notices))
+
+
+def _kind_of(opened: OpenedHistory, layout: Layout, path: str, revision: str) -> tuple[str, bool]:
+    """Whether a path is a ``file`` or a ``directory``, and whether the commit has it; one that is gone has a past."""
+    with ObjectReader(opened.repository) as reader:
+        try:
+            entry = find_entry(reader, opened.commits[0], path, revision)
+        except PathNotFound:
+            names = set(layout.names)
+            raw = path.encode("utf-8", "surrogateescape")
+            if raw in names:
+                return "file", False
+            if any(name.startswith(raw + b"/") for name in names):
+                return "directory", False
+            raise
+    return "directory" if entry.kind == "directory" else "file", True
+
+
+def _follow(opened: OpenedHistory, layout: Layout, path: str, kind: str, context: ToolContext) -> ChangeNumbers:
+    history = opened.history
+    tip = history.position(opened.commits[0])
+    if tip is None:
+        return ChangeNumbers(np.zeros(0, np.int64))
+    raw = path.encode("utf-8", "surrogateescape")
+    if kind == "file":
+        return follow_file(history, layout, tip, raw, context.cancellation)
+    with ObjectReader(opened.repository) as reader:
+
+        def has_directory(commit: int, directory: bytes) -> bool:
+            name = directory.decode("utf-8", "replace").rstrip("/")
+            try:
+                return find_entry(reader, history.oid(commit), name).kind == "directory"
+            except PathNotFound:
+                return False
+
+        return follow_directory(history, layout, tip, raw, context.cancellation, has_directory)
+
+
+def _table(opened: OpenedHistory, layout: Layout, numbers: ChangeNumbers) -> Any:
+    history = opened.history
+    changes = history.changes
+    status = changes.status[numbers]
+    codes, status_codes = np.unique(status, return_inverse=True)
+    score = changes.score[numbers].astype(np.int32)
+    lines = {name: column[numbers].astype(np.int64) for name, column in
+             (("additions", changes.additions), ("deletions", changes.deletions))}  # fmt: skip
+    values: dict[str, Any] = {
+        **commit_columns(opened, changes.commit[numbers].astype(np.int64)),
+        "status": tables.dictionary_column([_STATUSES[chr(code)] for code in codes.tolist()], status_codes),
+        "path": _paths(layout, layout.path[numbers]),
+        "old_path": _paths(layout, layout.old_path[numbers]),
+        "score": pa.array(score, mask=score == 0),
+        **{name: pa.array(column, mask=column == UNKNOWN) for name, column in lines.items()},
+    }
+    return tables.table("path_history", values, len(numbers))
+
+
+def _paths(layout: Layout, numbers: Any) -> Any:
+    used, codes = np.unique(numbers, return_inverse=True)
+    return tables.dictionary_column([layout.text(number) for number in used.tolist()], codes)
+
+
+def commit_columns(opened: OpenedHistory, commits: Any) -> dict[str, Any]:
+    """Columns of the commits of rows; a commit may stand in many rows, and its texts are read and sent once."""
+    history = opened.history
+    distinct, codes = np.unique(commits, return_inverse=True)
+    distinct_commits = CommitNumbers(distinct)
+    columns = history.commits
+    author = columns.author[commits]
+    messages = change_tables.message_texts(history, distinct_commits).to_pylist()
+    references = pa.array([references_of(message) for message in messages], pa.list_(pa.string()))
+    name, email, bot = tables.people(history, author)
+    prefix = f"{repository_url('', opened.name)}/-/commit/"
+    return {
+        "repository": opened.name,
+        "commit": _spread(change_tables.hex_texts(columns.oid[distinct]), codes),
+        "subject": _spread(change_tables.subject_texts(history, distinct_commits), codes),
+        "author": name,
+        "author_email": email,
+        "author_date": change_tables.times(columns.author_time[commits]),
+        "commit_date": change_tables.times(columns.commit_time[commits]),
+        "message": tables.dictionary_column(messages, codes),
+        "references": references.take(pa.array(codes)),
+        "bot": pa.array(bot),
+        "agent": agent_column(history, commits),
+        "url": _spread(change_tables.prefixed_oids(prefix, columns.oid[distinct]), codes),
+    }
+
+
+def _spread(texts: Any, codes: Any) -> Any:
+    return tables.dictionary_column(texts.to_pylist(), codes)
+
+
+HANDLERS: tuple[Handler[Any], ...] = (Handler(PATH_HISTORY, _path_history),)

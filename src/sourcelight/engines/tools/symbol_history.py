@@ -1,0 +1,326 @@
+"""`symbol_history`: the changes of one definition, followed by its name through files and renames.
+
+``git log -L`` follows line numbers: it loses a function that moves to another file, and goes on in lines that only
+stand where the function was put. Here a commit counts when the text of the definition differs before and after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import ToolError
+from sourcelight.core.query.languages import language_of
+from sourcelight.core.tools.evolution import SYMBOL_HISTORY, SymbolHistoryArguments
+from sourcelight.engines.history import History
+from sourcelight.engines.symbols import LANGUAGES
+from sourcelight.engines.tools.context import ToolContext, clean_path
+from sourcelight.engines.tools.definition_texts import DefinitionText, definition_texts, is_named, likeness, plain_name
+from sourcelight.engines.tools.handler import Handler
+from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.history.histories import OpenedHistory, open_histories
+from sourcelight.engines.tools.history.path_history import commit_columns
+from sourcelight.repos import ObjectReader, find_entry
+
+CALL = "symbol_history"
+MIN_LIKENESS = 50
+"""Percent of lines that a definition shares with the one that it was: git's own threshold of renames."""
+
+MAX_FILES_READ = 20_000
+"""Files of a commit in which a definition without a path is looked for."""
+
+MAX_PARSED = 4_000
+"""Contents that one call parses; what is beyond them is not followed, and a notice says so."""
+
+MAX_CANDIDATES = 100
+"""Other files of one commit that are parsed for a definition that moved."""
+
+_MAX_BYTES = 1 << 20
+_MAX_NAMED = 5
+_CHECK_EVERY = 2_000
+_NO_BLOB = bytes(20)
+_RENAMED = ord("R")
+
+
+@dataclass(frozen=True, slots=True)
+class _DefinitionPlace:
+    """A definition in the commits of one line of history: its file by number of the path, its name, and its text."""
+
+    path: int
+    name: str
+    kind: str
+    text: bytes
+
+
+@dataclass(slots=True)
+class _DefinitionChange:
+    """One change of the definition."""
+
+    commit: int
+    status: str
+    place: _DefinitionPlace
+    before: _DefinitionPlace | None
+    line: int
+    score: int | None = None
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """Lines added and removed."""
+        return count_lines(b"" if self.before is None else self.before.text, self.place.text)
+
+
+def count_lines(old: bytes, new: bytes) -> tuple[int, int]:
+    """Lines added and removed between two texts, as a diff has them."""
+    import pygit2
+
+    patch = pygit2.Patch.create_from(old, new, context_lines=0)
+    _, additions, deletions = patch.line_stats
+    return int(additions), int(deletions)
+
+
+@dataclass(slots=True)
+class _DefinitionWalk:
+    """Follow a definition from a commit to its parents."""
+
+    history: History
+    reader: ObjectReader
+    cancellation: Cancellation
+    rows: list[_DefinitionChange] = field(default_factory=list)
+    parsed: int = 0
+    _texts: dict[tuple[bytes, str], list[DefinitionText]] = field(default_factory=dict)
+
+    def run(self, tip: int, place: _DefinitionPlace) -> None:
+        commits, pending = self.history.commits, {tip: {place}}
+        starts, parents = commits.parent_starts, commits.parents
+        for commit in range(tip, -1, -1):
+            if commit % _CHECK_EVERY == 0:
+                self.cancellation.check()
+            current = pending.pop(commit, None)
+            if current is None:
+                continue
+            before = {earlier for each in current for earlier in self._before(commit, each)}
+            for parent in parents[starts[commit] : starts[commit + 1]].tolist():
+                if parent >= 0 and before:
+                    pending.setdefault(parent, set()).update(before)
+
+    def _before(self, commit: int, place: _DefinitionPlace) -> list[_DefinitionPlace]:
+        """Where the definition was before a commit; nothing where the commit brought it."""
+        changes = self.history.changes
+        first, end = self.history.commits.change_starts[commit : commit + 2].tolist()
+        at = np.flatnonzero(changes.path[first:end] == place.path)
+        if not len(at):
+            return [place]
+        change = first + int(at[-1])
+        new = self._read(changes.new_blob[change].tobytes())
+        if place.text not in new:
+            # A merge after this commit changed the text: it goes on as this commit has it.
+            own = self._find(new, place.path, place.name)
+            if own is None:
+                return []
+            place = _DefinitionPlace(place.path, own.name, own.kind, own.text)
+        row = self._change(commit, change, place, new)
+        if row.status != "unchanged":
+            self.rows.append(row)
+        return [] if row.before is None or self.parsed > MAX_PARSED else [row.before]
+
+    def _change(self, commit: int, change: int, place: _DefinitionPlace, new: bytes) -> _DefinitionChange:
+        """What a commit did to the definition, which stands in the content `new` after it."""
+        changes = self.history.changes
+        old_path, is_renamed = int(changes.old_path[change]), changes.status[change] == _RENAMED
+        old = self._read(changes.old_blob[change].tobytes())
+        line = new.count(b"\n", 0, new.find(place.text)) + 1
+        # A text that occurs as often before is the same one, wherever it stands in the file.
+        earlier = None
+        is_same = old.count(place.text) >= new.count(place.text)
+        if not is_same:
+            earlier = self._find(old, old_path, place.name)
+            is_same = earlier is not None and earlier.text == place.text
+        if is_same:
+            same = _DefinitionPlace(old_path, place.name, place.kind, place.text)
+            return _DefinitionChange(commit, "file renamed" if is_renamed else "unchanged", place, same, line)
+        if earlier is not None:
+            before = _DefinitionPlace(old_path, earlier.name, earlier.kind, earlier.text)
+            return _DefinitionChange(commit, "modified", place, before, line)
+        score, origin = self._origin(commit, place, old, new, old_path)
+        if origin is None:
+            return _DefinitionChange(commit, "added", place, None, line)
+        return _DefinitionChange(commit, "renamed" if origin.path == old_path else "moved", place, origin, line, score)
+
+    def _origin(
+        self, commit: int, place: _DefinitionPlace, old: bytes, new: bytes, old_path: int
+    ) -> tuple[int, _DefinitionPlace | None]:
+        """The definition that a commit made into this one, and how alike both are."""
+        candidates = [
+            (old_path, each) for each in self._gone(old, new, old_path, place.path) if each.kind == place.kind
+        ]
+        candidates += self._elsewhere(commit, place)
+        scored = [(likeness(place.text, each.text), path, each) for path, each in candidates]
+        likely = [entry for entry in scored if entry[0] >= MIN_LIKENESS]
+        if not likely:
+            return 0, None
+        # The most alike; of equals, the one with the same name, then the first path.
+        score, path, best = max(likely, key=lambda entry: (entry[0], entry[2].name == place.name, -entry[1]))
+        return score, _DefinitionPlace(path, best.name, best.kind, best.text)
+
+    def _gone(self, old: bytes, new: bytes, old_path: int, path: int) -> list[DefinitionText]:
+        """Definitions that a file had and has no more."""
+        remaining = {each.name for each in self._parse(new, path)}
+        return [each for each in self._parse(old, old_path) if each.name not in remaining]
+
+    def _elsewhere(self, commit: int, place: _DefinitionPlace) -> list[tuple[int, DefinitionText]]:
+        """Definitions of the same name that other files lost in the commit."""
+        changes = self.history.changes
+        first, end = self.history.commits.change_starts[commit : commit + 2].tolist()
+        own_name = place.name.rpartition(".")[2]
+        word = own_name.encode("utf-8", "surrogateescape")
+        gone: list[tuple[int, DefinitionText]] = []
+        parsed = 0
+        for change in range(first, end):
+            path, blob = int(changes.old_path[change]), changes.old_blob[change].tobytes()
+            if changes.path[change] == place.path or blob == _NO_BLOB or parsed >= MAX_CANDIDATES:
+                continue
+            old = self._read(blob)
+            if word not in old:
+                continue
+            parsed += 1
+            new = self._read(changes.new_blob[change].tobytes())
+            lost = self._gone(old, new, path, int(changes.path[change]))
+            gone += [(path, each) for each in lost if each.own_name == own_name]
+        return gone
+
+    def _find(self, data: bytes, path: int, name: str) -> DefinitionText | None:
+        return next((each for each in self._parse(data, path) if each.name == name), None)
+
+    def _parse(self, data: bytes, path: int) -> list[DefinitionText]:
+        language = language_of(self.history.paths.text(path))
+        if language not in LANGUAGES or not data:
+            return []
+        key = data, language
+        if key not in self._texts:
+            self.cancellation.check()
+            if len(self._texts) >= _MAX_NAMED:
+                self._texts.pop(next(iter(self._texts)))
+            self.parsed += 1
+            self._texts[key] = list(definition_texts(language, data))
+        return self._texts[key]
+
+    def _read(self, blob: bytes) -> bytes:
+        return (self.reader.read(blob, _MAX_BYTES) or b"") if blob != _NO_BLOB else b""
+
+
+def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> ToolResult:
+    revision, name = arguments.revision or "", plain_name(arguments.symbol)
+    if not name or "\n" in name:
+        raise ToolError(f"{CALL}: {arguments.symbol!r} is no name of a definition", tool=CALL, argument="symbol")
+    histories = open_histories(CALL, context, (arguments.repo,), [revision] if revision else ())
+    facts: dict[str, Any] = {"repository": arguments.repo.strip("/"), "symbol": name, "total": 0}
+    if not histories.opened:
+        empty = tables.table("symbol_history", {}, 0)
+        return ToolResult("symbol_history", empty, facts, histories.complete, tuple(histories.notices))
+    (opened,) = histories.opened
+    history, notices, is_complete = opened.history, histories.notices, histories.complete
+    with ObjectReader(opened.repository) as reader:
+        path, definition = _definition_of(name, arguments, opened, reader, context)
+        walk = _DefinitionWalk(history, reader, context.cancellation)
+        tip, number = history.position(opened.commits[0]), history.paths.numbers.get(path)
+        if tip is not None and number is not None:
+            walk.run(tip, _DefinitionPlace(number, definition.name, definition.kind, definition.text))
+    # Two lines of history can lead to one commit with texts of the definition that differ: merges changed one of them.
+    distinct = {(row.commit, row.place.path, row.place.name): row for row in walk.rows}
+    rows = sorted(distinct.values(), key=lambda row: (-int(history.commits.commit_time[row.commit]), -row.commit))
+    total = len(rows)
+    if walk.parsed > MAX_PARSED:
+        notices.append(f"The definition changed too often to follow it further: {MAX_PARSED:,} contents were parsed.")
+        is_complete = False
+    if arguments.limit is not None and total > arguments.limit:
+        rows = rows[: arguments.limit]
+        notices.append(f"The newest {arguments.limit:,} of {total:,} changes are shown.")
+        is_complete = False
+    notices.append("Merges change no definition, and copies are not followed.")
+    shown_path = path.decode("utf-8", "replace")
+    facts |= {"commit": opened.commits[0], "symbol": definition.name, "kind": definition.kind, "path": shown_path,
+              "line_number": definition.begin_line, "total": total}  # fmt: skip
+    return ToolResult("symbol_history", _table(opened, rows), facts, is_complete, tuple(notices))
+
+
+def _definition_of(
+    name: str, arguments: SymbolHistoryArguments, opened: OpenedHistory, reader: ObjectReader, context: ToolContext
+) -> tuple[bytes, DefinitionText]:
+    """Find the one definition that a call names, and its file; raises `ToolError` for none and for several."""
+    places = [
+        (path, each)
+        for path, data in _contents(name, arguments, opened, reader, context)
+        for each in definition_texts(language_of(path.decode("utf-8", "replace")), data)
+        if is_named(each, name)
+    ]
+    # One that bears the whole name as it is comes before those where it is the end of a longer one.
+    places = [place for place in places if place[1].name == name] or places
+    where = arguments.path or opened.name
+    if not places:
+        raise ToolError(f"{CALL}: {where} has no definition of {name!r}", tool=CALL, argument="symbol")
+    if len(places) > 1:
+        listed = [f"{path.decode('utf-8', 'replace')}:{each.begin_line} {each.name}" for path, each in places]
+        more = f" and {len(listed) - _MAX_NAMED:,} more" if len(listed) > _MAX_NAMED else ""
+        message = (
+            f"{CALL}: {where} has {len(places):,} definitions of {name!r}: {', '.join(listed[:_MAX_NAMED])}{more}; "
+            "give the path or more of the name"
+        )
+        raise ToolError(message, tool=CALL, argument="symbol")
+    return places[0]
+
+
+def _contents(
+    name: str, arguments: SymbolHistoryArguments, opened: OpenedHistory, reader: ObjectReader, context: ToolContext
+) -> list[tuple[bytes, bytes]]:
+    """Paths and contents of the files that may have the definition."""
+    word = name.rpartition(".")[2].encode("utf-8", "surrogateescape")
+    commit = opened.commits[0]
+    if arguments.path is not None:
+        path = clean_path(arguments.path)
+        entry = find_entry(reader, commit, path, arguments.revision or "")
+        if entry.kind != "file":
+            raise ToolError(f"{CALL}: {path} is a {entry.kind}; a file is needed", tool=CALL, argument="path")
+        return [(path.encode("utf-8", "surrogateescape"), reader.read(entry.object_id, _MAX_BYTES) or b"")]
+    tree = reader.tree(commit)
+    files = [at for at, path in enumerate(tree.paths) if language_of(path.decode("utf-8", "replace")) in LANGUAGES]
+    if len(files) > MAX_FILES_READ:
+        raise ToolError(
+            f"{CALL}: {opened.name} has {len(files):,} files that may have {name!r}; give the path",
+            tool=CALL,
+            argument="path",
+        )
+    candidates = []
+    for at in files:
+        context.cancellation.check()
+        data = reader.read(tree.blob_id(at), _MAX_BYTES)
+        if data is not None and word in data:
+            candidates.append((tree.paths[at], data))
+    return candidates
+
+
+def _table(opened: OpenedHistory, rows: list[_DefinitionChange]) -> Any:
+    text = opened.history.paths.text
+    lines = [row.lines for row in rows]
+    befores = [row.place if row.before is None else row.before for row in rows]
+    values: dict[str, Any] = {
+        **commit_columns(opened, np.array([row.commit for row in rows], np.int64)),
+        "status": [row.status for row in rows],
+        "symbol": [row.place.name for row in rows],
+        "old_symbol": [before.name for before in befores],
+        "path": [text(row.place.path) for row in rows],
+        "old_path": [text(before.path) for before in befores],
+        "line_number": [row.line for row in rows],
+        "end_line": [row.line + max(row.place.text.rstrip(b"\n").count(b"\n"), 0) for row in rows],
+        "score": pa.array([row.score for row in rows], pa.int32()),
+        "additions": [added for added, _ in lines],
+        "deletions": [removed for _, removed in lines],
+    }
+    return tables.table("symbol_history", values, len(rows))
+
+
+HANDLERS: tuple[Handler[Any], ...] = (Handler(SYMBOL_HISTORY, _symbol_history),)

@@ -1,0 +1,192 @@
+"""The stories of a file, a directory and a definition: who changed it, when, why, and how it moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.core.arguments import checks_arguments
+from sourcelight.core.errors import ToolError
+from sourcelight.core.markup import join_words
+from sourcelight.display.notebook import ProgressChoice
+from sourcelight.lab.reports.history import PERIODS, fitting_period, limited_notices, notices_of
+from sourcelight.lab.reports.model import Frame, Metric
+from sourcelight.lab.reports.people import unify_names
+from sourcelight.lab.reports.progress import ReportProgress
+from sourcelight.lab.reports.report import Report
+from sourcelight.lab.reports.story_sections import Thing, lead, metrics, sections, story_commits
+from sourcelight.lab.reports.text import links_of
+
+if TYPE_CHECKING:
+    from sourcelight.client import Client
+
+_STAGES = ("changes",)
+
+
+@checks_arguments
+def file(
+    client: Client,
+    repo: str,
+    path: str,
+    revision: str = "",
+    *,
+    period: str = "",
+    title: str = "",
+    progress: ProgressChoice = None,
+) -> Report:
+    """Report on the life of a file: who changed it, when, why, and what it was called.
+
+    Parameters
+    ----------
+    client
+        Client for the repository, of this machine or of `sourcelight serve`.
+    repo
+        Name of the repository.
+    path
+        Path of the file at the revision, or of one that is gone by then.
+    revision
+        Branch, tag or commit; empty: the default branch.
+    period
+        ``day``, ``week``, ``month``, ``quarter`` or ``year``: the length of the bars of activity; empty: what fits the
+        time.
+    title
+        Heading of the report.
+    progress
+        As in `Client.search`.
+
+    Returns
+    -------
+    Report
+        Its tables: people, moves, references, log and activity. `Report.drill_down` gives the commits behind a number;
+        the sources ``changes`` and ``commits`` have every row.
+
+    Raises
+    ------
+    ToolError
+        For a period that is none, and for a path that is a directory.
+    PathNotFound, RepositoryNotFound, RevisionNotFound
+        For what is not there.
+    """
+    return _of_path(client, "file", repo, path, revision, period, title, progress)
+
+
+@checks_arguments
+def directory(
+    client: Client,
+    repo: str,
+    path: str,
+    revision: str = "",
+    *,
+    period: str = "",
+    title: str = "",
+    progress: ProgressChoice = None,
+) -> Report:
+    """Report on the life of a directory: the changes of its files, those of their time elsewhere included.
+
+    Parameters are those of `file`; the tables are people, moves, files, references, log and activity. A file that was
+    moved into the directory brings its earlier commits; one that was moved out of it has them up to that commit.
+
+    Raises
+    ------
+    ToolError
+        For a period that is none, and for a path that is a file.
+    PathNotFound, RepositoryNotFound, RevisionNotFound
+        For what is not there.
+    """
+    return _of_path(client, "directory", repo, path, revision, period, title, progress)
+
+
+@checks_arguments
+def symbol(
+    client: Client,
+    repo: str,
+    symbol: str,
+    path: str = "",
+    revision: str = "",
+    *,
+    period: str = "",
+    title: str = "",
+    progress: ProgressChoice = None,
+) -> Report:
+    """Report on the life of a function, class or other definition, through moves between files and names.
+
+    Parameters
+    ----------
+    client, repo, revision, period, title, progress
+        As for `file`.
+    symbol
+        Name of the definition, or more of it: ``send``, ``Client.send``.
+    path
+        File that has it at the revision; empty: whichever file has the only definition of the name.
+
+    Returns
+    -------
+    Report
+        Its tables: people, moves, references, log and activity. A commit counts if the text of the definition differs
+        before and after it; `Client.symbol_history` has the rules.
+
+    Raises
+    ------
+    ToolError
+        For a period that is none, and for a name that no definition has, or several.
+    PathNotFound, RepositoryNotFound, RevisionNotFound
+        For what is not there.
+    """
+    check_period("symbol", period)
+    with ReportProgress(f"Story of {symbol}", _STAGES, draw=progress) as stages:
+        changes = stages.ask("changes", client.symbol_history, repo, symbol, path or None, revision or None)
+    thing = Thing("definition", str(changes.attrs.get("symbol") or symbol))
+    return make_story(client, thing, changes, revision, period, title)
+
+
+def _of_path(
+    client: Client, noun: str, repo: str, path: str, revision: str, period: str, title: str, progress: ProgressChoice
+) -> Report:
+    check_period(noun, period)
+    with ReportProgress(f"Story of {path}", _STAGES, draw=progress) as stages:
+        changes = stages.ask("changes", client.path_history, repo, path, revision or None)
+    kind = changes.attrs.get("kind", noun)
+    if kind != noun:
+        raise ToolError(f"{noun}: {path} is a {kind}; use reports.{kind}", tool=noun, argument="path")
+    thing = Thing(noun, str(changes.attrs.get("path") or path), bool(changes.attrs.get("exists", True)))
+    return make_story(client, thing, changes, revision, period, title)
+
+
+def check_period(call: str, period: str) -> None:
+    """Raise `ToolError` for a period that is none."""
+    if period and period not in PERIODS:
+        raise ToolError(
+            f"{call}: period must be {join_words(list(PERIODS), 'or')}, got {period!r}", tool=call, argument="period"
+        )
+
+
+def make_story(client: Client, thing: Thing, changes: Frame, revision: str, period: str, title: str) -> Report:
+    """Make the report on a thing from its changes, newest first."""
+    repository, commit = (str(changes.attrs.get(name) or "") for name in ("repository", "commit"))
+    title = title or f"Story of {thing.name} in {repository}"
+    parameters = (
+        ("repository", repository),
+        (thing.noun, thing.name),
+        ("revision", f"{revision or 'default branch'} ({commit[:12]})"),
+    )
+    notices, limits = tuple(notices_of([changes])), tuple(limited_notices([changes]))
+    if not len(changes):
+        reason = f"No commit that is known here changed {thing.name}."
+        none: Any = Metric("commits", 0, f"Commits that changed the {thing.noun}.", "merges.", "commits")
+        return Report(title, parameters, (none,), (), {"commits": changes}, notices, limits, (reason,))
+    attrs = dict(changes.attrs)
+    changes = unify_names(changes, None, join_addresses=True)
+    changes["bot"] = changes["bot"].fillna(value=False).astype("bool")
+    period = period or fitting_period(changes)
+    commits = story_commits(changes, period)
+    changes.attrs = commits.attrs = attrs
+    links = links_of(client, {repository: commit})
+    return Report(
+        title,
+        parameters,
+        tuple(metrics(thing, changes, commits)),
+        tuple(sections(thing, changes, commits, period, links)),
+        {"commits": commits, "changes": changes},
+        notices,
+        limits,
+        tuple(lead(thing, changes, commits)),
+    )

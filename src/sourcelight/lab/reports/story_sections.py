@@ -1,0 +1,343 @@
+"""The sections, numbers and sentences of the stories of a file, a directory and a definition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sourcelight.core.batches.trailers import trailers_of
+from sourcelight.core.markup import count_of, join_words
+from sourcelight.lab.plots.charts import stacked_bars
+from sourcelight.lab.reports.history import activity, add_periods, change_sizes, distinct_names, total
+from sourcelight.lab.reports.html import ThemedFigure
+from sourcelight.lab.reports.model import Frame, Item, Listing, Metric, ReportTable, Section
+from sourcelight.lab.reports.people import JOINED
+from sourcelight.lab.reports.text import Links, date_text, shares_text
+
+_PEOPLE_SHOWN = 15
+_NAMES_SHOWN = 3
+MOVED = ("renamed", "moved", "file renamed")
+"""Statuses of a change after which the thing has another name, or another file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """What a story is about.
+
+    Attributes
+    ----------
+    noun
+        ``file``, ``directory`` or ``definition``.
+    name
+        What it is called in sentences.
+    exists
+        Whether the revision has it.
+    """
+
+    noun: str
+    name: str
+    exists: bool = True
+
+    @property
+    def is_one(self) -> bool:
+        """Whether a commit has one row of it: a directory has a row for each of its files."""
+        return self.noun != "directory"
+
+
+def story_commits(changes: Frame, period: str) -> Frame:
+    """One row per commit of the changes of a thing, newest first, with their lines and how many files they are in."""
+    keys = ["repository", "commit"]
+    frame = changes.drop_duplicates("commit").reset_index(drop=True)
+    frame = frame.astype(dict.fromkeys([*keys, "subject", "message", "url"], "str"))
+    rows = changes.astype(dict.fromkeys(keys, "str")).groupby(keys, observed=True)
+    sums = rows.agg(
+        files=("path", "size"),
+        additions=("additions", lambda column: column.sum(min_count=1)),
+        deletions=("deletions", lambda column: column.sum(min_count=1)),
+    ).reset_index()
+    frame = frame.drop(columns=["additions", "deletions"]).merge(sums, on=keys, how="left")
+    frame = frame.astype({"additions": "Int64", "deletions": "Int64", "bot": "bool"})
+    frame["person"] = frame["author"].astype("str") + " <" + frame["author_email"].astype("str") + ">"
+    frame["merge"] = False  # merges have no change of their own
+    frame["size"] = frame["additions"] + frame["deletions"]
+    frame["reason"] = [_reason(message) for message in frame["message"]]
+    return add_periods(frame, frame["commit_date"], period)
+
+
+def _reason(message: str) -> str:
+    """The first paragraph behind the subject, unless it is one of trailers; empty for none."""
+    paragraphs = [" ".join(part.split()) for part in message.split("\n\n")[1:]]
+    body = next((part for part in paragraphs if part), "")
+    return "" if trailers_of(f"subject\n\n{body}") else body
+
+
+def metrics(thing: Thing, changes: Frame, commits: Frame) -> list[Metric]:
+    """The numbers of the story."""
+    people = commits.loc[~commits["bot"], "person"]
+    of = f"the {thing.noun}"
+    merges = "merges, which have no changes of their own."
+    moves = changes["status"].astype("str").isin(MOVED)
+    names = set(changes["path"].astype("str")) | set(changes.loc[moves, "old_path"].astype("str"))
+    numbers = [
+        Metric("commits", len(commits), f"Commits that changed {of} under any of its names.", merges, "commits"),
+        Metric("people", int(people.nunique()), f"Authors of these commits. {JOINED}", "bots.", "commits",
+               {"bot": False}),
+        Metric("commits by bots", int(commits["bot"].sum()), "Those of the commits whose author is a bot.", "",
+               "commits", {"bot": True}),
+    ]  # fmt: skip
+    for column, name in (("additions", "lines added"), ("deletions", "lines removed")):
+        value, left_out = total(changes, column)
+        excludes = f"{merges[:-1]}; {left_out}." if left_out else merges
+        numbers.append(
+            Metric(
+                name, value, f"Lines of {of} in these commits, as git log --numstat counts them.", excludes, "commits"
+            )
+        )
+    numbers.append(Metric("moves", int(moves.sum()), f"Changes by which {_a_part(thing)} got another {_place(thing)}.",
+                          "renames that a merge made.", "changes", {"status": list(MOVED)}))  # fmt: skip
+    if thing.noun == "directory":
+        numbers.append(Metric("paths", len(names), "Distinct paths of the changed files, former ones included."))
+    elif thing.noun == "file":
+        numbers.append(Metric("names", len(names), "Distinct paths that the file has had."))
+    else:
+        numbers.append(Metric("files", len(names), "Distinct paths of the files that have had the definition."))
+    referenced = references_frame(commits)
+    numbers.append(
+        Metric(
+            "references",
+            len(referenced),
+            "Distinct issues, requests and advisories that the messages name, as they are written.",
+        )
+    )
+    return numbers  # fmt: skip
+
+
+def _a_part(thing: Thing) -> str:
+    return f"the {thing.noun}" if thing.is_one else "one of its files"
+
+
+def _place(thing: Thing) -> str:
+    return "name or file" if thing.noun == "definition" else "path"
+
+
+def references_frame(commits: Frame) -> Frame:
+    """One row per reference: how many commits name it, the first and the last of them."""
+    import pandas as pd
+
+    rows: dict[str, list[int]] = {}
+    for at, references in enumerate(commits["references"]):
+        for reference in () if references is None else references:
+            rows.setdefault(str(reference), []).append(at)
+    dates, subjects = commits["commit_date"], commits["subject"]
+    ordered = sorted(rows.items(), key=lambda item: (-len(item[1]), item[0]))
+    columns = ["reference", "commits", "first_date", "last_date", "subject"]
+    records = [
+        (name, len(at), dates.iloc[at].min(), dates.iloc[at].max(), subjects.iloc[at[0]]) for name, at in ordered
+    ]
+    frame = pd.DataFrame(records, columns=columns)
+    return frame.astype({"commits": "int64"})
+
+
+def sections(thing: Thing, changes: Frame, commits: Frame, period: str, links: Links) -> list[Section]:
+    """All sections in reading order."""
+    parts = [_milestones(thing, changes, links), _people(thing, commits, links), _moves(thing, changes, links)]
+    if not thing.is_one:
+        parts.append(_files(changes, links))
+    parts += [_references(commits), _log(thing, commits, links)]
+    table, figure = activity(commits, period)
+    parts.append(Section("Time", "When the commits were made.", (table,), (figure, change_sizes(commits))))
+    return [part for part in parts if part.tables or part.figures or part.lists]
+
+
+def _milestones(thing: Thing, changes: Frame, links: Links) -> Section:
+    """The turns of a life, oldest first: how it began, where it went, and whether it ended."""
+    if not thing.is_one:
+        return Section("Milestones", "")
+    turns = changes[changes["status"].astype("str") != "modified"].iloc[::-1]
+    items = tuple(_item(_turn_text(row), row, links) for row in turns.to_dict("records"))
+    return Section("Milestones", "", (), (), (Listing("Oldest first", items),)) if items else Section("Milestones", "")
+
+
+def _turn_text(row: Mapping[Any, Any]) -> str:
+    status, old, new = str(row["status"]), _location(row, "old_"), _location(row)
+    what = f"{status} from {old} to {new}" if status in MOVED else f"{status} as {new}"
+    return f"{date_text(row['commit_date'])}: {what}"
+
+
+def _location(row: Mapping[Any, Any], prefix: str = "") -> str:
+    """A path, and of a definition its name before it."""
+    path = str(row[f"{prefix}path"])
+    return f"{row[f'{prefix}symbol']} in {path}" if "symbol" in row else path
+
+
+def _item(text: str, row: Mapping[Any, Any], links: Links) -> Item:
+    repository, commit = str(row["repository"]), str(row["commit"])
+    url = links.commit(repository, commit, str(row["url"] or ""))
+    return Item(text, f"{commit[:9]}, {row['author']}: {row['subject']}", url)
+
+
+def _people(thing: Thing, commits: Frame, links: Links) -> Section:
+    grouped = commits.groupby(["author", "author_email", "bot"], observed=True)
+    frame = grouped.agg(
+        commits=("commit", "size"),
+        additions=("additions", "sum"),
+        deletions=("deletions", "sum"),
+        first_date=("commit_date", "min"),
+        last_date=("commit_date", "max"),
+    ).reset_index()
+    frame = frame.sort_values(["commits", "author"], ascending=[False, True], kind="stable").reset_index(drop=True)
+    repository = str(commits["repository"].iloc[0])
+    about = f"Commits that changed the {thing.noun}, and its lines in them."
+    table = ReportTable("people", "People", frame, about, "merges; co-authors.", "commits", ("author", "author_email"),
+                        link=links.of_people(repository))  # fmt: skip
+    top = frame[~frame["bot"]].head(_PEOPLE_SHOWN)
+    labels, values = distinct_names(top), [float(count) for count in top["commits"]]
+    figure = ThemedFigure(
+        "people",
+        "Commits by person",
+        f"Bars of commits of the {count_of(len(labels), 'person')} with the most.",
+        lambda: stacked_bars(labels, {"commits": values}, "commits"),
+    )
+    return Section("People", "", (table,), (figure,) if len(labels) > 1 else ())
+
+
+def _moves(thing: Thing, changes: Frame, links: Links) -> Section:
+    rows = changes[changes["status"].astype("str").isin(MOVED)]
+    columns = [
+        "old_symbol",
+        "symbol",
+        "old_path",
+        "path",
+        "score",
+        "commit",
+        "commit_date",
+        "author",
+        "subject",
+        "repository",
+        "url",
+    ]
+    frame = rows[[name for name in columns if name in rows]].reset_index(drop=True)
+    if not len(frame):
+        return Section("Moves", "")
+    likeness = "lines that both texts share" if thing.noun == "definition" else "the likeness of both contents, by git"
+    about = f"Changes by which {_a_part(thing)} got another {_place(thing)}; score is {likeness}, in percent."
+    table = ReportTable(
+        "moves", "Moves, newest first", frame, about,
+        "renames that a merge made.", "changes", ("commit", "path"), hidden=("url",), link=links.of_commits(),
+    )  # fmt: skip
+    return Section("Moves", "", (table,))
+
+
+def _files(changes: Frame, links: Links) -> Section:
+    frame = changes.assign(_human=changes["author_email"].astype("str").str.casefold().where(~changes["bot"]))
+    grouped = frame.groupby(["repository", "path"], observed=True)
+    files = grouped.agg(
+        commits=("commit", "nunique"),
+        people=("_human", "nunique"),
+        additions=("additions", "sum"),
+        deletions=("deletions", "sum"),
+        first_date=("commit_date", "min"),
+        last_date=("commit_date", "max"),
+    ).reset_index()
+    files = files.sort_values(["commits", "path"], ascending=[False, True], kind="stable").reset_index(drop=True)
+    table = ReportTable(
+        "files", "Files by commits", files,
+        "Commits that changed a file under this path, their authors, and its lines in them.",
+        "merges; bots among people.", "changes", ("path",), link=links.of_files(),
+    )  # fmt: skip
+    return Section("Files", "", (table,))
+
+
+def _references(commits: Frame) -> Section:
+    frame = references_frame(commits)
+    if not len(frame):
+        return Section("References", "")
+    lists = [set(() if references is None else map(str, references)) for references in commits["references"]]
+
+    def commits_of(row: int) -> Frame:
+        reference = frame["reference"].iloc[row]
+        return commits[[reference in names for names in lists]].reset_index(drop=True)
+
+    table = ReportTable(
+        "references", "References in messages", frame,
+        "Commits whose message names the reference, in the form that it has there; subject is that of the newest.",
+        "references without such a form, such as plain numbers.", "", ("reference",), behind=commits_of,
+    )  # fmt: skip
+    return Section("References", "", (table,))
+
+
+def _log(thing: Thing, commits: Frame, links: Links) -> Section:
+    columns = ["commit", "commit_date", "author", "subject", "reason", "references", "files", "status", "path",
+               "line_number", "additions", "deletions", "agent", "repository", "url"]  # fmt: skip
+    left_out = {"status", "path"} if not thing.is_one else {"files"}
+    rows = commits[[name for name in columns if name in commits and name not in left_out]].reset_index(drop=True)
+    if thing.is_one and len(set(rows["path"])) <= 1:
+        rows = rows.drop(columns="path")
+    table = ReportTable(
+        "log", "Commits, newest first", rows,
+        f"Commits that changed the {thing.noun}, and its lines; reason is the first paragraph behind the subject.",
+        "merges.", "commits", ("commit",), shown=40, hidden=("url",), link=links.of_commits(),
+    )  # fmt: skip
+    return Section("Commits", "", (table,))
+
+
+def lead(thing: Thing, changes: Frame, commits: Frame) -> list[str]:
+    """How it began, who worked on it, where it has been, and how it stands."""
+    sentences = [_beginning(thing, changes), _work(thing, commits), _places(thing, changes), _end(thing, changes)]
+    return [sentence for sentence in sentences if sentence]
+
+
+def _by(row: Any) -> str:
+    return f"by {row['author']} on {date_text(row['commit_date'])}"
+
+
+def _beginning(thing: Thing, changes: Frame) -> str:
+    first = changes.iloc[-1]
+    subject = f": \u201c{first['subject']}\u201d"
+    if str(first["status"]) != "added":
+        return f"The oldest commit that is known to change {thing.name} was made {_by(first)}{subject}."
+    name = _location(dict(first))
+    if not thing.is_one:
+        return f"The first file of {thing.name} was added {_by(first)} as {name}{subject}."
+    here = _location(dict(changes.iloc[0]))
+    return f"{thing.name} was added {_by(first)}{f' as {name}' if name != here else ''}{subject}."
+
+
+def _work(thing: Thing, commits: Frame) -> str:
+    human = commits[~commits["bot"]]
+    counts = human.groupby("person", observed=True).size().sort_values(ascending=False, kind="stable")
+    bots = len(commits) - len(human)
+    text = f"{count_of(len(commits), 'commit')} changed {'it' if thing.is_one else 'its files'}"
+    text += f", {bots:,} of them by bots" if bots else ""
+    if not len(human):
+        return f"{text}."
+    text += (
+        f": {len(human):,} by {count_of(len(counts), 'person')}" if bots else f", by {count_of(len(counts), 'person')}"
+    )
+    names = [str(person).rpartition(" <")[0] for person in counts.index]
+    most = shares_text(names, counts.tolist(), float(len(human))) if len(counts) > 1 else names[0]
+    return f"{text}: {most}. The last was made {_by(commits.iloc[0])}."
+
+
+def _places(thing: Thing, changes: Frame) -> str:
+    rows = changes[changes["status"].astype("str").isin(MOVED)]
+    if not len(rows):
+        return ""
+    if not thing.is_one:
+        commits = rows["commit"].astype("str").nunique()
+        return f"{count_of(len(rows), 'change')} in {count_of(commits, 'commit')} moved files within it or into it."
+    moves = [f"from {_location(row, 'old_')} {_by(row)}" for row in rows.head(_NAMES_SHOWN).to_dict("records")]
+    more = len(rows) - len(moves)
+    times = "once" if len(rows) == 1 else f"{len(rows):,} times"
+    return f"It moved {times}: {join_words(moves)}{f', and {more:,} times before' if more else ''}."
+
+
+def _end(thing: Thing, changes: Frame) -> str:
+    if thing.exists:
+        return ""
+    gone = changes[changes["status"].astype("str") == "deleted"]
+    if not thing.is_one or not len(gone):
+        return f"The revision does not have {thing.name} any more."
+    row = gone.iloc[0]
+    return f"It was deleted {_by(row)}: \u201c{row['subject']}\u201d."

@@ -1,0 +1,142 @@
+"""Each number, sentence and row of the stories of a file, a directory and a definition is computed again from git."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import sourcelight as sl
+from sourcelight.lab.reports import Report, directory, file, symbol
+from sourcelight.testing import RepositoryBuilder
+
+BEN = "Ben <ben@example.org>"
+BEN_AGAIN = "ben <BEN@example.org>"
+BOT = "dependabot[bot] <bot@example.org>"
+DAY = 86_400
+START = 1_700_000_000
+MAIN = "def main():\n    one = 1\n    two = 2\n    three = 3\n    return one + two + three\n"
+
+
+@pytest.fixture(scope="module")
+def repo(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
+    """A file that is renamed twice, by several people, with reasons and references."""
+    builder = RepositoryBuilder(tmp_path_factory.mktemp("src") / "demo", origin="https://github.com/example/demo")
+    builder.commit({"app.py": MAIN, "README": "x\n"}, "Begin <b>here</b>", date=START)
+    long = MAIN.replace("three = 3", "three = 3\n    four = 4")
+    builder.commit({"app.py": long}, "Count on (#7)\n\nFour was missing.\nSo it is added.\n\nMore.", author=BEN,
+                   date=START + DAY)  # fmt: skip
+    builder.commit({"app.py": None, "lib/app.py": long}, "Make a library\n\nCo-authored-by: C <c@example.org>",
+                   date=START + 2 * DAY)  # fmt: skip
+    builder.commit({"README": "y\n"}, "Not of it", date=START + 3 * DAY)
+    builder.commit({"lib/app.py": long + "\n\nVERSION = 2\n"}, "Bump", author=BOT, date=START + 4 * DAY)
+    builder.commit({"lib/app.py": None, "lib/main.py": long + "\n\nVERSION = 3\n"}, "Rename it, see #7 and #9",
+                   author=BEN_AGAIN, date=START + 5 * DAY)  # fmt: skip
+    builder.commit({"lib/extra.py": "def extra():\n    return 1\n"}, "More", date=START + 6 * DAY)
+    return builder
+
+
+@pytest.fixture(scope="module")
+def code(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    with sl.open(
+        repo.path.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
+    ) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def name(code: sl.Client) -> str:
+    return str(code.list_repos()["repository"].iloc[0])
+
+
+@pytest.fixture(scope="module")
+def story(code: sl.Client, name: str) -> Report:
+    return file(code, name, "lib/main.py")
+
+
+def values(report: Report) -> dict[str, object]:
+    return {metric.name: metric.value for metric in report.metrics}
+
+
+def test_each_number_is_that_of_git(story: Report, repo: RepositoryBuilder) -> None:
+    log = repo.git("log", "--follow", "--format=%aE", "--", "lib/main.py").split("\n")
+    stat = repo.git("log", "--follow", "--numstat", "--format=", "--", "lib/main.py").split("\n")
+    lines = [line.split("\t") for line in stat if line]
+    renames = repo.git("log", "--follow", "--diff-filter=R", "--format=%H", "--", "lib/main.py").split("\n")
+    assert values(story) == {
+        "commits": len(log),
+        "people": len({address.casefold() for address in log} - {"bot@example.org"}),
+        "commits by bots": log.count("bot@example.org"),
+        "lines added": sum(int(added) for added, *_ in lines),
+        "lines removed": sum(int(removed) for _, removed, *_ in lines),
+        "moves": len(renames),
+        "names": 3,
+        "references": 2,
+    }
+    for number in ("commits", "commits by bots", "moves"):
+        assert len(story.drill_down(number)) == values(story)[number]
+
+
+def test_the_sentences_tell_the_life(story: Report) -> None:
+    assert story.lead[0] == (
+        "lib/main.py was added by Ada Example on 14 November 2023 as app.py: \u201cBegin <b>here</b>\u201d."
+    )
+    assert story.lead[1].startswith("5 commits changed it, 1 of them by bots: 4 by 2 people")
+    assert story.lead[2] == (
+        "It moved 2 times: from lib/app.py by Ben on 19 November 2023 and "
+        "from app.py by Ada Example on 16 November 2023."
+    )
+
+
+def test_rows_lead_to_their_commits(story: Report, repo: RepositoryBuilder) -> None:
+    people = story.tables["people"]
+    for row in people.itertuples():
+        assert len(story.drill_down("people", author=row.author, author_email=row.author_email)) == row.commits
+    references = story.tables["references"]
+    assert references[["reference", "commits"]].values.tolist() == [["#7", 2], ["#9", 1]]
+    assert len(story.drill_down("references", reference="#7")) == 2
+    log = story.tables["log"]
+    assert log["commit"].tolist() == repo.git("log", "--follow", "--format=%H", "--", "lib/main.py").split("\n")
+    # A paragraph of trailers is no reason.
+    assert [text for text in log["reason"] if text] == ["Four was missing. So it is added."]
+
+
+def test_the_page_and_the_document_are_safe_and_lead_to_the_host(story: Report) -> None:
+    page, text = story.to_html().replace("<wbr>", ""), story.to_markdown()
+    assert "<b>here</b>" not in page
+    assert "<script" not in page
+    assert "https://github.com/example/demo/commit/" in page
+    assert "renamed from app.py to lib/app.py" in page
+    assert "Milestones" in text
+
+
+def test_a_directory_has_the_commits_of_its_files_wherever_they_were(
+    code: sl.Client, name: str, repo: RepositoryBuilder
+) -> None:
+    report = directory(code, name, "lib")
+    ids = {commit for path in ("lib/main.py", "lib/extra.py")
+           for commit in repo.git("log", "--follow", "--format=%H", "--", path).split("\n")}  # fmt: skip
+    assert set(report.sources["commits"]["commit"]) == ids
+    assert values(report)["commits"] == len(ids)
+    files = report.tables["files"].set_index("path")["commits"].to_dict()
+    assert files == {"app.py": 2, "lib/app.py": 2, "lib/main.py": 1, "lib/extra.py": 1}
+    with pytest.raises(sl.ToolError, match=r"lib is a directory; use reports\.directory"):
+        file(code, name, "lib")
+
+
+def test_a_definition_has_the_commits_that_changed_its_text(code: sl.Client, name: str) -> None:
+    report = symbol(code, name, "main")
+    assert report.sources["changes"][["status", "subject"]].values.tolist() == [
+        ["file renamed", "Rename it, see #7 and #9"],
+        ["file renamed", "Make a library"],
+        ["modified", "Count on (#7)"],
+        ["added", "Begin <b>here</b>"],
+    ]
+    assert values(report)["lines added"] == 6
+    assert report.lead[0].endswith("as main in app.py: \u201cBegin <b>here</b>\u201d.")
+    assert "main in lib/app.py" in report.to_html()
+
+
+def test_a_period_that_is_none_is_refused(code: sl.Client, name: str) -> None:
+    with pytest.raises(sl.ToolError, match="period must be day"):
+        file(code, name, "lib/main.py", period="moon")
