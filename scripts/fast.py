@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SECONDS = ROOT / ".cache" / "seconds.json"
 AVERAGE_S = 3.4
 """Seconds of a file that was never measured: those of the stage `unit` on two quiet cores, over its files."""
-_OTHER_STAGES = ("attacks", "browser", "faults", "notebooks", "release")
+_OTHER_STAGES = ("attacks", "browser", "faults", "frontends", "notebooks", "release")
 _WITHOUT_PROCESSES = ("tests/core", "tests/display", "tests/frozen", "tests/test_structure.py")
 
 
