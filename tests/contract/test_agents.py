@@ -124,6 +124,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("survival", {"repo": "one"}),
     ("identities", {}),
 ]
+QUERIES = ("type:commit count:all", "type:diff return count:all", "type:commit cursor count:all")
 
 
 @pytest.mark.parametrize("backend", ["remote", "clustered", "federated"])
@@ -139,6 +140,17 @@ def test_all_backends_say_the_same(backends: dict[str, sl.Client], backend: str)
             for frame in (ours, theirs)
         )
         assert_frame_equal(here, there, check_categorical=False, check_dtype=False, obj=name)
+
+
+@pytest.mark.parametrize("backend", ["embedded", "remote", "clustered", "federated"])
+def test_results_of_searches_name_the_assistants_that_git_reads(
+    backends: dict[str, sl.Client], agents: dict[str, str], backend: str
+) -> None:
+    for query in QUERIES:
+        matches = backends[backend].search(query, progress=False).matches
+        assert (matches["agent"] != "").any(), query
+        assert [agents[commit] for commit in matches["commit"]] == matches["agent"].tolist()
+    assert backends[backend].search("return", progress=False).matches["agent"].isna().all()
 
 
 def test_commits_and_lines_name_the_assistants_that_git_reads(

@@ -169,6 +169,7 @@ def commits(draw: st.DrawFn, kind: str) -> list[Row]:
             "committer": "c",
             "commit_date": when,
             "message": message,
+            "agent": draw(st.sampled_from(["Aider", "", None])),
             "url": "/u",
             "detail": "d",
             "label": "l",

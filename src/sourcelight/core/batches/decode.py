@@ -375,7 +375,7 @@ def _copies(records: Sequence[WireRecord | WireSymbol], keys: CopiedKeys, take: 
     for column, key in keys:
         values = [getattr(record, attributes[key]) for record in records]
         if column.type == "dict32":
-            columns[column.name] = dictionary([value or "" for value in values], take)
+            columns[column.name] = dictionary(values if column.optional else [value or "" for value in values], take)
             continue
         if column.type == "timestamp":
             values = list(map(_time, values))

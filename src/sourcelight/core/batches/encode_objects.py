@@ -210,7 +210,11 @@ def matches(
 
 def _copies(rows: MatchRows, row: int, keys: CopiedKeys) -> dict[str, Json]:
     """The values of a row that the wire has as they are, by their keys."""
-    return {key: _value(rows, row, column) for column, key in keys}
+    return {
+        key: _value(rows, row, column)
+        for column, key in keys
+        if not column.optional or rows.column(column.name)[row].is_valid
+    }
 
 
 def _value(rows: MatchRows, row: int, column: Column) -> Json:

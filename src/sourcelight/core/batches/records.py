@@ -90,6 +90,7 @@ class WireRecord(msgspec.Struct, gc=False, rename="camel"):
     author_date: str | None = None
     committer_name: str | None = None
     committer_date: str | None = None
+    agent: str | None = None
     content: str | None = None
     ranges: list[tuple[int, int, int]] | None = None
 

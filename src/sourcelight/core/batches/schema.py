@@ -11,7 +11,7 @@ row, whose first span starts at 0; `match_count` counts a match only in the row 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -41,6 +41,8 @@ class Column:
         False for columns that only protocol code needs and no frame carries.
     commit_key, symbol_key
         In `MATCHES`, the key that has the value in a commit of the wire, or in a definition: codecs copy it as it is.
+    optional
+        In `MATCHES`, whether a service may not know the value: an absent one is null, where other texts are empty.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Column:
     shown: bool = True
     commit_key: str = ""
     symbol_key: str = ""
+    optional: bool = False
 
     @property
     def is_number(self) -> bool:
@@ -65,6 +68,12 @@ class Column:
         return bool(self.unit) and self.summable
 
 
+AGENT = Column(
+    "agent",
+    "dict32",
+    "coding assistants that the commit names, with commas between; empty for none, which proves nothing",
+    "the service did not say",
+)
 MATCHES: tuple[Column, ...] = (
     Column("type", "dict8", "content, path, repo, symbol, commit or diff"),
     Column("repository", "dict32", "name of the repository"),
@@ -106,6 +115,7 @@ MATCHES: tuple[Column, ...] = (
     Column("committer", "dict32", "committer's name", "other rows", commit_key="committerName"),
     Column("commit_date", "timestamp", "committer date, UTC", "other rows", commit_key="committerDate"),
     Column("message", "dict32", "whole commit message", "other rows", commit_key="message"),
+    replace(AGENT, null=f"other rows, or {AGENT.null}", commit_key="agent", optional=True),
     Column("side", "dict8", "added, removed or context: what a diff line is", "other rows"),
     Column(
         "url",

@@ -7,10 +7,9 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
-from sourcelight.core.batches.schema import Column
+from sourcelight.core.batches.schema import AGENT, Column
 from sourcelight.core.query.file_kinds import FILE_KINDS
 from sourcelight.core.tools.commits import (
-    AGENT,
     AUTHOR,
     AUTHOR_EMAIL,
     BOT,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, field
 
-from sourcelight.core.batches.schema import Column
+from sourcelight.core.batches.schema import AGENT, Column
 from sourcelight.core.tools.merge import Merge, commits, contributor_repositories, diff_lines
 from sourcelight.core.tools.tool import (
     Arguments,
@@ -36,12 +36,6 @@ OLD_PATH = Column("old_path", "dict32", "path before the change; the same as pat
 AUTHOR = Column("author", "dict32", "author's name, as the mailmap has it")
 AUTHOR_EMAIL = Column("author_email", "dict32", "author's address, as the mailmap has it")
 BOT = Column("bot", "bool", "whether the author counts as a program, by the rule in the notices", UNSAID)
-AGENT = Column(
-    "agent",
-    "dict32",
-    "coding assistants that the commit names, with commas between; empty for none, which proves nothing",
-    UNSAID,
-)
 AGENT_COMMITS = Column(
     "agent_commits",
     "int64",

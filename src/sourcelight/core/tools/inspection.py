@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from sourcelight.core.batches.schema import Column
-from sourcelight.core.tools.commits import AGENT, AUTHOR, AUTHOR_EMAIL, COMMIT, PATH, REPOSITORY
+from sourcelight.core.batches.schema import AGENT, Column
+from sourcelight.core.tools.commits import AUTHOR, AUTHOR_EMAIL, COMMIT, PATH, REPOSITORY
 from sourcelight.core.tools.tool import (
     Arguments,
     Limit,

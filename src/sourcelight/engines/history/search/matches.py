@@ -22,6 +22,7 @@ from sourcelight.engines.history.search.find import DiffMatches, removed_rows
 from sourcelight.engines.history.search.lines import drop_repeats
 from sourcelight.engines.history.search.previews import DiffPreviews
 from sourcelight.engines.history.search.query import PatternTerm, Tree
+from sourcelight.engines.history.search.trailer_columns import agent_texts
 
 FIRST_BATCH_ROWS = 50
 """Rows of the first batch of a repository; each further one has twice as many, up to `MAX_BATCH_ROWS`."""
@@ -250,6 +251,7 @@ def _columns(
         "committer": tables.author_names(history, commit_columns.committer[commits]).take(take),
         "commit_date": tables.times(commit_columns.commit_time[commits]).take(take),
         "message": dictionary(messages),
+        "agent": dictionary(agent_texts(history, commits, messages)),
         "url": pa.array(urls, pa.string()).take(take),
         "detail": pa.array(details, pa.string()).take(take),
         "label": pa.array(labels, pa.string()).take(take),

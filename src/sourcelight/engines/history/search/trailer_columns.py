@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.trailers import CO_AUTHORS, REVIEWERS, people_of_trailers
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.history.agents import CANDIDATE_PATTERN, agent_of, agents_text, traces_of
+from sourcelight.engines.history.agents import CANDIDATE_PATTERN, AgentTrace, agent_of, agents_text, traces_of
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search.lines import matching_texts
@@ -73,15 +74,32 @@ def commit_agents(history: History) -> CommitAgents:
         texts: dict[int, list[str]] = {}
         # Few messages have a trace: a scan of all of them finds candidates, and only these are parsed.
         for commit in sorted({*by_agents, *_commits_with(history, CANDIDATE_PATTERN)}):
-            writer = int(author[commit])
-            # The mailmap may credit the person who ran the assistant, so the identity is the one as written.
-            traces = traces_of(people.names[writer], people.emails[writer], history.message(commit))
+            traces = _traces_of_commit(history, commit)
             if traces:
                 of_commit[commit] = names.setdefault(agents_text(traces), len(names))
                 texts[commit] = [trace.text for trace in traces]
         return CommitAgents(list(names), of_commit, texts)
 
     return history.remember("agents", make)
+
+
+def _traces_of_commit(history: History, commit: int) -> list[AgentTrace]:
+    # The mailmap may credit the person who ran the assistant, so the identity is the one as written.
+    people, writer = history.identities, int(history.commits.author[commit])
+    return traces_of(people.names[writer], people.emails[writer], history.message(commit))
+
+
+def agent_texts(history: History, commits: CommitNumbers, messages: Column) -> Column:
+    """The assistants that commits name, from their own messages: a search doesn't wait until all others are read."""
+    people, writers = history.identities, history.commits.author[commits]
+    by_agents = [
+        writer for writer in np.unique(writers).tolist() if agent_of(people.names[writer], people.emails[writer])
+    ]
+    candidates = pc.match_substring_regex(messages, CANDIDATE_PATTERN, ignore_case=True)
+    texts = [""] * len(commits)
+    for index in np.flatnonzero(np.isin(writers, by_agents) | candidates.to_numpy(zero_copy_only=False)).tolist():
+        texts[index] = agents_text(_traces_of_commit(history, int(commits[index])))
+    return pa.array(texts, pa.string())
 
 
 def agent_column(history: History, commits: Any) -> Column:
