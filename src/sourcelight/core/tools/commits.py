@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, field
@@ -326,3 +326,9 @@ TOOLS: tuple[Tool[Any], ...] = (
     LAST_CHANGES,
     COMMIT_DETAILS,
 )
+
+
+def contributor_drill_down(authors: Sequence[str], *, use_regex: bool) -> dict[str, Any]:
+    """Return how a row of `get_contributor_repos` leads to its commits: a call, its arguments, those of columns."""
+    arguments = {"authors": list(authors), **({"useRegex": True} if use_regex else {})}
+    return {"call": "commit_search", "arguments": arguments, "columns": {"repos": "repository"}}

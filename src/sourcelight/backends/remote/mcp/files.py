@@ -76,6 +76,7 @@ async def _list_files(request: ToolRequest) -> ToolResult:
         "commit": commit or "",
         "path": "/".join(part for part in arguments.get("path", "").split("/") if part not in {"", "."}),
         "total": info.get("total", None if is_truncated else len(rows)),
+        "end_cursor": page_arguments.get("after") if is_truncated else None,
     }
     return ToolResult("files", table, attributes, not is_truncated, messages)
 

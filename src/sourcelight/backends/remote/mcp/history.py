@@ -27,7 +27,7 @@ from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query.regexps import file_pattern
 from sourcelight.core.tools.catalog import COLUMNS, table_of
-from sourcelight.core.tools.commits import WHOLE_PATCHES
+from sourcelight.core.tools.commits import WHOLE_PATCHES, contributor_drill_down
 
 
 @dataclass(frozen=True, slots=True)
@@ -445,7 +445,11 @@ async def _get_contributor_repos(request: ToolRequest) -> ToolResult:
     entries = list(value.get("repos") or ())
     rows = [_row(entry, "contributor_repositories") for entry in entries]
     authors = names or ([arguments["author"]] if arguments.get("author") else [])
-    info = {"authors": authors, "total": value.get("totalCount", len(rows))}
+    info = {
+        "authors": authors,
+        "total": value.get("totalCount", len(rows)),
+        "drill_down": contributor_drill_down(authors, use_regex=bool(request.arguments.get("useRegex"))),
+    }
     is_truncated = is_cut(value) if "limitHit" in value else len(rows) == arguments.get(size or "limit", 20)
     messages = notices(value) or (("The service returns no more than these.",) if is_truncated else ())
     shortened = [str(entry.get("name")) for entry in entries if entry.get("authorsLeftOut")]

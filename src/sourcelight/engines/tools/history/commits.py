@@ -18,6 +18,7 @@ from sourcelight.core.tools.commits import (
     GET_CONTRIBUTOR_REPOS,
     CommitSearchArguments,
     GetContributorReposArguments,
+    contributor_drill_down,
 )
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search import tables as change_tables
@@ -297,11 +298,7 @@ def _combine_repositories(
     facts = {
         "authors": authors,
         "total": total,
-        "drill_down": {
-            "call": "commit_search",
-            "arguments": {"authors": authors, **({"useRegex": True} if arguments.use_regex else {})},
-            "columns": {"repos": "repository"},
-        },
+        "drill_down": contributor_drill_down(authors, use_regex=bool(arguments.use_regex)),
     }
     is_complete = len(contributions) == total and part.complete
     return ToolResult("contributor_repositories", table, facts, is_complete, tuple(notices))
