@@ -145,14 +145,19 @@ with warnings.catch_warnings(record=True) as caught:
 print(partly.attrs["status"], [warning.category.__name__ for warning in caught])
 
 # %% [markdown]
-# What only a clone can answer is refused with the reason, and a wrong argument with the right ones.
+# Analyses work over our own service, too, with the same rows. What can't be answered is refused with the reason.
 
 # %%
-for attempt in (lambda: remote.blame(hub, "README.md"), lambda: remote.read_file(hub, "absent.txt")):
+assert_frame_equal(code.blame(hub, "README.md"), remote.blame(hub, "README.md"), check_categorical=False)
+for attempt in (
+    lambda: remote.read_file(hub, "absent.txt"),
+    lambda: remote.blame(hub, "README.md", revision="absent"),
+    lambda: remote.ownership(hub, by="moon"),
+):
     try:
         attempt()
     except sl.SourcelightError as error:
-        print(f"{type(error).__name__}: {str(error)[:90].replace(address, 'the service')}…")
+        print(f"{type(error).__name__}: {str(error)[:110]}")
 
 # %%
 remote.close()
