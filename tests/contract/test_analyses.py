@@ -58,6 +58,7 @@ CALLS: list[tuple[str, Mapping[str, Any]]] = [
     ("path_history", {"repo": GAUGE, "path": "src/wire.c"}),
     ("path_history", {"repo": HUB, "path": "frame", "revision": "v2.0.0", "limit": 5}),
     ("symbol_history", {"repo": HUB, "symbol": "EncodeFrame"}),
+    ("api_changes", {"repo": HUB, "base": "v1.0.0", "head": "v2.0.0"}),
     ("identities", {"repos": ALL}),
     ("identity_suggestions", {"repos": ALL}),
 ]

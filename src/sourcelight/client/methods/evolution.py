@@ -8,8 +8,10 @@ from sourcelight.client.methods.call import ToolCaller
 from sourcelight.client.portal import blocking
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.tools.evolution import (
+    API_CHANGES,
     PATH_HISTORY,
     SYMBOL_HISTORY,
+    ApiChangesArguments,
     PathHistoryArguments,
     SymbolHistoryArguments,
 )
@@ -109,9 +111,43 @@ class EvolutionMethods:
         arguments = SymbolHistoryArguments(repo=repo, symbol=symbol, path=path, revision=revision, limit=limit)
         return await self._call(SYMBOL_HISTORY, arguments, progress)
 
+    async def api_changes(
+        self: ToolCaller,
+        repo: str,
+        base: str,
+        head: str,
+        path: str | None = None,
+        *,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """List the public symbols that two revisions differ in: added, removed, moved, or with another signature.
+
+        Go, Java, Python and TypeScript are read, without tests, examples and what each language calls internal;
+        `docs/reports.md` has the rules with their sources. A signature is a text: names of parameters count.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        base, head
+            The older and the newer branch, tag or commit.
+        path
+            Directory or file to look at; None: all.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per symbol, by module and name; columns as in ``columns_of("api_changes")``.
+        """
+        arguments = ApiChangesArguments(repo=repo, base=base, head=head, path=path)
+        return await self._call(API_CHANGES, arguments, progress)
+
 
 class BlockingEvolutionMethods:
     """Their twins."""
 
     path_history = blocking(EvolutionMethods.path_history)
+    api_changes = blocking(EvolutionMethods.api_changes)
     symbol_history = blocking(EvolutionMethods.symbol_history)

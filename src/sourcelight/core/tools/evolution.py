@@ -71,7 +71,36 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("deletions", "int64", "lines of the definition that were removed", unit="lines"),
         *_MESSAGE_COLUMNS,
     ),
+    "api_changes": (
+        REPOSITORY,
+        Column("base", "dict32", "older commit, 40 hex digits"),
+        Column("head", "dict32", "newer commit, 40 hex digits"),
+        Column("language", "dict8", "Go, Java, Python or TypeScript"),
+        Column("status", "dict8", "added, removed, changed (another signature), or moved (to another module)"),
+        Column(
+            "module",
+            "dict32",
+            "what other code imports: Python module, directory of a Go package, Java package, TypeScript file",
+        ),
+        Column("symbol", "string", "qualified name in the module, with dots"),
+        Column("kind", "dict8", "kind of definition"),
+        Column("signature", "string", "declaration in head, without body and values; overloads a line each", "removed"),
+        Column("old_signature", "string", "declaration in base, likewise", "added"),
+        Column("path", "dict32", "file in head", "removed"),
+        Column("line_number", "int32", "1-based line of the name in head", "removed"),
+        Column("old_path", "dict32", "file in base", "added"),
+        Column("old_line_number", "int32", "1-based line of the name in base", "added"),
+    ),
 }
+
+
+class ApiChangesArguments(Arguments, frozen=True):
+    """Arguments of `api_changes`."""
+
+    repo: RepoName
+    base: Annotated[Text, Meta(description="Older branch, tag or commit.")]
+    head: Annotated[Text, Meta(description="Newer branch, tag or commit.")]
+    path: Annotated[str | None, Meta(description="Directory or file to look at; none: all.")] = None
 
 
 class PathHistoryArguments(Arguments, frozen=True):
@@ -97,4 +126,6 @@ PATH_HISTORY = Tool("path_history", PathHistoryArguments, "path_history", Scope.
 
 SYMBOL_HISTORY = Tool("symbol_history", SymbolHistoryArguments, "symbol_history", Scope.REPOSITORY)
 
-TOOLS: tuple[Tool[Any], ...] = (PATH_HISTORY, SYMBOL_HISTORY)
+API_CHANGES = Tool("api_changes", ApiChangesArguments, "api_changes", Scope.REPOSITORY)
+
+TOOLS: tuple[Tool[Any], ...] = (PATH_HISTORY, SYMBOL_HISTORY, API_CHANGES)

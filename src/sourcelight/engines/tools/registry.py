@@ -133,10 +133,10 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
                 *identities.HANDLERS,
             )
         case "evolution":
-            from sourcelight.engines.tools import symbol_history
+            from sourcelight.engines.tools import api_changes, symbol_history
             from sourcelight.engines.tools.history import path_history
 
-            return (*path_history.HANDLERS, *symbol_history.HANDLERS)
+            return (*path_history.HANDLERS, *symbol_history.HANDLERS, *api_changes.HANDLERS)
         case "inspection":
             from sourcelight.engines.tools import inspection
             from sourcelight.engines.tools.history import text_history

@@ -13,6 +13,7 @@ from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
 from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.display.notebook import ProgressChoice
+from sourcelight.lab.reports.api_section import api_section
 from sourcelight.lab.reports.change_sections import (
     Ends,
     changelog,
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from sourcelight.client import Client
 
 _SAID = ("head does not contain base",)  # the report's own notice says how many commits these are
-_STAGES = ("files", "commits", "earlier people", "last commits of files")
+_STAGES = ("files", "commits", "earlier people", "last commits of files", "public symbols")
 
 
 @refuses_former_parameters
@@ -107,8 +108,9 @@ def changes(
     Returns
     -------
     Report
-        Its tables: changelog, file_kinds, files, other_files, directories, endings, people, new_people, log, activity
-        and clock. `Report.drill_down` gives the commits behind a number. Where nothing differs, `Report.lead` says why.
+        Its tables: changelog, api, file_kinds, files, other_files, directories, endings, people, new_people, log,
+        activity and clock. `Report.drill_down` gives the commits behind a number. Where nothing differs, `Report.lead`
+        says why.
 
     Raises
     ------
@@ -209,8 +211,10 @@ def _make(
     files = call_if_supported(
         lambda: _with_last(code, stages, repo, head, diffs), "last commits of files", missing_parts
     )
+    api = _api_changes(code, stages, (repo, base, head), paths, missing_parts, read_frames)
     sections = [
         draft,
+        *([] if api is None else [api_section(api, links.of_symbols(repo, commit_of["base"]))]),
         files_section(code, repo, head, diffs if files is None else files, links.of_files(repo)),
         section,
         log_section(commits, links.of_commits()),
@@ -234,6 +238,24 @@ def _make(
         tuple(dict.fromkeys([*missing_parts, *limited_notices([*read_frames, earlier, before])])),
         tuple(lead(Ends(base, head, base_date, between.undone), diffs, commits, people, log, before)),
     )
+
+
+def _api_changes(
+    code: Client, stages: ReportProgress, revisions: tuple[str, str, str], paths: PathFilter, missing: list[str],
+    read_frames: list[Frame],
+) -> Frame | None:  # fmt: skip
+    """Changes of public symbols in files that count; None where a service can't tell."""
+    api = call_if_supported(
+        lambda: stages.ask("public symbols", code.api_changes, *revisions), "public symbols", missing
+    )
+    if api is None:
+        return None
+    # The table says its rule itself.
+    read_frames.append(without_notices(api, ("Public symbols of ",)))
+    if not paths or not len(api):
+        return api
+    places = api["path"].astype("object").fillna(api["old_path"].astype("object"))
+    return _with_attrs(api[places.map(paths).astype("bool")].reset_index(drop=True), api)
 
 
 def _end(revision: str, commit: str, date: Any) -> str:

@@ -211,6 +211,17 @@ class Links:
 
         return link
 
+    def of_symbols(self, repository: str, base: str) -> LinkOf:
+        """Links of rows of changed symbols: to their files in the head, and in the commit `base`."""
+
+        def link(column: str, row: Mapping[str, Any]) -> str:
+            if column == "path":
+                return self.file(repository, _text(row, "path"))
+            old = _text(row, "old_path")
+            return _first(self._places.file(repository, base, old)) if column == "old_path" and old and base else ""
+
+        return link
+
     def of_people(self, repository: str = "") -> LinkOf:
         """Links of rows of people; none where it isn't known in which one repository they are looked for."""
 

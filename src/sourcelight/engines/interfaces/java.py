@@ -1,0 +1,98 @@
+"""What is public in Java: public types, and their public and protected members.
+
+Source: the Java Language Specification, 6.6 (access control: protected members are for subclasses anywhere) and 9.4
+(members of interfaces are public). japicmp and javadoc count the same by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.interfaces.model import MAX_DEPTH, PublicSymbol, line_of, one_line, span_text, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_TYPES = {
+    "class_declaration": "class",
+    "record_declaration": "class",
+    "interface_declaration": "interface",
+    "annotation_type_declaration": "interface",
+    "enum_declaration": "enum",
+}
+_METHODS = {
+    "method_declaration": "method",
+    "annotation_type_element_declaration": "method",
+    "constructor_declaration": "constructor",
+}
+_FIELDS = {"field_declaration": "field", "constant_declaration": "constant"}
+
+
+def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
+    """Return the public types of a file with their members."""
+    package = next((child for child in root.named_children if child.type == "package_declaration"), None)
+    module = text_of(package.named_children[-1], data) if package is not None else path.rpartition("/")[0]
+    return [symbol for node in root.named_children for symbol in _type(module, "", node, data, 0, is_open=False)]
+
+
+def _type(module: str, around: str, node: Node, data: bytes, depth: int, *, is_open: bool) -> Iterator[PublicSymbol]:
+    """A type with its members; `is_open` says that it is a member of an interface, and so public."""
+    name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+    if node.type not in _TYPES or name is None or depth > MAX_DEPTH or not (is_open or _is_public(node, data)):
+        return
+    qualified = f"{around}{text_of(name, data)}"
+    yield PublicSymbol(module, qualified, _TYPES[node.type], _declaration(node, body, data), line_of(name))
+    if body is None:
+        return
+    inside_interface = _TYPES[node.type] == "interface"
+    members = [
+        inner
+        for child in body.named_children
+        for inner in (child.named_children if child.type == "enum_body_declarations" else [child])
+    ]
+    for member in members:
+        yield from _member(module, f"{qualified}.", member, data, depth, is_open=inside_interface)
+
+
+def _member(module: str, around: str, node: Node, data: bytes, depth: int, *, is_open: bool) -> Iterator[PublicSymbol]:
+    name = node.child_by_field_name("name")
+    if node.type in _TYPES:
+        yield from _type(module, around, node, data, depth + 1, is_open=is_open)
+    elif node.type == "enum_constant" and name is not None:
+        yield PublicSymbol(module, f"{around}{text_of(name, data)}", "enummember", text_of(name, data), line_of(name))
+    elif not _is_public(node, data) and not (is_open and "private" not in _modifiers(node, data)):
+        return
+    elif node.type in _METHODS and name is not None:
+        end = node.child_by_field_name("value") or node.child_by_field_name("body")
+        signature = _declaration(node, end, data)
+        yield PublicSymbol(module, f"{around}{text_of(name, data)}", _METHODS[node.type], signature, line_of(name))
+    elif node.type in _FIELDS:
+        head = _declaration(node, node.child_by_field_name("declarator"), data)
+        for declarator in node.children_by_field_name("declarator"):
+            label = declarator.child_by_field_name("name")
+            if label is not None:
+                text = text_of(label, data)
+                signature = f"{head} {text}{text_of(declarator.child_by_field_name('dimensions'), data)}"
+                yield PublicSymbol(module, f"{around}{text}", _FIELDS[node.type], signature, line_of(label))
+
+
+def _modifiers(node: Node, data: bytes) -> set[str]:
+    modifiers = next((child for child in node.children if child.type == "modifiers"), None)
+    return set() if modifiers is None else {text_of(child, data) for child in modifiers.children}
+
+
+def _is_public(node: Node, data: bytes) -> bool:
+    return bool({"public", "protected"} & _modifiers(node, data))
+
+
+def _declaration(node: Node, end: Node | None, data: bytes) -> str:
+    """The declaration without annotations, up to `end`."""
+    modifiers = next((child for child in node.children if child.type == "modifiers"), None)
+    stop = node.end_byte if end is None else end.start_byte
+    if modifiers is None:
+        text = span_text(node, data, node.start_byte, stop)
+    else:
+        words = [text_of(child, data) for child in modifiers.children if "annotation" not in child.type]
+        text = " ".join([*words, span_text(node, data, modifiers.end_byte, stop)])
+    return one_line(text).removesuffix("default").rstrip()

@@ -1,0 +1,112 @@
+"""A public definition, the paths of tests, and what the readers of all languages share."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.symbols.definition_parser import MAX_FILE_BYTES, MAX_SECONDS, parse_tree
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_SIGNATURE = 2_000
+"""Characters of a signature; a longer one is cut, with an ellipsis."""
+
+MAX_DEPTH = 20
+"""Definitions within definitions; deeper ones are generated or hostile, and are not read."""
+
+_TESTS = re.compile(
+    r"(?:^|/)(?:tests?|testing|testdata|__tests__|__mocks__|spec|e2e|benchmarks?|examples?)/"
+    r"|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.[^/.]+$|\.(?:test|spec|e2e)\.[^/]+$"
+    r"|(?:^|/)src/(?:test|testFixtures|integrationTest)/|(?:^|/)[^/]*(?:Test|Tests|IT|TestCase)\.java$"
+)
+
+
+def is_test(path: str) -> bool:
+    """Whether a file is a test, an example or a benchmark, by its path: other code doesn't build on it."""
+    return _TESTS.search(path) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class PublicSymbol:
+    """A public definition.
+
+    Attributes
+    ----------
+    module
+        What other code imports: a Python module, the directory of a Go package, a Java package, a TypeScript file.
+    name
+        Qualified name within the module, with dots.
+    kind
+        Kind of definition, as `sourcelight.engines.symbols.KINDS` has it.
+    signature
+        Its declaration on one line, without body, documentation and values.
+    line
+        1-based line of its name.
+    """
+
+    module: str
+    name: str
+    kind: str
+    signature: str
+    line: int
+
+
+def parse(language: str, data: bytes) -> tuple[Node | None, str]:
+    """Parse a file; None, with the reason, for one that can't be parsed."""
+    if len(data) > MAX_FILE_BYTES:
+        return None, "too-large"
+    tree = parse_tree(language, data, time.monotonic() + MAX_SECONDS)
+    if tree is None:
+        return None, "timed-out"
+    return tree.root_node, "unparsable" if tree.root_node.is_error else ""
+
+
+def text_of(node: Node | None, data: bytes) -> str:
+    """The text of a node; empty for none."""
+    return "" if node is None else data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def line_of(node: Node) -> int:
+    """The 1-based line where a node begins."""
+    return int(node.start_point[0]) + 1
+
+
+_SPACE = re.compile(r"\s+")
+_INNER = re.compile(r"(?<=[(\[]) | (?=[)\],;])|,(?= [)\]])")
+
+
+def one_line(text: str) -> str:
+    """A declaration on one line, so that a change of its layout is none."""
+    line = _INNER.sub("", _INNER.sub("", _SPACE.sub(" ", text))).strip().rstrip(";,").rstrip()
+    return line if len(line) <= MAX_SIGNATURE else f"{line[:MAX_SIGNATURE]}\u2026"
+
+
+def before_body(node: Node, data: bytes) -> str:
+    """The text of a declaration up to its body, or all of it without one; comments within are left out."""
+    body = node.child_by_field_name("body")
+    return span_text(node, data, node.start_byte, node.end_byte if body is None else body.start_byte)
+
+
+def span_text(node: Node, data: bytes, start: int, end: int) -> str:
+    """The text of a part of a node without its comments."""
+    parts, at = [], start
+    for comment in _comments(node, end):
+        if comment.start_byte >= start:
+            parts.append(data[at : comment.start_byte])
+            at = comment.end_byte
+    return b" ".join([*parts, data[at:end]]).decode("utf-8", "replace")
+
+
+def _comments(node: Node, end: int) -> Iterator[Node]:
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if "comment" in current.type:
+            yield current
+        elif current.child_count:
+            pending += [child for child in reversed(current.children) if child.start_byte < end]

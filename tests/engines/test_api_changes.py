@@ -1,0 +1,207 @@
+"""Public symbols are those that naive readers of each language find, and differences are told one by one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sourcelight as sl
+from sourcelight.engines.interfaces import is_public_file, public_symbols
+from sourcelight.engines.interfaces.model import MAX_SIGNATURE
+from sourcelight.testing import RepositoryBuilder
+
+PACKAGE = Path(sl.__file__).parent
+
+
+def naive_python(tree: ast.AST, around: str = "") -> Iterator[tuple[str, str]]:
+    """Names and signatures of a module by Python's own parser."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{around}{node.name}", "".join(ast.unparse(node.args).split())
+        elif isinstance(node, ast.ClassDef):
+            yield f"{around}{node.name}", ""
+            yield from naive_python(node, f"{around}{node.name}.")
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                names = target.elts if isinstance(target, ast.Tuple) else [target]
+                yield from ((f"{around}{each.id}", "") for each in names if isinstance(each, ast.Name))
+        elif isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
+            yield from naive_python(node, around)
+
+
+def is_named_public(name: str) -> bool:
+    first, *rest = name.split(".")
+    return first[0] != "_" and all(part[0] != "_" or part[:2] == part[-2:] == "__" for part in rest)
+
+
+def arguments_of(signature: str) -> str:
+    """Parameters of a signature in the words of Python's own parser, white space left out; empty for no function."""
+    text = re.sub(r"^(?:@\w+ )*", "", signature)
+    if not re.match("(?:async )?def ", text):
+        return ""
+    (function,) = ast.parse(f"{text}: ...").body
+    assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+    return "".join(ast.unparse(function.args).split())
+
+
+def test_python_is_read_as_its_own_parser_reads_it() -> None:
+    checked = 0
+    for path in sorted(PACKAGE.rglob("*.py"))[::6]:
+        data = path.read_bytes()
+        if b"\n__all__" in data:
+            continue
+        symbols, incomplete = public_symbols("pkg/module.py", data)
+        assert not incomplete
+        ours = [(symbol.name, arguments_of(symbol.signature)) for symbol in symbols]
+        theirs = [pair for pair in naive_python(ast.parse(data)) if is_named_public(pair[0])]
+        assert sorted(ours) == sorted(theirs), path
+        lines = data.split(b"\n")
+        assert all(symbol.name.rpartition(".")[2].encode() in lines[symbol.line - 1] for symbol in symbols)
+        checked += len(ours)
+    assert checked > 300
+
+
+def symbols_of(path: str, text: str) -> dict[str, str]:
+    return {symbol.name: symbol.signature for symbol in public_symbols(path, text.encode())[0]}
+
+
+def test_all_says_what_a_python_module_exports() -> None:
+    text = "from a import b, c\n__all__ = ['b', 'run']\n__all__ += ['late']\ndef run(): ...\ndef walk(): ...\n"
+    assert symbols_of("p/__init__.py", text) == {"run": "def run()", "b": "b", "late": "late"}
+
+
+@pytest.mark.parametrize(
+    ("path", "is_public"),
+    [
+        ("src/p/m.py", True), ("p/_m.py", False), ("p/_q/m.py", False), ("p/__init__.py", True), ("tests/m.py", False),
+        ("p/test_m.py", False), ("p/conftest.py", False), ("setup.py", False), ("a/b.go", True), ("a/b_test.go", False),
+        ("internal/b.go", False), ("a/vendor/b.go", False), ("src/main/java/A.java", True),
+        ("src/test/java/A.java", False), ("src/ATest.java", False), ("lib/a.ts", True), ("lib/a.spec.ts", False),
+        ("lib/a.js", False), ("README.md", False),
+    ],
+)  # fmt: skip
+def test_files_that_no_other_code_uses_are_left_out(path: str, is_public: bool) -> None:  # noqa: FBT001 - of a table
+    assert is_public_file(path) == is_public
+
+
+def test_go_is_read_as_a_naive_reader_of_gofmt_reads_it(fleet: Path) -> None:
+    names: set[tuple[str, str]] = set()
+    naive: set[tuple[str, str]] = set()
+    for path in sorted((fleet / "hub").rglob("*.go")):
+        where = path.relative_to(fleet / "hub").as_posix()
+        text = path.read_text("utf-8")
+        if not is_public_file(where) or "\npackage main\n" in f"\n{text}":
+            continue
+        names |= {(where, symbol.name) for symbol in public_symbols(where, text.encode())[0]}
+        naive |= {(where, name) for name in re.findall(r"^func ([A-Z]\w*)", text, re.MULTILINE)}
+        naive |= {(where, f"{holder}.{name}") for holder, name in
+                  re.findall(r"^func \((?:\w+ )?\*?([A-Z]\w*)\) ([A-Z]\w*)", text, re.MULTILINE)}  # fmt: skip
+        naive |= {(where, name) for name in re.findall(r"^(?:type|var|const) ([A-Z]\w*)", text, re.MULTILINE)}
+        for group in re.findall(r"^(?:const|var) \((.*?)^\)", text, re.MULTILINE | re.DOTALL):
+            naive |= {(where, name) for name in re.findall(r"^\t([A-Z]\w*)", group, re.MULTILINE)}
+        for name, body in re.findall(
+            r"^type ([A-Z]\w*) (?:struct|interface) \{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL
+        ):
+            naive |= {(where, f"{name}.{inner}") for inner in re.findall(r"^\t([A-Z]\w*)", body, re.MULTILINE)}
+    assert len(naive) > 10
+    assert names == naive
+
+
+def test_java_has_public_and_protected_members() -> None:
+    text = """package a.b;
+public class A<T> extends B implements C {
+  public static final int X = 1, Y[] = {};
+  protected String s; int hidden; private int own;
+  public A(int a) throws E {}
+  @Override public <Q> List<Q> m(final String a, /* why */ int... b) { return null; }
+  public enum En { ONE, TWO(1); public int v() { return 1; } }
+}
+class Hidden { public void m() {} }
+interface Own { void m(); }
+public interface I extends J { int m(); private void p() {} int K = 1; }
+public record R(int a, String b) { public R { } }
+"""
+    assert symbols_of("x/A.java", text) == {
+        "A": "public class A<T> extends B implements C", "A.X": "public static final int X",
+        "A.Y": "public static final int Y[]", "A.s": "protected String s", "A.A": "public A(int a) throws E",
+        "A.m": "public <Q> List<Q> m(final String a, int... b)", "A.En": "public enum En", "A.En.ONE": "ONE",
+        "A.En.TWO": "TWO", "A.En.v": "public int v()", "I": "public interface I extends J", "I.m": "int m()",
+        "I.K": "int K", "R": "public record R(int a, String b)",
+    }  # fmt: skip
+
+
+def test_typescript_has_what_a_module_exports() -> None:
+    text = """export async function f<T>(a: string, b?: number): Promise<T> { return 1 }
+export default class A { private x: number; readonly y?: string = "a"; #z = 1; get v(): number { return 1 } }
+export interface I extends J { a: string; m(x: number): void }
+export type T1 = string | number;
+export const c: number = 1, d = (x: number): string => "";
+export enum E { A, B = 2 }
+export { h as k } from "./other";
+export * from "./all";
+function g(a: number) {}
+class Local { run(a: number): void {} }
+function hidden() {}
+export { g as gg, Local };
+export declare function over(a: string): void;
+export namespace N { export const q = 1; const own = 2 }
+"""
+    assert symbols_of("x/index.ts", text) == {
+        "f": "async function f<T>(a: string, b?: number): Promise<T>", "default": "class A",
+        "default.y": "readonly y?: string", "default.v": "get v(): number", "I": "interface I extends J",
+        "I.a": "a: string", "I.m": "m(x: number): void", "T1": "type T1 = string | number", "c": "const c: number",
+        "d": "const d = (x: number): string", "E": "enum E", "E.A": "A", "E.B": "B", "k": 'h as k from "./other"',
+        '* from "./all"': '* from "./all"', "gg": "function g(a: number)", "Local": "class Local",
+        "Local.run": "run(a: number): void", "over": "function over(a: string): void", "N": "namespace N",
+        "N.q": "const q",
+    }  # fmt: skip
+
+
+def test_differences_are_told_one_by_one(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "src" / "lib")
+    builder.commit({
+        "lib/a.py": "def same(x): ...\ndef gone(): ...\ndef other(a, b=1): ...\ndef mover(x, y): ...\n",
+        "lib/b.py": "B = 1\n",
+        "go/one.go": "package p\n\nfunc Kept() {}\n\nfunc Platform() {}\n",
+        "go/two.go": "package p\n\nfunc Platform() {}\n",
+        "tests/test_a.py": "def helper(): ...\n",
+    }, "old")  # fmt: skip
+    builder.tag("v1")
+    builder.commit({
+        "lib/a.py": "def same(\n    x,  # a comment\n): return 1\n\n\ndef other(a, *, b=2): ...\n\nnew: int = 3\n",
+        "lib/b.py": "B = 2\n\n\ndef mover(x, y): return 1\n",
+        "go/one.go": "package p\n",
+        "go/three.go": "package p\n\nfunc Kept() { return }\n",
+        "tests/test_a.py": "def helper(x): ...\n",
+    }, "new")  # fmt: skip
+    builder.tag("v2")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
+        api = code.api_changes("lib", "v1", "v2")
+        part = code.api_changes("lib", "v1", "v2", path="go")
+        report = sl.reports.changes(code, "lib", "v1", "v2")
+    columns = ["status", "module", "symbol", "old_signature", "signature", "old_path", "path"]
+    rows = api[columns].astype(object).where(api[columns].notna(), None).values.tolist()
+    assert rows == [
+        ["removed", "lib.a", "gone", "def gone()", None, "lib/a.py", None],
+        ["added", "lib.a", "new", None, "new: int", None, "lib/a.py"],
+        ["changed", "lib.a", "other", "def other(a, b=1)", "def other(a, *, b=2)", "lib/a.py", "lib/a.py"],
+        ["moved", "lib.b", "mover", "def mover(x, y)", "def mover(x, y)", "lib/a.py", "lib/b.py"],
+    ]
+    assert len(part) == 0  # a name that another file of the Go package has is not removed
+    assert report.tables["api"]["status"].tolist() == ["removed", "changed", "moved", "added"]
+
+
+def test_hostile_sources_are_bounded() -> None:
+    deep = "class A:\n" + "".join(f"{' ' * n}class A{n}:\n" for n in range(1, 300)) + " " * 300 + "x = 1\n"
+    assert len(public_symbols("a.py", deep.encode())[0]) < 100
+    wide = f"def f({', '.join(f'a{n}' for n in range(5_000))}): ...\n"
+    assert len(symbols_of("a.py", wide)["f"]) <= MAX_SIGNATURE + 1
+    assert public_symbols("a.go", b"x" * (2 << 20)) == ([], "too-large")
+    for path in ("a.py", "a.go", "a.ts", "A.java"):
+        public_symbols(path, b"{([<" * 20_000)
+        public_symbols(path, bytes(range(256)) * 50)
