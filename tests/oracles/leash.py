@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
+import subprocess
+import sys
 import threading
-import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
@@ -40,11 +40,10 @@ def follow(parent: Connection, base: Path) -> None:
             except psutil.NoSuchProcess:
                 continue
         psutil.wait_procs(started, timeout=10)
-        for _ in range(50):  # other threads may still write
-            shutil.rmtree(base, ignore_errors=True)
-            if not base.exists():
-                break
-            time.sleep(0.1)
+        # Other threads write until this process has ended, so the folder is removed by one that waits for that: it
+        # reads the end of its input then.
+        code = "import shutil, sys; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
+        subprocess.Popen([sys.executable, "-c", code, str(base)], stdin=subprocess.PIPE)
         os._exit(1)  # the other threads may be in steps that nothing interrupts
 
     threading.Thread(target=watch, daemon=True).start()
