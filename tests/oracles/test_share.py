@@ -1,7 +1,11 @@
-"""The share of the long run that every change passes: fixed seeds, some hundred cases of each area."""
+"""The share of the long run that every change passes: a fixed seed, some hundred cases of each area.
+
+`scripts/test thorough` draws two further fleets from fresh seeds.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -27,7 +31,10 @@ SHARE = {
 }
 
 
-@pytest.fixture(scope="module", params=["first", "second"])
+SEEDS = ("first", *filter(None, os.environ.get("SOURCELIGHT_SHARE_SEEDS", "").split(",")))
+
+
+@pytest.fixture(scope="module", params=SEEDS)
 def epoch(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Epoch]:
     epoch = Epoch(str(request.param), tmp_path_factory.mktemp("epoch"))
     yield epoch
