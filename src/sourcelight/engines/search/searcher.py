@@ -26,10 +26,11 @@ from sourcelight.engines.search.model import (
     prepare,
 )
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets, Opener, open_targets
+from sourcelight.engines.search.scan.batch_size import BatchSizer
 from sourcelight.engines.search.scan.collect import MatchCollector
 from sourcelight.engines.search.scan.columns import NO_BATCHES, BatchSource, CollectedBatches
 from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
-from sourcelight.engines.search.scan.evaluate import BatchSizer, CorpusSearch, FileMatches
+from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
 from sourcelight.engines.search.scan.spans import NO_SPANS
 
 _MAX_DONE_DELAY_S = 0.05

@@ -17,22 +17,14 @@ from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.shard import UNIT_BYTES
 from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, PreparedQuery, UnitNumbers
+from sourcelight.engines.search.scan.batch_size import LAST_BATCH_FACTOR, BatchSizer
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.paths import PathSpans, unique_sorted
 from sourcelight.engines.search.scan.spans import NO_SPANS, Spans, concatenate_spans, find_spans, merge_spans
 
-# 64 units are about 1 MB: scanned in less than a millisecond, and enough for a first screen of rows.
-_FIRST_BATCH_UNITS, _MIN_BATCH_UNITS, _MAX_BATCH_UNITS, _GROWTH = 64, 4, 8192, 4
-
 _EXPECTED_UNIT_BYTES = 2 * UNIT_BYTES
 """Bytes per unit that a batch allows for: a unit of one long line can be megabytes, and fills a batch alone."""
-
-_LAST_BATCH_FACTOR = 2
-"""Remaining units, in batches, that are taken at once: a small last batch costs as much as a full one."""
-
-# A search can be stopped only between batches, so a batch should take 50 ms; above 80 ms the next one is smaller.
-_TARGET_S, _MAX_BATCH_S = 0.05, 0.08
 
 _PROBED_RANGES = 16
 """Ranges that are counted first, to estimate how common a literal is."""
@@ -45,32 +37,6 @@ _MAX_CACHED_UNITS, _MAX_CACHED_SPANS = 4096, 20_000
 
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 _NO_UNITS, _NO_DOCUMENTS, _NO_FILES = UnitNumbers(_EMPTY), DocumentNumbers(_EMPTY), FileNumbers(_EMPTY)
-
-
-@dataclass(slots=True)
-class BatchSizer:
-    """Number of units of the next batch: few at first, four times as many after each fast batch.
-
-    With `expects_one_batch` the first batch is large enough for most searches. A search that has more units starts
-    small all the same, and sets `has_many`.
-    """
-
-    units: int = _FIRST_BATCH_UNITS
-    expects_one_batch: bool = False
-    has_many: bool = False
-
-    def start(self, total_units: int) -> None:
-        """Set the size of the first batch of a search with `total_units`."""
-        if self.expects_one_batch and total_units > _LAST_BATCH_FACTOR * self.units:
-            self.units, self.has_many = _FIRST_BATCH_UNITS, True
-        self.expects_one_batch = False
-
-    def adapt(self, taken_s: float) -> None:
-        """Set the size of the next batch from the CPU time of the last one, including its consumer's."""
-        if taken_s > _MAX_BATCH_S:
-            self.units = max(_MIN_BATCH_UNITS, int(self.units * _TARGET_S / taken_s))
-        elif taken_s < _TARGET_S / 2:
-            self.units = min(self.units * _GROWTH, _MAX_BATCH_UNITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +191,8 @@ class CorpusSearch:
             end_position = min(position + sizer.units, units_within_bytes)
             # What remains is one batch where it is little: no second round of fixed costs for the last few units.
             if (
-                len(all_units) - position <= _LAST_BATCH_FACTOR * sizer.units
-                and total_bytes <= max_bytes + (_LAST_BATCH_FACTOR - 1) * sizer.units * _EXPECTED_UNIT_BYTES
+                len(all_units) - position <= LAST_BATCH_FACTOR * sizer.units
+                and total_bytes <= max_bytes + (LAST_BATCH_FACTOR - 1) * sizer.units * _EXPECTED_UNIT_BYTES
             ):
                 end_position = len(all_units)
             # The last batch reaches to the end of the corpus. That finishes the documents behind the last unit, so that
