@@ -224,7 +224,8 @@ def test_a_typed_query_is_printed_as_a_query_with_its_tree(pattern_type: str) ->
             continue
         if root is None or has_fault(root):
             continue
-        target = effective if effective in {"keyword", "regexp"} else "keyword"
+        # Code is printed as code: no other type has it.
+        target = effective if effective in {"keyword", "regexp", "ast-grep"} else "keyword"
         try:
             written = to_text(root, target)
         except QueryError:

@@ -18,7 +18,7 @@ from sourcelight.engines.search.index.build import BuildOptions, BuildResult, bu
 from sourcelight.engines.search.index.folder import TextIndexFolder
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import CommitView
-from sourcelight.engines.search.model import MatchTree
+from sourcelight.engines.search.model import LanguageFilter, MatchTree
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.search.searcher import search
 from sourcelight.repos import Repository
@@ -125,7 +125,11 @@ def _passes(path: bytes, query: TextQuery) -> bool:
     names = [name.casefold() for name in languages_of_path(path.decode(errors="replace"))]
     return all(
         bool(chosen.pattern.match_many(path + b"\n", [0], [len(path)])[0]) != chosen.negated for chosen in query.files
-    ) and all((chosen.name.casefold() in names) != chosen.negated for chosen in query.languages)
+    ) and all(
+        (chosen.name.casefold() in names) != chosen.negated
+        for chosen in query.languages
+        if isinstance(chosen, LanguageFilter)
+    )
 
 
 def _rows_of_file(path: bytes, data: bytes, query: TextQuery, *, nameless: bool) -> list[Row]:
@@ -138,14 +142,19 @@ def _rows_of_file(path: bytes, data: bytes, query: TextQuery, *, nameless: bool)
     name: Spans = []
     for atom in _positive(query.tree):
         if atom.content and not nameless:
-            content += _content_spans(atom.pattern, data)
+            content += _content_spans(_text(atom), data)
         if atom.path:
-            name += _whole(atom.pattern).find(path)
+            name += _whole(_text(atom)).find(path)
     name = _resolved(name)
     names = ([_points(path, at) for at, _ in name], [_points(path, at) for _, at in name])
     if not content:
         return [(shown, "path", *names)]
     return [(shown, "content", *names, *row) for row in _line_rows(data, _resolved(content))]
+
+
+def _text(term: FileTerm) -> CompiledPattern:
+    assert isinstance(term.pattern, CompiledPattern)  # structures have an oracle of their own
+    return term.pattern
 
 
 def _whole(pattern: CompiledPattern) -> CompiledPattern:
@@ -156,8 +165,8 @@ def _holds(tree: MatchTree, path: bytes, data: bytes, *, nameless: bool) -> bool
     if isinstance(tree, Not):
         return not _holds(tree.arg, path, data, nameless=nameless)
     if isinstance(tree, FileTerm):
-        in_path = tree.path and bool(_whole(tree.pattern).find(path))
-        return in_path or (tree.content and not nameless and bool(_content_spans(tree.pattern, data)))
+        in_path = tree.path and bool(_whole(_text(tree)).find(path))
+        return in_path or (tree.content and not nameless and bool(_content_spans(_text(tree), data)))
     parts = [_holds(arg, path, data, nameless=nameless) for arg in tree.args]
     return all(parts) if isinstance(tree, And) else any(parts)
 

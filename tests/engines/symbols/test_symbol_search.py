@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engines.symbols.samples import SAMPLES
 from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.patterns import compile_pattern
+from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.search import (
     FileFilter,
@@ -97,13 +97,18 @@ def _everything(text: str = "") -> TextQuery:
 
 def _passes(path: str, query: TextQuery) -> bool:
     held = [bool(chosen.pattern.find(path.encode())) != chosen.negated for chosen in query.files]
-    held += [(language_of(path) == chosen.name) != chosen.negated for chosen in query.languages]
+    named = [chosen for chosen in query.languages if isinstance(chosen, LanguageFilter)]
+    held += [(language_of(path) == chosen.name) != chosen.negated for chosen in named]
     return all(held)
+
+
+def _matches(term: FileTerm, name: bytes) -> bool:
+    return isinstance(term.pattern, CompiledPattern) and bool(term.pattern.find(name))
 
 
 def _holds(tree: MatchTree, names: list[bytes]) -> bool:
     if isinstance(tree, FileTerm):
-        return any(tree.pattern.find(name) for name in names)
+        return any(_matches(tree, name) for name in names)
     if isinstance(tree, Not):
         return not _holds(tree.arg, names)
     held = [_holds(arg, names) for arg in tree.args]
@@ -134,7 +139,7 @@ def _naive(query: TextQuery) -> list[tuple[str, str, int, str]]:
         found += [
             (path, entry.name, entry.line, entry.kind)
             for name, entry in entries
-            if shown is None or any(atom.pattern.find(name) for atom in shown)
+            if shown is None or any(_matches(atom, name) for atom in shown)
         ]
     return found
 

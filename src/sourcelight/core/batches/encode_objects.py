@@ -167,21 +167,25 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
     spans = list(zip(starts.tolist(), ends.tolist(), byte_starts.tolist(), byte_ends.tolist(), strict=True))
     out: list[list[list[int]]] = []
     position = 0
+    # Matches that go on in the row below. Structures may lie in each other: outer ones come first, here and there.
+    unfinished: list[list[int]] = []
     for row, count in enumerate(counts.tolist()):
         ranges: list[list[int]] = []
         offset, number = offsets[row], numbers[row]
+        continued = unfinished[: max(count - matches[row], 0)]
+        unfinished = []
         for i, (start, end, byte_start, byte_end) in enumerate(spans[position : position + count]):
             # A match that includes the newline ends at the start of the next line.
             end_place = [number + 1, 0] if end > lengths[row] else [number, end]
-            if i == 0 and matches[row] < count and row and out[row - 1]:
+            if i < len(continued):
                 # The rest of a match that began in an earlier row: only its end moves.
-                out[row - 1][-1][3:] = [offset + byte_end, *end_place]
-                own_last = out[row - 1][-1]
-                if count == 1:
-                    out[row - 1].pop()
-                    ranges.append(own_last)
+                own = continued[i]
+                own[3:] = [offset + byte_end, *end_place]
             else:
-                ranges.append([offset + byte_start, number, start, offset + byte_end, *end_place])
+                own = [offset + byte_start, number, start, offset + byte_end, *end_place]
+                ranges.append(own)
+            if end > lengths[row]:
+                unfinished.append(own)
         out.append(ranges)
         position += count
     return out

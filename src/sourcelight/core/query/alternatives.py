@@ -143,6 +143,10 @@ BACKSLASH = "put a backslash before literal special characters"
 _SHOWN = 60
 """Characters of a regular expression that a hint quotes."""
 _MAX_PARTS = 1_000  # of a joined expression that are compiled alone: bounds the time of a hostile query
+_WITHOUT_CODE = {"symbol": "names", "commit": "messages", "diff": "changed lines"}
+_BRACKETS = re.compile(r"[()\[\]{}]")
+MAX_STRUCTURE, MAX_STRUCTURE_DEPTH = 5_000, 100
+"""Characters of a pattern of code, and brackets in each other: its matcher calls itself for each level."""
 _HIDING = re.compile(r"[\[\]()\\]")
 _ONLY_COMMITS = names_of(FilterScope.COMMIT) - {"committer"}  # the reference lets that one pass without effect
 _BOTH_REVS = (
@@ -188,6 +192,8 @@ class Validator:
             for pattern in patterns_of(alternative.pattern):
                 if pattern.kind == "regexp":
                     self._check_regexp(pattern)
+                elif pattern.kind == "structure":
+                    self._check_structure(pattern, alternative)
             self._valid.add(id(alternative.pattern))
         self._check_revisions(alternative)
         self._check_types(alternative)
@@ -208,6 +214,22 @@ class Validator:
                 self._blame(problem or reason, reason, start, value, "content:" if pattern.content else "")
         if problem is not None:
             self._fail(problem, pattern, BACKSLASH)
+
+    def _check_structure(self, pattern: Pattern, alternative: Alternative) -> None:
+        for name, what in _WITHOUT_CODE.items():
+            if name in alternative.types:
+                hint = f"leave type:{name} out, or add patternType:keyword"
+                self._fail(f"type:{name} looks at {what}, and a pattern of code matches none", pattern, hint)
+        depth = deepest = 0
+        for bracket in _BRACKETS.findall(pattern.value):
+            depth += 1 if bracket in "([{" else -1
+            deepest = max(deepest, depth)
+        if len(pattern.value) > MAX_STRUCTURE or deepest > MAX_STRUCTURE_DEPTH:
+            message = (
+                f"a pattern of code has at most {MAX_STRUCTURE:,} characters and {MAX_STRUCTURE_DEPTH} brackets "
+                "in each other"
+            )
+            self._fail(message, pattern, "use a smaller pattern")
 
     def _blame(self, message: str, reason: str, start: int, value: str, owner: str) -> NoReturn:
         """Raise `message` at the place in the query where the regular expression `value` goes wrong."""

@@ -14,7 +14,10 @@ from datetime import UTC, datetime
 from enum import Enum
 
 RESULT_TYPES = ("file", "path", "repo", "symbol", "commit", "diff")
-PATTERN_TYPES = ("keyword", "standard", "regexp", "literal")
+STRUCTURE = "ast-grep"
+"""The pattern type of structural search: a pattern is code of the language that it is looked for in."""
+
+PATTERN_TYPES = ("keyword", "standard", "regexp", "literal", STRUCTURE)
 COUNT_ALL = 99_999_999
 
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query.fields import ALIASES, PREDICATE_NAMES
+from sourcelight.core.query.fields import ALIASES, PREDICATE_NAMES, STRUCTURE
 
 WHITE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 ASCII_WHITE = frozenset(" \t\n\v\f\r")
@@ -24,6 +24,12 @@ _FIELD = re.compile(rf"(-?)([A-Za-z]{{1,{max(map(len, ALIASES))}}}):")
 _OPERATOR_TEXT = re.compile(r"(?:and|or|not) ", re.IGNORECASE | re.ASCII)
 _OPERATOR = re.compile(r"and|or", re.IGNORECASE | re.ASCII)
 _NOT = re.compile(r"not(?=[ \t\n\v\f\r])", re.IGNORECASE | re.ASCII)
+_UPPER_CASE_OPERATOR = re.compile(r"(?:AND|OR|NOT)(?=[ \t\n\v\f\r(])")
+_CODE = re.compile(rf"(?:[^\\()\[\]{{}}\"'`{WHITE}]+|\\.)*", re.DOTALL)
+_CODE_STRING = re.compile(r"""(["'`])(?:(?!\1)[^\\\n]|\\.)*\1(?!\w)""", re.DOTALL)
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
+_BEFORE_TERM = ASCII_WHITE | {"("}
+_MAX_UNCLOSED_CODE = 200
 _PREDICATE = re.compile(r"([a-z]+(?:\.[a-z]+)*)\(")
 _PAREN = re.compile(r"\\.|[()]", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -68,7 +74,7 @@ class Lexer:
     text
         The whole query.
     pattern_type
-        ``keyword``, ``standard``, ``regexp`` or ``literal``.
+        ``keyword``, ``standard``, ``regexp``, ``literal`` or ``ast-grep``.
     plain_parens
         The second attempt at an unbalanced query: parentheses are ordinary text.
     """
@@ -79,6 +85,7 @@ class Lexer:
         self.plain_parens = plain_parens
         self._first = self.skip_white(0)
         self._unbalanced: set[int] = set()
+        self._unclosed_code = 0
         self._closing: dict[int, int] | None = None
 
     def error(self, message: str, position: int, hint: str = "") -> QueryError:
@@ -97,6 +104,8 @@ class Lexer:
         # An operator needs an operand before it; at the start of a query, "and" is a word.
         if match is None or position <= self._first:
             return None
+        if self.pattern_type == STRUCTURE and not match.group().isupper():
+            return None  # `and` and `or` are words of many languages
         before, end = self.text[position - 1], match.end()
         if (before in ASCII_WHITE or before == ")") and end < len(self.text):
             after = self.text[end]
@@ -106,7 +115,9 @@ class Lexer:
 
     def negation(self, position: int) -> int | None:
         """Return the offset of the term that a NOT at `position` negates, None when it negates nothing."""
-        if _NOT.match(self.text, position) is None:
+        pattern = _UPPER_CASE_OPERATOR if self.pattern_type == STRUCTURE else _NOT
+        match = pattern.match(self.text, position)
+        if match is None or match.group().lower() != "not":
             return None
         if position and self.text[position - 1] not in ASCII_WHITE and self.text[position - 1] not in "()":
             return None
@@ -143,8 +154,12 @@ class Lexer:
 
     def pattern(self, position: int) -> tuple[RawPattern, int]:
         """Return the pattern at `position`, which is not white space, and its end."""
+        if self.pattern_type == STRUCTURE:
+            code_end = None if self.plain_parens else self.code_end(position)
+            end = code_end or max(_end(_WORD, self.text, position), position + 1)
+            return RawPattern(position, self.text[position:end], self.plain_kind, value_start=position), end
         char = self.text[position]
-        plain_kind = "regexp" if self.pattern_type == "regexp" else "literal"
+        plain_kind = self.plain_kind
         if (char == "/" and self.pattern_type != "literal") or (
             char in "\"'" and self.pattern_type in {"keyword", "regexp"}
         ):
@@ -165,6 +180,60 @@ class Lexer:
             end = _end(_WORD_WITH_PAIRS if self.plain_parens else _RAW_BEFORE_PAREN, self.text, position)
         end = max(end, position + 1)
         return RawPattern(position, self.text[position:end], plain_kind, value_start=position), end
+
+    @property
+    def plain_kind(self) -> str:
+        """The kind of a pattern that stands without quotes and slashes."""
+        return {"regexp": "regexp", STRUCTURE: "structure"}.get(self.pattern_type, "literal")
+
+    def opens_group(self, position: int) -> bool:
+        """Return whether the parenthesis at `position` opens a group; else it is text."""
+        if self.pattern_type == STRUCTURE:
+            return self.code_end(position) is None
+        return self.pattern_type == "keyword" or self.balanced_end(position) is None
+
+    def code_end(self, start: int) -> int | None:
+        """Return the end of the code at `start`, which white space ends outside of brackets; None when it is none.
+
+        A text in quotes counts as one character, unless brackets close only where quotes are no more than signs, as
+        the apostrophes of Rust's lifetimes. A parenthesis that a term begins with is a group of the query if a filter
+        or an operator stands in it.
+        """
+        # A query of brackets that never close would be read to its end from each of them.
+        if self._unclosed_code > _MAX_UNCLOSED_CODE:
+            return None
+        for with_strings in (True, False):
+            end = self._code_end(start, with_strings=with_strings)
+            if end is not None:
+                return end or None
+        self._unclosed_code += 1
+        return None
+
+    def _code_end(self, start: int, *, with_strings: bool) -> int | None:
+        """As `code_end`; 0 for a group of the query, None where brackets don't close."""
+        text, position = self.text, start
+        brackets: list[tuple[str, bool]] = []  # with each, whether terms of the query may stand in it
+        while (position := _end(_CODE, text, position)) < len(text):
+            char = text[position]
+            if char in "([{":
+                is_term = text[position - 1] in _BEFORE_TERM if brackets and brackets[-1][1] else position == start
+                brackets.append((char, char == "(" and is_term))
+            elif char in ")]}":
+                if char == ")" and not brackets:
+                    return position if position > start else None
+                if brackets and brackets.pop()[0] != _BRACKETS[char]:
+                    return None
+            elif char in "\"'`":
+                string = _CODE_STRING.match(text, position) if with_strings else None
+                position = string.end() - 1 if string else position
+            elif char != "\\" and not brackets:
+                return position
+            position += 1
+            if brackets and brackets[-1][1] and char != ")":
+                inner = self.skip_white(position)
+                if self._field(inner) is not None or _UPPER_CASE_OPERATOR.match(text, inner) is not None:
+                    return 0
+        return None if brackets else position
 
     def balanced_end(self, start: int) -> int | None:
         """Return the end of the text with balanced parentheses at `start`, None when it is not plain text.

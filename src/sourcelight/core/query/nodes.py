@@ -13,7 +13,10 @@ from sourcelight.core.query.quoting import quote_value
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Text to find. `kind` is ``literal`` or ``regexp`` (RE2); `content` when it came from ``content:``."""
+    """Text to find. `kind` is ``literal``, ``regexp`` (RE2) or ``structure`` (code with metavariables, ast-grep's).
+
+    `content` when it came from ``content:``, and for every structure, which no path has.
+    """
 
     value: str
     kind: str = "literal"
@@ -212,7 +215,8 @@ def tree_text(node: Node | None, indent: str = "") -> str:
     if isinstance(node, Pattern):
         sign = "NOT " if node.negated else ""
         text = f"/{node.value}/" if node.kind == "regexp" else json.dumps(node.value, ensure_ascii=False)
-        return f"{indent}{sign}{text}{' in content' if node.content else ''}"
+        where = " as code" if node.kind == "structure" else " in content" if node.content else ""
+        return f"{indent}{sign}{text}{where}"
     return f"{indent}{filter_text(node)}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query.fields import ALIASES, COUNT_ALL
+from sourcelight.core.query.fields import ALIASES, COUNT_ALL, STRUCTURE
 from sourcelight.core.query.lexer import RawFilter, RawPattern
 from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate
 from sourcelight.core.query.parser import Group, Raw
@@ -80,6 +80,8 @@ class Normalizer:
         name, value = ALIASES[raw.field.lower()], raw.value
         if name == "content":
             kind = "regexp" if self.pattern_type == "regexp" and not raw.quoted else "literal"
+            if self.pattern_type == STRUCTURE:
+                kind = "structure"
             return Pattern(value, kind, negated=raw.negated, quoted=raw.quoted, content=True)
         if raw.predicate is not None:
             return predicate(name, *raw.predicate, negated=raw.negated)
@@ -97,11 +99,13 @@ class Normalizer:
         value = raw.value
         if self.pattern_type == "regexp" and raw.kind == "regexp" and not raw.slashed:
             value = escape_bare_parens(value)
-        return Pattern(value, raw.kind, negated=raw.negated, quoted=raw.quoted)
+        return Pattern(value, raw.kind, negated=raw.negated, quoted=raw.quoted, content=raw.kind == "structure")
 
     def _run(self, args: list[Raw]) -> Node:
         if self.pattern_type == "keyword":
             return combine("and", [self.rewrite(arg) for arg in args])
+        if self.pattern_type == STRUCTURE:
+            return combine("and", self._structures(args))
         if self.pattern_type != "regexp" and any(isinstance(arg, Group) for arg in args):
             raise QueryError(_TROUBLE, query=self.text, stage="parse", hint='use patternType:keyword, or content:"…"')
         parts: list[Node] = []
@@ -116,6 +120,29 @@ class Normalizer:
                 run.append(arg)
         parts.extend(self._join(run))
         return combine("and", parts)
+
+    def _structures(self, args: list[Raw]) -> list[Node]:
+        """Return patterns of code, each with its white space as written; NOT begins another and holds to its end."""
+        parts: list[Node] = []
+        run: list[RawPattern] = []
+        for arg in [*args, None]:
+            if run and (not isinstance(arg, RawPattern) or arg.negated):
+                parts.append(self._structure(run))
+                run = []
+            if isinstance(arg, RawPattern):
+                run.append(arg)
+            elif arg is not None:
+                parts.append(self.rewrite(arg))
+        return parts
+
+    def _structure(self, run: list[RawPattern]) -> Node:
+        code, end = run[0].value, run[0].value_start + len(run[0].value)
+        for raw in run[1:]:
+            between = self.text[end : raw.value_start]
+            code += (between if between.isspace() else " ") + raw.value  # a filter may stand between two parts
+            end = raw.value_start + len(raw.value)
+        pattern = Pattern(code, "structure", negated=run[0].negated, content=True)
+        return self._leaf(pattern, run[0].start, ((run[0].value_start, code),))
 
     def _joins(self, raw: RawPattern) -> bool:
         return not raw.negated and (self.pattern_type == "regexp" or raw.kind == "literal")

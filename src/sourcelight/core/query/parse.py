@@ -13,7 +13,7 @@ from typing import NoReturn
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import QueryError, UnsupportedQuery
 from sourcelight.core.query.alternatives import Validator, alternatives
-from sourcelight.core.query.fields import DATED, PATTERN_TYPES, current_time
+from sourcelight.core.query.fields import DATED, PATTERN_TYPES, STRUCTURE, current_time
 from sourcelight.core.query.lexer import RawFilter
 from sourcelight.core.query.nodes import Alternative, Filter, Node, Predicate, Query
 from sourcelight.core.query.normalize import Normalizer
@@ -45,7 +45,8 @@ def parse(
     text
         The query as typed; may be empty, which gives a query without root and alternatives.
     pattern_type
-        ``keyword``, ``standard``, ``regexp``, ``literal`` or the former ``lucky``; None for the version's own.
+        ``keyword``, ``standard``, ``regexp``, ``literal``, ``ast-grep`` or the former ``lucky``; None for the
+        version's own.
     version
         ``V1`` (regexp), ``V2`` (literal) or ``V3`` (standard).
     now
@@ -114,7 +115,7 @@ def effective_pattern_type(text: str, pattern_type: str | None = "standard", *, 
     check_text(text)
     if "patterntype:" not in text.lower():
         return requested
-    for trial in dict.fromkeys(("literal", requested, "keyword", "regexp", "standard")):
+    for trial in dict.fromkeys(("literal", requested, "keyword", "regexp", "standard", STRUCTURE)):
         try:
             in_query = _first_pattern_type(parse_tree(text, trial))
         except QueryError:

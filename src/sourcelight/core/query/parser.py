@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sourcelight.core.errors import QueryError
+from sourcelight.core.query.fields import STRUCTURE
 from sourcelight.core.query.lexer import Lexer, RawFilter, RawPattern
 
 MAX_DEPTH = 100
+MAX_STRUCTURE_QUERY = 20_000
+"""Characters of a query whose patterns are code: its brackets are read again for each group that they may be."""
 
 _UNCLEAR_KEYWORD = (
     "unsupported expression. The combination of parentheses in the query has an unclear meaning. "
@@ -66,6 +69,9 @@ def parse_tree(text: str, pattern_type: str) -> Raw | None:
     QueryError
         The query has no reading; `position` is a byte offset.
     """
+    if pattern_type == STRUCTURE and len(text) > MAX_STRUCTURE_QUERY:
+        message = f"a query of type {STRUCTURE} has at most {MAX_STRUCTURE_QUERY:,} characters, this has {len(text):,}"
+        raise QueryError(message, query=text[:100], hint="use a smaller pattern", stage="parse")
     try:
         parser = _Parser(Lexer(text, pattern_type, plain_parens=False))
         tree = parser.parse()
@@ -144,7 +150,7 @@ class _Parser:
 
     def _open(self, position: int) -> int | None:
         """Open a group; None when the parentheses are text."""
-        if self.lexer.pattern_type != "keyword" and self.lexer.balanced_end(position) is not None:
+        if not self.lexer.opens_group(position):
             return None
         if len(self._stack) > MAX_DEPTH:
             hint = "write the query with fewer parentheses"
@@ -158,8 +164,7 @@ class _Parser:
             message = _UNCLEAR_KEYWORD if self.lexer.pattern_type == "keyword" else _UNCLEAR
             raise self.lexer.error(message, position)
         if self._stack[-1].is_empty:
-            kind = "regexp" if self.lexer.pattern_type == "regexp" else "literal"
-            group: Raw = RawPattern(position - 1, "()", kind)
+            group: Raw = RawPattern(position - 1, "()", self.lexer.plain_kind, value_start=position - 1)
         else:
             group = self._close(position)
         self._stack.pop()

@@ -268,6 +268,8 @@ class _TreeWriter:
         return slash_regexp(value)
 
     def _content(self, node: Pattern) -> str:
+        if node.kind == "structure":
+            return in_quotes(node.value)
         if node.kind == "literal":
             needs_quotes = node.quoted or self._type == "regexp"
             return in_quotes(node.value) if needs_quotes else _value("content", node.value)

@@ -15,6 +15,7 @@ _PATTERN_TYPES = {
     "literal": "literal",
     "regexp": "regexp",
     "keyword": "keyword",
+    "ast-grep": "ast-grep",
     "lucky": "standard",
     "codycontext": "keyword",
     "nls": "nls",
@@ -40,7 +41,8 @@ class SearchRequest:
     query
         The query text (``q``).
     pattern_type
-        ``standard``, ``keyword``, ``regexp`` or ``literal`` (``t``); used unless the query holds ``patternType:``.
+        ``standard``, ``keyword``, ``regexp``, ``literal`` or ``ast-grep`` (``t``); used unless the query holds
+        ``patternType:``.
         Empty: chosen by `version`.
     version
         Version of the query syntax (``v``): ``V1``, ``V2`` or ``V3``.
@@ -162,9 +164,9 @@ def _pattern_type(values: dict[str, str], query: str) -> tuple[str, str]:
         return _TYPE_OF_VERSION[version], version
     if requested == "structural":
         raise UnsupportedQuery(
-            "structural search is not offered",
+            "structural search is not offered in this form: use patternType:ast-grep",
             query=query,
-            hint="use patternType:regexp, or patternType:literal for exact text",
+            hint="write patterns as code with $NAME for any node and $$$ for any number of them, as in foo($A, $$$)",
         )
     if requested not in _PATTERN_TYPES:
         raise BadParameter(f"unrecognized patternType {_quote(requested)}", parameter="t")

@@ -144,9 +144,11 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
             yield Advice("no-effect", f"type:{item.value} is no kind of result", _type_fix(item))
     for item in alternative.all("patterntype"):
         if item.value and effective_type(item.value) is None:
-            kinds = "keyword, standard, regexp or literal"
-            offered = "structural search is not offered" if item.value == "structural" else "there is no such type"
-            fix = _did_you_mean(item, f"use {kinds}")
+            is_structural = item.value == "structural"
+            offered = "structural search is not offered in this form" if is_structural else "there is no such type"
+            fix = _did_you_mean(item, "use keyword, standard, regexp, literal or ast-grep")
+            if is_structural:
+                fix = "use patternType:ast-grep, with patterns of code such as foo($A, $$$)"
             yield Advice("no-effect", f"patternType:{item.value} is passed over: {offered}", fix)
 
 

@@ -21,6 +21,7 @@ from sourcelight.engines.execution import advice as advices
 from sourcelight.engines.execution import protocol
 from sourcelight.engines.execution.advice import Advice, advise, unknown_predicates
 from sourcelight.engines.execution.protocol import amount, names
+from sourcelight.engines.execution.structures import UNREAD_STRUCTURES
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.definition_lookup import UNRANKED
 from sourcelight.repos import SkippedRepository
@@ -189,6 +190,7 @@ def named_only(
             "have not been parsed yet, so that the same limit may keep other matches later",
             "warn",
         ),
+        **UNREAD_STRUCTURES,
         "symbols-incomplete": (
             "symbols-incomplete",
             "files parsed in part",

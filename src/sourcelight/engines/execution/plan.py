@@ -12,7 +12,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.boolean import And as All
-from sourcelight.core.boolean import Not
+from sourcelight.core.boolean import Not, leaves
 from sourcelight.core.boolean import Or as AnyOf
 from sourcelight.core.caching import LruCache
 from sourcelight.core.errors import PatternError, QueryError
@@ -29,8 +29,10 @@ from sourcelight.engines.execution.commits.search import HistoryCommit, places_o
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative
 from sourcelight.engines.execution.scope.scope import Scope
 from sourcelight.engines.execution.scope.selection import RepositorySelection
+from sourcelight.engines.execution.structures import common_languages, structure_pattern, structures_of
 from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, Target, TextQuery
-from sourcelight.engines.search.model import MatchTree
+from sourcelight.engines.search.model import MatchTree, ShownLanguage
+from sourcelight.engines.structure.pattern import StructurePattern
 from sourcelight.repos import Repository, Viewer
 
 # With these fields alone a query can have repository hits (query-language reference, result types).
@@ -61,6 +63,14 @@ class Plan:
     places: tuple[HistoryCommit, ...] = ()
 
     @property
+    def structures(self) -> tuple[StructurePattern, ...]:
+        """The patterns of code that it looks for."""
+        if self.text is None or self.text.tree is None:
+            return ()
+        patterns = (term.pattern for term in leaves(self.text.tree))
+        return tuple(pattern for pattern in patterns if isinstance(pattern, StructurePattern))
+
+    @property
     def searches(self) -> bool:
         """Whether files or definitions are searched."""
         return self.text is not None or self.symbols is not None
@@ -73,7 +83,7 @@ class Plan:
 
 def takes_a_moment(scopes: Sequence[Scope]) -> bool:
     """Whether all patterns are compiled in some milliseconds: counted repetitions and many terms take longer."""
-    if len(scopes) > _FEW_ALTERNATIVES:
+    if len(scopes) > _FEW_ALTERNATIVES or any(structures_of(scope.alternative) for scope in scopes):
         return False
     texts = []
     for alternative in (scope.alternative for scope in scopes):
@@ -116,8 +126,13 @@ def _fields(alternative: Alternative) -> set[str]:
 
 def _text_query(alternative: Alternative, types: set[str], *, predicates: bool = True) -> TextQuery:
     sensitive = alternative.case_sensitive()
+    structures: list[StructurePattern] = []
 
     def atom(pattern: Pattern) -> MatchTree:
+        if pattern.kind == "structure":
+            structures.append(structure_pattern(pattern, alternative))
+            structure = FileTerm(structures[-1], path=False)
+            return Not(structure) if pattern.negated else structure
         path = "path" in types and not pattern.content
         term = FileTerm(pattern=_compile(pattern, sensitive=sensitive), content="file" in types, path=path)
         return Not(term) if pattern.negated else term
@@ -153,10 +168,14 @@ def _text_query(alternative: Alternative, types: set[str], *, predicates: bool =
             for f in alternative.all("file")
             if f.value
         ),
-        languages=tuple(
-            LanguageFilter(find_language(f.value) or f.value, negated=f.negated)
-            for f in alternative.all("lang")
-            if f.value
+        languages=(
+            *(
+                LanguageFilter(find_language(f.value) or f.value, negated=f.negated)
+                for f in alternative.all("lang")
+                if f.value
+            ),
+            # Files of other languages have no structure: NOT must not take them for files without the one asked for.
+            *([ShownLanguage(common_languages(structures))] if structures and not structures[0].language else []),
         ),
     )
 
@@ -295,6 +314,8 @@ class PlanSummary:
         The repositories whose files or definitions they search, by name.
     replaced
         How many objects are replaced in those of the repositories that have any, by name.
+    structures
+        The patterns of code that they look for.
     forks, archived
         Names of those that no plan searches only because nobody asked for forks, or for archived ones.
     """
@@ -302,6 +323,7 @@ class PlanSummary:
     facts: Mapping[str, RepositoryInfo]
     searched: Mapping[str, Repository]
     replaced: Mapping[str, int]
+    structures: tuple[StructurePattern, ...]
     forks: list[str]
     archived: list[str]
 
@@ -313,6 +335,7 @@ def summary_of(plans: Sequence[Plan]) -> PlanSummary:
         facts=facts,
         searched={t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches},
         replaced={name: known.replaced_objects for name, known in facts.items() if known.replaced_objects},
+        structures=tuple(dict.fromkeys(one for plan in plans for one in plan.structures)),
         forks=sorted({name for plan in plans for name in plan.selection.forks_left_out}),
         archived=sorted({name for plan in plans for name in plan.selection.archived_left_out}),
     )

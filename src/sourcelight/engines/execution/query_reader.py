@@ -18,6 +18,7 @@ from sourcelight.engines.execution.plan import SUPPORTED
 from sourcelight.engines.execution.protocol import Limits
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative, resolve_context
 from sourcelight.engines.execution.scope.selection import check_dates
+from sourcelight.engines.execution.structures import check_structures
 
 ReadQuery: TypeAlias = tuple[Query, tuple[ScopedAlternative, ...]]
 """A query, and its alternatives with their contexts resolved."""
@@ -81,6 +82,7 @@ def check_query(query: Query, request: SearchRequest) -> Query:
         raise QueryError("no query found", query=request.query, position=0, hint="type what to search for")
     for alternative in query.plan:
         refuse_unsupported(alternative, SUPPORTED)
+        check_structures(alternative)
         asked_of(alternative)  # raises for a pattern that is too large
     return query
 

@@ -16,6 +16,7 @@ from sourcelight.engines.execution.plan import Plan, PlanSummary
 from sourcelight.engines.execution.protocol import Limits
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative
 from sourcelight.engines.execution.scope.scope import ScopeSelector
+from sourcelight.engines.execution.structures import unread_patterns
 from sourcelight.engines.history.history import UnreadCommits
 from sourcelight.repos import Viewer
 
@@ -155,6 +156,7 @@ def scope_items(
     yield from notices.unread_commits(unread)
     yield from notices.cut_histories(shallow)
     yield from notices.replaced_item(summary.replaced)
+    yield from unread_patterns(summary.structures)
 
 
 def scope_alert(scope: ScopeSelector) -> Alert | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NewType, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, NewType, Protocol, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.boolean import And, Boolean, Not, Or, fold
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.engines.structure.pattern import StructurePattern
 from sourcelight.repos import Repository
 
 DEFAULT_MAX_FILE_SIZE = 2 * 1024 * 1024
@@ -46,11 +47,17 @@ class Target:
     commit: str = ""
 
 
+TermPattern: TypeAlias = CompiledPattern | StructurePattern
+
+
 @dataclass(frozen=True, slots=True)
 class FileTerm:
-    """A pattern that a file may match in its content, its path or either; `visible` terms give spans."""
+    """A pattern that a file may match in its content, its path or either; `visible` terms give spans.
 
-    pattern: CompiledPattern
+    A structure is looked for in contents alone.
+    """
+
+    pattern: TermPattern
     content: bool = True
     path: bool = True
     visible: bool = True
@@ -76,12 +83,26 @@ class LanguageFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownLanguage:
+    """The language that is shown for the file must be one of `names`."""
+
+    names: tuple[str, ...]
+    negated: ClassVar[bool] = False
+
+
+LanguageTest: TypeAlias = LanguageFilter | ShownLanguage
+
+
+@dataclass(frozen=True, slots=True)
 class TextQuery:
-    """A query over files. With a `tree` of None, every file that passes the filters is a path match."""
+    """A query over files. With a `tree` of None, every file that passes the filters is a path match.
+
+    Structures of one query name the same language, or all of them none.
+    """
 
     tree: MatchTree | None
     files: tuple[FileFilter, ...] = ()
-    languages: tuple[LanguageFilter, ...] = ()
+    languages: tuple[LanguageTest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +202,11 @@ class PreparedQuery:
     def is_single(self) -> bool:
         """Whether the tree is one term."""
         return self.tree == 0
+
+    @property
+    def structure(self) -> StructurePattern | None:
+        """One of the structures that it looks for; None: it looks for none."""
+        return next((term.pattern for term in self.terms if isinstance(term.pattern, StructurePattern)), None)
 
     def may_match(self, may_hold: Callable[[int], bool]) -> bool:
         """Return whether the tree may hold for any file; `may_hold` is asked about a term only when it matters."""

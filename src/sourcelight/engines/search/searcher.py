@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -162,6 +162,10 @@ class _SearchLoop:
         name_only_matches = FileMatches(NO_SPANS, FileNumbers(_EMPTY), DocumentNumbers(_EMPTY), name_only, 0)
         if in_path_order and len(name_only):
             yield name_only_matches
+        # Before all others: where files wait for those before them, these take their places.
+        for twin in search.twins:
+            for matches in twin.file_matches(self.sizer):
+                yield replace(matches, finished_up_to=0)
         long_units = search.corpus.long_units if self.has_regexp else _EMPTY
         for batch in search.batches(self.sizer):
             is_slow = len(long_units) > 0 and any(np.isin(long_units, units).any() for units in batch.units)
@@ -193,6 +197,7 @@ class _FinishedRepositories:
         if end <= self._reported:
             return
         skipped = self._search.corpus.skipped_counts(self._search.selection)
+        unread = self._search.unread_counts()
         missing_files = (
             self._search.corpus.missing_files(self._search.selection)
             if any("missing" in one for one in skipped)
@@ -201,7 +206,7 @@ class _FinishedRepositories:
         for index in range(self._reported, end):
             name = targets[index].repository.name
             pending.done.append(name)
-            pending.add_skipped(name, skipped[index])
+            pending.add_skipped(name, skipped[index] | (unread[index] if unread else {}))
             if missing_files and missing_files[index]:
                 pending.missing[name] = missing_files[index]
         self._reported = end
@@ -281,9 +286,10 @@ def count(
             raise errors[0]
         try:
             search = CorpusSearch(known.get(group.snapshots), prepared, lambda: cancellation.stopped)
-            for files, matches, by_path in search.counts(BatchSizer(_COUNT_BATCH_UNITS)):
-                counts.add(search.corpus, group.targets, files, matches)
-                counts.add(search.corpus, group.targets, by_path, None)
+            for one in (search, *search.twins):
+                for files, matches, by_path in one.counts(BatchSizer(_COUNT_BATCH_UNITS)):
+                    counts.add(one.corpus, group.targets, files, matches)
+                    counts.add(one.corpus, group.targets, by_path, None)
             if on_notes is not None:
                 pending = PendingPart()
                 _FinishedRepositories(group, search).report(pending, None)

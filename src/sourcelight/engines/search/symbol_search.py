@@ -16,6 +16,7 @@ from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check_stopped
 from sourcelight.core.errors import Cancelled, SourcelightError
+from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.definition_tables import missing_files, pending_count
 from sourcelight.engines.search.model import (
     DocumentNumbers,
@@ -111,7 +112,8 @@ class _SymbolSearch:
             rows_by_term = []
             for atom in prepared.terms:
                 check_stopped(self.stopped)
-                rows_by_term.append(symbols.rows_named(atom.pattern))
+                if isinstance(atom.pattern, CompiledPattern):  # names of definitions have no structure
+                    rows_by_term.append(symbols.rows_named(atom.pattern))
             # A required term without any definition ends the search before files are looked at.
             if not prepared.may_match(lambda atom: len(rows_by_term[atom]) > 0):
                 return _NO_ROWS

@@ -54,6 +54,17 @@ _deaths: dict[str, str] = {}
 OnEvent: TypeAlias = Callable[[str, dict[str, Any]], None]
 
 
+def start_process(module: str) -> subprocess.Popen[bytes]:
+    """Start a process that runs a module of the package, with pipes for its input and output."""
+    return subprocess.Popen(
+        [sys.executable, "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+    )
+
+
 class _Worker:
     """A worker process, and the thread that reads its events."""
 
@@ -64,14 +75,7 @@ class _Worker:
         self.heard_s = time.monotonic()
         self._done = done
         self._killed_for = ""
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", module],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-        )
-
+        self._process = start_process(module)
         limit_process(self._process.pid, data_bytes=MAX_DATA_BYTES)
 
         def listen() -> None:

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.boolean import fold
 from sourcelight.core.patterns import RequiredText, RequiredTree
-from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.postings import intersect_lists, literal_keys
 from sourcelight.engines.search.index.shard import UNIT_BYTES, LooseShard
-from sourcelight.engines.search.model import DocumentNumbers, UnitNumbers
+from sourcelight.engines.search.model import DocumentNumbers, TermPattern, UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.paths import unique_sorted
 
@@ -29,7 +28,7 @@ _MAX_UNPROBED_BYTES = 12 * UNIT_BYTES
 _NO_UNITS: Int64Array = np.zeros(0, dtype=np.int64)
 
 
-def candidate_units(corpus: Corpus, pattern: CompiledPattern, selection: FileSelection) -> UnitNumbers | None:
+def candidate_units(corpus: Corpus, pattern: TermPattern, selection: FileSelection) -> UnitNumbers | None:
     """Return the units of selected files that may hold a match, ascending; None for all units of the corpus.
 
     Units of other files may be among them. For a pattern that can cross lines, all units of a candidate document are

@@ -23,7 +23,14 @@ from sourcelight.core.patterns.ranges import RANGE_COST_BYTES, BufferList
 from sourcelight.engines.search.index.shard import LONG_UNIT_BYTES as LONG_LINE
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, CommitView, DocumentPlacement
-from sourcelight.engines.search.model import DocumentNumbers, FileFilter, FileNumbers, LanguageFilter, UnitNumbers
+from sourcelight.engines.search.model import (
+    DocumentNumbers,
+    FileFilter,
+    FileNumbers,
+    LanguageTest,
+    ShownLanguage,
+    UnitNumbers,
+)
 from sourcelight.engines.search.scan.paths import PathSpans, PathTable, unique_sorted
 
 _MISSING_CODE = REASONS.index("missing")
@@ -77,7 +84,7 @@ class OpenedCommit(Memo):
         """Return which files have their content in a shard."""
         return self.remember(("placement", shard), lambda: self.view.placement(shard, self.shards[shard].documents))
 
-    def passing_files(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> BoolArray | None:
+    def passing_files(self, files: tuple[FileFilter, ...], languages: tuple[LanguageTest, ...]) -> BoolArray | None:
         """Return the files that pass all filters; None without a filter."""
         mask: BoolArray | None = None
         for file_filter in files:
@@ -89,8 +96,10 @@ class OpenedCommit(Memo):
         return mask
 
 
-def languages_matching(languages: list[tuple[str, list[str]]], language_filter: LanguageFilter) -> BoolArray:
-    """Return which of the languages, each with all its names, have the name of a filter."""
+def languages_matching(languages: list[tuple[str, list[str]]], language_filter: LanguageTest) -> BoolArray:
+    """Return which of the languages, each with all its names, pass a filter."""
+    if isinstance(language_filter, ShownLanguage):
+        return np.array([shown in language_filter.names for shown, _ in languages] or [False])
     language_name = language_filter.name.casefold()
     return np.array([language_name in [name.casefold() for name in names] for _, names in languages] or [False])
 
@@ -423,11 +432,11 @@ class Corpus(Memo):
             keep=lambda spans: len(spans.file) <= _MAX_CACHED_SPANS,
         )
 
-    def selection(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> FileSelection:
+    def selection(self, files: tuple[FileFilter, ...], languages: tuple[LanguageTest, ...]) -> FileSelection:
         """Return the files that pass all filters."""
         return self.remember(("selection", files, languages), lambda: self._selection(self._passing(files, languages)))
 
-    def _passing(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> BoolArray | None:
+    def _passing(self, files: tuple[FileFilter, ...], languages: tuple[LanguageTest, ...]) -> BoolArray | None:
         mask: BoolArray | None = None
         for file_filter in files:
             passing = self.remember(("file", file_filter.pattern), lambda p=file_filter.pattern: self.paths.match(p))  # type: ignore[misc]

@@ -16,12 +16,14 @@ from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.shard import UNIT_BYTES
-from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, PreparedQuery, UnitNumbers
+from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, PreparedQuery, TermPattern, UnitNumbers
 from sourcelight.engines.search.scan.batch_size import LAST_BATCH_FACTOR, BatchSizer
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.paths import PathSpans, unique_sorted
 from sourcelight.engines.search.scan.spans import NO_SPANS, Spans, concatenate_spans, find_spans, merge_spans
+from sourcelight.engines.search.scan.structures import StructureScan, split_by_language, unread_counts
+from sourcelight.engines.structure.pattern import StructurePattern
 
 _EXPECTED_UNIT_BYTES = 2 * UNIT_BYTES
 """Bytes per unit that a batch allows for: a unit of one long line can be megabytes, and fills a batch alone."""
@@ -114,23 +116,51 @@ class _SpanRecorder:
 
 
 class CorpusSearch:
-    """One query over a corpus; methods and iterators raise `ScanStopped` when `stopped` returns True."""
+    """One query over a corpus; methods and iterators raise `ScanStopped` when `stopped` returns True.
 
-    def __init__(self, corpus: Corpus, prepared: PreparedQuery, stopped: Stopped) -> None:
+    Where files of several languages share a document and structures are looked for, `twins` search what is left out
+    here. With `among`, these files are searched and no others.
+    """
+
+    def __init__(
+        self, corpus: Corpus, prepared: PreparedQuery, stopped: Stopped, *, among: FileSelection | None = None
+    ) -> None:
         self.corpus = corpus
         self.prepared = prepared
         self.stopped = stopped
         # Before any read: a mapped file that became shorter raises SIGBUS, which ends the process.
         corpus.check_sizes()
-        self.selection = corpus.selection(prepared.query.files, prepared.query.languages)
+        self.selection = corpus.selection(prepared.query.files, prepared.query.languages) if among is None else among
+        self.twins: list[CorpusSearch] = []
+        self.structures: StructureScan | None = None
+        structure = prepared.structure
+        if structure is not None:
+            if among is None:
+                self.selection, *others = split_by_language(corpus, self.selection, structure.language)
+                self.twins = [CorpusSearch(corpus, prepared, stopped, among=other) for other in others]
+            self.structures = StructureScan(corpus, self.selection, structure.language)
         self.path_spans: list[PathSpans | None] = [
-            corpus.path_spans(term.pattern, stopped) if term.path else None for term in prepared.terms
+            None
+            if not term.path or isinstance(term.pattern, StructurePattern)
+            else corpus.path_spans(term.pattern, stopped)
+            for term in prepared.terms
         ]
         self.has_path_matches = [spans is not None and spans.has_matches for spans in self.path_spans]
         self._path_masks: list[BoolArray] = []
         self._path_positions: Int64Array | None = None
         self._recorder: _SpanRecorder | None = None
         self._highest_file: int | None = None
+
+    def unread_counts(self) -> list[dict[str, int]]:
+        """Count, for each member, the files in which structures could not be looked for, by reason; empty for none."""
+        return unread_counts([one.structures for one in (*self.twins, self) if one.structures is not None])
+
+    def _find(self, term_index: int, units: UnitNumbers) -> Spans:
+        """Find a term in units."""
+        pattern = self.prepared.terms[term_index].pattern
+        if not isinstance(pattern, StructurePattern):
+            return find_spans(self.corpus, pattern, units, self.stopped)
+        return NO_SPANS if self.structures is None else self.structures.find(pattern, units, self.stopped)
 
     def file_matches(self, sizer: BatchSizer) -> Iterator[FileMatches]:
         """Yield matching files: files without content first, then the others in document order."""
@@ -202,8 +232,7 @@ class CorpusSearch:
                 end_document = min(end_document, first_document + _MAX_BATCH_DOCUMENTS)
             # A batch ends between documents, so it takes the rest of its last document's units too.
             next_position = int(documents.searchsorted(end_document))
-            # CPU time of this thread, not wall time: a busy machine must not shrink the batches.
-            started_s = time.thread_time()
+            started_s = self._used_s()
             yield DocumentRange(
                 first_document,
                 end_document,
@@ -211,7 +240,7 @@ class CorpusSearch:
             )
             # A last batch of few units says nothing about the cost of a full one.
             if end_document < corpus.documents or next_position - position > sizer.units // 2:
-                sizer.adapt(time.thread_time() - started_s)
+                sizer.adapt(self._used_s() - started_s)
             first_document, position = end_document, next_position
             # The consumer called `skip_above` since the last batch: it knows by now which file completes its matches.
             if self._highest_file != highest_file and self._highest_file is not None:
@@ -222,6 +251,10 @@ class CorpusSearch:
             # Every file that is still wanted has been searched.
             if highest_file is not None and self.selection.lowest_file_from(first_document) > highest_file:
                 return
+
+    def _used_s(self) -> float:
+        # CPU time of this thread, not wall time: a busy machine must not shrink the batches.
+        return time.thread_time() + (0.0 if self.structures is None else self.structures.waited_s)
 
     def _all_units(self, units: list[UnitNumbers]) -> tuple[UnitNumbers, DocumentNumbers, Int64Array, int]:
         """Return the union of the units of all terms, their documents, their cumulative bytes, and the sum of these."""
@@ -297,7 +330,7 @@ class CorpusSearch:
             cached.units = units if len(units) <= _MAX_CACHED_UNITS else None
         return units
 
-    def _find_candidates(self, pattern: CompiledPattern, selection: FileSelection) -> UnitNumbers:
+    def _find_candidates(self, pattern: TermPattern, selection: FileSelection) -> UnitNumbers:
         candidates = candidate_units(self.corpus, pattern, selection)
         return UnitNumbers(np.arange(self.corpus.units)) if candidates is None else candidates
 
@@ -369,19 +402,20 @@ class CorpusSearch:
         corpus, recorder = self.corpus, self._recorder
         spans = None if recorder is None else recorder.cache.in_batch(corpus, batch)
         if spans is None:
-            spans = find_spans(corpus, self.prepared.terms[0].pattern, batch.units[0], self.stopped)
+            spans = self._find(0, batch.units[0])
             if recorder is not None:
                 recorder.add(corpus, batch, spans)
         return spans
 
     def counts(self, sizer: BatchSizer) -> Iterator[tuple[FileNumbers, Int64Array, FileNumbers]]:
         """Yield files that match by content, how many matches each has, and files that match by path."""
-        if self._counts_plain_text:
+        text = self._plain_text
+        if text is not None:
             name_only = self.name_only_matches()
             if len(name_only):
                 yield _NO_FILES, _EMPTY, name_only
             for batch in self.batches(sizer):
-                yield self._count(batch)
+                yield self._count(batch, text)
             return
         for matches in self.file_matches(sizer):
             # Spans ascend by byte: two binary searches per document count its matches.
@@ -391,19 +425,21 @@ class CorpusSearch:
             yield matches.content_files, span_counts, matches.path_files
 
     @property
-    def _counts_plain_text(self) -> bool:
+    def _plain_text(self) -> CompiledPattern | None:
+        """The only term if each occurrence of its text is a match, and none lies in two units."""
         if not self._is_single_term or 0 not in self.prepared.visible:
-            return False
+            return None
         pattern = self.prepared.terms[0].pattern
-        # Each occurrence of such a text is a match, and none lies in two units.
-        return pattern.exact and not pattern.multi_line
+        if not isinstance(pattern, CompiledPattern) or not pattern.exact or pattern.multi_line:
+            return None
+        return pattern
 
-    def _count(self, batch: DocumentRange) -> tuple[FileNumbers, Int64Array, FileNumbers]:
+    def _count(self, batch: DocumentRange, pattern: CompiledPattern) -> tuple[FileNumbers, Int64Array, FileNumbers]:
         """Count a literal in a batch; a count needs no offsets, so a common literal takes a fraction of the time."""
         selection, units = self.selection, batch.units[0]
         matching_documents = counts = _EMPTY
         if len(units):
-            document_counts = self._counts_in(batch)
+            document_counts = self._counts_in(batch, pattern)
             matching_documents = np.flatnonzero(document_counts) + batch.start
             counts = document_counts[matching_documents - batch.start]
         # A document may be the content of several files, each with the same count.
@@ -414,13 +450,13 @@ class CorpusSearch:
         path_files = selection.files[path_positions[~np.isin(path_positions, positions, assume_unique=True)]]
         return FileNumbers(selection.files[positions]), np.repeat(counts, lengths), FileNumbers(path_files)
 
-    def _counts_in(self, batch: DocumentRange) -> Int64Array:
+    def _counts_in(self, batch: DocumentRange, pattern: CompiledPattern) -> Int64Array:
         """Count the matches of a literal in each document of a batch.
 
         A common literal is counted range by range in C. A rare one is found: one call over all ranges is faster than a
         call per range. A sample of ranges decides.
         """
-        corpus, pattern, units = self.corpus, self.prepared.terms[0].pattern, batch.units[0]
+        corpus, units = self.corpus, batch.units[0]
         starts, ends, unit_documents = corpus.unit_start[units], corpus.unit_end[units], corpus.unit_doc[units]
         # A range ends with its document, so that a count belongs to one document.
         is_gap = (starts[1:] != ends[:-1]) | (unit_documents[1:] != unit_documents[:-1])
@@ -474,7 +510,7 @@ class CorpusSearch:
             is_possible = np.zeros(end_document - first_document, dtype=np.bool_)
             is_possible[documents[prepared.possible_files(lower, upper, len(files))] - first_document] = True
             possible_units = UnitNumbers(term_units[is_possible[corpus.unit_doc[term_units] - first_document]])
-            spans = find_spans(corpus, prepared.terms[term_index].pattern, possible_units, self.stopped)
+            spans = self._find(term_index, possible_units)
             matches = lower[term_index]
             if len(spans):
                 has_span = _document_mask(corpus.documents_of(spans.start), first_document, end_document)
@@ -485,7 +521,7 @@ class CorpusSearch:
         matching = prepared.matching_files(lower, len(files))
         finished_up_to = selection.lowest_file_from(end_document)
         return self._visible_matches(
-            merge_spans(list(visible_spans.values())),
+            merge_spans(list(visible_spans.values()), nested=prepared.structure is not None),
             FileNumbers(files[matching]),
             DocumentNumbers(documents[matching]),
             finished_up_to,

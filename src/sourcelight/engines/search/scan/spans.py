@@ -20,7 +20,10 @@ from sourcelight.engines.search.scan.paths import unique_sorted
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Spans sorted by start, without overlaps; `line` is the line where each starts, None when it was not needed."""
+    """Spans sorted by start, without overlaps; `line` is the line where each starts, None when it was not needed.
+
+    Those of structures may lie in each other, the outer one first.
+    """
 
     start: Int64Array
     end: Int64Array
@@ -103,8 +106,11 @@ def _find_in_documents(corpus: Corpus, pattern: CompiledPattern, documents: Docu
     return Spans(table[:, 0], table[:, 1])
 
 
-def merge_spans(spans_by_pattern: list[Spans]) -> Spans:
-    """Merge the spans of several patterns: sorted, without overlaps; of spans with one start, the longest stays."""
+def merge_spans(spans_by_pattern: list[Spans], *, nested: bool = False) -> Spans:
+    """Merge the spans of several patterns: sorted, without overlaps; of spans with one start, the longest stays.
+
+    With `nested`, all distinct ones stay: those of structures, which are nodes of a tree.
+    """
     spans_by_pattern = [spans for spans in spans_by_pattern if len(spans)]
     if len(spans_by_pattern) < 2:
         return spans_by_pattern[0] if spans_by_pattern else NO_SPANS
@@ -112,6 +118,10 @@ def merge_spans(spans_by_pattern: list[Spans]) -> Spans:
     end = np.concatenate([spans.end for spans in spans_by_pattern])
     # lexsort sorts by its last key first: by start, and the longest span first where starts are equal.
     order = np.lexsort((-end, start))
+    if nested:
+        start, end = start[order], end[order]
+        is_new = np.concatenate(([True], (start[1:] != start[:-1]) | (end[1:] != end[:-1])))
+        return Spans(start[is_new], end[is_new])
     selected = order[non_overlapping(start[order], end[order])]
     return Spans(start[selected], end[selected])
 
@@ -216,13 +226,19 @@ def _group_by_line(line: Int64Array) -> tuple[Int64Array, Int64Array]:
 def _split_at_lines(corpus: Corpus, spans: Spans, line: Int64Array) -> MatchedLines:
     # Each span becomes one piece per line that it touches: `span` says of which span a piece is, `line_step` how many
     # lines below the span's first line it stands. Pieces with step 0 are the matches that start in their line.
-    # Spans are sorted and don't overlap, so their ends ascend as their starts do, and so do the lines of the pieces:
-    # look-ups in the corpus need that.
-    last_line = corpus.lines_of(spans.end - 1)
+    # Look-ups in the corpus need ascending places. Spans are sorted and don't overlap, so that their ends ascend as
+    # their starts do, and so do the lines of the pieces; where structures lie in each other, both are sorted.
+    by_end = np.argsort(spans.end, kind="stable")
+    last_line = np.empty(len(spans), dtype=np.int64)
+    last_line[by_end] = corpus.lines_of(spans.end[by_end] - 1)
     line_counts = last_line - line + 1
     span = np.repeat(np.arange(len(spans)), line_counts)
     line_step = np.arange(len(span)) - np.repeat(np.cumsum(line_counts) - line_counts, line_counts)
     line = line[span] + line_step
+    if (line[1:] < line[:-1]).any():
+        # Stable: of the pieces of a line, those that go on come first, and of them the outer ones.
+        by_line = np.argsort(line, kind="stable")
+        span, line_step, line = span[by_line], line_step[by_line], line[by_line]
     line_start, line_end = corpus.line_bounds(line)
     start = np.maximum(spans.start[span], line_start) - line_start
     # A piece that goes on in the next line includes the newline.

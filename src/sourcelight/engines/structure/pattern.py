@@ -1,0 +1,76 @@
+"""A pattern of code, and the texts that every match of it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sourcelight.core.boolean import all_of, any_of
+from sourcelight.core.patterns.formula import RequiredText, RequiredTree, lower_ascii
+
+
+@dataclass(frozen=True, slots=True)
+class PatternReading:
+    """What a language makes of a pattern.
+
+    Attributes
+    ----------
+    problem
+        Why it is no pattern there; empty if it is one.
+    has_errors
+        Whether the grammar could read parts of it only, so that it may match other things than its writer means.
+    texts
+        What the text of every match holds, as it is written: the named leaves of the pattern's syntax tree. ast-grep
+        compares these by their text, and skips none of them. Keywords and punctuation it compares by their kind, and
+        a grammar may let case vary in them, so they are not among them.
+    """
+
+    problem: str = ""
+    has_errors: bool = False
+    texts: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True)
+class StructurePattern:
+    """A pattern of code in the languages that are searched.
+
+    It has the attributes by which the scan asks a `CompiledPattern` where it may match.
+
+    Parameters
+    ----------
+    text
+        The pattern.
+    texts
+        For each language in which it is looked for, what every match holds.
+    problems
+        Languages in which it can't be looked for, or not surely as meant, and why.
+    language
+        The language in which all files are read, whatever else they could be; empty: each in its own.
+    """
+
+    text: str
+    texts: tuple[tuple[str, tuple[bytes, ...]], ...]
+    problems: tuple[tuple[str, str], ...] = ()
+    language: str = ""
+    kind: Literal["structure"] = field(default="structure", init=False)
+    case_sensitive: bool = field(default=True, init=False)
+    multi_line: bool = field(default=True, init=False)
+    exact: bool = field(default=False, init=False)
+    required: RequiredTree = field(init=False, repr=False, compare=False)
+    _by_language: Mapping[str, tuple[bytes, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        required = any_of(all_of(RequiredText(lower_ascii(text)) for text in texts) for _, texts in self.texts)
+        object.__setattr__(self, "required", required)
+        object.__setattr__(self, "_by_language", dict(self.texts))
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages in which it is looked for."""
+        return tuple(self._by_language)
+
+    def may_match(self, language: str, text: bytes) -> bool:
+        """Return whether a file may hold a match."""
+        texts = self._by_language.get(language)
+        return texts is not None and all(required in text for required in texts)

@@ -1,0 +1,219 @@
+"""The process that runs ast-grep: what a text or a pattern does to native code, it does here.
+
+A message is a length (4 bytes, big endian) and as many bytes of MessagePack. It answers a `ReadOrder` with one message,
+and a `FindOrder` with one for each text, as soon as that is done, so that whoever waits knows which text takes long.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+from typing import IO
+
+import msgspec
+import numpy as np
+
+from sourcelight.core.arrays import Int64Array
+from sourcelight.engines.structure.languages import LANGUAGES, expando_of
+
+STACK_BYTES = 256 << 20
+"""For code that calls itself for each level of a tree; pages that are not touched take no memory."""
+
+MODULE = "sourcelight.engines.structure.worker"
+_LENGTH_BYTES = 4
+_IDLE_S = 60.0
+_MAX_REASON_CHARS = 300
+_ASCII_END, _TWO_BYTES_END, _THREE_BYTES_END = 0x80, 0x800, 0x10000
+_SURROGATES, _SURROGATES_END = 0xD800, 0xE000
+_REPLACEMENT = "\ufffd"
+
+
+class ReadOrder(msgspec.Struct, tag="read"):
+    """Read a pattern in some languages."""
+
+    pattern: str
+    languages: list[str]
+
+
+class FindOrder(msgspec.Struct, tag="find"):
+    """Find a pattern in texts of a language."""
+
+    pattern: str
+    language: str
+    texts: list[bytes]
+
+
+class Reading(msgspec.Struct):
+    """How a language reads a pattern; see `pattern.PatternReading`."""
+
+    problem: str = ""
+    has_errors: bool = False
+    texts: list[bytes] = []
+
+
+class SpanAnswer(msgspec.Struct):
+    """The matches in a text: starts and ends as native int64, or why there are none."""
+
+    starts: bytes = b""
+    ends: bytes = b""
+    problem: str = ""
+
+
+def write_message(stream: IO[bytes], data: bytes) -> None:
+    """Write one message."""
+    stream.write(len(data).to_bytes(_LENGTH_BYTES, "big") + data)
+    stream.flush()
+
+
+def read_message(stream: IO[bytes]) -> bytes | None:
+    """Read one message; None at the end."""
+    head = stream.read(_LENGTH_BYTES)
+    if len(head) < _LENGTH_BYTES:
+        return None
+    size = int.from_bytes(head, "big")
+    data = stream.read(size)
+    return data if len(data) == size else None
+
+
+def read_pattern(pattern: str, language: str) -> Reading:
+    """Read a pattern in a language."""
+    from ast_grep_py import SgRoot
+
+    name = LANGUAGES[language]
+    try:
+        SgRoot("", name).root().find(pattern=pattern)  # says why it is no pattern
+        root = SgRoot(_parsed_text(pattern, language), name).root()
+        is_own = root.find(pattern=pattern) is not None
+    except BaseException as error:  # noqa: BLE001 - a panic of native code is no Exception
+        return Reading(problem=_reason(error))
+    sign = expando_of(language)
+    metavariable = re.compile(rf"{re.escape(sign)}+\w*")
+    texts: dict[str, None] = {}
+    has_errors = False
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        # A node of any kind whose text is a metavariable stands for other code, as in Shell `$A` with its parts.
+        if metavariable.fullmatch(node.text()):
+            continue
+        has_errors = has_errors or node.kind() == "ERROR"
+        if not node.is_leaf():
+            pending += node.children()
+        elif node.is_named():
+            texts[node.text()] = None
+    # ast-grep looks for its own sign where one stands within a longer text, which no file has.
+    required = [text.encode() for text in texts if text.strip() and sign not in text]
+    if not is_own:
+        required = []  # ast-grep has read something else
+    return Reading(has_errors=has_errors, texts=required)
+
+
+def _parsed_text(pattern: str, language: str) -> str:
+    """Return what ast-grep parses for a pattern: in most languages ``$`` can't begin a name.
+
+    As ``pre_process_pattern`` in `crates/language/src/lib.rs` of ast-grep/ast-grep.
+    """
+    expando = expando_of(language)
+    if expando == "$":
+        return pattern
+    parts: list[str] = []
+    dollars = 0
+    for char in [*pattern, ""]:
+        if char == "$":
+            dollars += 1
+            continue
+        is_variable = (len(char) == 1 and ("A" <= char <= "Z" or char == "_")) or dollars == 3
+        parts.append((expando if is_variable else "$") * dollars + char)
+        dollars = 0
+    return "".join(parts)
+
+
+def find_spans(pattern: str, language: str, data: bytes) -> tuple[Int64Array, Int64Array]:
+    """Return the starts and the ends of all matches, in bytes, by start and the longest first.
+
+    Bytes that are no UTF-8 are one replacement character each.
+    """
+    from ast_grep_py import SgRoot
+
+    text = data.decode("utf-8", "surrogateescape")
+    offsets = None if text.isascii() else _byte_offsets(text)
+    if offsets is not None and not _is_unicode(text):
+        text = "".join(_REPLACEMENT if _SURROGATES <= ord(char) < _SURROGATES_END else char for char in text)
+    # The syntax tree lives as long as its root: kept until the ranges are read.
+    root = SgRoot(text, LANGUAGES[language])
+    ranges = [node.range() for node in root.root().find_all(pattern=pattern)]
+    starts = np.array([one.start.index for one in ranges], dtype=np.int64)
+    ends = np.array([one.end.index for one in ranges], dtype=np.int64)
+    if offsets is not None:
+        starts, ends = offsets[starts], offsets[ends]
+    spans = np.unique(np.stack((starts, -ends), axis=1), axis=0)
+    spans = spans[spans[:, 0] < -spans[:, 1]]
+    return spans[:, 0], -spans[:, 1]
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _byte_offsets(text: str) -> Int64Array:
+    """Return the byte at which each character begins, and the end; an escaped byte is one."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    sizes = 1 + (codes >= _ASCII_END) + (codes >= _TWO_BYTES_END).astype(np.int64) + (codes >= _THREE_BYTES_END)
+    sizes[(codes >= _SURROGATES) & (codes < _SURROGATES_END)] = 1
+    return np.concatenate(([0], np.cumsum(sizes)))
+
+
+def _reason(error: BaseException) -> str:
+    """Return the innermost cause that ast-grep gives, without the pattern and the stack."""
+    text = str(error).partition("Stack backtrace")[0]
+    causes = re.findall(r"^ *\d+: (.+?)\.?(?: Please check the pattern source.*)?$", text, re.MULTILINE)
+    return (causes[-1] if causes else text.strip() or type(error).__name__)[:_MAX_REASON_CHARS]
+
+
+def _answer(order: ReadOrder | FindOrder, output: IO[bytes]) -> None:
+    if isinstance(order, ReadOrder):
+        readings = {language: read_pattern(order.pattern, language) for language in order.languages}
+        write_message(output, msgspec.msgpack.encode(readings))
+        return
+    for data in order.texts:
+        try:
+            starts, ends = find_spans(order.pattern, order.language, data)
+            finding = SpanAnswer(starts.tobytes(), ends.tobytes())
+        except BaseException as error:  # noqa: BLE001 - as above
+            finding = SpanAnswer(problem=_reason(error))
+        write_message(output, msgspec.msgpack.encode(finding))
+
+
+def _serve() -> None:
+    # What native code prints must not stand between messages.
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    decoder = msgspec.msgpack.Decoder(ReadOrder | FindOrder)
+    while True:
+        # Whoever takes a worker leaves one alone that has rested for nearly as long.
+        timer = threading.Timer(_IDLE_S, os._exit, (0,))
+        timer.daemon = True
+        timer.start()
+        data = read_message(sys.stdin.buffer)
+        timer.cancel()
+        if data is None:
+            return
+        _answer(decoder.decode(data), output)
+
+
+def main() -> None:
+    """Serve orders from standard input until it ends."""
+    threading.stack_size(STACK_BYTES)
+    thread = threading.Thread(target=_serve, name="structure worker", daemon=True)
+    thread.start()
+    thread.join()
+
+
+if __name__ == "__main__":
+    main()
