@@ -183,7 +183,7 @@ def test_outlines_and_calls_name_lines(lamps: LocalEngine) -> None:
         (1, "shine", 6),
         (2, "use", 5),
     ]
-    assert "6: in shine, calls light: return light(1)" in callers.text
+    assert "6: in shine: return light(1)" in callers.text
     callees = ask(lamps, "callees", repo=REPO, path="use.py", symbol="use")
     assert [(row["callee"], row["callee_path"], row["callee_line"]) for row in rows(callees)] == [
         ("shine", "lamp.py", 5)
@@ -207,6 +207,9 @@ def test_a_query_is_explained_without_a_search(lamps: LocalEngine) -> None:
     assert answer.failed or "light" in answer.text
     answer = ask(lamps, "explain", query="repo:nothing light")
     assert "no repository passes the filters" in answer.text
+    glob = ask(lamps, "explain", query="file:*.py light")
+    assert glob.failed
+    assert r"'*.py' of file: can't be read; it is no glob: instead of *.py type \.py$" in glob.text
     assert {row["part"] for row in rows(answer)} >= {"scope", "filter", "pattern", "warning"}
 
 

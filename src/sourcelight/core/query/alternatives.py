@@ -140,6 +140,7 @@ def _phrase(text: str) -> str:
 
 
 BACKSLASH = "put a backslash before literal special characters"
+_NO_GLOB = r"it is no glob: instead of *.py type \.py$"
 _SHOWN = 60
 """Characters of a regular expression that a hint quotes."""
 _MAX_PARTS = 1_000  # of a joined expression that are compiled alone: bounds the time of a hostile query
@@ -237,7 +238,8 @@ class Validator:
         within = self._text.find(excerpt, start, start + 2 * len(value) + 2) if excerpt else start + len(value)
         position = self._source.byte_offset(start if within < 0 else within)
         excerpted = value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
-        hint = f"the regular expression {excerpted!r}{f' of {owner}' if owner else ''} can't be read; {BACKSLASH}"
+        advice = _NO_GLOB if owner and excerpted.startswith("*") else BACKSLASH
+        hint = f"the regular expression {excerpted!r}{f' of {owner}' if owner else ''} can't be read; {advice}"
         raise QueryError(message, query=self._text, position=position, hint=hint, stage="validate")
 
     def _check_filter(self, node: Filter | Predicate, counts: Counter[str]) -> None:

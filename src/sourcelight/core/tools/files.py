@@ -218,8 +218,8 @@ NLS_SEARCH = Tool(
     McpText(
         "Find code by a description",
         f"Find code by a description; words match in all forms, and not all must be there. {_FILTERS} Use it when the "
-        "names in the code are unknown; keyword_search takes exact text. Example: repo:owner/name retry failed "
-        "requests.",
+        "names in the code are unknown, with limit for a short answer; keyword_search takes exact text. Example: query "
+        "repo:owner/name retry failed requests, limit 5.",
     ),
     merge=Merge(found_chunks),
     reads="repositories",

@@ -112,8 +112,10 @@ def _follow(
 
 
 def _count_line(row: Row) -> str:
-    keys = [str(row[name]) for name in COUNT_BY if row[name] is not None]
-    return f"{row['matches']:>7,} in {row['files']:,} {'file' if row['files'] == 1 else 'files'}  {' '.join(keys)}"
+    keys = " ".join(str(row[name]) for name in COUNT_BY if row[name] is not None)
+    # A row by path is one file, unless repositories that are added up share the path.
+    files = "" if row["path"] is not None and row["files"] == 1 else f" in {count_of(row['files'], 'file')}"
+    return f"{row['matches']:>7,}{files}  {keys}"
 
 
 _count_rows = render_rows(_count_line, keeps_lines=True)

@@ -27,7 +27,11 @@ def _calls_heading(row: Row) -> str:
 
 def _caller_line(row: Row) -> str:
     by = row["caller"] or "the top of the file"
-    return join_parts([_depth(row), f"{row['line_number']}: in {by}, calls {row['callee']}:", str(row["line"]).strip()])
+    # At depth 1 all call what was asked about.
+    called = f", calls {row['callee']}" if row["depth"] > 1 else ""
+    return join_parts(
+        [_depth(row), f"{row['line_number']}: in {by}{called}:", str(row["line"]).strip(), _certainty(row)]
+    )
 
 
 def _callee_line(row: Row) -> str:
@@ -36,7 +40,11 @@ def _callee_line(row: Row) -> str:
         where = f"{row['callee_repository']} {where}"
     by = f" (by {row['caller']})" if row["depth"] > 1 else ""
     where = where or "not in these repositories"
-    return join_parts([_depth(row), f"{row['line_number']}: {row['callee']}{by}", "→", where])
+    return join_parts([_depth(row), f"{row['line_number']}: {row['callee']}{by}", "→", where, _certainty(row)])
+
+
+def _certainty(row: Row) -> str:
+    return "(guess by name)" if row["how"] == "name" else ""
 
 
 def _depth(row: Row) -> str:

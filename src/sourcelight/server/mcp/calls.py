@@ -294,7 +294,8 @@ def _caller_errors(tool: Tool[Any]) -> Iterator[None]:
     try:
         yield
     except (*_CALLER_ERRORS, *_OPENING_ERRORS) as exc:
-        raise ToolFailed(_clean(str(exc))) from exc
+        hint = f"; {exc.hint}" if isinstance(exc, QueryError) and exc.hint else ""
+        raise ToolFailed(_clean(f"{exc}{hint}")) from exc
     except ClusterError as exc:
         log.warning("%s failed: %s", tool.name, exc)
         raise ToolFailed(_clean(exc.for_callers)) from exc

@@ -34,6 +34,7 @@ from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.commits import commit_rows, stamp
 from sourcelight.engines.tools.history.diff_items import FILE_ITEMS
 from sourcelight.engines.tools.history.histories import open_histories
+from sourcelight.engines.tools.rows import join_parts
 from sourcelight.repos import ObjectReader, Repository, resolve
 
 CALL = "compare_revisions"
@@ -191,8 +192,10 @@ def _text(diff: FileDiff, *, cut: bool) -> str | None:
 def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  # noqa: ARG001 - a renderer
     """File diffs as objects, and as fenced diffs."""
     facts = answer.attributes
+    rows = answer.table.to_pylist()
+    has_patches = any(row["patch"] is not None for row in rows)
     files, text = [], []
-    for row in answer.table.to_pylist():
+    for row in rows:
         file = {
             **({} if row["old_path"] == row["path"] else {"oldPath": row["old_path"]}),
             "newPath": row["path"],
@@ -203,8 +206,11 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
         file |= {"truncated": True} if row["truncated"] else {}
         files.append(file)
         name = row["path"] if row["path"] == row["old_path"] else f"{row['old_path']} → {row['path']}"
-        counts = "" if row["additions"] is None else f", +{row['additions']} -{row['deletions']}"
-        text.append(f"{name} ({row['status']}{counts})")
+        counts = "" if row["additions"] is None else f"+{row['additions']} -{row['deletions']}"
+        if has_patches:
+            text.append(f"{name} ({', '.join(filter(None, (row['status'], counts)))})")
+        else:
+            text.append(join_parts([name, "" if row["status"] == "modified" else f"({row['status']})", counts]))
         if row["patch"]:
             notes = "".join(f"({note})\n" for note in _patch_notes(row))
             text.append(f"```diff\n{row['patch'].removesuffix(chr(10))}\n```\n{notes}")
