@@ -7,6 +7,8 @@ hold every character beyond ASCII where those of the pattern hold many, and ``{5
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.exact import compile_re2
 from sourcelight.core.patterns.syntax import Alternate, Anchor, Chars, Concat, Node, Repeat
@@ -54,12 +56,23 @@ def _write(node: Node, max_count: int | None) -> str:
 
 
 def _class(node: Chars) -> str:
-    ascii_part = "".join(f"\\x{code:02x}" for code in range(128) if node.narrow >> code & 1)
+    ascii_part = _ascii_ranges(node.narrow)
     # All of ASCII stays exact: code is mostly ASCII, so the weaker class still rules most lines out.
     beyond = r"\x{80}-\x{10FFFF}" if node.wide is None else "".join(f"\\x{{{code:x}}}" for code in node.wide)
     if not ascii_part and not beyond:
         raise _Unwritable
     return f"[{ascii_part}{beyond}]"
+
+
+@lru_cache(1_024)  # a long alternation of words has one class for each of its letters
+def _ascii_ranges(narrow: int) -> str:
+    """Return the bits set among the first 128 as ranges of a class."""
+    codes = [code for code in range(128) if narrow >> code & 1]
+    starts = [code for code in codes if code - 1 not in codes]
+    ends = [code for code in codes if code + 1 not in codes]
+    return "".join(
+        f"\\x{start:02x}" + (f"-\\x{end:02x}" if end > start else "") for start, end in zip(starts, ends, strict=True)
+    )
 
 
 def _repeat(node: Repeat, max_count: int | None) -> str:
