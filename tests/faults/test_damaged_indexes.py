@@ -18,7 +18,7 @@ from sourcelight.engines.storage.sections import SectionFile, write_sections
 from sourcelight.testing import RepositoryBuilder
 
 _SCRIPT = Path(__file__).with_name("damage.py")
-_ATTEMPTS = int(os.environ.get("SOURCELIGHT_DAMAGES", "300"))
+_ATTEMPTS = int(os.environ.get("SOURCELIGHT_DAMAGES", "120"))
 _FIRST_SEED = int(os.environ.get("SOURCELIGHT_DAMAGE_SEED", "1"))
 _FILES = {f"code/{at}.py": f"def needle_{at}():\n    return {at}  # needle\n" for at in range(40)}
 # In a process of its own, so that a crash is seen: opens, asks, damages what is mapped, asks thrice more. Whether files
