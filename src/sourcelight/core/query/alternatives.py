@@ -144,7 +144,6 @@ _NO_GLOB = r"it is no glob: instead of *.py type \.py$"
 _SHOWN = 60
 """Characters of a regular expression that a hint quotes."""
 _MAX_PARTS = 1_000  # of a joined expression that are compiled alone: bounds the time of a hostile query
-_WITHOUT_CODE = {"symbol": "names", "commit": "messages", "diff": "changed lines"}
 _BRACKETS = re.compile(r"[()\[\]{}]")
 MAX_STRUCTURE, MAX_STRUCTURE_DEPTH = 5_000, 100
 """Characters of a pattern of code, and brackets in each other: its matcher calls itself for each level."""
@@ -217,10 +216,9 @@ class Validator:
             self._fail(problem, pattern, BACKSLASH)
 
     def _check_structure(self, pattern: Pattern, alternative: Alternative) -> None:
-        for name, what in _WITHOUT_CODE.items():
-            if name in alternative.types:
-                hint = f"leave type:{name} out, or add patternType:keyword"
-                self._fail(f"type:{name} looks at {what}, and a pattern of code matches none", pattern, hint)
+        if "symbol" in alternative.types:
+            hint = "leave type:symbol out, or add patternType:keyword"
+            self._fail("type:symbol looks at names, and a pattern of code matches none", pattern, hint)
         depth = deepest = 0
         for bracket in _BRACKETS.findall(pattern.value):
             depth += 1 if bracket in "([{" else -1

@@ -30,6 +30,7 @@ from sourcelight.engines.execution.scope.revisions import ScopedAlternative
 from sourcelight.engines.execution.scope.scope import Scope
 from sourcelight.engines.execution.scope.selection import RepositorySelection
 from sourcelight.engines.execution.structures import common_languages, structure_pattern, structures_of
+from sourcelight.engines.history.search.structures import StructureQuery
 from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, Target, TextQuery
 from sourcelight.engines.search.model import MatchTree, ShownLanguage
 from sourcelight.engines.structure.pattern import StructurePattern
@@ -65,6 +66,8 @@ class Plan:
     @property
     def structures(self) -> tuple[StructurePattern, ...]:
         """The patterns of code that it looks for."""
+        if self.commits is not None and isinstance(self.commits.query, StructureQuery):
+            return tuple(leaves(self.commits.query.tree))
         if self.text is None or self.text.tree is None:
             return ()
         patterns = (term.pattern for term in leaves(self.text.tree))

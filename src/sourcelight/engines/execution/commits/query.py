@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from sourcelight.core.boolean import And as AllOf
-from sourcelight.core.boolean import Not
+from sourcelight.core.boolean import Boolean, Not
 from sourcelight.core.boolean import Or as AnyOf
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
@@ -16,6 +16,7 @@ from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, 
 from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.fields import current_time
 from sourcelight.core.query.languages import find_language, path_regex
+from sourcelight.engines.execution.structures import structure_pattern, structures_of
 from sourcelight.engines.history.search.query import (
     AnyPattern,
     ChangedFileFilter,
@@ -27,6 +28,8 @@ from sourcelight.engines.history.search.query import (
     Tree,
     fits_a_line,
 )
+from sourcelight.engines.history.search.structures import StructureQuery
+from sourcelight.engines.structure.pattern import StructurePattern
 
 SIDES: dict[str, Side] = {"added": "added", "removed": "removed"}
 
@@ -41,13 +44,13 @@ class CommitPlan:
     """
 
     kind: Literal["commit", "diff"]
-    query: CommitQuery | DiffQuery
+    query: CommitQuery | DiffQuery | StructureQuery
     side: Side | None = None
     repositories_only: bool = False
     predicates: tuple[Predicate, ...] = ()
     case_sensitive: bool = False
 
-    def at(self, revisions: Sequence[str], without: Sequence[str]) -> CommitQuery | DiffQuery:
+    def at(self, revisions: Sequence[str], without: Sequence[str]) -> CommitQuery | DiffQuery | StructureQuery:
         """The query over commits behind `revisions` and not behind `without` (40 hex digits each)."""
         commits = replace(self.query.commits, revisions=tuple(revisions), excluded=tuple(without))
         return replace(self.query, commits=commits)
@@ -69,7 +72,8 @@ def asked_of(alternative: Alternative) -> CommitPlan | None:
         return None
     sensitive = alternative.case_sensitive()
     tree = None
-    if alternative.pattern is not None:
+    is_structural = bool(structures_of(alternative))
+    if alternative.pattern is not None and not is_structural:
         tree = _tree(alternative.pattern, sensitive=sensitive, what="a changed line" if kind == "diff" else "")
     files = ChangedFileFilter(tuple(_paths(alternative, sensitive=sensitive)))
     commits = CommitFilter(
@@ -81,8 +85,13 @@ def asked_of(alternative: Alternative) -> CommitPlan | None:
         after=max((math.floor(_instant(f)) for f in alternative.all("after") if f.value), default=None),
         before=min((math.ceil(_instant(f)) for f in alternative.all("before") if f.value), default=None),
     )
-    query = DiffQuery(commits, files, tree) if kind == "diff" else CommitQuery(commits, tree, files)
     side = SIDES.get(".".join(select[2:]))
+    query: CommitQuery | DiffQuery | StructureQuery
+    if alternative.pattern is not None and is_structural:
+        sides: tuple[Side, ...] = ("added", "removed") if side is None else (side,)
+        query = StructureQuery(commits, files, _structures(alternative.pattern, alternative), sides)
+    else:
+        query = DiffQuery(commits, files, tree) if kind == "diff" else CommitQuery(commits, tree, files)
     return CommitPlan(kind, query, side, select == ("repo",), alternative.predicates("file"), sensitive)
 
 
@@ -127,6 +136,17 @@ def _tree(node: Node, *, sensitive: bool, what: str) -> Tree:
     if isinstance(node, Pattern):
         term = PatternTerm(_compile(node, sensitive=sensitive, what=what))
         return Not(term) if node.negated else term
+    raise TypeError(f"no pattern: {node!r}")
+
+
+def _structures(node: Node, alternative: Alternative) -> Boolean[StructurePattern]:
+    if isinstance(node, And):
+        return AllOf(tuple(_structures(arg, alternative) for arg in node.args))
+    if isinstance(node, Or):
+        return AnyOf(tuple(_structures(arg, alternative) for arg in node.args))
+    if isinstance(node, Pattern):
+        structure = structure_pattern(node, alternative)
+        return Not(structure) if node.negated else structure
     raise TypeError(f"no pattern: {node!r}")
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.boolean import Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import RepositoryError, SourcelightError
@@ -29,10 +31,12 @@ from sourcelight.engines.history.search.find import (
 from sourcelight.engines.history.search.matches import commit_matches, diff_matches
 from sourcelight.engines.history.search.previews import DiffPreviews
 from sourcelight.engines.history.search.query import CommitQuery, DiffQuery, Tree
+from sourcelight.engines.history.search.structures import StructureQuery, StructureSearch
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, resolve
 
 WORKTREE = "WORKTREE"
+MAX_NAMED_UNREAD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,12 @@ class CommitSearch:
             mine = [(one, at) for one, at in own if one.kind == kind]
             if not mine:
                 continue
-            if kind == "commit":
+            if any(isinstance(one.query, StructureQuery) for one, _ in mine):
+                yielded: set[int] = set()
+                batches: Iterator[Any] = chain.from_iterable(
+                    self._structures(history, facts, one, at, yielded) for one, at in mine
+                )
+            elif kind == "commit":
                 history_commits = [one.at(at.revisions, at.without) for one, at in mine]
                 matches = [
                     self._commits(history, one, at, find_commits(history, q, stopped), q)
@@ -158,6 +167,39 @@ class CommitSearch:
                     break
                 if self.cancellation.stopped:
                     raise ScanStopped
+
+    def _structures(
+        self, history: History, facts: RepositoryInfo, plan: CommitPlan, place: HistoryCommit, yielded: set[int]
+    ) -> Iterator[Any]:
+        """Commits, or changed lines, of the changes that bring or remove structures, as soon as some are found.
+
+        Commits that are in `yielded` have been told by another alternative.
+        """
+        query = plan.at(place.revisions, place.without)
+        if not isinstance(query, StructureQuery):
+            return
+        search = StructureSearch(place.repository, history, query, lambda: self.cancellation.stopped)
+        git_dir = place.repository.git_dir if self.with_previews else ""
+        for hits in search.matches():
+            matches = hits
+            if plan.predicates:
+                passing = self._passing(history, plan, place, hits.changes)
+                matches = _of_rows(history, hits, np.isin(hits.row_changes, passing), passing)
+            if plan.kind == "commit":
+                new = [number for number in matches.commits.tolist() if number not in yielded]
+                yielded.update(new)
+                yield from commit_matches(history, facts, CommitNumbers(np.array(new, dtype=np.int64)), None)
+            else:
+                previews = DiffPreviews(git_dir) if git_dir else None
+                yield from diff_matches(history, facts, matches, search.stopped, previews)
+            self._note_unread(history, place.repository.name, search.unread)
+
+    def _note_unread(self, history: History, name: str, commits: set[int]) -> None:
+        """Record commits with a file in which structures could not be looked for."""
+        if commits:
+            known = self.unread.get(name, (0, ()))
+            own = len(commits), tuple(history.oid(number) for number in sorted(commits)[-MAX_NAMED_UNREAD:])
+            self.unread[name] = max(known, own)
 
     def _diffs(self, history: History, plan: CommitPlan, place: HistoryCommit) -> DiffMatches:
         query = plan.at(place.revisions, place.without)
@@ -211,7 +253,7 @@ def _of_rows(history: History, hits: DiffMatches, mask: BoolArray, changes: Chan
     rows, row_changes = RowNumbers(hits.rows[mask]), ChangeNumbers(hits.row_changes[mask])
     kept_changes = ChangeNumbers(np.unique(row_changes)) if changes is None else changes
     commits = CommitNumbers(hits.commits[np.isin(hits.commits, history.changes.commit[kept_changes])])
-    return DiffMatches(commits, hits.patterns, lambda: (kept_changes, rows, row_changes))
+    return DiffMatches(commits, hits.patterns, lambda: (kept_changes, rows, row_changes), hits.spans)
 
 
 def _either(trees: Sequence[Tree]) -> Tree | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -219,11 +219,14 @@ class DiffMatches:
         Patterns to mark in the rows.
     find_rows
         Makes `changes`, `rows` and `row_changes`.
+    spans
+        What to mark in each row, in bytes, in the place of what `patterns` match; None: these.
     """
 
     commits: CommitNumbers
     patterns: tuple[CompiledPattern, ...]
     find_rows: Callable[[], tuple[ChangeNumbers, RowNumbers, ChangeNumbers]] = field(repr=False)
+    spans: Mapping[int, Sequence[tuple[int, int]]] | None = field(default=None, repr=False)
 
     @property
     def changes(self) -> ChangeNumbers:

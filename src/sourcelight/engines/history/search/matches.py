@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -104,7 +104,9 @@ def diff_matches(
     columns ``preview`` and ``preview_line``.
     """
     rows, changes = (
-        (matches.rows, matches.row_changes) if matches.patterns else (matches.rows[:0], matches.row_changes[:0])
+        (matches.rows, matches.row_changes)
+        if matches.patterns or matches.spans
+        else (matches.rows[:0], matches.row_changes[:0])
     )
     rank = np.zeros(len(history.commits), np.int64)
     rank[matches.commits] = np.arange(len(matches.commits))
@@ -123,10 +125,9 @@ def diff_matches(
             CommitNumbers(matches.commits[start:end]),
             RowNumbers(rows[row_range]),
             ChangeNumbers(changes[row_range]),
-            matches.patterns,
+            matches,
             stopped,
             previews,
-            lambda: matches.changes,
         )
         start, size = end, min(2 * size, MAX_BATCH_ROWS)
 
@@ -137,21 +138,27 @@ def _diff_batch(
     commits: CommitNumbers,
     rows: RowNumbers,
     changes: ChangeNumbers,
-    patterns: Sequence[CompiledPattern],
+    matches: DiffMatches,
     stopped: Stopped,
     previews: DiffPreviews | None,
-    every: Callable[[], Int64Array],
 ) -> Any:
     lines, of_row = tables.distinct_lines(history, rows)
-    starts, ends = tables.line_spans(lines, patterns, stopped)
-    counts = np.diff(tables.int32_of(starts.offsets))[tables.int32_of(of_row)]
+    if matches.spans is None:
+        starts, ends = tables.line_spans(lines, matches.patterns, stopped)
+        spans_of_row = of_row
+    else:
+        # Structures are places in a file: the same text elsewhere holds none, or another part of one.
+        starts, ends = tables.given_spans(lines.take(of_row), [matches.spans[row] for row in rows.tolist()])
+        spans_of_row = pa.array(np.arange(len(rows), dtype=np.int32))
+    counts = np.diff(tables.int32_of(starts.offsets))[tables.int32_of(spans_of_row)]
     # A row may be selected without a span, as for an empty match: it has nothing to show and is dropped.
     with_match = np.flatnonzero(counts)
-    rows, changes, counts, of_row = (
+    rows, changes, counts, of_row, spans_of_row = (
         RowNumbers(rows[with_match]),
         ChangeNumbers(changes[with_match]),
         counts[with_match],
         of_row.take(pa.array(with_match)),
+        spans_of_row.take(pa.array(with_match)),
     )
     of_commit = history.changes.commit[changes].astype(np.int64)
     # `commits` is newest first, so it is sorted by number to be searched.
@@ -177,8 +184,8 @@ def _diff_batch(
         "path": tables.paths(history, history.changes.path[changes]).take(row_or_null),
         "line_number": pa.array(numbers.astype(np.int32)).take(row_or_null),
         "line": tables.as_text(tables.without_newlines(lines)).take(of_row).take(row_or_null),
-        "start": pa.concat_arrays([starts.take(of_row), empty]).take(take),
-        "end": pa.concat_arrays([ends.take(of_row), empty]).take(take),
+        "start": pa.concat_arrays([starts.take(spans_of_row), empty]).take(take),
+        "end": pa.concat_arrays([ends.take(spans_of_row), empty]).take(take),
         "match_count": pa.array(np.concatenate((counts, np.ones(len(without_match))))[order].astype(np.int32)),
         "side": sides.take(take).dictionary_encode().cast(arrow_type("dict8")),
     }
@@ -187,7 +194,7 @@ def _diff_batch(
         preview_columns = previews.columns(
             history,
             commits,
-            every,
+            lambda: matches.changes,
             (commit_of_row[by_commit], changes[by_commit], removed[by_commit], numbers[by_commit]),
             stopped,
         )

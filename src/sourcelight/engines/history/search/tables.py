@@ -332,6 +332,23 @@ def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stop
     return _list_column(counts, span_starts), _list_column(counts, span_ends)
 
 
+WHOLE_LINE = 1 << 40
+"""As the end of a span: that of its line."""
+
+
+def given_spans(lines: Column, spans: Sequence[Sequence[tuple[int, int]]]) -> tuple[Column, Column]:
+    """Places in lines (bytes with newlines) in code points, from those of each line in bytes, which may overlap."""
+    raw, starts = _line_buffer(lines)
+    row = np.repeat(np.arange(len(spans)), [len(own) for own in spans])
+    places = np.array([place for own in spans for place in own], dtype=np.int64).reshape(-1, 2)
+    ends = np.minimum(places[:, 1], (starts[1:] - 1 - starts[:-1])[row])
+    is_text = places[:, 0] < ends  # a match may hold lines without any
+    row, places, ends = row[is_text], places[is_text, 0], ends[is_text]
+    counts = np.bincount(row, minlength=len(spans))
+    points = _code_points(raw, starts, row, places), _code_points(raw, starts, row, ends)
+    return _list_column(counts, points[0]), _list_column(counts, points[1])
+
+
 def _line_buffer(lines: Column) -> tuple[memoryview, Int64Array]:
     _, offsets, data = lines.buffers()
     starts = np.frombuffer(offsets, np.int64, len(lines) + 1, 8 * lines.offset)

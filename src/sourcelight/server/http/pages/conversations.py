@@ -131,6 +131,7 @@ def _bar(prefix: str, query: str, kind: str) -> str:
             ("keyword", "Keywords"),
             ("regexp", "Regexp"),
             ("literal", "Literal"),
+            ("ast-grep", "Code"),
             ("nls", "Description"),
         )
     )

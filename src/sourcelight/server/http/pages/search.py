@@ -46,7 +46,7 @@ FIRST_PAINT_S = 0.7
 """How long a page waits for its results; what comes later is shown by the script, or by asking to wait."""
 MAX_EXPORTED = 10_000
 _TICK_S = 0.25
-_PATTERN_TYPES = ("standard", "keyword", "regexp", "literal", "nls")
+_PATTERN_TYPES = ("standard", "keyword", "regexp", "literal", "ast-grep", "nls")
 _MAX_QUERY_CHARS = 10_000
 _FORMATS = {
     "csv": "text/csv; charset=utf-8",

@@ -1,0 +1,246 @@
+"""Changes that bring or remove code of a structure: each changed file is searched as it was and as it became.
+
+A file of a commit brings a structure if it has a match that it had not before, and removes one in reverse. Matches are
+the same if their text is, white space aside, and count as often as they occur: what moves within a file, or is
+indented, is no change. A change within a match brings one and removes one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.boolean import Boolean, fold, leaves
+from sourcelight.core.cancellation import Stopped, check_stopped
+from sourcelight.core.query.languages import language_of
+from sourcelight.engines.history.history import History
+from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
+from sourcelight.engines.history.search import tables
+from sourcelight.engines.history.search.find import (
+    DiffMatches,
+    filter_changes,
+    filter_commits,
+    newest_first,
+    removed_rows,
+)
+from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter, Side
+from sourcelight.engines.structure.pattern import StructurePattern
+from sourcelight.engines.structure.pool import MAX_TEXT_BYTES, SourceText, shared_pool
+from sourcelight.repos import ObjectReader, Repository
+
+_SLICE_CHANGES = 400
+"""Changes whose files are read together: rows of the newest come before the others are read."""
+
+_MAX_REMEMBERED = 20_000
+"""Contents whose matches are remembered: what a commit leaves is what the next one finds."""
+
+_NO_BLOB = bytes(20)
+
+
+@dataclass(frozen=True, slots=True)
+class StructureQuery:
+    """Changed files in which structures come or go.
+
+    Attributes
+    ----------
+    commits, files
+        Where.
+    tree
+        Must hold for the structures that a change brings or removes, on one of `sides`.
+    sides
+        ``added``: brought; ``removed``: removed.
+    """
+
+    commits: CommitFilter
+    files: ChangedFileFilter
+    tree: Boolean[StructurePattern]
+    sides: tuple[Side, ...] = ("added", "removed")
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A match: its lines from 1, where it starts in its first and ends in its last (bytes), and its text."""
+
+    first: int
+    last: int
+    start: int
+    end: int
+    text: bytes
+
+
+@dataclass(slots=True)
+class StructureSearch:
+    """Searches the changes of one repository.
+
+    Attributes
+    ----------
+    unread
+        Commits with a file that could not be searched: its content is missing, or ast-grep fails on it.
+    """
+
+    repository: Repository
+    history: History
+    query: StructureQuery
+    stopped: Stopped
+    unread: set[int] = field(default_factory=set)
+    _known: dict[tuple[StructurePattern, bytes, str], tuple[_Span, ...] | None] = field(default_factory=dict)
+    _languages: dict[int, str] = field(default_factory=dict)
+
+    def matches(self) -> Iterator[DiffMatches]:
+        """Yield matching changes, those of the newest commits first; raises `ScanStopped` when told to stop."""
+        history, query = self.history, self.query
+        passing = filter_commits(history, query.commits, self.stopped)[history.changes.commit]
+        files = filter_changes(history, query.files, self.stopped)
+        if files is not None:
+            passing &= files
+        changes = np.flatnonzero(passing)
+        commits = newest_first(history, CommitNumbers(np.unique(history.changes.commit[changes]).astype(np.int64)))
+        rank = np.zeros(len(history.commits), np.int64)
+        rank[commits] = np.arange(len(commits))
+        changes = changes[np.argsort(rank[history.changes.commit[changes]], kind="stable")]
+        commit_of_change = history.changes.commit[changes]
+        start = 0
+        while start < len(changes):
+            end = min(start + _SLICE_CHANGES, len(changes))
+            # A commit stays in one piece.
+            while end < len(changes) and commit_of_change[end] == commit_of_change[end - 1]:
+                end += 1
+            with ObjectReader(self.repository) as reader:
+                yield self._of_changes(reader, changes[start:end].tolist())
+            start = end
+
+    def _of_changes(self, reader: ObjectReader, changes: Sequence[int]) -> DiffMatches:
+        patterns = tuple(dict.fromkeys(leaves(self.query.tree)))
+        visible = frozenset(leaves(self.query.tree, positive=True))
+        sides = [(change, side, *self._side(change, side)) for change in changes for side in ("added", "removed")]
+        self._find(reader, patterns, {(blob, language) for *_, blob, language in sides if blob != _NO_BLOB})
+        found: list[int] = []
+        spans: dict[int, list[tuple[int, int]]] = {}
+        for change in changes:
+            texts = {side: self._side(change, side) for side in ("added", "removed")}
+            differences = {pattern: self._difference(change, pattern, texts) for pattern in patterns}
+            if self._holds(differences):
+                found.append(change)
+                self._add_rows(change, [d for pattern, d in differences.items() if pattern in visible], spans)
+        matching = ChangeNumbers(np.array(found, dtype=np.int64))
+        rows = RowNumbers(np.array(sorted(spans), dtype=np.int64))
+        # Newest first: changes are, and the rows of a change follow one another.
+        row_changes = np.searchsorted(self.history.changes.row_starts, rows, side="right") - 1
+        place = {change: number for number, change in enumerate(found)}
+        order = np.argsort([place[change] for change in row_changes.tolist()], kind="stable").astype(np.int64)
+        commits = CommitNumbers(np.array(list(dict.fromkeys(self._commits(found))), dtype=np.int64))
+        ordered, changes_of_rows = RowNumbers(rows[order]), ChangeNumbers(row_changes[order])
+        return DiffMatches(commits, (), lambda: (matching, ordered, changes_of_rows), spans)
+
+    def _holds(self, differences: dict[StructurePattern, dict[str, list[_Span]]]) -> bool:
+        return fold(
+            self.query.tree,
+            lambda pattern: any(differences[pattern][side] for side in self.query.sides),
+            all_of=all,
+            any_of=any,
+            negate=lambda value: not value,
+        )
+
+    def _commits(self, changes: Sequence[int]) -> list[int]:
+        numbers: list[int] = self.history.changes.commit[np.array(changes, dtype=np.int64)].tolist()
+        return numbers
+
+    def _side(self, change: int, side: str) -> tuple[bytes, str]:
+        """Return the content and the language of a file after a change (``added``) or before it."""
+        columns = self.history.changes
+        blob, path = (columns.new_blob, columns.path) if side == "added" else (columns.old_blob, columns.old_path)
+        number = int(path[change])
+        if number not in self._languages:
+            self._languages[number] = language_of(self.history.paths.text(number))
+        return blob[change].tobytes(), self._languages[number]
+
+    def _find(self, reader: ObjectReader, patterns: Sequence[StructurePattern], wanted: set[tuple[bytes, str]]) -> None:
+        """Find the patterns in contents that were not searched yet."""
+        if len(self._known) > _MAX_REMEMBERED:
+            self._known.clear()
+        for pattern in patterns:
+            keys: list[tuple[StructurePattern, bytes, str]] = []
+            texts: list[SourceText] = []
+            for blob, shown in sorted(wanted):
+                check_stopped(self.stopped)
+                key = pattern, blob, shown
+                language = pattern.language or shown
+                if key in self._known or language not in pattern.languages:
+                    continue
+                data = reader.read(blob, MAX_TEXT_BYTES)
+                self._known[key] = None if data is None else ()
+                if data is not None and b"\0" not in data and pattern.may_match(language, data):
+                    keys.append(key)
+                    texts.append(SourceText(language, data))
+            results = shared_pool().find(pattern.text, texts, self.stopped)
+            for key, text, result in zip(keys, texts, results, strict=True):
+                self._known[key] = None if result.problem else tuple(_spans(text.data, result.starts, result.ends))
+
+    def _difference(
+        self, change: int, pattern: StructurePattern, texts: dict[str, tuple[bytes, str]]
+    ) -> dict[str, list[_Span]]:
+        """Return the matches that a change brings (``added``) and those that it removes."""
+        spans: dict[str, tuple[_Span, ...]] = {}
+        for side, (blob, language) in texts.items():
+            own = self._known.get((pattern, blob, language), ())
+            if own is None:
+                self.unread.add(int(self.history.changes.commit[change]))
+            spans[side] = own or ()
+        return {
+            "added": _surplus(spans["added"], spans["removed"]),
+            "removed": _surplus(spans["removed"], spans["added"]),
+        }
+
+    def _add_rows(
+        self, change: int, differences: Sequence[dict[str, list[_Span]]], spans: dict[int, list[tuple[int, int]]]
+    ) -> None:
+        """Add the changed lines that matches of a change touch, with what they hold of these, in bytes."""
+        starts = self.history.changes.row_starts
+        rows = RowNumbers(np.arange(int(starts[change]), int(starts[change + 1])))
+        if not len(rows):
+            return
+        removed: BoolArray = removed_rows(self.history, rows)
+        numbers: Int64Array = tables.line_numbers(self.history, rows, removed)
+        for side in self.query.sides:
+            own = np.flatnonzero(removed == (side == "removed"))
+            lines = numbers[own]  # ascending within a side
+            for span in (span for difference in differences for span in difference[side]):
+                low, high = np.searchsorted(lines, (span.first, span.last + 1)).tolist()
+                for index in range(low, high):
+                    line = int(lines[index])
+                    piece = (
+                        span.start if line == span.first else 0,
+                        span.end if line == span.last else tables.WHOLE_LINE,
+                    )
+                    of_row = spans.setdefault(int(rows[own[index]]), [])
+                    if piece not in of_row:
+                        of_row.append(piece)
+        # By start, and the longest first, as in files.
+        for row in rows.tolist():
+            if row in spans:
+                spans[row].sort(key=lambda piece: (piece[0], -piece[1]))
+
+
+def _surplus(spans: Sequence[_Span], others: Sequence[_Span]) -> list[_Span]:
+    """Return the matches whose text occurs more often than among `others`; of equal ones the last."""
+    remaining = Counter(span.text for span in others)
+    surplus = []
+    for span in spans:
+        if remaining[span.text] > 0:
+            remaining[span.text] -= 1
+        else:
+            surplus.append(span)
+    return surplus
+
+
+def _spans(data: bytes, starts: Int64Array, ends: Int64Array) -> Iterator[_Span]:
+    line_starts = np.concatenate(([0], np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1))
+    firsts = np.searchsorted(line_starts, starts, side="right") - 1
+    lasts = np.searchsorted(line_starts, ends - 1, side="right") - 1
+    places = (starts, ends, firsts, lasts, starts - line_starts[firsts], ends - line_starts[lasts])
+    for start, end, first, last, start_column, end_column in zip(*(column.tolist() for column in places), strict=True):
+        yield _Span(first + 1, last + 1, start_column, end_column, b" ".join(data[start:end].split()))
