@@ -238,4 +238,5 @@ def search_request(
         max_line_len=-1 if max_line_bytes is None else max_line_bytes,
         timeout_s=timeout_s,
         default_matches=CLIENT_MATCHES,
+        cells=True,
     )

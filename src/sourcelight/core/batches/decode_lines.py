@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, Int64Array
+from sourcelight.core.batches.cell_places import CellColumns
 from sourcelight.core.batches.columns import (
     CodePoints,
     Columns,
@@ -43,6 +44,7 @@ class ChunkRows:
 
     def __init__(self) -> None:
         self._files = FileColumns()
+        self._cells = CellColumns()
         self._sizes = array("i")
         self._texts: list[str] = []
         self._truncated: list[bool] = []
@@ -54,6 +56,7 @@ class ChunkRows:
     def add(self, records: Sequence[WireRecord]) -> None:
         """Add `records`."""
         self._files.add(records)
+        self._cells.add(records)
         groups = [r.chunk_matches or () for r in records]
         self._sizes.fromlist(list(map(len, groups)))
         # Services send the best chunk first; rows of a file are in line order.
@@ -120,6 +123,7 @@ class ChunkRows:
             "byte_end": byte_end,
             "chunk_offset": pa.array(offset[chunk]),
             **self._files.name_columns(take),
+            **self._cells.columns(take),
         }
         return columns, take
 
@@ -234,6 +238,7 @@ class LineRows:
 
     def __init__(self) -> None:
         self._files = FileColumns()
+        self._cells = CellColumns()
         self._sizes = array("i")
         self._numbers = array("i")
         self._texts: list[str] = []
@@ -243,6 +248,7 @@ class LineRows:
     def add(self, records: Sequence[WireRecord]) -> None:
         """Add `records`."""
         self._files.add(records)
+        self._cells.add(records)
         groups = [r.line_matches or () for r in records]
         lines: list[WireLine] = list(chain.from_iterable(groups))
         pairs = [x.offset_and_lengths for x in lines]
@@ -266,6 +272,7 @@ class LineRows:
         starts, ends = flat[0::2], flat[0::2] + flat[1::2]
         # Services may send lines of a file out of order; frames have them sorted. The check is one pass, the sort is
         # rare.
+        order = None
         if ((numbers[1:] < numbers[:-1]) & (take[1:] == take[:-1])).any():
             order = np.lexsort((numbers, take))
             # The inverse of `order` gives each line its new position; repeated per span, a stable sort moves the spans
@@ -283,6 +290,7 @@ class LineRows:
             "end": end,
             "match_count": int32(counts),
             **self._files.name_columns(take),
+            **self._cells.columns(take, order),
             "byte_start": byte_start,
             "byte_end": byte_end,
         }

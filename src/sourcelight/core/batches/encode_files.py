@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches import encode_objects
+from sourcelight.core.batches.cell_places import CELL_KEY, cell_entries
+from sourcelight.core.batches.cell_places import file_payloads as cell_payloads
 from sourcelight.core.batches.events import RepositoryInfo
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.wire.encode import dump
@@ -41,6 +43,7 @@ class RowEncoder:
                 places_by_key[key] = place(repositories.get(name) or RepositoryInfo(name), number, revision, commit)
             self.places.append(places_by_key[key])
         self.names = names_of(rows, starts)
+        self.cells = cell_entries(rows)
         self.lines = rows.line_texts()
         self.numbers = (rows.numbers("line_number") - 1).tolist()
         counts, first = rows.lists("start")
@@ -62,6 +65,8 @@ class RowEncoder:
         if kind == "content":
             file["hunks"] = None
             file["lineMatches"] = [self._line(row) for row in range(start, end)]
+            if self.cells is not None and any(self.cells[start:end]):
+                file[CELL_KEY] = self.cells[start:end]
         if self.languages[number]:
             file["language"] = self.languages[number]
         if ranges and kind != "content":
@@ -169,6 +174,13 @@ class FileEncoder:
             for has_content, path, place in zip(self.in_content, paths, place_texts, strict=True)
         ]
         self.after = [tails[code] for code in language]
+        entries = cell_entries(rows)
+        if entries is not None:
+            values = cell_payloads(entries, rows.files())
+            self.after = [
+                join((b',"%b":' % CELL_KEY.encode(), value, tail)) if value else tail
+                for value, tail in zip(values, self.after, strict=True)
+            ]
         names = names_of(rows, self.starts)
         for number in (number for number, spans in enumerate(names) if spans) if names else ():
             path = rows.text("path", int(self.starts[number]))

@@ -103,6 +103,12 @@ class EncodedChunk:
         """The 0-based last line of the text."""
         return self.line + self.text.count("\n") - self.text.endswith("\n")
 
+    def reaches(self, other: EncodedChunk) -> bool:
+        """Return whether a later chunk overlaps this one or starts on the line after it."""
+        # A notebook may have all of its cells on one line of the file: their lines are not that line.
+        is_same_line = other.line == self.line and other.offset != self.offset
+        return other.line <= self.last_line + 1 and not is_same_line
+
     def merge(self, other: EncodedChunk) -> None:
         """Absorb a chunk that overlaps this one or starts on the line after it."""
         shared_lines = self.last_line - other.line + 1
@@ -136,14 +142,14 @@ def chunks(rows: MatchRows) -> list[EncodedChunk]:
     for file_start, file_stop in rows.files():
         span = slice(file_start, file_stop)
         last: EncodedChunk | None = None
-        for start, end in boundaries(file_stop - file_start, [first[span]]):
+        for start, end in boundaries(file_stop - file_start, [first[span], offsets[span]]):
             row = file_start + start
             text = texts[codes[row]] if with_text else lines[row]
             chunk = EncodedChunk(row, text or "", int(first[row]) - 1, int(offsets[row]), bool(truncated[row]))
             for i in range(row, file_start + end):
                 chunk.ranges += ranges[i]
             # Chunks that touch become one, as the wire never sends a line twice.
-            if last is not None and chunk.line <= last.last_line + 1:
+            if last is not None and last.reaches(chunk):
                 last.merge(chunk)
             else:
                 result.append(chunk)
@@ -172,7 +178,8 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
     for row, count in enumerate(counts.tolist()):
         ranges: list[list[int]] = []
         offset, number = offsets[row], numbers[row]
-        continued = unfinished[: max(count - matches[row], 0)]
+        # Lines of a cell need not follow one another in the file, and then no range goes from one to the next.
+        continued = unfinished[: max(count - matches[row], 0)] if row and numbers[row - 1] + 1 == number else []
         unfinished = []
         for i, (start, end, byte_start, byte_end) in enumerate(spans[position : position + count]):
             # A match that includes the newline ends at the start of the next line.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from typing import TypeAlias
 
 import msgspec
 
@@ -54,6 +55,10 @@ class WireSymbol(msgspec.Struct, gc=False, rename="camel"):
     line: int | None = None
 
 
+WireCell: TypeAlias = tuple[int, str, int]
+"""Number and kind of a cell, and the line in it: the place of a matched line in a notebook."""
+
+
 class WireRecord(msgspec.Struct, gc=False, rename="camel"):
     """A match of any kind: the keys of all kinds together."""
 
@@ -73,6 +78,7 @@ class WireRecord(msgspec.Struct, gc=False, rename="camel"):
     path_matches: list[WireRange] | None = None
     line_matches: list[WireLine] | None = None
     chunk_matches: list[WireChunk] | None = None
+    cells: list[WireCell | None] | None = None
     symbols: list[WireSymbol] | None = None
     repository_matches: list[WireRange] | None = None
     description: str | None = None

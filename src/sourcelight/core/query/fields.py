@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 
+from sourcelight.core.query.cell_kinds import CELL_FILTERS
+
 RESULT_TYPES = ("file", "path", "repo", "symbol", "commit", "diff")
 STRUCTURE = "ast-grep"
 """The pattern type of structural search: a pattern is code of the language that it is looked for in."""
@@ -218,6 +220,13 @@ def _check_select(value: str, _now: datetime) -> tuple[str, str] | None:
     return None
 
 
+def _check_cell(value: str, _now: datetime) -> tuple[str, str] | None:
+    if value in CELL_FILTERS:
+        return None
+    hint = _did_you_mean("cell", value, f"possible: {', '.join(CELL_FILTERS)}")
+    return f'invalid value {quote_text(value)} for field "cell"', hint
+
+
 def _check_language(value: str, _now: datetime) -> tuple[str, str] | None:
     from sourcelight.core.query.languages import find_language
 
@@ -261,6 +270,8 @@ FIELDS: Mapping[str, Field] = {
               check=_check_regexp, names="path", predicates=_FILE_PREDICATES),
         Field("lang", FilterScope.FILE, "files of a language", ("l", "language"), repeat=True, negatable=True,
               check=_check_language, names="language"),
+        Field("cell", FilterScope.TEXT, "text in cells of notebooks, by kind", check=_check_cell,
+              values=tuple(CELL_FILTERS)),
         Field("content", FilterScope.TEXT, "text in files, not in their paths", repeat=True, negatable=True),
         Field("case", FilterScope.TEXT, "whether case counts", value_first=True, check=_check_case,
               values=("yes", "no")),

@@ -26,6 +26,8 @@ _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 DEFAULT_COUNT = "default-count"
 """Parameter of our own service beside those of the wire reference: `SearchRequest.default_matches`."""
+CELLS = "cells"
+"""Another one: `SearchRequest.cells`."""
 _MAX_CONTEXT_LINES = 2**32 - 1
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -63,6 +65,9 @@ class SearchRequest:
         Matches after which to stop where an alternative of the query has no ``count:`` (``default-count``); None: as
         the service does. It stands beside the query, not in it, so that no text changes its meaning; services that do
         not know the parameter ignore it, as they do all unknown ones (wire reference 1.2), and keep their own number.
+    cells
+        Whether matched lines of notebooks say in which cell they are (``cells``), though the query has no ``cell:``. It
+        is as `default_matches`: services that do not know it ignore it.
     diff_previews
         Whether diffs carry a preview as git writes them, cut to a few lines. It has no parameter: the service asks for
         it on behalf of clients that show the text of diffs.
@@ -79,6 +84,7 @@ class SearchRequest:
     trace: bool = False
     default_matches: int | None = None
     diff_previews: bool = False
+    cells: bool = False
 
     @property
     def effective_pattern_type(self) -> str:
@@ -113,6 +119,8 @@ class SearchRequest:
             params["trace"] = "true"
         if self.default_matches is not None:
             params[DEFAULT_COUNT] = str(self.default_matches)
+        if self.cells:
+            params[CELLS] = "true"
         return params
 
     @classmethod
@@ -152,6 +160,7 @@ class SearchRequest:
             max_line_len=max_line_len if max_line_len > 0 else -1,
             trace=values.get("trace") in _TRUE,
             default_matches=default_matches if default_matches > 0 else None,
+            cells=values.get(CELLS) in _TRUE,
         )
 
 

@@ -139,6 +139,8 @@ class LocalEngine(IndexedRepositories):
     ) -> Any | None:
         if plan.commits is not None:
             return None
+        if plan.text is not None and plan.text.cells and plan.alternative.predicates("file"):
+            return None
         if plan.symbols is None:
             return None if plan.text is None else self.store.count(plan.targets, plan.text, by, cancellation, note)
         if plan.text is not None or plan.alternative.predicates("file"):

@@ -280,4 +280,5 @@ def reads_content(plan: Plan) -> bool:
     """Whether a plan looks into files, so that those matched by name only are worth telling."""
     alternative = plan.alternative
     required = any(predicate.name == "has.content" for predicate in alternative.predicates("file"))
+    required = required or alternative.first("cell") is not None
     return required or (alternative.pattern is not None and "file" in alternative.types)

@@ -23,6 +23,7 @@ from sourcelight.engines.execution.advice import Advice, advise, unknown_predica
 from sourcelight.engines.execution.protocol import amount, names
 from sourcelight.engines.execution.structures import UNREAD_STRUCTURES
 from sourcelight.engines.search import Target
+from sourcelight.engines.search.cells.reader import UNREADABLE
 from sourcelight.engines.search.definition_lookup import UNRANKED
 from sourcelight.repos import SkippedRepository
 
@@ -191,6 +192,12 @@ def named_only(
             "warn",
         ),
         **UNREAD_STRUCTURES,
+        UNREADABLE: (
+            UNREADABLE,
+            "notebooks without cells",
+            "are broken, too large, or no notebooks but by name, so that no cell of them was searched",
+            "warn",
+        ),
         "symbols-incomplete": (
             "symbols-incomplete",
             "files parsed in part",

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches.rows import MatchRows, first_matches, match_count
-from sourcelight.core.boolean import And
 from sourcelight.core.cancellation import Cancellation, StepThread, steps_with_deadline
 from sourcelight.core.query import Alternative, Filter, Predicate
 from sourcelight.core.query.alternatives import patterns_of
@@ -21,7 +20,8 @@ from sourcelight.core.query.fields import COUNT_ALL
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.commits.contributors import ContributorPredicate
 from sourcelight.engines.execution.commits.search import CommitSearch
-from sourcelight.engines.execution.plan import Plan, required_content
+from sourcelight.engines.execution.contents import in_files_with_content, parts_with_cells
+from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.execution.results.owners import OwnerPredicate, OwnerSelector
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
 from sourcelight.engines.execution.results.select import Place, Selector, by_place, repository_batch, unite
@@ -243,8 +243,12 @@ class ResultPipeline:
         return Selector(plan.alternative.select(), self._yielded_files, once=plan.text is None or plan.symbols is None)
 
     def _select(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Iterable[Any]:
+        found = self._parts(plan, targets, selector)
         parts = steps_with_deadline(
-            self._parts(plan, targets, selector), self.cancellation, self._worker, brief=_brief(plan)
+            parts_with_cells(self.store, targets, found) if self.request.cells else found,
+            self.cancellation,
+            self._worker,
+            brief=_brief(plan),
         )
         by_people = [p for p in plan.alternative.predicates("file") if p.name in {"has.owner", "has.contributor"}]
         if selector.path or by_people:
@@ -307,7 +311,7 @@ class ResultPipeline:
             in_path_order=True,  # what a limit keeps must not depend on how the work was cut into batches
             raw=self.raw and self._passes_all(plan),
         )
-        if plan.symbols is None and plan.text is not None:
+        if plan.symbols is None and plan.text is not None and not plan.text.cells:
             return self.store.search(targets, plan.text, options, self.cancellation)
         return self._with_symbols(plan, targets, options)
 
@@ -316,8 +320,18 @@ class ResultPipeline:
     ) -> Generator[SearchPart, None, None]:
         if plan.symbols is not None:
             yield from self._symbols(plan, plan.symbols, targets, options)
-        if plan.text is not None:
+        if plan.text is not None and plan.text.cells:
+            yield from self._cells(plan, plan.text, targets, options)
+        elif plan.text is not None:
             yield from self.store.search(targets, plan.text, options, self.cancellation)
+
+    def _cells(
+        self, plan: Plan, query: TextQuery, targets: Sequence[Target], options: SearchOptions
+    ) -> Iterator[SearchPart]:
+        def search(targets: Sequence[Target]) -> Iterator[SearchPart]:
+            return self.store.search(targets, query, options, self.cancellation)
+
+        return in_files_with_content(self.store, plan, query, targets, search, self.cancellation)
 
     def _passes_all(self, plan: Plan) -> bool:
         """Whether all matches pass unchanged: not ranked, truncated, selected or merged with other plans."""
@@ -335,19 +349,11 @@ class ResultPipeline:
     ) -> Iterator[SearchPart]:
         select = plan.alternative.select()
         kinds = select[1:] if select[:1] == ("symbol",) else ()
-        content = required_content(plan.alternative)
-        if not content:
-            yield from self.store.search_symbols(targets, query, options, self.cancellation, kinds=kinds)
-            return
-        holding = TextQuery(And(tuple(content)), query.files, query.languages)
-        for target in targets:
-            named = SearchOptions(lines=False)
-            parts = list(self.store.search((target,), holding, named, self.cancellation))
-            paths = {path for part in parts for batch in part.batches for path in MatchRows(batch).texts("path")}
-            yield from (SearchPart(skipped=part.skipped) for part in parts if part.skipped)
-            for part in self.store.search_symbols((target,), query, options, self.cancellation, kinds=kinds):
-                filtered_batches = (_with_paths(batch, paths) for batch in part.batches)
-                yield replace(part, batches=tuple(batch for batch in filtered_batches if batch.num_rows))
+
+        def search(targets: Sequence[Target]) -> Iterator[SearchPart]:
+            return self.store.search_symbols(targets, query, options, self.cancellation, kinds=kinds)
+
+        return in_files_with_content(self.store, plan, query, targets, search, self.cancellation)
 
 
 def own_counts(alternatives: Sequence[Alternative]) -> dict[int, int]:
@@ -395,7 +401,3 @@ def _not_in(yielded_keys: set[tuple[str | None, ...]], batches: Iterable[Any]) -
         new_rows = batch if all(fresh) else batch.filter(pa.array(fresh, pa.bool_()))
         if new_rows.num_rows:
             yield new_rows
-
-
-def _with_paths(batch: Any, paths: set[str | None]) -> Any:
-    return batch.filter(pa.array([path in paths for path in MatchRows(batch).texts("path")], pa.bool_()))

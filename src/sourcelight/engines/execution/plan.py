@@ -19,6 +19,7 @@ from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
 from sourcelight.core.query.alternatives import patterns_of
+from sourcelight.core.query.cell_kinds import CELL_FILTERS
 from sourcelight.core.query.fields import RESULT_TYPES, FilterScope, names_of
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.predicates import PREDICATES
@@ -106,21 +107,43 @@ def make_plan(scope: Scope) -> Plan:
     """Plan the work of the engines for an alternative whose repositories and revisions are resolved."""
     alternative = scope.alternative
     types = set(alternative.types)
-    has_file_filter = any(alternative.all(name) for name in ("file", "lang")) or bool(alternative.predicates("file"))
+    cells = _cells_of(alternative, types)
+    file_filters = [*alternative.all("file"), *alternative.all("lang"), *alternative.all("cell")]
+    has_file_filter = bool(file_filters or alternative.predicates("file"))
     after_commits = bool(types & {"commit", "diff"})
     only_repositories = alternative.pattern is None and not has_file_filter and bool(types) and not after_commits
     text = None
     if types & {"file", "path"} and not only_repositories:
-        text = _text_query(alternative, types)
+        # What files must hold beside their cells is looked for apart.
+        text = replace(_text_query(alternative, types, predicates=not cells), cells=cells)
     symbols = None
     if "symbol" in types and not only_repositories:
         symbols = _text_query(alternative, {"file"}, predicates=False)
     hits: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...] = ()
-    if ("repo" in types or only_repositories) and _fields(alternative) <= _REPOSITORY_FIELDS:
+    if ("repo" in types or only_repositories) and not cells and _fields(alternative) <= _REPOSITORY_FIELDS:
         hits = _repository_hits(alternative, scope.targets)
     commits = asked_of(alternative)
     places = () if commits is None else places_of(scope.targets, lambda r: scope.without.get(r.key, ()))
     return Plan(alternative, scope.selection, scope.targets, text, hits, symbols, commits, places)
+
+
+def _cells_of(alternative: Alternative, types: set[str]) -> frozenset[str]:
+    """Return the kinds of texts in cells that are looked at; empty for all of a file."""
+    item = alternative.first("cell")
+    if item is None or not item.value:
+        return frozenset()
+    if structures_of(alternative):
+        raise QueryError(
+            "structures are looked for in files, not in cells", query=f"cell:{item.value}", hint="leave out cell:"
+        )
+    refused = types & {"symbol", "commit", "diff"}
+    if refused or "file" not in types:
+        raise QueryError(
+            f"cell: looks into the contents of files, which type:{min(refused or types)} does not",
+            query=f"cell:{item.value}",
+            hint="leave out one of the two",
+        )
+    return CELL_FILTERS[item.value]
 
 
 def _fields(alternative: Alternative) -> set[str]:
@@ -136,7 +159,7 @@ def _text_query(alternative: Alternative, types: set[str], *, predicates: bool =
             structures.append(structure_pattern(pattern, alternative))
             structure = FileTerm(structures[-1], path=False)
             return Not(structure) if pattern.negated else structure
-        path = "path" in types and not pattern.content
+        path = "path" in types and not pattern.content and not alternative.first("cell")
         term = FileTerm(pattern=_compile(pattern, sensitive=sensitive), content="file" in types, path=path)
         return Not(term) if pattern.negated else term
 

@@ -98,11 +98,15 @@ class TextQuery:
     """A query over files. With a `tree` of None, every file that passes the filters is a path match.
 
     Structures of one query name the same language, or all of them none.
+
+    With `cells`, the kinds of texts in notebooks that are looked at, the tree must hold for one cell, and languages are
+    those of cells: see `cells.search`.
     """
 
     tree: MatchTree | None
     files: tuple[FileFilter, ...] = ()
     languages: tuple[LanguageTest, ...] = ()
+    cells: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,11 @@ from typing import Any
 
 from sourcelight.core.batches.overview import IndexProgress
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.cells import CellDocument
 from sourcelight.core.errors import IndexDamaged, SearchIndexError, SourcelightError
 from sourcelight.engines.search import searcher, symbol_search, updates
+from sourcelight.engines.search.cells.reader import CellReader
+from sourcelight.engines.search.cells.search import CellSearch
 from sourcelight.engines.search.definition_tables import DEFINITIONS
 from sourcelight.engines.search.index.folder import TextIndexFolder
 from sourcelight.engines.search.index.shard import Shard, is_loose
@@ -97,6 +100,7 @@ class IndexStore:
         self._open = OpenCommits(self._groups.clear)
         self._symbols = OpenTables(DEFINITIONS)
         self._corpora = CorpusCache()
+        self._cells = CellSearch(self.open_targets, self._corpora, CellReader())
         self._marked: dict[str, float] = {}
         self._seen: dict[str, float] = {}
         self._ready: dict[str, tuple[str, str]] = {}
@@ -111,6 +115,8 @@ class IndexStore:
         """Yield the result in parts; a target without a usable index is named in `SearchPart.failed`."""
 
         def run(targets: Sequence[Target]) -> Iterator[SearchPart]:
+            if query.cells:
+                return self._cells.search(targets, query, options, cancellation)
             return searcher.search(self.open, targets, query, options, cancellation, self._corpora, self.open_targets)
 
         return retry_without_damaged(run, targets, self._note_damage)
@@ -129,12 +135,22 @@ class IndexStore:
         Raises `SearchIndexError` for a target without a usable index and `Cancelled`.
         """
         with self._noting_damage():
+            if query.cells:
+                return self._cells.count(targets, query, by, cancellation, note)
             return searcher.count(self.open, targets, query, by, cancellation, self._corpora, note)
 
     def read(self, target: Target, path: str) -> bytes | None:
         """Return the content of a file; None when there is none or it is matched by name only. Raises as `open`."""
         with self._noting_damage():
             return self.open(target)[0].text_of(path)
+
+    def cells_of(self, target: Target, path: str) -> CellDocument | None:
+        """Return the cells of a file; None when it has none that can be read. Raises as `open`."""
+        with self._noting_damage():
+            snapshot = self.open(target)[0]
+            file = snapshot.view.file_number(path.encode())
+            cells = None if file is None else self._cells.reader.read(target, snapshot, file)
+        return None if isinstance(cells, str) else cells
 
     def open(self, target: Target) -> tuple[OpenedCommit, str]:
         """Open the index of a target, and return it with the commit.

@@ -28,11 +28,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core import errors
-from sourcelight.core.wire.request import DEFAULT_COUNT
+from sourcelight.core.wire.request import CELLS, DEFAULT_COUNT
 
 FORM = 1
 KINDS = ("stream", "json", "tools", "tool")
 _SAID = ("note", "value", "fault", "end")
+
+
+_OWN_PARAMETERS = frozenset({DEFAULT_COUNT, CELLS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,8 @@ class RecordedRequest:
         """A key that equal requests share."""
         what = self.what
         if self.kind == "stream" and isinstance(what, dict):
-            # The default count is not part of the request: older recordings lack it.
-            what = {name: value for name, value in what.items() if name != DEFAULT_COUNT}
+            # Parameters of our own are not part of the request: older recordings lack them.
+            what = {name: value for name, value in what.items() if name not in _OWN_PARAMETERS}
         return json.dumps([self.kind, self.where, what], sort_keys=True)
 
     @property
@@ -59,7 +62,7 @@ class RecordedRequest:
         """The request as text for people, without the identifiers that open conversations."""
         if self.kind == "stream":
             text = f"search {self.what.get('q', '')!r}"
-            options = ", ".join(f"{k}={v}" for k, v in self.what.items() if k not in {"q", "v", DEFAULT_COUNT})
+            options = ", ".join(f"{k}={v}" for k, v in self.what.items() if k not in {"q", "v"} | _OWN_PARAMETERS)
             return f"{text} ({options})" if options else text
         if self.kind == "tool":
             arguments = self.what["arguments"].items()

@@ -158,6 +158,7 @@ def _empty_lists(count: int) -> Any:
 _Row = dict[str, Any]
 _Key = tuple[str | None, bool]
 """A path, and whether definitions in it are meant: those stand apart from other matches of the file."""
+_LineKey = tuple[int, int, int, str]
 _CHUNK_COLUMNS = ("chunk", "chunk_start_line", "chunk_offset", "truncated")
 
 
@@ -221,16 +222,16 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
         first = dict(alternatives[0][0])
         first["name_start"], first["name_end"] = names
         return [first]
-    by_line: dict[int, list[_Row]] = {}
+    by_line: dict[_LineKey, list[_Row]] = {}
     for rows in content:
         for row in rows:
-            by_line.setdefault(row["line_number"], []).append(row)
+            by_line.setdefault(_line_key(row), []).append(row)
     merged = []
     previous_goes_on = False
     chunks = _merge_chunks([row for rows in content for row in rows])
-    for number in sorted(by_line):
-        rows = by_line[number]
-        row = rows[0] | chunks.get(number, {})
+    for key in sorted(by_line):
+        rows = by_line[key]
+        row = rows[0] | (chunks.get(key[0], {}) if rows[0].get("cell") is None else {})
         row["start"], row["end"] = _merge_spans([(r, "start", "end") for r in rows])
         if row.get("byte_start") is not None:
             row["byte_start"], row["byte_end"] = _merge_spans([(r, "byte_start", "byte_end") for r in rows])
@@ -240,6 +241,13 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
         row["name_start"], row["name_end"] = names
         merged.append(row)
     return merged
+
+
+def _line_key(row: _Row) -> _LineKey:
+    """Return what rows of one line share: its number, and for a line of a cell its place there and its text."""
+    # A notebook may have all of its cells on one line of the file, and a line of JSON is none of a cell.
+    cell = row.get("cell")
+    return (row["line_number"], cell, row["cell_line"], row["line"]) if cell else (row["line_number"], 0, 0, "")
 
 
 def _merge_chunks(rows: list[_Row]) -> dict[int, _Row]:
@@ -273,8 +281,8 @@ def _merge_spans(sources: list[tuple[_Row, str, str]]) -> tuple[list[int], list[
 
 
 def _batch(rows: list[_Row]) -> Any:
-    keys = list(rows[0])
-    schema = pa.schema([matches_schema().field(name) for name in keys])
+    keys = {name for row in rows for name in row}
+    schema = pa.schema([column for column in matches_schema() if column.name in keys])
     return pa.RecordBatch.from_pylist(rows, schema=schema)
 
 

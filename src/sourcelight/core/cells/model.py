@@ -1,0 +1,147 @@
+"""What is known of the cells of one file: their texts, and where each line of them stands in the file."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A run of bytes of the file that holds a piece of a cell's text.
+
+    Attributes
+    ----------
+    start, end
+        Its bytes in the file; the quotes of a JSON string excluded.
+    line
+        1-based line of the file on which it starts.
+    offset
+        Where its text starts in the text of the cell, in bytes.
+    is_json
+        Whether the file holds it as a JSON string, so that a newline of the text is an escape and no new line of the
+        file.
+    breaks
+        In a JSON string the bytes of the file right after each escaped newline, the last one of the string excepted
+        where its text ends there.
+    """
+
+    start: int
+    end: int
+    line: int
+    offset: int
+    is_json: bool
+    breaks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class CellText:
+    """The source of a cell, or the text of its outputs.
+
+    Attributes
+    ----------
+    cell
+        1-based number of the cell in its file.
+    kind
+        ``code``, ``markdown``, ``raw`` or ``output``.
+    language
+        Display name of the language, of the kernel for a notebook; empty when the file names none.
+    text
+        The text in UTF-8, as a reader of the notebook sees it; invalid bytes stay as they are.
+    fragments
+        Where it stands in the file, in the order of the text.
+    """
+
+    cell: int
+    kind: str
+    language: str
+    text: bytes
+    fragments: tuple[Fragment, ...]
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """Offset of each line of the text. A newline at the end starts no further line; an empty text has no line."""
+        starts = [0] if self.text else []
+        at = self.text.find(b"\n")
+        while 0 <= at < len(self.text) - 1:
+            starts.append(at + 1)
+            at = self.text.find(b"\n", at + 1)
+        return starts
+
+    def line(self, number: int) -> bytes:
+        """Return the text of a line, counted from 0, without its newline."""
+        starts = self.line_starts
+        end = starts[number + 1] - 1 if number + 1 < len(starts) else len(self.text) - self.text.endswith(b"\n")
+        return self.text[starts[number] : end]
+
+    def fragment_at(self, offset: int) -> Fragment:
+        """Return the fragment that holds an offset of the text, or the last one before it."""
+        return self.fragments[max(0, bisect.bisect_right(self._offsets, offset) - 1)]
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        return [fragment.offset for fragment in self.fragments]
+
+    def file_offset(self, number: int) -> int:
+        """Return the byte of the file at which a line of the text, counted from 0, starts."""
+        offset = self.line_starts[number]
+        fragment = self.fragment_at(offset)
+        if not fragment.is_json:
+            return fragment.start + offset - fragment.offset
+        breaks = self.text.count(b"\n", fragment.offset, offset)
+        return fragment.breaks[breaks - 1] if breaks else fragment.start
+
+    def line_at(self, fragment: Fragment, offset: int) -> int:
+        """Return the line of the text, counted from 0, that a byte of the file in a fragment belongs to."""
+        before = self.text.count(b"\n", 0, fragment.offset)
+        if fragment.is_json:
+            return before + bisect.bisect_right(fragment.breaks, offset)
+        return before + self.text.count(b"\n", fragment.offset, fragment.offset + offset - fragment.start)
+
+    @cached_property
+    def file_lines(self) -> Sequence[int]:
+        """The 1-based line of the file on which each line of the text starts."""
+        first = self.fragments[0] if self.fragments else None
+        if first is None or not first.is_json:
+            # A run of whole lines of the file.
+            start = 0 if first is None else first.line
+            return range(start, start + len(self.line_starts))
+        return [self.fragment_at(offset).line for offset in self.line_starts]
+
+
+@dataclass(frozen=True)
+class CellDocument:
+    """The cells of one file.
+
+    Attributes
+    ----------
+    texts
+        Sources and outputs, in the order in which they stand in the file.
+    language
+        Display name of its language; empty when it names none.
+    cells
+        How many cells it has, empty ones included.
+    """
+
+    texts: tuple[CellText, ...] = ()
+    language: str = ""
+    cells: int = 0
+    weight: int = field(default=0, compare=False)
+
+    @cached_property
+    def _places(self) -> tuple[list[int], list[tuple[Fragment, CellText]]]:
+        places = sorted(
+            ((fragment, text) for text in self.texts for fragment in text.fragments), key=lambda place: place[0].start
+        )
+        return [fragment.start for fragment, _ in places], places
+
+    def text_at(self, offset: int) -> tuple[CellText, Fragment] | None:
+        """Return the text of a cell that holds a byte of the file, and the fragment; None for a byte of no cell."""
+        starts, places = self._places
+        number = bisect.bisect_right(starts, offset) - 1
+        if number < 0:
+            return None
+        fragment, text = places[number]
+        return (text, fragment) if offset < fragment.end else None

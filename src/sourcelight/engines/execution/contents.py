@@ -1,0 +1,65 @@
+"""What results need of the contents of their files: a text that a file must hold, and the cells of notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from sourcelight.core.batches.rows import MatchRows
+from sourcelight.core.boolean import And
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.cells import CellDocument
+from sourcelight.engines.execution.plan import Plan, required_content
+from sourcelight.engines.execution.results.select import Place
+from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
+from sourcelight.engines.search.cells.places import add_cells
+
+
+def in_files_with_content(
+    store: IndexStore,
+    plan: Plan,
+    query: TextQuery,
+    targets: Sequence[Target],
+    search: Callable[[Sequence[Target]], Iterator[SearchPart]],
+    cancellation: Cancellation,
+) -> Iterator[SearchPart]:
+    """Yield what `search` finds for a query in the files that hold what ``file:has.content`` of the plan asks for."""
+    content = required_content(plan.alternative)
+    if not content:
+        yield from search(targets)
+        return
+    languages = () if query.cells else query.languages  # those of cells are none of their files
+    holding = TextQuery(And(tuple(content)), query.files, languages)
+    for target in targets:
+        parts = list(store.search((target,), holding, SearchOptions(lines=False), cancellation))
+        paths = {path for part in parts for batch in part.batches for path in MatchRows(batch).texts("path")}
+        yield from (SearchPart(skipped=part.skipped) for part in parts if part.skipped)
+        for part in search((target,)):
+            filtered_batches = (_with_paths(batch, paths) for batch in part.batches)
+            yield replace(part, batches=tuple(batch for batch in filtered_batches if batch.num_rows))
+
+
+def _with_paths(batch: Any, paths: set[str | None]) -> Any:
+    return batch.filter(pa.array([path in paths for path in MatchRows(batch).texts("path")], pa.bool_()))
+
+
+def parts_with_cells(
+    store: IndexStore, targets: Sequence[Target], parts: Generator[SearchPart, None, None]
+) -> Generator[SearchPart, None, None]:
+    """Yield the same parts, in which lines of notebooks say in which cell they are."""
+    of_place: dict[Place, Target] = {}
+
+    def cells_of(repository: str, revision: str, path: str) -> CellDocument | None:
+        if not of_place:
+            of_place.update(((t.repository.facts.name, t.revision), t) for t in targets)
+        return store.cells_of(of_place[repository, revision], path)
+
+    with closing(parts):
+        for part in parts:
+            batches = tuple(add_cells(batch, cells_of) for batch in part.batches)
+            is_same = all(new is old for new, old in zip(batches, part.batches, strict=True))
+            yield part if is_same else replace(part, batches=batches)

@@ -1,0 +1,140 @@
+"""Record batches of matching cells: the line as the notebook shows it, its number in the cell and in the file."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sourcelight.core.batches.schema import matches_schema
+from sourcelight.core.cells import CellText
+from sourcelight.engines.search.cells.evaluate import CellMatches, Spans
+from sourcelight.engines.search.model import SearchOptions, Target
+from sourcelight.engines.search.scan.chunks import truncate_line
+
+_CHUNK_COLUMNS = ("chunk", "chunk_start_line", "chunk_offset", "truncated")
+
+
+@dataclass(frozen=True, slots=True)
+class FileOfRows:
+    """Where a file is, and the language that its path says: what rows of a match without a line name."""
+
+    target: Target
+    commit: str
+    path: str
+    language: str
+
+
+def record_batch(found: Iterable[tuple[FileOfRows, CellMatches]], options: SearchOptions) -> Any | None:
+    """Return the rows of files with matching cells; None for no rows.
+
+    A match without a span, and any without `SearchOptions.lines`, is a row of type ``path``.
+    """
+    import pyarrow as pa
+
+    rows: list[dict[str, Any]] = []
+    for file, matches in found:
+        place = {
+            "repository": file.target.repository.facts.name,
+            "repository_id": file.target.repository.facts.id,
+            "revision": file.target.revision,
+            "commit": file.commit,
+            "path": file.path,
+            "name_start": [],
+            "name_end": [],
+        }
+        if not options.lines or not matches.texts:
+            rows.append(place | {"type": "path", "language": file.language or None, "match_count": 1})
+            continue
+        for text, spans in matches.texts:
+            rows += (place | row for row in _rows_of_text(text, spans, options))
+    if not rows:
+        return None
+    names = {name for row in rows for name in row}
+    schema = pa.schema([column for column in matches_schema() if column.name in names])
+    return pa.RecordBatch.from_pylist(rows, schema=schema)
+
+
+def _rows_of_text(text: CellText, spans: Spans, options: SearchOptions) -> Iterator[dict[str, Any]]:
+    by_line = _spans_by_line(text, spans)
+    chunks = _chunks(text, sorted(by_line), options) if options.chunk_matches else {}
+    for number, (pieces, begins) in by_line.items():
+        line = text.line(number)
+        shown = line.decode("utf-8", "replace")
+        # A piece that goes on in the next line ends after the newline, which is one more than the line has.
+        starts = [_code_points(line, start) for start, _ in pieces]
+        ends = [len(shown) + 1 if end > len(line) else _code_points(line, end) for _, end in pieces]
+        yield {
+            "type": "content",
+            "language": text.language or None,
+            "line_number": text.file_lines[number],
+            "line": shown,
+            "start": starts,
+            "end": ends,
+            "match_count": begins,
+            "byte_start": [start for start, _ in pieces],
+            "byte_end": [end for _, end in pieces],
+            "line_offset": text.file_offset(number),
+            "cell": text.cell,
+            "cell_kind": text.kind,
+            "cell_line": number + 1,
+        } | chunks.get(number, {})
+
+
+def _code_points(line: bytes, offset: int) -> int:
+    return len(line[:offset].decode("utf-8", "replace"))
+
+
+def _spans_by_line(text: CellText, spans: Spans) -> dict[int, tuple[Spans, int]]:
+    """Return for each line with a part of a match these parts, in bytes, and how many matches begin there."""
+    by_line: dict[int, tuple[Spans, int]] = {}
+    starts = text.line_starts
+    for start, end in spans:
+        first = bisect.bisect_right(starts, start) - 1
+        number = first
+        while number < len(starts) and (number == first or starts[number] < end):
+            pieces, begins = by_line.get(number, ([], 0))
+            # To the newline, and over it.
+            stop = starts[number + 1] if number + 1 < len(starts) else len(text.text)
+            pieces.append((max(start, starts[number]) - starts[number], min(end, stop) - starts[number]))
+            by_line[number] = pieces, begins + (number == first)
+            number += 1
+    return by_line
+
+
+def _chunks(text: CellText, numbers: Sequence[int], options: SearchOptions) -> dict[int, dict[str, Any]]:
+    """Return the chunk columns of matched lines.
+
+    A chunk has lines that follow one another in the file as well as in the cell, so that each has a number. Where a
+    notebook has its cells on one line, a chunk is the matched line alone.
+    """
+    groups: list[tuple[int, int, list[int]]] = []
+    for number in numbers:
+        first = last = number
+        while first > max(0, number - options.context_lines) and _is_next(text, first - 1):
+            first -= 1
+        while last < min(len(text.line_starts) - 1, number + options.context_lines) and _is_next(text, last):
+            last += 1
+        if groups and first <= groups[-1][1] + 1 and (first <= groups[-1][1] or _is_next(text, first - 1)):
+            groups[-1] = groups[-1][0], max(last, groups[-1][1]), [*groups[-1][2], number]
+        else:
+            groups.append((first, last, [number]))
+    chunks: dict[int, dict[str, Any]] = {}
+    for first, last, members in groups:
+        lines = [text.line(number) for number in range(first, last + 1)]
+        limit = options.max_line_len
+        shown = [truncate_line(line, limit) for line in lines] if limit > 0 else lines
+        values = (
+            b"\n".join(shown).decode("utf-8", "replace"),
+            text.file_lines[first],
+            text.file_offset(first),
+            shown != lines,
+        )
+        chunks |= {number: dict(zip(_CHUNK_COLUMNS, values, strict=True)) for number in members}
+    return chunks
+
+
+def _is_next(text: CellText, number: int) -> bool:
+    """Return whether the line after `number` is the next one in the file, too."""
+    return text.file_lines[number + 1] == text.file_lines[number] + 1

@@ -1,0 +1,180 @@
+"""Run a query over the cells of many repositories and yield the result in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sourcelight.core.cancellation import Cancellation, ScanStopped
+from sourcelight.core.cells import CELL_PATHS, MARKER, SCRIPT_PATHS, CellDocument, CellText
+from sourcelight.core.errors import Cancelled
+from sourcelight.core.patterns import compile_pattern
+from sourcelight.core.query.languages import language_of
+from sourcelight.engines.search.cells.evaluate import CellMatches, FileCells, matching_cells
+from sourcelight.engines.search.cells.reader import CellReader
+from sourcelight.engines.search.cells.rows import FileOfRows, record_batch
+from sourcelight.engines.search.model import (
+    FileFilter,
+    FileTerm,
+    GroupBy,
+    LanguageFilter,
+    LanguageTest,
+    PreparedQuery,
+    SearchOptions,
+    SearchPart,
+    Target,
+    TextQuery,
+    prepare,
+)
+from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets
+from sourcelight.engines.search.scan.batch_size import BatchSizer
+from sourcelight.engines.search.scan.corpus import Corpus
+from sourcelight.engines.search.scan.evaluate import CorpusSearch
+from sourcelight.engines.search.searcher import OnNotes
+
+_BATCH_BYTES, _BATCH_FILES = 1 << 21, 64
+"""Text and files that are matched together: little enough that a search can be stopped, and shows rows early."""
+
+OpenGroups = Callable[[Sequence[Target], Cancellation], Iterator[OpenedTargets]]
+
+
+@dataclass(frozen=True, slots=True)
+class CellSearch:
+    """What a search of cells needs of the store."""
+
+    open_groups: OpenGroups
+    corpora: CorpusCache
+    reader: CellReader
+
+    def search(
+        self, targets: Sequence[Target], query: TextQuery, options: SearchOptions, cancellation: Cancellation
+    ) -> Iterator[SearchPart]:
+        """Yield the result in parts, by repository and path; see `model.Searcher.search`."""
+        prepared = prepare(query)
+        matches = 0
+        for group in self.open_groups(targets, cancellation):
+            if group.failed:
+                yield SearchPart(failed=group.failed)
+            try:
+                for part in self._parts(group, prepared, options, cancellation):
+                    yield part
+                    matches += part.matches
+                    if options.max_matches is not None and matches >= options.max_matches:
+                        return
+            except ScanStopped:
+                return
+
+    def _parts(
+        self, group: OpenedTargets, prepared: PreparedQuery, options: SearchOptions, cancellation: Cancellation
+    ) -> Iterator[SearchPart]:
+        query = prepared.query
+        corpus = self.corpora.get(group.snapshots)
+        numbers = _files_with_cells(corpus, query, lambda: cancellation.stopped)
+        bounds = np.searchsorted(numbers, corpus.file_base).tolist()
+        for member, (target, snapshot) in enumerate(zip(group.targets, group.snapshots, strict=True)):
+            skipped: dict[str, int] = {}
+            batch: list[FileCells] = []
+            size = 0
+            base = int(corpus.file_base[member])
+            for number in numbers[bounds[member] : bounds[member + 1]].tolist():
+                if cancellation.stopped:
+                    raise ScanStopped
+                cells = self.reader.read(target, snapshot, number - base)
+                if isinstance(cells, str):
+                    skipped[cells] = skipped.get(cells, 0) + 1
+                    continue
+                texts = _select_texts(cells, query, language_of(snapshot.view.path(number - base)))
+                if texts:
+                    batch.append(FileCells(number - base, texts))
+                    size += sum(len(text.text) for text in texts)
+                if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
+                    yield self._part(group, member, batch, prepared, options, cancellation)
+                    batch, size = [], 0
+            last = self._part(group, member, batch, prepared, options, cancellation)
+            name = target.repository.name
+            yield SearchPart(last.batches, (name,), last.matches, last.files, {name: skipped} if skipped else {})
+
+    @staticmethod
+    def _part(
+        group: OpenedTargets,
+        member: int,
+        batch: Sequence[FileCells],
+        prepared: PreparedQuery,
+        options: SearchOptions,
+        cancellation: Cancellation,
+    ) -> SearchPart:
+        view = group.snapshots[member].view
+        found: list[tuple[FileOfRows, CellMatches]] = []
+        for matches in matching_cells(batch, prepared, lambda: cancellation.stopped):
+            path = view.path(matches.file)
+            place = FileOfRows(group.targets[member], group.commits[member], path, language_of(path))
+            found.append((place, matches))
+        rows = record_batch(found, options)
+        return SearchPart(() if rows is None else (rows,), (), sum(m.matches for _, m in found), len(found))
+
+    def count(
+        self,
+        targets: Sequence[Target],
+        query: TextQuery,
+        by: Sequence[GroupBy],
+        cancellation: Cancellation,
+        note: OnNotes,
+    ) -> Any:
+        """Count matches and files; see `model.Searcher.count`. A file counts with the language of each match."""
+        import pyarrow as pa
+
+        totals: dict[tuple[str | None, ...], list[int]] = {}
+        options = SearchOptions(in_path_order=True)
+        for part in self.search(targets, query, options, cancellation):
+            if note is not None:
+                note(SearchPart(repositories_done=part.repositories_done, skipped=part.skipped, failed=part.failed))
+            for batch in part.batches:
+                columns = ["repository", "revision", "path", "language", "match_count"]
+                seen: set[tuple[str | None, ...]] = set()
+                for row in batch.select(columns).to_pylist():
+                    key = tuple(row[name] for name in by)
+                    total = totals.setdefault(key, [0, 0])
+                    total[0] += row["match_count"]
+                    file = (*key, row["repository"], row["revision"], row["path"])
+                    total[1] += file not in seen
+                    seen.add(file)
+        if cancellation.stopped:
+            raise Cancelled("stopped before all was counted")
+        table: dict[str, Any] = {
+            name: pa.array([key[position] for key in totals], pa.string()) for position, name in enumerate(by)
+        }
+        table["matches"] = pa.array([total[0] for total in totals.values()], pa.int64())
+        table["files"] = pa.array([total[1] for total in totals.values()], pa.int64())
+        return pa.table(table)
+
+
+def _files_with_cells(corpus: Corpus, query: TextQuery, stopped: Callable[[], bool]) -> np.ndarray[Any, Any]:
+    """Return the files, ascending, that pass the filters by path and have cells: all notebooks, and marked scripts."""
+    named = FileFilter(compile_pattern(CELL_PATHS, kind="regexp", case_sensitive=True, whole_text=True))
+    selection = CorpusSearch(corpus, prepare(TextQuery(None, (*query.files, named))), stopped).selection
+    # Also those without content: a notebook above the size limit of the index is read from the repository.
+    files = [selection.files, selection.name_only]
+    script = FileFilter(compile_pattern(SCRIPT_PATHS, kind="regexp", case_sensitive=True, whole_text=True))
+    marker = FileTerm(compile_pattern(MARKER, kind="regexp", case_sensitive=True), path=False)
+    marked = CorpusSearch(corpus, prepare(TextQuery(marker, (*query.files, script))), stopped)
+    files += [matches.content_files for matches in marked.file_matches(BatchSizer())]
+    return np.unique(np.concatenate(files))
+
+
+def _select_texts(cells: CellDocument, query: TextQuery, file_language: str) -> list[CellText]:
+    """Return the texts of the kinds and languages that a query looks at."""
+    return [
+        text
+        for text in cells.texts
+        if text.kind in query.cells and all(_passes(one, text.language, file_language) for one in query.languages)
+    ]
+
+
+def _passes(one: LanguageTest, *languages: str) -> bool:
+    """Return whether the language of a text, or of its file by the path, passes a filter."""
+    if not isinstance(one, LanguageFilter):
+        return any(language in one.names for language in languages)
+    return (one.name.casefold() in {language.casefold() for language in languages}) != one.negated
