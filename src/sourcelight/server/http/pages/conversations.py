@@ -201,16 +201,24 @@ def conversation_html(
     """
     info = answer.attributes
     parts = [
-        _question(question, turns.get(number, []), prefix, use.get(number, ""))
+        # The first question is mostly the title, which stands above it.
+        _question(
+            question, turns.get(number, []), prefix, use.get(number, ""), is_title=question["question"] == info["title"]
+        )
         for number, question in enumerate(info["questions"])
     ]
     shared = "anyone with the link can read it" if info["shared"] else "only its owner can read it"
     return (
         f"<h1>{escape(one_line(info['title'], 200))}</h1>"
-        f'<p class="quiet">Opened {escape(info["created_at"])}, changed {escape(info["updated_at"])}; {shared}. '
+        f'<p class="quiet">Opened {_minute(info["created_at"])}, changed {_minute(info["updated_at"])}; {shared}. '
         f'<a href="{escape(markdown)}">As Markdown</a></p>{"".join(parts)}'
         f"{_owner_forms(info, action) if action else ''}"
     )
+
+
+def _minute(time: str) -> str:
+    """Return a time as readers write it, such as ``2026-03-02 09:05 UTC``, of one such as ``2026-03-02T09:05:40Z``."""
+    return f"{escape(time[:16].replace('T', ' '))} UTC"
 
 
 def is_running(answer: ToolResult) -> bool:
@@ -239,7 +247,7 @@ QUESTION_FIELD = (
 )
 
 
-def _question(question: Mapping[str, Any], turns: list[str], prefix: str, use: str) -> str:
+def _question(question: Mapping[str, Any], turns: list[str], prefix: str, use: str, *, is_title: bool) -> str:
     colour, status_text = _STATES.get(question["state"], ("", ""))
     state = f'<p class="{colour}" role="status">This question {status_text}.</p>' if status_text else ""
     done = "".join(f"<li>{escape(one_line(turn, 300))}</li>" for turn in turns)
@@ -250,8 +258,8 @@ def _question(question: Mapping[str, Any], turns: list[str], prefix: str, use: s
     sources += _folded_list("Removed citations", question["rejected"], prefix)
     follow_ups = "".join(f"<li>{escape(one_line(text, 300))}</li>" for text in question["suggested_followups"])
     follow_ups = f"<h3>Follow-up questions</h3><ul>{follow_ups}</ul>" if follow_ups else ""
-    heading = escape(one_line(question["question"], 1000))
-    return f"<article><h2>{heading}</h2>{state}{done}{body}{sources}{follow_ups}{use}</article>"
+    heading = f"<h2{' class=hidden' if is_title else ''}>{escape(one_line(question['question'], 1000))}</h2>"
+    return f"<article>{heading}{state}{done}{body}{sources}{follow_ups}{use}</article>"
 
 
 def _folded_list(title: str, sources: Sequence[Mapping[str, Any]], prefix: str) -> str:

@@ -53,6 +53,7 @@ _FORMATS = {
     "jsonl": "application/jsonl",
     "parquet": "application/vnd.apache.parquet",
 }
+_FORMAT_LABELS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
 _EXAMPLES = (
     ("TODO lang:python", "lines with a text, in files of a language"),
     ("type:symbol Client", "definitions by name"),
@@ -216,17 +217,20 @@ def _tools(query: PageQuery, prefix: str, base_url: str, actions: str) -> str:
     def link(path: str, **more: str) -> str:
         return escape(search_url(prefix, query.query, query.pattern_type, path, **more))
 
-    files = " ".join(f'<a href="{link(EXPORT_PATH, format=name)}">{name.upper()}</a>' for name in _FORMATS)
+    files = ", ".join(
+        f'<a href="{link(EXPORT_PATH, format=name)}">{label}</a>' for name, label in _FORMAT_LABELS.items()
+    )
     notebook_url = search_url(prefix, query.query, query.pattern_type, NOTEBOOK_PATH)
     return (
         f'<div class="tools">{python_block(python_call(query), base_url, notebook_url)}'
-        f'<p class="quiet">Export {files}</p>{actions}</div>'
+        f'<p class="quiet">Export as {files}</p>{actions}</div>'
     )
 
 
 def _start(context: ToolContext, prefix: str) -> str:
     examples = "".join(
-        f'<li><a href="{escape(search_url(prefix, query))}"><code>{escape(query)}</code></a> {escape(meaning)}</li>'
+        f'<li><a href="{escape(search_url(prefix, query))}"><code>{escape(query)}</code></a> '
+        f'<span class="quiet">{escape(meaning)}</span></li>'
         for query, meaning in _EXAMPLES
     )
     visible = list(context.engine.catalog.visible(context.viewer))
