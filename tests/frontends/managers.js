@@ -60,7 +60,11 @@ async function handle(message) {
   if (kind === "comm_close") await comms.get(content.comm_id)?.onClose?.(message);
   if (future && kind !== "comm_open") await future.onIOPub?.(message);
   if (kind === "widget") await show(content, element());
-  if (kind === "html") (displays.get(content.id) ?? element(content.id)).innerHTML = content.html;
+  if (kind === "html") {
+    const cell = displays.get(content.id) ?? element(content.id);
+    cell.innerHTML = content.html;
+    window.states.push(cell.textContent); // a test that looks now and then would miss some
+  }
 }
 
 function element(display) {
@@ -74,6 +78,7 @@ function element(display) {
 // In order, as they came; a model is made before what changes it.
 let last = Promise.resolve();
 window.failures = [];
+window.states = [];
 window.fromKernel = (text) => {
   const message = JSON.parse(text);
   message.header = { ...message.header, msg_type: message.kind };
