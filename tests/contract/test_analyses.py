@@ -59,6 +59,8 @@ CALLS: list[tuple[str, Mapping[str, Any]]] = [
     ("path_history", {"repo": HUB, "path": "frame", "revision": "v2.0.0", "limit": 5}),
     ("symbol_history", {"repo": HUB, "symbol": "EncodeFrame"}),
     ("api_changes", {"repo": HUB, "base": "v1.0.0", "head": "v2.0.0"}),
+    ("complexity", {"repo": HUB}),
+    ("complexity", {"repo": PYTIDE, "by": "file", "dates": True, "limit": 4}),
     ("identities", {"repos": ALL}),
     ("identity_suggestions", {"repos": ALL}),
 ]

@@ -11,6 +11,7 @@ from sourcelight.client.methods.evolution import BlockingEvolutionMethods, Evolu
 from sourcelight.client.methods.files import BlockingToolMethods, ToolMethods
 from sourcelight.client.methods.history import BlockingHistoryMethods, HistoryMethods
 from sourcelight.client.methods.navigation import BlockingNavigationMethods, NavigationMethods
+from sourcelight.client.methods.quality import BlockingQualityMethods, QualityMethods
 from sourcelight.client.methods.views import BlockingViewMethods, ViewMethods
 
 
@@ -19,6 +20,7 @@ class Methods(
     HistoryMethods,
     AnalysisMethods,
     EvolutionMethods,
+    QualityMethods,
     NavigationMethods,
     ConversationMethods,
     ViewMethods,
@@ -31,6 +33,7 @@ class BlockingMethods(
     BlockingHistoryMethods,
     BlockingAnalysisMethods,
     BlockingEvolutionMethods,
+    BlockingQualityMethods,
     BlockingNavigationMethods,
     BlockingConversationMethods,
     BlockingViewMethods,

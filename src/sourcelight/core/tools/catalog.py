@@ -16,13 +16,25 @@ from sourcelight.core.tools import (
     files,
     inspection,
     navigation,
+    quality,
     verification,
 )
 from sourcelight.core.tools.tool import Scope, Tool
 
 TOOLS: dict[str, Tool[Any]] = {
     tool.name: tool
-    for domain in (files, navigation, commits, blame, analyses, evolution, inspection, verification, conversations)
+    for domain in (
+        files,
+        navigation,
+        commits,
+        blame,
+        analyses,
+        evolution,
+        quality,
+        inspection,
+        verification,
+        conversations,
+    )
     for tool in domain.TOOLS
 }
 """Definitions by the name of the tool, in the order in which MCP clients list them."""
@@ -33,6 +45,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     **blame.COLUMNS,
     **analyses.COLUMNS,
     **evolution.COLUMNS,
+    **quality.COLUMNS,
     **inspection.COLUMNS,
     **verification.COLUMNS,
     **navigation.COLUMNS,

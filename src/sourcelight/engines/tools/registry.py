@@ -137,6 +137,10 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
             from sourcelight.engines.tools.history import path_history
 
             return (*path_history.HANDLERS, *symbol_history.HANDLERS, *api_changes.HANDLERS)
+        case "quality":
+            from sourcelight.engines.tools import complexity
+
+            return complexity.HANDLERS
         case "inspection":
             from sourcelight.engines.tools import inspection
             from sourcelight.engines.tools.history import text_history

@@ -156,7 +156,9 @@ class _DefinitionWalk:
     ) -> tuple[int, _DefinitionPlace | None]:
         """The definition that a commit made into this one, and how alike both are."""
         candidates = [
-            (old_path, each) for each in self._gone(old, new, old_path, place.path) if each.kind == place.kind
+            (old_path, each)
+            for each in self._lost_definitions(old, new, old_path, place.path)
+            if each.kind == place.kind
         ]
         candidates += self._elsewhere(commit, place)
         scored = [(likeness(place.text, each.text), path, each) for path, each in candidates]
@@ -167,7 +169,7 @@ class _DefinitionWalk:
         score, path, best = max(likely, key=lambda entry: (entry[0], entry[2].name == place.name, -entry[1]))
         return score, _DefinitionPlace(path, best.name, best.kind, best.text)
 
-    def _gone(self, old: bytes, new: bytes, old_path: int, path: int) -> list[DefinitionText]:
+    def _lost_definitions(self, old: bytes, new: bytes, old_path: int, path: int) -> list[DefinitionText]:
         """Definitions that a file had and has no more."""
         remaining = {each.name for each in self._parse(new, path)}
         return [each for each in self._parse(old, old_path) if each.name not in remaining]
@@ -189,7 +191,7 @@ class _DefinitionWalk:
                 continue
             parsed += 1
             new = self._read(changes.new_blob[change].tobytes())
-            lost = self._gone(old, new, path, int(changes.path[change]))
+            lost = self._lost_definitions(old, new, path, int(changes.path[change]))
             gone += [(path, each) for each in lost if each.own_name == own_name]
         return gone
 

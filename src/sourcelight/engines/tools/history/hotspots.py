@@ -128,6 +128,15 @@ def hot_commits(
     return np.unique(opened.history.changes.commit[change_rows[np.isin(of, _files_named(tree, arguments.path))]])
 
 
+def commits_of_files(opened: OpenedHistory, context: ToolContext) -> dict[str, int]:
+    """How many commits changed each file of the commit under any of its names, as the rows of `hotspots` count them."""
+    change_rows, of, tree = _countable_changes(opened, ChangedFileFilter(), (None, None), None, context)
+    used, codes = np.unique(of, return_inverse=True)
+    counts = count_distinct(codes, opened.history.changes.commit[change_rows].astype(np.int64), len(used))
+    names = (tree.paths[at].decode("utf-8", "replace") for at in used.tolist())
+    return dict(zip(names, counts.tolist(), strict=True))
+
+
 def paired_commits(
     opened: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
 ) -> Int64Array:

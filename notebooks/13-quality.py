@@ -1,0 +1,69 @@
+# %% [markdown]
+# # Complex code that changes often
+#
+# Which functions are hard to follow, which files are hard and change often, and since when? Each number opens its
+# lines.
+
+# %% tags=["parameters"]
+paths = ""  # folders with repositories, as in PATH; empty: those of the demo
+repo = ""  # name of the repository; empty: the hub of the sample repositories, or the only one there is
+revisions = "v1.0.0 v2.0.0"  # branches, tags or commits to compare
+
+# %%
+import os
+
+import pandas as pd
+
+import sourcelight as sl
+
+# A bar shows what a call is doing; it is off here, so that this notebook is the same on each run.
+os.environ["SOURCELIGHT_PROGRESS"] = "off"
+pd.set_option("display.max_colwidth", 60)
+
+code = sl.open(*(paths or os.environ.get("SOURCELIGHT_DEMO_PATHS", ".")).split(os.pathsep))
+names = code.list_repos()["repository"].astype("str").tolist()
+repo = repo or next((name for name in reversed(names) if name.endswith("hub")), names[0])
+functions = code.complexity(repo)
+functions[["path", "symbol", "line_number", "cyclomatic", "cognitive", "nesting", "lines"]].head(6)
+
+# %% [markdown]
+# The lines of the first one:
+
+# %%
+worst = functions.iloc[0]
+source = code.read_file(repo, worst["path"])["line"].tolist()
+print("\n".join(source[worst["line_number"] - 1 : worst["end_line"]]))
+
+# %% [markdown]
+# ## Hotspots: complexity times changes
+
+# %%
+files = code.complexity(repo, by="file")
+files[["path", "hotspot", "cognitive", "commits", "functions", "code_lines", "comment_lines"]].head(6)
+
+# %% [markdown]
+# The commits behind `commits` of the first one:
+
+# %%
+code.path_history(repo, files["path"].iloc[0])[["commit_date", "author", "subject"]].head(4)
+
+# %% [markdown]
+# ## Comments, tests and age
+
+# %%
+files.groupby("test")[["code_lines", "comment_lines", "functions"]].sum()
+
+# %%
+dated = code.complexity(repo, dates=True, limit=5)
+dated[["symbol", "cognitive", "oldest_date", "newest_date"]]
+
+# %% [markdown]
+# ## Trends
+
+# %%
+rows = []
+for revision in revisions.split():
+    then = code.complexity(repo, by="file", revision=revision)
+    rows.append((revision, len(then), *(int(then[name].sum()) for name in ("code_lines", "cyclomatic", "cognitive"))))
+code.close()
+pd.DataFrame(rows, columns=["revision", "files", "code_lines", "cyclomatic", "cognitive"])

@@ -1,0 +1,67 @@
+"""Methods about the quality of code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sourcelight.client.methods.call import ToolCaller
+from sourcelight.client.portal import blocking
+from sourcelight.core.arguments import checks_methods
+from sourcelight.core.tools.quality import COMPLEXITY, ComplexityArguments
+from sourcelight.display.notebook import ProgressChoice
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@checks_methods
+class QualityMethods:
+    """Awaited methods about the quality of code."""
+
+    async def complexity(
+        self: ToolCaller,
+        repo: str,
+        path: str | None = None,
+        *,
+        by: str | None = None,
+        revision: str | None = None,
+        dates: bool | None = None,
+        limit: int | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Measure functions or files at a commit: lines, comments, cyclomatic and cognitive complexity.
+
+        C, C++, Go, Java, JavaScript, Python, Rust and TypeScript are measured. Rows of files have the commits that
+        changed them, too, and `hotspot`, the product of both: what is complex and changes often.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        path
+            File or directory; None: everything.
+        by
+            ``function`` or ``file``: what has a row; None: ``function``.
+        revision
+            Branch, tag or commit; None: the default branch.
+        dates
+            Whether to tell when the oldest and the newest line of each row was written, which replays the history.
+        limit
+            Most rows, the most complex first; None: all.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per function or file, the most complex (of files: the hottest) first; columns as in
+            ``columns_of("complexity")``.
+        """
+        arguments = ComplexityArguments(repo=repo, path=path, revision=revision, by=by, dates=dates, limit=limit)
+        return await self._call(COMPLEXITY, arguments, progress)
+
+
+class BlockingQualityMethods:
+    """Their twins."""
+
+    complexity = blocking(QualityMethods.complexity)

@@ -1,0 +1,68 @@
+"""Tools about the quality of code: their arguments and the columns of their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from sourcelight.core.batches.schema import Column
+from sourcelight.core.tools.commits import PATH, REPOSITORY, RepoName
+from sourcelight.core.tools.tool import Arguments, Limit, Revision, Scope, Tool, choice
+
+_OF_FILES = "a row of a function"
+_OF_FUNCTIONS = "a row of a file"
+
+COLUMNS: Mapping[str, tuple[Column, ...]] = {
+    "complexity": (
+        REPOSITORY,
+        Column("commit", "dict32", "commit that was measured, 40 hex digits"),
+        PATH,
+        Column("language", "dict8", "language of the file"),
+        Column("test", "bool", "whether the file is a test, an example or a benchmark, by its path"),
+        Column("symbol", "string", "qualified name of the function, with dots", _OF_FUNCTIONS),
+        Column("kind", "dict8", "function, method or constructor; file"),
+        Column("line_number", "int32", "1-based first line of the function, without decorators; 1 for a file"),
+        Column("end_line", "int32", "1-based last line"),
+        Column("lines", "int64", "lines from first to last", unit="lines"),
+        Column("code_lines", "int64", "those with code; a line can have code and a comment", unit="lines"),
+        Column("comment_lines", "int64", "those with a comment; documentation in strings is code", unit="lines"),
+        Column("parameters", "int32", "parameters, `self` of Python included", _OF_FUNCTIONS, summable=False),
+        Column("functions", "int32", "functions of the file", _OF_FILES),
+        Column(
+            "cyclomatic",
+            "int64",
+            "1 and 1 for each decision (McCabe); of a file the sum over its functions, and decisions outside of them",
+        ),
+        Column("cognitive", "int64", "cognitive complexity (SonarSource 1.7); of a file likewise the sum"),
+        Column("nesting", "int32", "deepest nesting of control flow", _OF_FUNCTIONS, summable=False),
+        Column(
+            "commits", "int64", "commits that changed the file under any of its names, merges excluded", _OF_FILES,
+            unit="commits", summable=False,
+        ),
+        Column("hotspot", "int64", "cognitive times commits", _OF_FILES, summable=False),
+        Column("oldest_date", "timestamp", "committer date of the oldest of these lines, UTC", "`dates` is not asked"),
+        Column("newest_date", "timestamp", "committer date of the newest of these lines, UTC", "`dates` is not asked"),
+    ),
+}  # fmt: skip
+
+
+class ComplexityArguments(Arguments, frozen=True):
+    """Arguments of `complexity`."""
+
+    repo: RepoName
+    path: Annotated[str | None, Meta(description="File or directory; none: everything.")] = None
+    revision: Revision = None
+    by: Annotated[
+        Annotated[str, choice("function", "file")] | None, Meta(description="What has a row; default: function.")
+    ] = None
+    dates: Annotated[
+        bool | None, Meta(description="Tell when the lines were written, which needs the whole history.")
+    ] = None
+    limit: Annotated[Limit | None, Meta(description="Most rows, the most complex first; none: all.")] = None
+
+
+COMPLEXITY = Tool("complexity", ComplexityArguments, "complexity", Scope.REPOSITORY)
+
+TOOLS: tuple[Tool[Any], ...] = (COMPLEXITY,)

@@ -1,0 +1,8 @@
+"""Sizes and complexities of the functions of a file, counted on its syntax tree.
+
+Nothing here knows a repository. `control_flow` says which nodes count, `measure` counts them.
+"""
+
+from sourcelight.engines.complexity.measure import LANGUAGES, FileMeasures, FunctionMeasures, measure_file
+
+__all__ = ["LANGUAGES", "FileMeasures", "FunctionMeasures", "measure_file"]

@@ -1,0 +1,143 @@
+"""Measure a file: its functions, their sizes and complexities."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.complexity.control_flow import FUNCTIONS, LAMBDAS, Complexity, complexity_of
+from sourcelight.engines.symbols import Definition, definitions
+from sourcelight.engines.symbols.definition_parser import MAX_SECONDS, parse_tree
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+LANGUAGES = ("C", "C++", "Go", "Java", "JavaScript", "Python", "Rust", "TSX", "TypeScript")
+"""Display names of the languages whose functions are measured."""
+
+_KINDS = frozenset({"function", "method", "constructor"})
+_HOLDERS = frozenset({"variable_declarator", "pair", "public_field_definition", "field_definition",
+                      "assignment_expression"})  # fmt: skip
+_MAX_DEPTH = 20
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionMeasures:
+    """A function and its measures; lines are from 1, and count from its first line to its last."""
+
+    name: str
+    kind: str
+    begin_line: int
+    end_line: int
+    code_lines: int
+    comment_lines: int
+    parameters: int
+    cyclomatic: int
+    cognitive: int
+    nesting: int
+
+
+@dataclass(slots=True)
+class FileMeasures:
+    """The functions of a file, and its lines: all, those with code, and those with a comment.
+
+    `incomplete` says why there may be more functions, as `sourcelight.engines.symbols.FileDefinitions` does.
+    """
+
+    functions: list[FunctionMeasures] = field(default_factory=list)
+    lines: int = 0
+    code_lines: int = 0
+    comment_lines: int = 0
+    cyclomatic: int = 0
+    cognitive: int = 0
+    incomplete: str = ""
+
+
+def measure_file(language: str, data: bytes) -> FileMeasures:
+    """Measure a file of one of `LANGUAGES`."""
+    measures = FileMeasures(lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)))
+    found = definitions(language, data)
+    measures.incomplete = found.incomplete
+    tree = None if found.incomplete else parse_tree(language, data, time.monotonic() + MAX_SECONDS)
+    if tree is None:
+        measures.incomplete = measures.incomplete or "timed-out"
+        return measures
+    names: list[str] = []
+    places: list[tuple[Definition, str, Node]] = []
+    for definition in found.each():
+        around = names[definition.parent] if definition.parent >= 0 else definition.container
+        names.append(f"{around}.{definition.name}" if around and around.count(".") < _MAX_DEPTH else definition.name)
+        node = _function_at(tree, definition) if definition.kind in _KINDS and not definition.declaration else None
+        if node is not None:
+            places.append((definition, names[-1], node))
+    code, comments = _kinds_of_lines(tree)
+    apart = frozenset((node.start_byte, node.end_byte) for _, _, node in places)
+    for definition, name, node in places:
+        first, last = node.start_point[0], node.end_point[0]
+        counted = complexity_of(node, definition.name.encode(), apart)
+        within = range(first, last + 1)
+        measures.functions.append(
+            FunctionMeasures(
+                name, definition.kind, first + 1, last + 1, len(code.intersection(within)),
+                len(comments.intersection(within)), _parameters(node), 1 + counted.decisions, counted.cognitive,
+                counted.nesting,
+            )
+        )  # fmt: skip
+    rest: Complexity = complexity_of(tree.root_node, b"", apart)
+    measures.code_lines, measures.comment_lines = len(code), len(comments)
+    measures.cyclomatic = rest.decisions + sum(each.cyclomatic for each in measures.functions)
+    measures.cognitive = rest.cognitive + sum(each.cognitive for each in measures.functions)
+    return measures
+
+
+def _function_at(tree: Tree, definition: Definition) -> Node | None:
+    """The function whose name stands at a definition's place; None for what has no body."""
+    end = definition.offset + len(definition.name.encode())
+    node = tree.root_node.descendant_for_byte_range(definition.offset, end)
+    for _ in range(_MAX_DEPTH):
+        if node is None:
+            return None
+        if node.type in FUNCTIONS:
+            return node if node.child_by_field_name("body") is not None else None
+        if node.type in _HOLDERS:
+            value = node.child_by_field_name("value") or node.child_by_field_name("right")
+            return value if value is not None and value.type in LAMBDAS else None
+        node = node.parent
+    return None
+
+
+def _kinds_of_lines(tree: Tree) -> tuple[set[int], set[int]]:
+    """Lines with code, and lines with a comment, from 0; a line can have both."""
+    code: set[int] = set()
+    comments: set[int] = set()
+    pending = [tree.root_node]
+    while pending:
+        node = pending.pop()
+        if "comment" in node.type:
+            last = node.end_point[0] - (node.end_point[1] == 0 and node.end_point[0] > node.start_point[0])
+            comments.update(range(node.start_point[0], last + 1))
+        elif node.child_count and "string" not in node.type:
+            pending += node.children
+        elif node.end_byte > node.start_byte:
+            # Text of several lines is code in all of them; what ends at a line's beginning is not in that line.
+            last = node.end_point[0] - (node.end_point[1] == 0 and node.end_point[0] > node.start_point[0])
+            code.update(range(node.start_point[0], last + 1))
+    return code, comments
+
+
+def _parameters(node: Node) -> int:
+    parameters = node.child_by_field_name("parameters")
+    declarator = node.child_by_field_name("declarator")
+    while parameters is None and declarator is not None:
+        parameters = declarator.child_by_field_name("parameters")
+        declarator = declarator.child_by_field_name("declarator")
+    if parameters is None:
+        return int(node.child_by_field_name("parameter") is not None)
+    count = 0
+    for child in parameters.named_children:
+        if "comment" in child.type or child.type in {"keyword_separator", "positional_separator", "self_parameter"}:
+            continue
+        # `a, b int` of Go is one node with two names.
+        count += max(len(child.children_by_field_name("name")), 1) if child.type == "parameter_declaration" else 1
+    return count

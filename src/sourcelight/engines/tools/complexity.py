@@ -1,0 +1,138 @@
+"""`complexity`: sizes and complexities of functions and files at a commit, with their changes and their age."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sourcelight.core.arrays import Int64Array
+from sourcelight.core.batches.results import ToolProgress, ToolResult
+from sourcelight.core.errors import PathNotFound
+from sourcelight.core.markup.counts import count_of
+from sourcelight.core.query.languages import language_of
+from sourcelight.core.tools.quality import COMPLEXITY, ComplexityArguments
+from sourcelight.engines.complexity import LANGUAGES, FileMeasures, measure_file
+from sourcelight.engines.history.blame import line_ownership
+from sourcelight.engines.interfaces.model import is_test
+from sourcelight.engines.symbols.definition_parser import MAX_FILE_BYTES
+from sourcelight.engines.tools.context import ToolContext, clean_path
+from sourcelight.engines.tools.handler import Handler
+from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.history.histories import OpenedHistory, open_histories
+from sourcelight.engines.tools.history.hotspots import commits_of_files
+from sourcelight.repos import ObjectReader
+
+CALL = "complexity"
+_REPORT_EVERY = 50
+_MAX_NAMED = 3
+_Row = dict[str, Any]
+
+
+def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolResult:
+    histories = open_histories(CALL, context, (arguments.repo,), [arguments.revision] if arguments.revision else ())
+    by, below = arguments.by or "function", clean_path(arguments.path or "")
+    facts: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below, "total": 0}
+    if not histories.opened:
+        empty = tables.table("complexity", {}, 0)
+        return ToolResult("complexity", empty, facts, histories.complete, tuple(histories.notices))
+    (opened,) = histories.opened
+    notices, unread, rows = histories.notices, list[str](), list[_Row]()
+    for path, measures in _measure_files(opened, below, context):
+        if measures.incomplete:
+            unread.append(path)
+        rows += _function_rows(path, measures) if by == "function" else [_file_row(path, measures)]
+    if by == "file":
+        commits = commits_of_files(opened, context)
+        for row in rows:
+            row["commits"] = commits.get(row["path"], 0)
+            row["hotspot"] = row["cognitive"] * row["commits"]
+    if arguments.dates:
+        _add_dates(rows, opened, context)
+    rows.sort(key=lambda row: (-row.get("hotspot", 0), -row["cognitive"], -row["cyclomatic"], row["path"],
+                               row["line_number"]))  # fmt: skip
+    total = len(rows)
+    if unread:
+        more = f" and {len(unread) - _MAX_NAMED:,} more" if len(unread) > _MAX_NAMED else ""
+        notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {', '.join(unread[:_MAX_NAMED])}{more}.")
+    if arguments.limit is not None and total > arguments.limit:
+        rows = rows[: arguments.limit]
+        notices.append(f"The {arguments.limit:,} most complex of {total:,} rows are shown.")
+    notices.append(f"Files of {', '.join(LANGUAGES)} are measured.")
+    facts |= {"commit": opened.commits[0], "total": total}
+    is_complete = histories.complete and not unread and len(rows) == total
+    return ToolResult("complexity", _table(opened, rows), facts, is_complete, tuple(notices))
+
+
+def _measure_files(opened: OpenedHistory, below: str, context: ToolContext) -> Iterator[tuple[str, FileMeasures]]:
+    """Files that are measured, in the order of their paths."""
+    with ObjectReader(opened.repository) as reader:
+        tree = reader.tree(opened.commits[0])
+        names = [path.decode("utf-8", "replace") for path in tree.paths]
+        inside = [at for at, name in enumerate(names) if not below or name == below or name.startswith(f"{below}/")]
+        if below and not inside:
+            raise PathNotFound(opened.name, "", below)
+        chosen = [at for at in inside if language_of(names[at]) in LANGUAGES]
+        for number, at in enumerate(chosen):
+            context.cancellation.check()
+            if context.observer is not None and number % _REPORT_EVERY == 0:
+                context.observer(ToolProgress("measuring", number, len(chosen)))
+            data = reader.read(tree.blob_id(at), MAX_FILE_BYTES)
+            measures = (
+                FileMeasures(incomplete="too-large") if data is None else measure_file(language_of(names[at]), data)
+            )
+            yield names[at], measures
+
+
+def _function_rows(path: str, measures: FileMeasures) -> list[_Row]:
+    return [
+        {
+            "path": path, "symbol": each.name, "kind": each.kind, "line_number": each.begin_line,
+            "end_line": each.end_line, "lines": each.end_line - each.begin_line + 1, "code_lines": each.code_lines,
+            "comment_lines": each.comment_lines, "parameters": each.parameters, "cyclomatic": each.cyclomatic,
+            "cognitive": each.cognitive, "nesting": each.nesting,
+        }
+        for each in measures.functions
+    ]  # fmt: skip
+
+
+def _file_row(path: str, measures: FileMeasures) -> _Row:
+    return {
+        "path": path, "kind": "file", "line_number": 1, "end_line": measures.lines, "lines": measures.lines,
+        "code_lines": measures.code_lines, "comment_lines": measures.comment_lines,
+        "functions": len(measures.functions), "cyclomatic": measures.cyclomatic, "cognitive": measures.cognitive,
+    }  # fmt: skip
+
+
+def _add_dates(rows: list[_Row], opened: OpenedHistory, context: ToolContext) -> None:
+    """Dates of the oldest and the newest line of each row, by the commits that brought its lines."""
+    ownership = line_ownership(opened.history, opened.repository, opened.commits[0], cancellation=context.cancellation)
+    files: Mapping[str, Any] = {raw.decode("utf-8", "replace"): file for raw, file in ownership.files.items()}
+    times: Int64Array = opened.history.commits.commit_time
+    for row in rows:
+        file = files.get(row["path"])
+        lines = np.zeros(0, np.int64) if file is None else times[file.lines[row["line_number"] - 1 : row["end_line"]]]
+        if len(lines):
+            row["oldest_date"], row["newest_date"] = int(lines.min()), int(lines.max())
+
+
+def _table(opened: OpenedHistory, rows: list[_Row]) -> Any:
+    names = ("path", "symbol", "kind", "line_number", "end_line", "lines", "code_lines", "comment_lines", "parameters",
+             "functions", "cyclomatic", "cognitive", "nesting", "commits", "hotspot")  # fmt: skip
+    values: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
+    values |= {
+        "repository": opened.name,
+        "commit": opened.commits[0],
+        "language": [language_of(row["path"]) for row in rows],
+        "test": [is_test(row["path"]) for row in rows],
+    }
+    for name in ("oldest_date", "newest_date"):
+        seconds = np.array([row.get(name, 0) for row in rows], np.int64)
+        missing = np.array([name not in row for row in rows], np.bool_)
+        values[name] = pa.array(seconds * 1_000_000, mask=missing).cast(pa.timestamp("us", tz="UTC"))
+    return tables.table("complexity", values, len(rows))
+
+
+HANDLERS: tuple[Handler[Any], ...] = (Handler(COMPLEXITY, _complexity),)

@@ -1,0 +1,158 @@
+"""Measures of functions are those of naive counters on Python's own tree, and of the examples of the papers."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sourcelight as sl
+from sourcelight.engines.complexity import measure_file
+from sourcelight.testing import RepositoryBuilder
+
+PACKAGE = Path(sl.__file__).parent
+NESTED = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function without those of functions within it."""
+    for node in ast.iter_child_nodes(function):
+        if not isinstance(node, NESTED):
+            yield node
+            yield from own_nodes(node)
+
+
+def naive_cyclomatic(function: ast.AST) -> int:
+    """1 and 1 for each decision, counted on Python's own tree."""
+    total = 1
+    for node in own_nodes(function):
+        if isinstance(node, ast.If | ast.For | ast.AsyncFor | ast.While | ast.IfExp | ast.ExceptHandler):
+            total += 1
+        elif isinstance(node, ast.BoolOp):
+            total += len(node.values) - 1
+        elif isinstance(node, ast.comprehension):
+            total += 1 + len(node.ifs)
+        elif isinstance(node, ast.match_case):
+            total += not (
+                isinstance(node.pattern, ast.MatchAs) and node.pattern.name is None and not node.pattern.pattern
+            )
+    return total
+
+
+def test_functions_of_python_are_measured_as_its_own_parser_and_tokenizer_see_them() -> None:
+    checked = 0
+    for path in sorted(PACKAGE.rglob("*.py"))[::8]:
+        data = path.read_bytes()
+        measures = measure_file("Python", data)
+        tree = ast.parse(data)
+        functions = [node for node in ast.walk(tree) if isinstance(node, NESTED)]
+        expected = sorted(
+            (node.lineno, node.end_lineno, naive_cyclomatic(node),
+             sum(len(part) for part in (node.args.posonlyargs, node.args.args, node.args.kwonlyargs))
+             + (node.args.vararg is not None) + (node.args.kwarg is not None))
+            for node in functions
+        )  # fmt: skip
+        assert expected == sorted(
+            (each.begin_line, each.end_line, each.cyclomatic, each.parameters) for each in measures.functions
+        ), path
+        tokens = list(tokenize.tokenize(io.BytesIO(data).readline))
+        comments = {token.start[0] for token in tokens if token.type == tokenize.COMMENT}
+        layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+                  tokenize.ENCODING, tokenize.ENDMARKER}  # fmt: skip
+        code = {
+            line for token in tokens if token.type not in layout for line in range(token.start[0], token.end[0] + 1)
+        }
+        assert (measures.comment_lines, measures.code_lines) == (len(comments), len(code)), path
+        assert measures.lines == len(data.splitlines())
+        checked += len(expected)
+    assert checked > 500
+
+
+# The examples of the paper on cognitive complexity, with its own numbers, and one for each form of a language.
+PRIMES = (
+    "class A { int sumOfPrimes(int max) { int total = 0; OUT: for (int i = 1; i <= max; ++i) { "
+    "for (int j = 2; j < i; ++j) { if (i % j == 0) { continue OUT; } } total += i; } return total; } }"
+)
+WORDS = (
+    'class A { String getWords(int number) { switch (number) { case 1: return "one"; case 2: return "a"; '
+    'case 3: return "few"; default: return "lots"; } } }'
+)
+CATCH = "class A { void m() { try { if (a) { for (;;) { while (b) {} } } } catch (E e) { if (c) {} } } }"
+ELSE = (
+    "def f(a):\n    if a:\n        pass\n    elif b:\n        pass\n    else:\n        for x in a:\n            pass\n"
+)
+SELECT = "package p\nfunc F() { if a {} else if b {} else { for { if c {} } } ; select { case <-d: } }\n"
+SWITCH = "const f = (a) => { switch (a) { case 1: case 2: break; default: } return a ?? b ? 1 : 2 }\n"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "cyclomatic", "cognitive"),
+    [
+        ("Java", PRIMES, 4, 7),
+        ("Java", WORDS, 4, 1),
+        ("Java", "class A { void m() { if (a && b && c || d || e && f) {} } }", 7, 4),
+        ("Java", "class A { void m() { if (a && !(b && c)) {} } }", 4, 3),
+        ("Java", CATCH, 6, 9),
+        ("Java", "class A { void m() { Runnable r = () -> { if (a) {} }; } }", 2, 2),
+        ("Python", "def f(n):\n    return 1 if n < 2 else n * f(n - 1)\n", 2, 2),
+        ("Python", ELSE, 4, 5),
+        ("Go", SELECT, 6, 9),
+        ("JavaScript", SWITCH, 4, 2),
+        ("TypeScript", "class A { m(a: number): number { do { if (a) { break } } while (b); return 1 } }\n", 3, 3),
+        ("Rust", "fn f(a: i32) { if a && b {} else { match a { 1 => {}, _ => {} } } loop { break 'o; } }\n", 5, 7),
+        ("C", "int f(int a) { for (;;) { if (a) goto out; } out: return a ? 1 : 2; }\n", 4, 5),
+        ("C++", "int f(int a) { try { for (auto x : y) {} } catch (...) {} return 0; }\n", 3, 2),
+    ],
+)
+def test_examples_have_the_complexities_of_the_papers(
+    language: str, text: str, cyclomatic: int, cognitive: int
+) -> None:
+    (function,) = measure_file(language, text.encode()).functions
+    assert (function.cyclomatic, function.cognitive) == (cyclomatic, cognitive)
+
+
+def test_rows_have_the_changes_the_age_and_the_place_of_git(tmp_path: Path) -> None:
+    day, text = 86_400, "def f(a):\n    if a:\n        return 1\n    return 2\n\n\ndef g():\n    return 3\n"
+    builder = RepositoryBuilder(tmp_path / "src" / "lib")
+    builder.commit({"a.py": text, "tests/test_a.py": "def test_a():\n    assert 1\n"}, "one", date=1_700_000_000)
+    builder.commit({"a.py": None, "b.py": text}, "move", date=1_700_000_000 + day)
+    builder.tag("moved")
+    builder.commit({"b.py": text.replace("return 3", "return 4 and 5")}, "edit g", date=1_700_000_000 + 2 * day)
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
+        rows = code.complexity("lib", dates=True)
+        files = code.complexity("lib", by="file")
+        earlier = code.complexity("lib", by="file", revision="moved")
+        part = code.complexity("lib", "b.py", limit=1)
+        with pytest.raises(sl.PathNotFound):
+            code.complexity("lib", "absent")
+    columns = ["path", "symbol", "line_number", "end_line", "cyclomatic", "cognitive", "test"]
+    assert rows[columns].values.tolist() == [
+        ["b.py", "f", 1, 4, 2, 1, False], ["b.py", "g", 7, 8, 2, 1, False],
+        ["tests/test_a.py", "test_a", 1, 2, 1, 0, True],
+    ]  # fmt: skip
+    stamps = [str(date)[:10] for date in rows["newest_date"]]
+    blame = builder.git("blame", "--line-porcelain", "-L7,8", "b.py")
+    newest = max(int(line.split()[1]) for line in blame.split("\n") if line.startswith("committer-time"))
+    assert newest == 1_700_000_000 + 2 * day
+    assert stamps == ["2023-11-14", "2023-11-16", "2023-11-14"]
+    follow = builder.git("log", "--follow", "--format=%H", "--", "b.py").split("\n")
+    hot = files.set_index("path").loc["b.py"]
+    assert hot["commits"] == len(follow)
+    assert hot["hotspot"] == hot["cognitive"] * hot["commits"] == 6
+    assert earlier.set_index("path").loc["b.py", "commits"] == 2
+    assert (part.attrs["total"], len(part)) == (2, 1)
+
+
+def test_hostile_code_is_measured_in_bounds() -> None:
+    deep = "def f(a):\n" + "".join(f"{' ' * (n + 1)}if a:\n" for n in range(90)) + " " * 95 + "pass\n"
+    (function,) = measure_file("Python", deep.encode()).functions
+    assert (function.nesting, function.cognitive) == (90, 90 * 91 // 2)
+    chain = "def f(a):\n    return " + " and ".join(["a"] * 5_000) + "\n"
+    assert measure_file("Python", chain.encode()).functions[0].cyclomatic == 5_000
+    assert measure_file("Go", b"x" * (2 << 20)).incomplete == "too-large"
+    for language in ("C", "Go", "Java", "JavaScript", "Python", "Rust", "TypeScript"):
+        measure_file(language, b"{([<" * 20_000)
