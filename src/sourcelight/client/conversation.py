@@ -139,7 +139,7 @@ class DeepSearchAnswer:
     def citations(self) -> DataFrame:
         """`sources` that are files or commits: where, in which role, and how the check ended.
 
-        Rejected ones stand in no sentence of the answer; their label says why.
+        Rejected ones are in no sentence of the answer; their label says why.
         """
         frame = self.sources
         return frame[frame["type"].isin(_CITED)].reset_index(drop=True)

@@ -164,7 +164,7 @@ async def aopen_cluster(
 def open_cluster(scheduler: str | Sequence[str], storage: str, *, tls: Mapping[str, str] | None = None) -> Client:
     """Open the repositories of a cluster, without a service between.
 
-    Whoever has these addresses and files can run any code on the workers: they are an administrator's. Everyone else
+    These addresses and files let their reader run any code on the workers: they are an administrator's. Everyone else
     connects to a service.
 
     Parameters
@@ -384,7 +384,7 @@ def connect(  # noqa: PLR0913 - what a caller may choose
     ConnectFailed
         With `check`, when no service listens at the address.
     SignInFailed
-        When nobody signed in, or the service refuses it; `TransportError` when it can't be reached.
+        When no one signed in, or the service refuses it; `TransportError` when it can't be reached.
     """
     retry_options = {
         "connect_timeout_s": connect_timeout_s,

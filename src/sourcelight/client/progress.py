@@ -93,7 +93,7 @@ async def arriving(
     def observe(at: ToolProgress) -> None:
         state.update(at)
         if at.rows is not None and at.rows.num_rows:
-            # The loop is closed when the process is about to end: nobody is left to tell.
+            # The loop is closed when the process is about to end: no one is left to tell.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(news.put_nowait, at.rows)
 

@@ -115,7 +115,7 @@ class SearchResult:
         """DataFrame with one row per matched line, path, repository, symbol, commit line or diff line.
 
         Columns, units and what null means: ``sourcelight.columns_of("matches")``; they are the same for an empty
-        answer. Rows stand in the order of arrival; all rows of a file are together, in line order. Of several services
+        answer. Rows are in the order of arrival; all rows of a file are together, in line order. Of several services
         (`federate`), a first column ``service`` says which one each row is of.
         `DataFrame.attrs` says where they came from: `attrs`.
         """

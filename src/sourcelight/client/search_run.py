@@ -158,7 +158,7 @@ class RunSource:
         self._task = self._loop.create_task(self._work())
 
     async def _work(self) -> None:
-        # What went wrong stands in the state, which the explorer shows: there is no one who waits for an error.
+        # What went wrong is in the state, which the explorer shows: there is no one who waits for an error.
         with suppress(SourcelightError):
             async for event in self._run.events():
                 if isinstance(event, MatchBatch):

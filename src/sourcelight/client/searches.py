@@ -417,7 +417,7 @@ class SearchMethods:
         async def work() -> None:
             nonlocal table
             request = run.request
-            # Engines count all there is: a query that is to stop early has to be followed as it runs.
+            # Engines count all there is: a query that is to stop early must be followed as it runs.
             if request.timeout_s is None and not is_bounded(request.query, request.pattern_type, request.version):
                 table = await await_phase(run, run.backend.count(request, by))
             if table is None:

@@ -29,7 +29,7 @@ def _never() -> bool:
 
 
 class ClusterInfo(Protocol):
-    """The cluster behind a backend, for whoever administers it."""
+    """The cluster behind a backend, for its administrators."""
 
     schedulers: tuple[str, ...]
 

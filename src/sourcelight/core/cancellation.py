@@ -26,7 +26,7 @@ class Cancellation:
     Attributes
     ----------
     untold
-        Repositories of which matches were found that whoever takes them could not pass on in time.
+        Repositories of which matches were found that their reader could not pass on in time.
     """
 
     def __init__(self, timeout_s: float | None = None) -> None:
@@ -71,7 +71,7 @@ class Cancellation:
 
 
 GRACE_S = 0.1
-"""How long work may go on after its time limit to come to its end, or its next check, by itself."""
+"""How long work may go on after its time limit to end, or to reach its next check, by itself."""
 
 AMPLE_S = 30.0
 """Time to the limit that no single step takes up, so that none needs to be left behind, or a thread of its own."""

@@ -294,7 +294,7 @@ class ToolError(SourcelightError, ValueError):
     Parameters
     ----------
     message
-        What was asked, what was found, what to try; shown to the caller as it stands.
+        What was asked, what was found, what to try; shown to the caller unchanged.
     tool
         Name of the tool or analysis.
     argument
@@ -359,7 +359,7 @@ class ClusterError(SourcelightError):
     """Raised when a cluster, or the storage of its shards, can't be used.
 
     `for_callers` is what users of a service are told: no address of the cluster or of its storage, and nothing of a
-    fault that nobody foresaw.
+    unforeseen fault.
     """
 
     for_callers = "a worker failed in an unforeseen way: the log of the service says more"

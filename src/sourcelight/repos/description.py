@@ -201,7 +201,7 @@ def stamp(discovered: DiscoveredRepository) -> tuple[Stamp, bool]:
 
 
 def watched_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...]:
-    """List the files whose `stat` tells whether a repository has to be read again."""
+    """List the files whose `stat` tells whether to read a repository again."""
     shared = discovered.shared
     files = [f"{discovered.git_dir}/HEAD", f"{shared}/packed-refs", f"{shared}/refs/heads", f"{shared}/refs/tags",
              f"{discovered.git_dir}/FETCH_HEAD", f"{shared}/config", f"{shared}/description",

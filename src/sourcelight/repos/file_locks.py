@@ -17,7 +17,7 @@ _POLL_S = 0.05
 def lock_file(file: IO[bytes], stop: Callable[[], None]) -> Iterator[None]:
     """Hold the lock of an open file; `stop` is called while waiting and may raise.
 
-    The operating system releases the lock when the process dies, so no lock file ever has to be cleaned up.
+    The operating system releases the lock when the process dies, so lock files need no cleaning up.
     """
     while not _try_lock(file):
         stop()

@@ -153,7 +153,7 @@ class Viewer:
 
     @classmethod
     def owner(cls) -> Viewer:
-        """Return the viewer of whoever runs this process, who sees everything."""
+        """Return the viewer for the user of this process, who sees everything."""
         return cls("owner", sees_private=True)
 
     @classmethod

@@ -154,7 +154,7 @@ def _lookup(handle: object, revision: str) -> str:
 
 
 def _object_named(handle: pygit2.Repository, name: str) -> pygit2.Oid | None:
-    """The object that a ref or a whole hash names, as it stands; None for another form, which git resolves."""
+    """The object that a ref or a whole hash names, unresolved; None for another form, which git resolves."""
     import pygit2
 
     if name == "HEAD" or name.startswith("refs/"):

@@ -1,6 +1,6 @@
 """Entries that the repository around a directory tracks: they are content, which never leads to a repository.
 
-Whoever writes a repository decides where its links point and what its directories look like. An entry counts as
+The authors of a repository decide where its links point and what its directories look like. An entry counts as
 tracked when the last commit or the index has it; a repository that can't be read counts as tracking everything.
 """
 

@@ -112,7 +112,7 @@ class ClusterEngine:
     Parameters
     ----------
     fleet
-        The workers; closed by whoever made it.
+        The workers; closed by its maker.
     limits
         Bounds of every search.
     """

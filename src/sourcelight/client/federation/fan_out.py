@@ -1,6 +1,6 @@
 """Asking several services at once: what each answers, or what went wrong with it.
 
-`list_repos` over several services: one list by name, in pages that stay the same whoever has a repository.
+`list_repos` over several services: one list by name, in pages that stay the same wherever a repository is.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class SummedProgress:
     Parameters
     ----------
     observer
-        Who is told; None: nobody.
+        Who is told; None: no one.
     """
 
     def __init__(self, observer: CallObserver | None) -> None:

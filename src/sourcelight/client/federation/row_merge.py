@@ -1,9 +1,9 @@
 """The order of a merged answer, the same however fast each service was.
 
-An answer without a limit (``count:all``) stands in the order of repositories and paths if each service gives its part
-so. Else files stand by their rank at their own service: the first file of each service, in the order of the services,
-then the second file of each, and so on, since scores of different services can't be compared. Of a row that several
-services give, that of the first of them stays.
+An answer without a limit (``count:all``) is in the order of repositories and paths if each service gives its part
+so. Else files are ordered by their rank at their own service: the first file of each service, in the order of the
+services, then the second file of each, and so on, since scores of different services can't be compared. Of a row that
+several services give, that of the first of them stays.
 
 Rows that several services give: known by the file at its commit, and the line in it.
 
@@ -143,7 +143,7 @@ def order_parts(
     names
         Names of the services, in their order.
     is_complete
-        Whether all there is was asked for.
+        Whether everything was requested.
     limit
         Matches after which the answer is cut; None: it is not.
     repeated

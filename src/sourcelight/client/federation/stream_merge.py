@@ -197,7 +197,7 @@ def alerts_of(parts: Sequence[ServiceStream], duplicates: DuplicateFilter) -> It
         )
 
 
-_AHEAD = 8  # events that services may be ahead of whoever takes them; each holds a batch
+_AHEAD = 8  # events that services may be ahead of their reader; each holds a batch
 _TELL_S = 0.1
 
 

@@ -77,7 +77,7 @@ class ConversationMethods:
         Parameters
         ----------
         question
-            In plain words; filters such as ``repo:`` and ``file:`` may stand in it.
+            In plain words; filters such as ``repo:`` and ``file:`` may be part of it.
         repos
             Names of repositories to look into; None: all.
         revision

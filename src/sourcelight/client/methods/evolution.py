@@ -106,7 +106,7 @@ class EvolutionMethods:
         Raises
         ------
         ToolError
-            If there is no such definition, or several; the message names them.
+            If the definition does not exist, or there are several; the message names them.
         """
         arguments = SymbolHistoryArguments(repo=repo, symbol=symbol, path=path, revision=revision, limit=limit)
         return await self._call(SYMBOL_HISTORY, arguments, progress)

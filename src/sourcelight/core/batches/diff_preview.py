@@ -83,7 +83,7 @@ def read_hunks(patch: str) -> Iterator[Hunk]:
             old, new = int(match[2] or 1), int(match[4] or 1)
             head, lines = (int(match[1]), int(match[3]), line[match.end() :].strip()), []
         elif head is not None and (line[:1] == "\\" or (old + new and line[:1] in {"+", "-", " "})):
-            # What stands behind the lines that a hunk counts is the head of a further part, as of a changed type.
+            # What follows the lines that a hunk counts is the head of a further part, as of a changed type.
             old, new = old - line.startswith(_OLD), new - line.startswith(_NEW)
             lines.append(line)
     if head is not None:

@@ -1,7 +1,7 @@
 r"""The fenced text of commit and diff results: from it to lines with places, and back.
 
 A file has a line with its old and new name, blanks in them escaped by a backslash. Names that would be taken for
-something else there (``-x``, ``+x``), or that hold a control character, stand in git's quotes.
+something else there (``-x``, ``+x``), or that hold a control character, are in git's quotes.
 
 Names of files in double quotes with C's escapes, as git writes odd ones (``core.quotePath`` of git-config).
 
@@ -114,7 +114,7 @@ def read_diff(lines: list[str], positions: Container[int]) -> dict[int, DiffLine
             old += side != "added"
             new += side != "removed"
         elif (header := _GIT_HEADER.match(line)) is not None:
-            # Some services send what `git diff` prints: both names stand in lines of their own.
+            # Some services send what `git diff` prints: both names have lines of their own.
             in_hunk = False
             if header[1] != "diff --git " and header[2] != "/dev/null":
                 path = _GIT_PREFIX.sub("", _unescape_name(header[2].partition("\t")[0]))

@@ -39,7 +39,7 @@ _ADDRESS = re.compile(
 def clean_markdown(text: str, render_text: RenderText | None = None, render_link: RenderLink | None = None) -> str:
     r"""Markdown of the same looks as `text` that does nothing, in any renderer.
 
-    Links and images become their labels, tags are shown as text, addresses stand in code.
+    Links and images become their labels, tags are shown as text, addresses are code.
 
     Parameters
     ----------

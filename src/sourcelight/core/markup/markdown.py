@@ -47,7 +47,7 @@ where
 """
 _HASH, _SLASHES, _DASHES = r"#[^\n]*", r"//[^\n]*|/\*.*?(?:\*/|\Z)", r"--[^\n]*|/\*.*?(?:\*/|\Z)"
 # A text that is not closed ends with its line, or with the whole; between apostrophes, which mark other things too in
-# some languages, it has to be closed, and soon.
+# some languages, it must be closed, and soon.
 _LINE = r'"(?:[^"\\\n]|\\.)*"?|' + r"'(?:[^'\\\n]|\\.){0,100}'"
 _TRIPLE = r'"""(?:[^\\]|\\.)*?(?:"""|\\?\Z)|' + r"'''(?:[^\\]|\\.)*?(?:'''|\\?\Z)|"
 _CODE_TICKS = r"`(?:[^`\\]|\\.)*(?:`|\\?\Z)|"

@@ -197,7 +197,7 @@ class Lexer:
 
         A text in quotes counts as one character, unless brackets close only where quotes are no more than signs, as
         the apostrophes of Rust's lifetimes. A parenthesis that a term begins with is a group of the query if a filter
-        or an operator stands in it.
+        or an operator is in it.
         """
         # A query of brackets that never close would be read to its end from each of them.
         if self._unclosed_code > _MAX_UNCLOSED_CODE:
@@ -212,7 +212,7 @@ class Lexer:
     def _code_end(self, start: int, *, with_strings: bool) -> int | None:
         """As `code_end`; 0 for a group of the query, None where brackets don't close."""
         text, position = self.text, start
-        brackets: list[tuple[str, bool]] = []  # with each, whether terms of the query may stand in it
+        brackets: list[tuple[str, bool]] = []  # with each, whether terms of the query may be in it
         while (position := _end(_CODE, text, position)) < len(text):
             char = text[position]
             if char in "([{":

@@ -156,7 +156,7 @@ def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, replace
     node
         What it should say there.
     typed, written
-        A part of what was typed, and what could stand in its place: the text is kept where one such change is enough.
+        A part of what was typed, and what could replace it: the text is kept where one such change is enough.
 
     Raises
     ------

@@ -102,7 +102,7 @@ def effective_pattern_type(text: str, pattern_type: str | None = "standard", *, 
     """Return the pattern type in which `text` is read: that of its first ``patternType:``, else the requested one.
 
     The reference reads the text once as ``literal`` to find the filter (rules 2), and ignores the filter where that
-    fails, as for every query with a ``)`` that only quotes or slashes explain: ``/[)]/``. A filter that stands in the
+    fails, as for every query with a ``)`` that only quotes or slashes explain: ``/[)]/``. A filter in the
     query must not be without effect: where ``literal`` finds none, the requested type decides, and where that can't
     read the text, the next one that can.
 

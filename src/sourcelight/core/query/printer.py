@@ -42,7 +42,7 @@ def to_text(node: Node | None, pattern_type: str = "keyword") -> str:
     r"""Return a query that reads as `node` when it is parsed as `pattern_type`.
 
     The text is parsed before it is returned, and a tree without such a text is refused. One thing may be written
-    differently from how it was typed: a literal that can only stand in quotes gets them (and is marked so when read
+    differently from how it was typed: a literal that needs quotes gets them (and is marked so when read
     again). A ``patternType:`` filter in the tree stays, and the text is in that type whatever `pattern_type` says.
 
     Parameters

@@ -94,7 +94,7 @@ class SearchRequest:
     def to_params(self) -> dict[str, str]:
         """The parameters to put into an address: always ``q``, ``v`` and ``t``, others where they say something.
 
-        `timeout_s` has no parameter: whoever sends the request adds it to the query first, as a filter.
+        `timeout_s` has no parameter: the sender adds it to the query first, as a filter.
 
         Raises
         ------

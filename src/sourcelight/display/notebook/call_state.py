@@ -164,7 +164,7 @@ class CallState:
     Parameters
     ----------
     title
-        What is called, with what; shown as it stands.
+        What is called, with what; shown verbatim.
     clock
         Seconds that only grow; tests pass their own.
     """

@@ -1,7 +1,7 @@
 """Errors in a cell: the message first and last, the reader's own lines between, frames of this package hidden.
 
-IPython asks an exception itself for its lines (``_render_traceback_``), so nothing has to be loaded. Plain Python shows
-tracebacks as ever.
+IPython asks an exception itself for its lines (``_render_traceback_``), so nothing needs to be loaded. Plain
+Python shows tracebacks as ever.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ def show_hidden_characters() -> None:
     Frames of answers get the view of `frame_views.table`; a plain ``print`` shows every frame as pandas does.
 
     pandas escapes tags and lets through escape sequences of terminals and marks that turn the direction of text round,
-    which whoever committed a file may have put into it. Its own switch for such a thing is missing, so what it made is
+    which the author of a file may have put into it. Its own switch for such a thing is missing, so what it made is
     changed; nothing but these characters is.
     """
     ipython = sys.modules.get("IPython")

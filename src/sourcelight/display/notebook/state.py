@@ -34,9 +34,9 @@ _COUNT = re.compile(r"(?:^|[\s(])count:(\d{1,9})(?=[\s)]|$)")
 class ProgressSnapshot:
     """One moment of long work, for painters and for callables passed as ``progress``.
 
-    `total` is what `done` counts up to, None when nobody knows; `fields` are (name, text) pairs to show; `notices` are
-    (severity, text) pairs such as skipped work and alerts; `unit` names what `done` counts; `activity` is what is shown
-    for the phase ``running``.
+    `total` is what `done` counts up to, None when that is unknown; `fields` are (name, text) pairs to show; `notices`
+    are (severity, text) pairs such as skipped work and alerts; `unit` names what `done` counts; `activity` is what is
+    shown for the phase ``running``.
     """
 
     title: str
@@ -68,7 +68,7 @@ class SearchState:
     query
         Text of the query; ``count:N`` in it gives the progress its total.
     pattern_type, display
-        How it is read, and how many matches were to be returned (-1: all): what tells a part that was asked for from
+        How it is read, and how many matches were to be returned (-1: all): what tells a requested part from
         one that was not.
     clock
         Seconds that only grow; tests pass their own.

@@ -111,7 +111,7 @@ class CitationChecker:
         elif item.end_line - item.begin_line >= MAX_LINES:
             return Citation(item, "rejected", f"it has more than {MAX_LINES} lines")
         positions = find_lines(lines, quoted)
-        # The text moved: accepted only where it occurs once, since otherwise nobody can say which place was meant.
+        # The text moved: accepted only where it occurs once, since otherwise the place meant is unknown.
         if len(positions) == 1 and any(quoted):
             moved = replace(item, begin_line=positions[0] + 1, end_line=positions[0] + len(quoted))
             return Citation(moved, "moved", f"the text is on lines {moved.begin_line} to {moved.end_line}")

@@ -132,7 +132,7 @@ def _narrow(asked: NamedScope, read: NamedScope) -> NamedScope:
 def _keep_scope(
     text: str, scope: QuestionScope, names: RepositoryNames, previous: Sequence[PreviousTurn]
 ) -> QuestionScope:
-    """Give a follow-up that names no repository or revision the scope of the answer that it follows."""
+    """Scope a follow-up that names no repository or revision as the answer before it was scoped."""
     if _WIDER.search(text):
         return scope
     for turn in reversed(previous):

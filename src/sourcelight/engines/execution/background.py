@@ -138,7 +138,7 @@ class DefinitionUpdater:
         self._updater.stop()
 
     def _update(self, targets: Sequence[Target], cancellation: Cancellation) -> Mapping[TargetKey, str]:
-        # A search says by itself which files have no definitions, so nobody asks for the failures.
+        # A search says by itself which files have no definitions, so the failures are not asked for.
         self._store.update_symbols(targets, cancellation=cancellation)
         return {}
 
@@ -162,7 +162,7 @@ class TermUpdater:
     ) -> None:
         self._definitions = definitions
         self._prepare = prepare
-        # No `is_ready`: opening the tables of every repository would delay whoever opens the client.
+        # No `is_ready`: opening the tables of every repository would delay the opening of a client.
         self._updater: BackgroundUpdater[TargetKey, Target] = BackgroundUpdater("terms", self._update)
 
     def start(self, targets: Sequence[Target]) -> None:

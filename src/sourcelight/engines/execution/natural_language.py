@@ -158,7 +158,7 @@ def _places(
 ) -> tuple[list[tuple[Target, tuple[TextQuery, ...]]], dict[str, str]]:
     """Return the targets with the file filters of each (one must pass), and repositories that can't be searched.
 
-    Repositories come by name, a revision once however often it was asked for.
+    Repositories come by name, a revision once however often it was requested.
     """
     query = filters_query(filters)
     repositories.refresh(cancellation)

@@ -66,7 +66,7 @@ class IndexingNotice:
         self.latest = progress
 
     def item(self) -> Skipped:
-        """An item that stands in ``skipped`` while the work goes on."""
+        """An item that is in ``skipped`` while the work goes on."""
         far = "" if self.latest is None else f" ({self.latest.files:,} files read)"
         return Skipped(
             reason="revision-indexing",

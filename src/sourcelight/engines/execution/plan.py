@@ -343,7 +343,7 @@ class PlanSummary:
     structures
         The patterns of code that they look for.
     forks, archived
-        Names of those that no plan searches only because nobody asked for forks, or for archived ones.
+        Names of those that no plan searches only because forks, or archived ones, were not requested.
     """
 
     facts: Mapping[str, RepositoryInfo]

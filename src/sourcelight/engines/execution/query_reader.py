@@ -50,7 +50,7 @@ class QueryReader:
         text = request.query
         if len(text) <= _SHORT and text.lower().count(" or ") <= _FEW_OR:
             return self.parse(request, contexts)
-        # Its own `timeout:` is known only when it is read: seen here so, it may stand in a quoted text as well.
+        # Its own `timeout:` is known only when it is read: seen here so, it may be in a quoted text as well.
         timeouts_s = [s for s in (request.timeout_s, *map(duration_s, _TIMEOUT.findall(text))) if s is not None]
         allowed_s = self._limits.timeout_s(max(timeouts_s[-1], 0.0) if timeouts_s else None, has_count=True)
         try:

@@ -237,7 +237,7 @@ class AgentTrace:
 
 def traces_of(author: str, email: str, message: str) -> list[AgentTrace]:
     """Return what names an assistant in a commit, the author first; name and address are those as written."""
-    # git's own reading of trailers decides, as for `co_authors`: what stands in the middle of a message was quoted.
+    # git's own reading of trailers decides, as for `co_authors`: lines in the middle of a message are quotations.
     traces = [AgentTrace(agent, f"author: {author} <{email}>")] if (agent := agent_of(author, email)) else []
     traces += [trace for trailer in trailers_of(message) if (trace := _trace_of_trailer(trailer)) is not None]
     for line in _lines_of_body(message):

@@ -38,7 +38,7 @@ def check_mailmap(git_dir: str, people: Sequence[Person], cancellation: Cancella
     except GitFailed:
         return mapped
     answer_lines = answer.decode("utf-8", "replace").splitlines()
-    # Any other number of lines means that answers can't be assigned to people; then nobody is mapped.
+    # Any other number of lines means that answers can't be assigned to people; then no one is mapped.
     if len(answer_lines) == len(positions):
         for position, line in zip(positions, answer_lines, strict=True):
             name, _, email = line.rpartition(" <") if " <" in line else ("", "", line[1:])

@@ -187,7 +187,7 @@ def calls_in(definition: NamedDefinition) -> list[Occurrence]:
             is_member = text[callee.start_byte - 1 : callee.start_byte] in {b".", b">", b":"}
             role = "attribute" if is_member else "name"
             occurrences.append(Occurrence(callee.start_byte, callee.end_byte, role, is_called=True))  # type: ignore[arg-type]
-    # What stands before the name, such as a decorator, is called by whoever runs the definition.
+    # What precedes the name, such as a decorator, is called by the code that runs the definition.
     occurrences = [occurrence for occurrence in occurrences if occurrence.start >= definition.end]
     return sorted(occurrences, key=lambda occurrence: occurrence.start)
 

@@ -192,14 +192,14 @@ class ProjectCache:
         return self._target_of(repository).commit
 
     def project(self, repository: Repository, revision: str, budget: TimeBudget) -> Project:
-        """Open a repository at a revision, indexing that commit first if nobody has yet.
+        """Open a repository at a revision, indexing that commit first if that was never done.
 
         One commit is one project, under whatever revision it was opened first.
 
         Raises
         ------
         RevisionNotFound
-            If there is no such revision.
+            If the revision does not exist.
         """
         if revision:
             target = Target(repository, revision, resolve(repository, revision))

@@ -467,7 +467,7 @@ class IndexStore:
         return self._corpora.get(snapshots)
 
     def definitions_of(self, target: Target, path: str | bytes) -> FileDefinitions | None:
-        """Return the definitions in one file; None when there is no such file or it is not parsed yet.
+        """Return the definitions in one file; None when the file does not exist or is not parsed yet.
 
         Raises as `open` does.
         """

@@ -1,4 +1,4 @@
-"""Bring things up to date in one background thread, whoever asks for them."""
+"""Bring things up to date in one background thread for all callers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class BackgroundUpdater(Generic[K, W]):
     work
         Does the work of some keys; returns why it failed, by key. An exception is the reason for all of them.
     is_ready
-        Whether the work of a key is done; called by whoever requests or waits, so it must be cheap. None: every request
+        Whether the work of a key is done; called at each request and wait, so it must be cheap. None: every request
         is queued, and `work` skips what is done.
     batch
         Whether `work` gets all that is queued at once; otherwise one key at a time, oldest first.
@@ -39,7 +39,7 @@ class BackgroundUpdater(Generic[K, W]):
     Notes
     -----
     `_changed` guards every attribute. A key is in `_queue` from its request until the thread takes it, then in
-    `_active` until its work is done: it is pending as long as it is in either, and nobody waits for any other key.
+    `_active` until its work is done: it is pending as long as it is in either, and no other key is waited for.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The process that runs ast-grep: what a text or a pattern does to native code, it does here.
 
 A message is a length (4 bytes, big endian) and as many bytes of MessagePack. It answers a `ReadOrder` with one message,
-and a `FindOrder` with one for each text, as soon as that is done, so that whoever waits knows which text takes long.
+and a `FindOrder` with one for each text, as soon as that is done, so that the waiting side knows which text takes long.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def _serve() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     decoder = msgspec.msgpack.Decoder(ReadOrder | FindOrder)
     while True:
-        # Whoever takes a worker leaves one alone that has rested for nearly as long.
+        # The pool leaves a worker alone that has rested for nearly as long.
         timer = threading.Timer(_IDLE_S, os._exit, (0,))
         timer.daemon = True
         timer.start()

@@ -57,7 +57,7 @@ class Definition:
     `offset` is the byte offset of the name, `line` its 1-based line, `column` the 0-based byte of the name in that
     line (-1 where the text is not at hand). `begin_line` and `end_line` enclose the whole definition, decorators
     included. `parent` is the place of what holds it among the definitions of its file, -1 for none; `container` is
-    named even where it stands in another file.
+    named even where it is in another file.
     """
 
     name: str
@@ -265,7 +265,7 @@ def _python_parts(
 ) -> list[Node]:
     """Read functions and classes of Python without the query, and give the nodes that are left for it.
 
-    Most text stands in functions that hold no further definition and no import. The query would look at every node of
+    Most text is in functions that hold no further definition and no import. The query would look at every node of
     them, which takes a quarter of the time that parsing does.
     """
     remaining = []

@@ -31,7 +31,8 @@ _PLACE = ("repository", "revision", "commit", "path")
 class ResultChunk:
     """One chunk of a file, or a file of which only the path matched (`first_line` 0).
 
-    `matches` is None where nobody counted. `found_at` maps lines to the code point at which their first match starts.
+    `matches` is None where they were not counted. `found_at` maps lines to the code point at which their first match
+    starts.
     """
 
     repository: str

@@ -59,7 +59,7 @@ class ToolContext:
     cancellation
         Checked between units of some milliseconds.
     observer
-        Told how far the work is; None: nobody looks.
+        Told how far the work is; None: without a listener.
     served
         Whether the limits of the MCP endpoints hold (mcp.md 3); else everything is returned unless asked otherwise.
     base_url

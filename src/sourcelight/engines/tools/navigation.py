@@ -158,7 +158,7 @@ def _render_definitions(answer: ToolResult, context: ToolContext) -> Rendered:
 
 
 def _is_among(line: str, number: int, first: int, lines: Sequence[str]) -> bool:
-    """Return whether a line stands at its place among lines, of which the first has the number `first`."""
+    """Return whether a line is at its place among lines, of which the first has the number `first`."""
     return 0 <= number - first < len(lines) and lines[number - first] == line
 
 

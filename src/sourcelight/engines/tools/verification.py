@@ -266,7 +266,7 @@ def _elsewhere(positions: Sequence[int], size: int, path: str) -> dict[str, Any]
         place = {"new_path": path, "new_start_line": start, "new_end_line": end}
         return {"status": "moved", "reason": f"the quoted code is on lines {start} to {end}", **place}
     if positions:
-        # Nobody can say which of them was meant.
+        # Nothing says which of them was meant.
         starts = ", ".join(str(at + 1) for at in positions[:5])
         return {"status": "rejected", "reason": f"the quoted code is elsewhere, in several places: lines {starts}"}
     return {"status": "rejected", "reason": "the file has no such code"}

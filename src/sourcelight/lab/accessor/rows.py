@@ -79,7 +79,7 @@ def _best(resolver: LinkResolver, row: dict[str, Any], kind: str | None) -> tupl
 def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
     """Compare two results of searches: of two revisions, two times, two queries.
 
-    Lines are the same when repository, path, kind and text are; where a text stands in a file several times, its lines
+    Lines are the same when repository, path, kind and text are; where a text occurs in a file several times, its lines
     are paired in their order. So a line that only moved within its file is kept, and the file that was renamed is
     removed and added.
 

@@ -167,7 +167,7 @@ def replace_variables(text: str, names: Sequence[str], variables: Mapping[str, o
     Raises
     ------
     ToolError
-        For a name that is no variable, or that does not stand in the text.
+        For a name that is no variable, or that is not in the text.
     """
     for name in names:
         if name not in variables:

@@ -58,7 +58,7 @@ class Completer:
             self.shell.Completer.custom_matchers.remove(self._matcher)
 
     def complete(self, code: str, line: int, column: int) -> dict[str, Any]:
-        """What may stand at a place in a cell, as IPython's matchers say it."""
+        """What may be at a place in a cell, as IPython's matchers say it."""
         lines = code.split("\n")
         before = "\n".join([*lines[:line], lines[line][:column]])
         cell = _CELL.match(before)

@@ -112,7 +112,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
     @no_var_expand  # type: ignore[untyped-decorator]
     @line_cell_magic  # type: ignore[untyped-decorator]
     def search(self, line: str, cell: str | None = None) -> Any:
-        """Search code: the query is taken as it stands, in a cell over several lines.
+        """Search code: the query is taken verbatim, in a cell over several lines.
 
         ``%search -o found repo:redis lang:c TODO`` keeps a `SearchResult` in `found` and shows it.
         """

@@ -1,6 +1,6 @@
 """What a query may go on with: filters and their values, from what is known already.
 
-Finds the text in a call that a cursor stands in: ``code.search("repo:re|``.
+Finds the text in a call around a cursor: ``code.search("repo:re|``.
 
 Lets a line magic end with a question mark, which IPython would take for a call for help.
 
@@ -26,7 +26,7 @@ Names = Callable[[str], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A text that may stand in place of the fragment, and what it is: ``filter`` or ``value``."""
+    """A text that may replace the fragment, and what it is: ``filter`` or ``value``."""
 
     text: str
     kind: str
@@ -60,7 +60,7 @@ def term_of(query: str) -> str:
 
 
 def suggest(query: str, names: Names) -> tuple[str, list[Completion]]:
-    """The fragment at the end of `query`, and what may stand in its place, the likeliest first.
+    """The fragment at the end of `query`, and what may replace it, the likeliest first.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ def treemap(
         raise ValueError(f"depth must be at least 1, got {depth}")
     colors, data = theme_of(theme), plot_data(source, value, origin)
     names = [name for name in ("path", "directory") if name in data.frame.columns]
-    # Tables of several groupings have both columns, and fill the one that was asked for.
+    # Tables of several groupings have both columns, and fill the requested one.
     column = next((name for name in names if data.frame[name].notna().any()), names[0] if names else "path")
     has_path = data.frame[column].notna()
     paths, amounts = text_column(data.frame, column)[has_path], data.amounts[has_path]

@@ -199,7 +199,7 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
 
 
 def _line(tip: str, by_id: Mapping[str, CommitInfo], used: set[str]) -> Iterator[CommitInfo]:
-    """The commits from one back along first parents, as far as nobody has them yet; the oldest first."""
+    """The commits from one back along first parents, as far as no release has them yet; the oldest first."""
     line: list[CommitInfo] = []
     while tip in by_id and tip not in used:
         used.add(tip)
@@ -209,7 +209,7 @@ def _line(tip: str, by_id: Mapping[str, CommitInfo], used: set[str]) -> Iterator
 
 
 def _behind(tips: Sequence[str], known: Mapping[str, CommitInfo], used: set[str]) -> tuple[str, ...]:
-    """The commits behind some that nobody has yet, merges left out."""
+    """The commits behind some that no release has yet, merges left out."""
     commits: list[str] = []
     queue = list(tips)
     while queue:

@@ -58,7 +58,7 @@ class PathFilter:
         return tuple((name, ", ".join(patterns)) for name, patterns in texts if patterns)
 
     def reason(self, paths: Sequence[str]) -> str:
-        """Why none of the files that changed counts, and what is nearest to what was asked for."""
+        """Why none of the files that changed counts, and what is nearest to the request."""
         if not self.only or any(_in_any(self._patterns, path) for path in paths):
             return f"Every file that changed is in exclude={', '.join(self.exclude)}."
         folders = {folder for path in paths for folder in _folders(path)}
@@ -171,7 +171,7 @@ def kinds_table(diffs: Frame) -> ReportTable:
 
 
 def others_text(diffs: Frame) -> str:
-    """How much of what differs nobody wrote here; empty for nothing."""
+    """How much of what differs was written elsewhere; empty for nothing."""
     other_files = diffs[~is_written(diffs)]
     lines = int((other_files["additions"].fillna(0) + other_files["deletions"].fillna(0)).sum())
     if not len(other_files):

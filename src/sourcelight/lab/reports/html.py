@@ -150,7 +150,7 @@ def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
     )
     head = "".join(f'<th scope="col"{_alignment(c in numeric)}>{escape(heading(c))}</th>' for c in columns)
     body = "".join("<tr>" + "".join(_cell(table, row, c) for c in columns) + "</tr>" for row in rows)
-    # A part that scrolls sideways has to be reached by keyboard, and has a name then.
+    # A part that scrolls sideways must be reachable by keyboard, and has a name then.
     wide = f'<div class="sl-wide" tabindex="0" role="group" aria-label="{escape(table.title)}">'
     return f"{above}{wide}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 

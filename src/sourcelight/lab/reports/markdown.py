@@ -39,7 +39,7 @@ _IN_ADDRESSES = ":/?#@!$&'*+,;=%-._~"
 
 
 def literal(text: str) -> str:
-    """Text that Markdown shows as it stands, on one line."""
+    """Text that Markdown shows verbatim, on one line."""
     return _ACTIVE.sub(r"\\\1", one_line(text, MAX_CHARS * 4)).replace("\\:", "&#58;").replace("\\@", "&#64;")
 
 

@@ -250,7 +250,7 @@ def links_of(code: Client, heads: Mapping[str, str]) -> Links:
 
 
 def _first(links: tuple[Link, ...] | list[Link]) -> str:
-    """The best address that works for whoever gets the report: not one of this machine's JupyterLab."""
+    """The best address that works for the report's readers: not one of this machine's JupyterLab."""
     return next((link.href for link in links if link.kind != "lab"), "")
 
 

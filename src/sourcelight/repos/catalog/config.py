@@ -294,7 +294,7 @@ class SettingsFiles:
         Raises
         ------
         ConfigurationError
-            If a file can't be used and nothing can stand in for it.
+            If a file can't be used and nothing can replace it.
         """
         self.stamp = stamp_files(self.paths)
         self._problems = {}

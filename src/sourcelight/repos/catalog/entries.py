@@ -159,7 +159,7 @@ class PlaceMemory:
         places = {}
         for repository in repositories:
             claim = self.records[repository.place].claim
-            # Two places that claim a name: nobody can say which one the grant meant.
+            # Two places that claim a name: no rule says which one the grant meant.
             if claims[claim] == 1 or name_key(repository.name) != claim:
                 places[repository.name] = repository.place
         self.register.bind(places)

@@ -29,7 +29,7 @@ class Memory:
     roots
         The directories that are searched.
     default_visibility
-        Of repositories for which nobody decided.
+        Of repositories whose visibility no setting decides.
     has_accounts
         Whether others than the owner may read.
     unreadable
@@ -256,7 +256,7 @@ def _find_lenders(
     lenders = {}
     for item in items:
         places = dict.fromkeys(_place_of_source(source, owners) for source in item.described.sources)
-        # Whoever reads a private repository's objects can show its contents.
+        # A repository that reads a private one's objects can show its contents.
         private = tuple(place for place in places if place != item.place and closed.get(place, is_strict))
         if private:
             lenders[item.place] = private

@@ -2,7 +2,7 @@
 
 What an operator wrote counts first. Privacy holds for every clone of the same origin, and is never lost by silence:
 what was private stays so until somebody writes ``private = false``. Where anything is private and others than the owner
-may read, a repository for which nobody decided is private, too.
+may read, a repository that no setting names is private, too.
 
 What a service with accounts asks of its repositories, beyond what somebody asks who searches their own files.
 """
@@ -63,7 +63,7 @@ def decide(
     absent
         What was known of places that are not there now: their origins stay private.
     default_visibility
-        Of repositories for which nobody decided, where the root says nothing; may be empty.
+        Of repositories that no setting names, where the root says nothing; may be empty.
     has_accounts
         Whether others than the owner may read.
     """
@@ -129,7 +129,7 @@ class ServicePolicy:
     register
         Remembers names and privacy of places over restarts.
     default_visibility
-        ``private`` or ``public``, of repositories for which nobody decided; empty: private below a directory in which
+        ``private`` or ``public``, of repositories that no setting names; empty: private below a directory in which
         anything is or was private, else public.
     trusted_paths
         Paths outside of the served directories that repositories may read objects from, and that links may lead to.

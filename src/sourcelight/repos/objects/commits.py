@@ -149,7 +149,7 @@ def peel_to_commit(handle: pygit2.Repository, name: str) -> str:
 
 
 def tree_of(handle: pygit2.Repository, commit: str) -> str:
-    """Return the top tree of a commit, 40 hex digits; empty if there is no such commit."""
+    """Return the top tree of a commit, 40 hex digits; empty if the commit does not exist."""
     kind, data = _read(handle, commit)
     return data[5:45].decode("ascii", "replace") if kind == _COMMIT and data.startswith(b"tree ") else ""
 

@@ -258,7 +258,7 @@ def find_entry(reader: StoreReader, commit: str, path: str, revision: str = "") 
     Raises
     ------
     PathNotFound
-        If there is nothing; names close to what was asked for are in its hint.
+        If there is nothing; names close to the requested one are in its hint.
     RevisionNotFound
         If the repository has no such commit.
     """

@@ -213,7 +213,7 @@ class Accounts:
             connection.execute("DELETE FROM sessions WHERE account = ?", (account.id,))
 
     def check_password(self, name: str, password: str) -> Account | None:
-        """The account if the password is right; takes as long (a quarter of a second) when there is no such account."""
+        """The account if the password is right; takes as long (a quarter of a second) for one that does not exist."""
         row = self._database.first_row("SELECT password FROM accounts WHERE name = ?", name)
         right = password_matches(password, row[0] if row else "")
         return self.get(name) if right and row else None

@@ -134,7 +134,7 @@ class AccessTokens:
         Raises
         ------
         StateError
-            If there is no such account or scope, or the lifetime is not above 0.
+            If the account or the scope does not exist, or the lifetime is not above 0.
         """
         unique_scopes = tuple(dict.fromkeys(scopes))
         for scope in unique_scopes:

@@ -60,7 +60,7 @@ class RepositoryGrants:
         Raises
         ------
         StateError
-            If there is no such account or role, or several directories claim the name.
+            If the account or the role does not exist, or several directories claim the name.
         """
         if not repository:
             raise StateError("a grant needs the name of a repository")

@@ -1,6 +1,6 @@
 """Answers of searches that people saved, to share what they saw.
 
-A link is a random name of 128 bits. Whoever reads an answer needs the permission for each repository in it at that
+A link is a random name of 128 bits. Reading an answer takes the permission for each repository in it at that
 time: this room stores rows, and the pages leave out what a reader may not see.
 """
 
@@ -60,7 +60,7 @@ class SavedAnswers:
         self._clock = clock
 
     def save(self, owner: str, query: str, pattern_type: str, facts: Mapping[str, Any], rows: bytes) -> str | None:
-        """Save an answer for 90 days; return its token, or None when there is no such account.
+        """Save an answer for 90 days; return its token, or None when the account does not exist.
 
         Raises
         ------

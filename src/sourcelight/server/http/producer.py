@@ -271,7 +271,7 @@ class Producer:
             while self._size and self._size + size > self.buffer_bytes:
                 self.is_waiting = True
                 self.wake()
-                # A deadline notifies nobody, so the check below runs at least once a second.
+                # A deadline sends no notification, so the check below runs at least once a second.
                 self._space.wait(1.0)
                 self.cancellation.check()
             self.is_waiting = False

@@ -71,7 +71,7 @@ class Settings:
         (RFC 8628). Default True.
     deepsearch_sharing
         ``deepSearch.sharing.enabled``: whether owners of deep search conversations may share them by link. Default
-        True; what is shared opens to nobody else while it is False.
+        True; what is shared is open to no one else while it is False.
     deepsearch_model
         ``deepSearch.model``: name of the model that answers questions; empty: none is asked.
     trusted_proxies

@@ -43,7 +43,7 @@ class OAuthEndpoints:
     state
         Accounts, clients and grants.
     authenticator
-        Recognises access tokens, which may stand in place of a password.
+        Recognises access tokens, which may replace a password.
     options
         What the operator chose.
     """

@@ -138,7 +138,7 @@ class Handlers:
         token = form.get("token", "")
         if not token:
             return oauth_error(400, "invalid_request", "token is missing")
-        # RFC 7009, 2.2: the answer is 200 for an unknown token, too, so that nobody can probe for valid ones.
+        # RFC 7009, 2.2: the answer is 200 for an unknown token, too, so that no one can probe for valid ones.
         await anyio.to_thread.run_sync(self._state.authorizations.revoke, token, client.client_id)
         return Response(status_code=200, headers=NO_STORE)
 

@@ -254,7 +254,7 @@ async def ask_one(
     candidates
         Workers in the order in which they are asked.
     label
-        Named when nobody answers.
+        Named when no worker answers.
     silence_s
         Seconds without a message after which a worker is taken for dead.
     on_message

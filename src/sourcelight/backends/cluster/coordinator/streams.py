@@ -42,12 +42,12 @@ QUIET_S = 3 * BEAT_S
 """Nor is one that says nothing for so long, whatever the others do."""
 
 HEDGES, HEDGED_SHARE = 8, 10
-"""Second tries at a time at most, or one for so many streams: where all are slow, twice the work helps nobody."""
+"""Second tries at a time at most, or one for so many streams: where all are slow, twice the work does not help."""
 
 _PAUSE_S = 0.02
 
 _TICK_S = 0.1
-"""Seconds between looks at who is slow. A loop that is busy looks late, and takes nobody for silent meanwhile."""
+"""Seconds between looks at who is slow. A loop that is busy looks late, and takes no worker for silent meanwhile."""
 
 
 @dataclass(slots=True, eq=False)

@@ -107,7 +107,7 @@ def publish(repository: Repository, index: Path, history: Path, storage: ShardSt
     repository
         A git repository; refs are read before objects, so that what they name is there.
     index, history
-        Folders of its index and of its history, which nobody writes meanwhile.
+        Folders of its index and of its history, which no process writes meanwhile.
     storage
         Where to.
 

@@ -46,7 +46,7 @@ def check_address(address: str, tls: Mapping[str, str] | None) -> None:
 def check_listening(scheme: str, host: str) -> None:
     """Raise `ConfigurationError` where a worker without certificates would listen to other machines.
 
-    Whoever reaches its port can have it run code.
+    Who reaches its port can have it run code.
     """
     if scheme != "tls" and not is_loopback(host):
         raise ConfigurationError(
@@ -106,7 +106,7 @@ async def patient(seconds: float) -> AsyncGenerator[None]:
     """Raise `TimeoutError` inside the block after `seconds`, by a clock that ticks on the event loop.
 
     A loop that is busy, or a process that gets no core, ticks late, and each tick counts for a tenth of a second:
-    whoever can't listen takes nobody for silent.
+    one that can't listen takes no other for silent.
     """
     loop = asyncio.get_running_loop()
     ticking: asyncio.TimerHandle | None = None

@@ -225,7 +225,7 @@ def serve_orders(worker: Any, service: Any) -> None:
                         if comm.stream is not None and comm.stream.writing():
                             await comm.stream.write(b"")  # Dask waits for no socket: what is not read would pile up
             except OSError:
-                comm.abort()  # whoever asked is gone; the work was stopped
+                comm.abort()  # the one that asked is gone; the work was stopped
             return Status.dont_reply
 
         return take

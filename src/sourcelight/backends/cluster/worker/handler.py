@@ -100,7 +100,7 @@ class RequestHandler:
         def run() -> None:
             try:
                 last = work(WorkerRequest.from_plain(payload), cancellation, outbox)
-            except BaseException as error:  # noqa: BLE001 - told to whoever asked
+            except BaseException as error:  # noqa: BLE001 - told to the one that asked
                 last = {"kind": "fault", **error_to_plain(error)}
             outbox.close(last)
 

@@ -130,7 +130,7 @@ class Outbox:
         try:
             self._loop.call_soon_threadsafe(self._wake)
         except RuntimeError:
-            self._cancellation.cancel()  # the loop is closed: nobody listens any more
+            self._cancellation.cancel()  # the loop is closed: no one listens any more
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

@@ -56,7 +56,7 @@ async def work(
         URL of the shards, a folder of this worker alone, and the bytes that it may take; None: no bound.
     name
         What places shards on this worker: it must stay the same when the worker starts again. ``zone/name`` says that
-        it stands in a zone.
+        it is in a zone.
     host, port
         Where it listens; an empty host: loopback for a scheduler there, else refused.
     threads
@@ -82,7 +82,7 @@ async def work(
 
     scheme = scheduler.partition("://")[0]
     listen = host or _loopback(scheduler)
-    # Raises for a public address without certificates: whoever reaches a worker can run code on it.
+    # Raises for a public address without certificates: who reaches a worker can run code on it.
     check_listening(scheme, listen)
     arguments = ["--sourcelight-storage", storage, "--sourcelight-cache", os.fspath(cache)]
     if cache_bytes:

@@ -344,5 +344,5 @@ def _names(text: str | None) -> list[str]:
 
 
 def is_too_large(exc: ToolError) -> bool:
-    """Whether an error of `read_file` says that the file has to be read in parts."""
+    """Whether an error of `read_file` says that the file must be read in parts."""
     return _TOO_LARGE.search(str(exc)) is not None

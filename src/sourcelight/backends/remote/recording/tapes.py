@@ -121,7 +121,7 @@ def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool 
 def replay(path: str | os.PathLike[str], *, speed: float | None = None) -> Recording:
     """Answer from a recording in the place of services, from now on; nothing is sent, and no credential is needed.
 
-    `connect` needs no address where the recording is of one service, and signs nobody in. The n-th time that something
+    `connect` needs no address where the recording is of one service, and signs no one in. The n-th time that something
     is asked, it is answered as it was the n-th time; from then on, as the last time.
 
     Parameters

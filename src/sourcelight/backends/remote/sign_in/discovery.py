@@ -41,7 +41,7 @@ async def discover(url: str, resource: str, get: GetJson) -> AuthorizationServer
     Raises
     ------
     SignInFailed
-        When there is none, or it does what nobody should trust.
+        When there is none, or it does what no client should trust.
     """
     parts = urlsplit(resource)
     origin = f"{parts.scheme}://{parts.netloc}"

@@ -131,7 +131,7 @@ class OAuthCredential:
         Raises
         ------
         SignInFailed
-            When nobody signs in, or the service does not want it.
+            When no one signs in, or the service does not want it.
         TransportError
             When the service can't be reached.
         """

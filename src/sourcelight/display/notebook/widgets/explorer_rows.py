@@ -34,8 +34,8 @@ class RowQuery:
     """What rows to show.
 
     `repository` and `language` are exact, empty for all (`language` None: rows without one); `place` holds words that
-    must all stand in the repository's name or the path, in any case, ``*`` and ``?`` as in file names, a dash in
-    front for those that must not; `text` stands in the line as it is, in any case. `sort` is one of `SORTS`, or empty
+    must all be in the repository's name or the path, in any case, ``*`` and ``?`` as in file names, a dash in
+    front for those that must not; `text` is in the line as it is, in any case. `sort` is one of `SORTS`, or empty
     for the order of arrival.
     """
 

@@ -234,7 +234,7 @@ class ConversationService:
             ) from None
         except StateFull as exc:
             raise ToolError(exc.for_callers, tool="deepsearch", argument="disk") from exc
-        # Links are kept relative to the service: whoever reads the answer puts an address in front, or none.
+        # Links are kept relative to the service: the reader's side puts an address in front, or none.
         run_context = replace(context, cancellation=Cancellation(), observer=None, base_url="", conversations=None)
         # What the asker may no longer read tells nothing to a new answer, either.
         visible = (visible_to(record, context.viewer, context.engine.catalog) for record in earlier)

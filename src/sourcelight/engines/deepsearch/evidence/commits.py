@@ -179,7 +179,7 @@ class MessageIndex:
 
 
 SMALL_OBJECTS = 400_000
-"""Objects of a repository up to which its history is read although nobody asked for it: it makes ranking better."""
+"""Objects of a repository up to which its history is read without being requested: it improves ranking."""
 
 _FEW = 5
 _MAX_NAMES = 3

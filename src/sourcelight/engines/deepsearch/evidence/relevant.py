@@ -94,7 +94,7 @@ def _place(
     summary = first_sentence(lines, definition)
     start = end = definition.line
     if summary:
-        # What is quoted has to stand in the lines that are cited: the comment above, or the docstring.
+        # A quotation must come from the cited lines: the comment above, or the docstring.
         start = min(start, comment_start(lines, definition.begin_line - 1) + 1)
         end = max(end, min(head_end(lines, definition), len(lines)))
         start = start if end - start < MAX_LINES else definition.line
@@ -118,7 +118,7 @@ def _words(text: str, ranking: Ranking, weights: Mapping[str, float]) -> tuple[s
     words = []
     for term in present:
         word = ranking.question.shown.get(term, term)
-        # A part of a name that was asked for is in many texts: the name itself is not.
+        # A part of a requested name is in many texts: the name itself is not.
         is_there = word.casefold() in folded or (word.isalpha() and word.islower() and term in folded)
         if is_there and not term.startswith("="):
             words.append(word)

@@ -43,7 +43,7 @@ def find_asked_definitions(
 ) -> list[DefinitionExcerpt]:
     """Return the definitions in the best chunks whose names match the question best, best first.
 
-    A name that the question has as it stands comes before all others, then those in the file of the best chunk. One
+    A name that the question spells in full comes before all others, then those in the file of the best chunk. One
     that shares but one of its words with the question is taken from that file alone: elsewhere it is about something
     else as a rule.
     """

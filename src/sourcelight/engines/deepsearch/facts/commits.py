@@ -85,7 +85,7 @@ def message_expression(term: Term) -> str:
 
 
 def line_expression(term: Term) -> str:
-    """Write a text of a line as RE2: as it stands, or as a whole word."""
+    """Write a text of a line as RE2: as it is, or as a whole word."""
     escaped = escape_regexp(term.text)
     prefix = r"\b" if term.is_word and re.match(r"\w", term.text) else ""
     right = r"\b" if term.is_word and re.search(r"\w$", term.text) else ""

@@ -35,7 +35,7 @@ _TEXTS = frozenset({
 def count_importing(work: Work) -> Fact:
     """Count files (or repositories) that import a module, a package, a header or a repository's own modules.
 
-    Where several are joined by "and", each of them has to be imported. Where the question is negated, the files that
+    Where several are joined by "and", each of them must be imported. Where the question is negated, the files that
     import none of them (or not all) count.
     """
     request = work.request

@@ -124,7 +124,7 @@ class Work:
 
     @property
     def revision(self) -> str:
-        """The revision that was asked for; empty for the default branches."""
+        """The requested revision; empty for the default branches."""
         return next((pin.revision for pin in self.inquiry.pins if pin.revision not in {"", "WORKTREE"}), "")
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:

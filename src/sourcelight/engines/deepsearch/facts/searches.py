@@ -115,7 +115,7 @@ def join_queries(queries: Sequence[str]) -> str:
 
 
 def expression(term: Term, *, called: bool = False) -> str:
-    """Write a text as a regular expression: as it stands, or as a whole word."""
+    """Write a text as a regular expression: as it is, or as a whole word."""
     escaped = escape_regexp(term.text).replace("/", r"\/").replace("\n", r"\n")
     prefix = r"\b" if (term.is_word or called) and re.match(r"\w", term.text) else ""
     right = r"\b" if (term.is_word or called) and re.search(r"\w$", term.text) else ""

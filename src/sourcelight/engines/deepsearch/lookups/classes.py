@@ -92,7 +92,7 @@ def _head_of(lines: Sequence[str], name: str, line: int) -> tuple[str, int] | No
 
 
 def _split(text: str) -> list[str]:
-    """Split at the commas that stand in no brackets, those of type parameters included."""
+    """Split at the commas outside brackets, those of type parameters included."""
     blanked = re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), blank_brackets(text))
     while (nested := re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), blanked)) != blanked:
         blanked = nested

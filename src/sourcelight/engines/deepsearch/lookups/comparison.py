@@ -50,7 +50,7 @@ def _describe(work: Work, texts: FileTexts, name: str, place: NamedPlace) -> Sta
     lines = texts.lines(place.target, place.path)
     head = head_of_place(texts, place)
     summary = first_sentence(lines, place.definition)
-    # Only what stands in the cited lines is quoted.
+    # Only text of the cited lines is quoted.
     quoted = (
         f": “{inline(summary, 200)}”"
         if summary and " ".join(summary.split()[:3]) in " ".join(head.text.split())

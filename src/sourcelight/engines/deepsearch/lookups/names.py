@@ -69,7 +69,7 @@ def rank_of(path: str) -> int:
 def find_definitions(work: Work, name: str, symbol_kind: str, notes: list[str], queries: list[str]) -> list[NamedPlace]:
     """Find the definitions of a name, exactly as it is written; code before tests, definitions before declarations.
 
-    Of a dotted name, such as ``Client.get``, what stands before the last dot has to be the container's name.
+    Of a dotted name, such as ``Client.get``, the part before the last dot must be the container's name.
     """
     container, simple = split_name(name)
     texts = FileTexts(work.context)

@@ -254,7 +254,7 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
 
 
 def _is_in_section(work: Work, texts: FileTexts, row: Mapping[str, Any], section: str) -> bool:
-    """Return whether the next header above a line ends with the section that was asked for."""
+    """Return whether the next header above a line ends with the requested section."""
     target = work.inquiry.pins.of(row["repository"])
     if not section or target is None:
         return not section

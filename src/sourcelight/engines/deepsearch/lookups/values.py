@@ -193,7 +193,7 @@ def _split_parameter(text: str) -> tuple[str, str]:
 
 
 def blank_brackets(text: str) -> str:
-    """Blank what stands in brackets and in quotation marks, so that positions stay."""
+    """Blank what is in brackets and in quotation marks, so that positions stay."""
     out = list(text)
     depth = position = 0
     while position < len(text):

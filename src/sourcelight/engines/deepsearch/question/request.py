@@ -36,7 +36,7 @@ class PathScope:
     Attributes
     ----------
     source_text
-        As it stands in the question.
+        As written in the question.
     pattern
         A regular expression for ``file:``.
     glob

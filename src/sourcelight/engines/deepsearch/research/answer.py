@@ -166,7 +166,7 @@ def _make_segments(
             for kind, block in _split_blocks(part.text):
                 cited = _ids_in(block)
                 about = {checked[name].evidence.repository for name in cited if name in checked} | set(part.about)
-                # No fact rests on this: a line that spells a repository's name is hidden with it, whoever wrote it.
+                # No fact rests on this: a line that spells a repository's name is hidden with it, even one of our own.
                 about |= {name for name in names if name in block}
                 rendered = markdown.link_citations(block, checked, base_url)
                 segments.append(AnswerSegment(kind, rendered, tuple(sorted(about)), _definitions_of(cited, checked)))
@@ -237,7 +237,7 @@ def _mark_unverified(text: str, checked: Mapping[str, Citation], *, has_headline
 
 
 def _has_names(sentence: str, cited: Sequence[Evidence]) -> bool:
-    """Return whether each name that a sentence writes as code stands in what it cites."""
+    """Return whether each name that a sentence writes as code occurs in what it cites."""
     texts = " ".join(
         f"{item.text} {item.label}" + (f" {item.subject} {item.author}" if isinstance(item, CommitEvidence) else "")
         for item in cited

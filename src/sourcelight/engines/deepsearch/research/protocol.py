@@ -97,7 +97,7 @@ class Draft:
     researcher, model
         Who wrote it.
     error
-        Why it is not what was asked for, such as a budget that ended: kind and message.
+        Why it falls short of the request, such as a budget that ended: kind and message.
     """
 
     parts: list[Part] = field(default_factory=list)

@@ -85,7 +85,7 @@ class CodeOwners:
         self._set.Compile()
 
     def owners(self, path: str) -> tuple[str, ...]:
-        """Owners of the file at `path`, as they are written in the file; none when nobody owns it."""
+        """Owners of the file at `path`, as they are written in the file; none when it has no owner."""
         return tuple(dict.fromkeys(owner.name for owner in self.owners_of(path)))
 
     def owners_of(self, path: str) -> tuple[Owner, ...]:
@@ -390,7 +390,7 @@ def _offsets(raw: Sequence[bytes]) -> list[int]:
 
 
 def _byte_spans(line: bytes, owners: Sequence[Owner]) -> list[tuple[int, int]]:
-    """Where owners stand in a line as stored; by characters where the text is not UTF-8 there."""
+    """Where owners are in a line as stored; by characters where the text is not UTF-8 there."""
     spans, at = [], 0
     for owner in owners:
         name = owner.name.encode()

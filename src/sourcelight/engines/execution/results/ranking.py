@@ -72,7 +72,7 @@ class FileRanker:
     Parameters
     ----------
     phrases
-        Texts that lift a file when they stand in one of its matched lines or in its path.
+        Texts that lift a file when they occur in one of its matched lines or in its path.
     case_sensitive
         Whether phrases are looked for in their own case.
     stars

@@ -24,7 +24,7 @@ _WHERE = ("repository", "repository_id", "revision", "commit")
 _KINDS = {"file": ("content", "path", "symbol"), "content": ("content",), "symbol": ("symbol",)}
 
 Place = tuple[str, str]
-"""A repository's name and the revision that was asked for."""
+"""A repository's name and the requested revision."""
 
 
 class Selector:

@@ -84,7 +84,7 @@ def targets_of(
     Returns
     -------
     tuple of Target, Asked
-        What to search, in the order of the first list, each as it was asked for; and what could not be found. Both
+        What to search, in the order of the first list, each as it was requested; and what could not be found. Both
         are empty when the lists have nothing in common.
     """
     requests = [_resolve(repository, revisions) for revisions in lists]

@@ -23,7 +23,7 @@ from sourcelight.repos import Repository, has_commit_after
 
 _OF_FACTS = {"has.topic": "topics", "has.meta": "metadata", "has.description": "description"}
 Place = tuple[str, str, str]
-"""What tells targets apart: the repository's key, the revision as it was asked for, the commit."""
+"""What tells targets apart: the repository's key, the revision as it was requested, the commit."""
 
 _OF_FILES = frozenset({"has.path", "has.content", "has.file"})
 _AS_PREDICATES = {
@@ -127,7 +127,7 @@ class FilePredicates:
     def passes(self, target: Target, predicates: Iterable[Predicate], *, case_sensitive: bool) -> bool | None:
         """Return whether a target satisfies all predicates on history and files; None when unknown.
 
-        What is not found may stand in a file that a partial clone lacks: then the answer is noted in `missing`, unless
+        What is not found may be in a file that a partial clone lacks: then the answer is noted in `missing`, unless
         another predicate leaves the target out for certain.
         """
         passes_all, missing = True, 0

@@ -229,7 +229,7 @@ def _text_column(history: History, name: str, commits: CommitNumbers) -> Column:
 
 
 def _texts(offsets: Int64Array, raw: memoryview) -> Column:
-    """Texts, and between them their newlines as items of their own, so that none has to be cut off each time.
+    """Texts, and between them their newlines as items of their own, so that none must be cut off each time.
 
     Segments hold valid UTF-8; a file that was altered since still gives text, so that those of all segments fit.
     """

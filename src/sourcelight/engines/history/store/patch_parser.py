@@ -170,7 +170,7 @@ def _rows_and_blocks(lines: DistinctLines, hunks: _Ints, patches: _Ints) -> tupl
     # The two lines before a file's first hunk are its names (``---`` and ``+++``), not changed lines.
     minus[heads - 2] = False
     plus[heads - 1] = False
-    # Names of a file may begin with anything, so what else stands in its head is not looked at.
+    # Names of a file may begin with anything, so the rest of its head is not looked at.
     rows = np.flatnonzero(plus | minus)
     # diff.suppressBlankEmpty=false makes git print the space before an empty context line.
     is_context = lines.first == ord(" ")

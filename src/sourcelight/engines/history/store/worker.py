@@ -391,7 +391,7 @@ def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         try:
             files, unread = extract_to_files(ExtractionRequest.read(line))
             answer = {"event": "done", "files": files, "unread": unread}
-        except Exception as error:  # noqa: BLE001 - whoever gave the order reports the reason
+        except Exception as error:  # noqa: BLE001 - the sender of the order reports the reason
             answer = {"event": "failed", "reason": reason_of(error)}
         answers.write(json.dumps(answer).encode() + b"\n")
         # The parent waits for this line; without the flush it stays in the pipe's buffer until the process ends.

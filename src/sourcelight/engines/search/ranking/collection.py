@@ -37,7 +37,7 @@ class ChunkBlock:
     target
         Place of the target.
     table
-        The table they stand in.
+        The table that holds them.
     files
         The files of the view that have chunks here, in order of documents; behind them, those whose document is that
         of one of them.

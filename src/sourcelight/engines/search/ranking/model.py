@@ -84,7 +84,7 @@ class Ranking:
     idf
         How rare each term is that occurs: its inverse frequency among chunks.
     failed
-        Repositories (with ``@`` and the revision, if one was asked for) that could not be ranked, and why.
+        Repositories (with ``@`` and the revision, if one was requested) that could not be ranked, and why.
     searched_chunks
         Chunks whose words were looked at.
     share
@@ -237,7 +237,7 @@ def join_rankings(
         for part, ranking in enumerate(parts)
         for position, (chunk, score) in enumerate(zip(ranking.chunks, _stats_of(ranking).chunk_scores, strict=True))
     ]
-    entries.sort()  # of one file, chunks of equal scores stand in their order already
+    entries.sort()  # of one file, chunks of equal scores are in their order already
     selected: list[tuple[int, int]] = []
     chunks_per_file: dict[tuple[int, int], int] = {}
     for _, part, position in entries:

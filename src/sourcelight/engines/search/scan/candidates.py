@@ -32,7 +32,7 @@ def candidate_units(corpus: Corpus, pattern: TermPattern, selection: FileSelecti
     """Return the units of selected files that may hold a match, ascending; None for all units of the corpus.
 
     Units of other files may be among them. For a pattern that can cross lines, all units of a candidate document are
-    returned: the literals that it requires may stand in different units.
+    returned: the literals that it requires may be in different units.
     """
     if pattern.multi_line:
         documents = _required_documents(corpus, pattern.required, selection)

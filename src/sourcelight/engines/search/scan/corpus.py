@@ -62,7 +62,7 @@ class OpenedCommit(Memo):
         return self.shards[int(view.shard[number])].text(int(view.document[number]))
 
     def reason_of(self, path: str) -> str:
-        """Return why a file is matched by name only; empty when its content is indexed, or there is no such file."""
+        """Return why a file is matched by name only; empty when its content is indexed, or it does not exist."""
         number = self._file_number(path)
         return "" if number is None else REASONS[int(self.view.reason[number])]
 

@@ -216,7 +216,7 @@ class CorpusSearch:
         while first_document < corpus.documents:
             check_stopped(self.stopped)
             max_bytes = (int(cumulative_bytes[position - 1]) if position else 0) + sizer.units * _EXPECTED_UNIT_BYTES
-            # At least one unit: a unit larger than the limit still has to be read.
+            # At least one unit: a unit larger than the limit must still be read.
             units_within_bytes = max(position + 1, int(cumulative_bytes.searchsorted(max_bytes, side="right")))
             end_position = min(position + sizer.units, units_within_bytes)
             # What remains is one batch where it is little: no second round of fixed costs for the last few units.

@@ -373,7 +373,7 @@ def _combine_contributors(arguments: ContributorsArguments, context: ToolContext
     keys += [rows.repository] if "repository" in by else []
     codes, groups = group(keys)
     count = len(groups[0])
-    # A file belongs to one repository, and whoever changed it there is one person: so its counts add up.
+    # A file belongs to one repository, and its authors there are counted once: so its counts add up.
     sums = {name: total(codes, rows.values[name], count) for name in _SUMMED}
     first, _ = bounds(codes, rows.values["first"], count)
     _, last = bounds(codes, rows.values["last"], count)

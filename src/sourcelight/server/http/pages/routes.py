@@ -243,7 +243,7 @@ class Pages:
         lines = requested_lines(query)
         call, prefix = python_call(address.kind, arguments, path, parameters, lines), self._access.prefix
         if "notebook" in parameters:
-            # It says what the address says; whoever runs it needs access of their own.
+            # It says what the address says; running it takes access of one's own.
             return notebook(call, context.base_url, "code")
         notebook_url = f"{prefix}{quote(request_path)}?{query}{'&' * bool(query)}notebook=1"
         use = python_block(call, context.base_url, notebook_url)

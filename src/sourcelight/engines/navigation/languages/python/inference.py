@@ -436,7 +436,7 @@ def _results(function: Node) -> tuple[list[Node], list[Node]]:
 
 
 _EXPRESSIONS = {
-    "identifier": PythonInference._identifier,  # noqa: SLF001 - the table stands behind the class it belongs to
+    "identifier": PythonInference._identifier,  # noqa: SLF001 - the table follows the class it belongs to
     "attribute": PythonInference._attribute,  # noqa: SLF001 - as above
     "call": PythonInference._call,  # noqa: SLF001 - as above
     "subscript": PythonInference._subscript,  # noqa: SLF001 - as above

@@ -363,7 +363,7 @@ class _ScopeWalk:
 
 
 _HANDLERS: dict[str, Callable[[_ScopeWalk, Node, list[Node]], None]] = {
-    "function_definition": _ScopeWalk._function,  # noqa: SLF001 - the table stands behind the class it belongs to
+    "function_definition": _ScopeWalk._function,  # noqa: SLF001 - the table follows the class it belongs to
     "class_definition": _ScopeWalk._function,  # noqa: SLF001 - as above
     "decorated_definition": _ScopeWalk._decorated_definition,  # noqa: SLF001 - as above
     "assignment": _ScopeWalk._assignment,  # noqa: SLF001 - as above
