@@ -34,6 +34,7 @@ from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolR
 from sourcelight.core.errors import QueryError, SearchFailed, StreamBroken, ToolError, TransportError
 from sourcelight.core.query import parse
 from sourcelight.core.query.alternatives import patterns_of
+from sourcelight.core.query.fields import STRUCTURE
 from sourcelight.core.query.narrowing import with_timeout
 from sourcelight.core.query.parse import effective_pattern_type
 from sourcelight.core.tools.conversations import SCOPE
@@ -51,7 +52,8 @@ _CHUNK = ("chunk", "chunk_start_line", "truncated", "chunk_offset")
 
 def may_cross_lines(request: SearchRequest) -> bool:
     """Return whether a match in a file may contain a newline."""
-    if _MAY.search(request.query) is None:
+    is_code = request.pattern_type == STRUCTURE or STRUCTURE in request.query
+    if not is_code and _MAY.search(request.query) is None:
         return False
     try:
         query = parse(request.query, request.pattern_type, version=request.version)
@@ -63,7 +65,10 @@ def may_cross_lines(request: SearchRequest) -> bool:
         if alternative.pattern is not None
         for leaf in patterns_of(alternative.pattern)
     ]
-    return any("\n" in leaf.value or (leaf.kind == "regexp" and _MAY.search(leaf.value)) for leaf in patterns)
+    return any(
+        "\n" in leaf.value or leaf.kind == "structure" or (leaf.kind == "regexp" and _MAY.search(leaf.value))
+        for leaf in patterns
+    )
 
 
 def portable(request: SearchRequest) -> SearchRequest:

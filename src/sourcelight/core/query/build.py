@@ -11,7 +11,7 @@ from typing import Any
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import QueryError
 from sourcelight.core.former_names import former_attribute
-from sourcelight.core.query.fields import ALIASES, COUNT_ALL, FIELDS
+from sourcelight.core.query.fields import ALIASES, COUNT_ALL, FIELDS, STRUCTURE
 from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate, Query
 from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.parse import parse
@@ -64,9 +64,10 @@ class Expression:
         node = _without_pattern_type(self.node)
         if node is None:
             return to_text(self.node)
-        # Only the regexp type has a regular expression under content:, and only keyword puts words side by side.
+        # Only the regexp type has a regular expression under content:, only keyword puts words side by side, and only
+        # one type has code.
         failure: QueryError | None = None
-        for pattern_type in ("keyword", "regexp"):
+        for pattern_type in ("keyword", "regexp", STRUCTURE):
             try:
                 return to_text(combine("and", [Filter("patterntype", pattern_type), node]))
             except QueryError as error:
