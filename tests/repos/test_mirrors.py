@@ -57,6 +57,20 @@ def test_a_mirror_is_made_found_and_kept_up_to_date(tmp_path: Path, origin: Repo
     assert "gone-soon" not in refs.stdout
 
 
+def test_a_mirror_of_a_newer_git_is_kept_up_to_date(tmp_path: Path, origin: RepositoryBuilder) -> None:
+    """Git 2.55 writes that a mirror needs no tags of their own; 2.39 writes nothing of it."""
+    path = clone(origin.path.as_uri(), tmp_path / "mirrors")
+    with Path(path, "config").open("a", encoding="utf-8") as config:
+        config.write('[remote "origin"]\n\ttagOpt = --no-tags\n')
+    head = origin.commit({"a": "2"})
+    origin.tag("v2")
+    assert update_mirror(path) == path
+    (repository,) = Catalog.open([tmp_path / "mirrors"]).repositories
+    assert repository.facts.commit == head
+    tags = subprocess.run(["git", "-C", path, "tag"], capture_output=True, text=True, check=True, timeout=20)
+    assert tags.stdout.split() == ["v2"]
+
+
 def test_two_remotes_of_one_name_are_never_merged(tmp_path: Path, origin: RepositoryBuilder) -> None:
     other = make_repo(tmp_path / "other" / "app", {"b": "1"})
     one, two = (clone(repo.path.as_uri(), tmp_path / "mirrors") for repo in (origin, other))

@@ -28,10 +28,11 @@ from sourcelight.repos.remotes import Remote, credential_environment, parse_remo
 from sourcelight.repos.revisions import head_target
 
 _PROGRESS = re.compile(r"(?:remote: )?([A-Z][A-Za-z ]+):\s+(\d+)% \((\d+)/(\d+)\)")
-# What git itself writes into the configuration of a mirror. Anything else may make git run something.
+# What git itself writes into the configuration of a mirror; `tagopt` is of newer versions (2.55 has it, 2.39 has not).
+# Anything else may make git run something.
 _MIRROR_KEYS = re.compile(
     r"core\.(repositoryformatversion|filemode|bare|ignorecase|precomposeunicode|symlinks|logallrefupdates)"
-    r"|remote\.origin\.(url|fetch|mirror)|extensions\.objectformat|gc\.auto"
+    r"|remote\.origin\.(url|fetch|mirror|tagopt)|extensions\.objectformat|gc\.auto"
 )
 
 
