@@ -14,6 +14,7 @@ from server.mcp.calling import FAMILIES, Said, call, over, said
 from server.mcp.conftest import BIG_LINE, ONE, SECRET, Served
 from server.running_service import TOKEN, Service, running
 from sourcelight.backends.embedded import open_engine
+from sourcelight.core.tools.catalog import mcp_tools
 from sourcelight.testing import RepositoryBuilder
 
 SPEC = {
@@ -40,11 +41,16 @@ def test_listed_tools_are_plain_and_described(served: Served, family: str) -> No
         assert set(schema) == {"type", "properties", "required"}
         assert schema["type"] == "object"
         assert set(schema["required"]) <= set(schema["properties"])
-        for each in schema["properties"].values():
+        for name, each in schema["properties"].items():
             assert each["type"] in {"string", "integer", "boolean", "array"}
-            assert each["description"]
-        assert tool.annotations.read_only_hint is (tool.name != "deepsearch")
-        assert (tool.annotations.destructive_hint, tool.annotations.open_world_hint) == (False, False)
+            # The list leaves out what the instructions of the server say; the reference has every description.
+            described = mcp_tools()[tool.name].input_schema["properties"][name]["description"]
+            assert described
+            assert each.get("description", described) == described
+        is_read_only = tool.name != "deepsearch"
+        assert (tool.annotations.read_only_hint, tool.annotations.open_world_hint) == (is_read_only, False)
+        # The protocol gives the hint a meaning only for tools that change something.
+        assert tool.annotations.destructive_hint is (None if is_read_only else False)
         assert tool.output_schema is None
 
 
