@@ -1,6 +1,7 @@
 // Prints what the TypeScript language service says of a project, one JSON object a line.
 // definitions: where random identifiers are defined. references: the uses of what random files declare under one name,
-// and every place with that name. Install the packages of the checkout first (without running their scripts), or what
+// and every place with that name. calls: the callers and callees of random functions, by the call hierarchy, after a
+// line with the files that were read and the calls that nobody can tell. Install the packages of the checkout first (without running their scripts), or what
 // leads through them is not resolved.
 const ts = require("typescript"), fs = require("fs"), path = require("path");
 const [root0, what, count0, seed0] = process.argv.slice(2);
@@ -90,5 +91,87 @@ function references(left) {
   }
 }
 
-if (what === "references") references(Number(count0 || 150));
+// The name that a call names; the call hierarchy counts elements, tagged templates and decorators too.
+function called(n) {
+  let target = ts.isCallExpression(n) || ts.isNewExpression(n) || ts.isDecorator(n) ? n.expression :
+    ts.isTaggedTemplateExpression(n) ? n.tag : ts.isJsxOpeningElement(n) || ts.isJsxSelfClosingElement(n) ? n.tagName : undefined;
+  const name = target && ts.skipOuterExpressions(target);
+  if (!name) return undefined;
+  return ts.isIdentifier(name) ? [target, name] : ts.isPropertyAccessExpression(name) ? [target, name.name] : undefined;
+}
+
+function calls(left) {
+  const checker = program.getTypeChecker(), known = [], undecided = [], drawn = [];
+  const byName = new Map(), byTarget = new Map(), nested = new Map();
+  const line = (source, at) => source.getLineAndCharacterOfPosition(at).line + 1;
+  for (const f of files) {
+    const source = program.getSourceFile(f), file = rel(f);
+    if (!source || source.isDeclarationFile || !own(f)) continue;
+    known.push(file);
+    const around = [];
+    const visit = n => {
+      const made = called(n);
+      if (made) {
+        const [target, name] = made, here = line(source, name.getStart(source));
+        // The call hierarchy gives calls in functions of object literals and assignments to what is around these.
+        const between = [];
+        for (let up = n.parent; up && !ts.isClassLike(up); up = up.parent) {
+          if (!ts.isArrowFunction(up) && !ts.isFunctionExpression(up) && ts.isFunctionLike(up)) break;
+          const holder = ts.isArrowFunction(up) || ts.isFunctionExpression(up) ? up.parent : undefined;
+          if (holder && (ts.isPropertyDeclaration(holder) || ts.isVariableDeclaration(holder) && holder.parent.flags & ts.NodeFlags.Const)) break;
+          const key = holder && (ts.isBinaryExpression(holder) ? holder.left.name : holder.name);
+          if (key) between.push(line(source, key.getStart(source)));
+        }
+        byName.set(JSON.stringify([file, name.getStart(source)]), [here, between]);
+        byTarget.set(JSON.stringify([file, target.getStart(source), target.getEnd()]), here);
+        let symbol = checker.getSymbolAtLocation(name);
+        if (symbol && symbol.flags & ts.SymbolFlags.Alias) symbol = checker.getAliasedSymbol(symbol);
+        if (!symbol || symbol.escapedName === "unknown" || !(symbol.declarations || []).length) undecided.push([file, here, name.text]);
+      }
+      const value = ts.isVariableDeclaration(n) || ts.isPropertyDeclaration(n) ? n.initializer : undefined;
+      const body = value && (ts.isArrowFunction(value) || ts.isFunctionExpression(value)) ? value.body : n.body;
+      const named = n.name && (ts.isIdentifier(n.name) || ts.isPrivateIdentifier(n.name)) && body &&
+        (ts.isFunctionLike(n) || value) && !ts.isTypeNode(n);
+      if (named) {
+        const at = n.name.getStart(source), one = { source, file, at, name: n.name.text, inner: [] };
+        for (const outer of around) outer.inner.push(one);
+        drawn.push(one);
+        around.push(one);
+      }
+      ts.forEachChild(n, visit);
+      if (named) around.pop();
+    };
+    visit(source);
+  }
+  console.log(JSON.stringify({ files: known, undecided }));
+  for (let i = drawn.length - 1; i > 0; i--) { const j = Math.floor(random() * (i + 1)); [drawn[i], drawn[j]] = [drawn[j], drawn[i]]; }
+  const at = item => item.kind === "script" || item.kind === "module" && item.selectionSpan.start === 0 ? 0 : line(program.getSourceFile(item.file), item.selectionSpan.start);
+  // Of overloads the call hierarchy gives the first one, we the one with the body: the same function.
+  const body = item => {
+    const source = program.getSourceFile(item.file), name = ts.getTokenAtPosition(source, item.selectionSpan.start);
+    const symbol = ts.isIdentifier(name) ? checker.getSymbolAtLocation(name) : undefined;
+    const whole = ((symbol && symbol.declarations) || []).find(d => ts.isFunctionLike(d) && d.body && d.name && rel(d.getSourceFile().fileName) === rel(item.file));
+    return whole ? line(source, whole.name.getStart(source)) : at(item);
+  };
+  for (const one of drawn.slice(0, left)) {
+    const callers = [], callees = [];
+    for (const call of service.provideCallHierarchyIncomingCalls(one.source.fileName, one.at) || [])
+      for (const span of own(call.from.file) ? call.fromSpans : []) {
+        // The call hierarchy also counts methods that are only read; those are no calls.
+        const here = byName.get(JSON.stringify([rel(call.from.file), span.start]));
+        if (here) callers.push([rel(call.from.file), here[0], at(call.from), ...here[1]]);
+      }
+    // What a function inside a function calls counts for the outer one too.
+    for (const inner of [one, ...one.inner])
+      for (const call of service.provideCallHierarchyOutgoingCalls(inner.source.fileName, inner.at) || [])
+        for (const span of own(call.to.file) ? call.fromSpans : []) {
+          const here = byTarget.get(JSON.stringify([one.file, span.start, span.start + span.length]));
+          if (here) callees.push([here, rel(call.to.file), body(call.to)]);
+        }
+    console.log(JSON.stringify({ file: one.file, line: line(one.source, one.at), name: one.name, callers, callees }));
+  }
+}
+
+if (what === "calls") calls(Number(count0 || 200));
+else if (what === "references") references(Number(count0 || 150));
 else definitions(Number(count0 || 1500));

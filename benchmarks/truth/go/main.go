@@ -1,5 +1,6 @@
 // Command names prints, for every identifier of the packages below a folder, where go/types says it is defined:
-// one JSON object a line with file, offset, name, category, and targets (file and offset). A second argument adds the tests.
+// one JSON object a line with file, offset, name, category, and targets (file and offset). A second argument adds the
+// tests. With "calls", a number and a seed after the folder it prints the calls of functions instead, see calls.go.
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -36,6 +38,12 @@ func main() {
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
 	encoder := json.NewEncoder(out)
+	if len(os.Args) > 4 && os.Args[2] == "calls" {
+		count, _ := strconv.Atoi(os.Args[3])
+		seed, _ := strconv.ParseInt(os.Args[4], 10, 64)
+		printCalls(root, loaded, count, seed, encoder)
+		return
+	}
 	seen := map[string]bool{}
 	for _, pkg := range loaded {
 		for _, file := range pkg.Syntax {

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.navigation.definitions import resolve
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.locations import line_of
@@ -16,6 +17,7 @@ from sourcelight.engines.navigation.model import (
     How,
     Occurrence,
     ResolvedDefinition,
+    Role,
     SymbolQuery,
 )
 from sourcelight.engines.navigation.named import (
@@ -38,6 +40,7 @@ MAX_CALLS = 5000
 """Maximum calls of one answer; beyond, it is incomplete."""
 
 _IDENTIFIERS = frozenset({"identifier", "field_identifier", "property_identifier", "type_identifier", "name"})
+_TYPES = frozenset({"class", "struct", "interface"})
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
 
 
@@ -61,13 +64,16 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
     """
     pending = [(query, 1)]
     seen: set[DeclarationKey] = set()
-    count = 0
+    count = left_out = 0
     while pending:
         # Breadth first: direct callers come before indirect ones, and a limit cuts the far end.
         question, level = pending.pop(0)
         search = References(question, workspace)
         for references in search.batches():
             calls = [call for call in references if call.occurrence.is_called and not call.is_definition]
+            found = len(calls)
+            calls = [call for call in calls if not _is_guess(call.how, call.document)]
+            left_out += found - len(calls)
             holders = enclosing_definitions(
                 references[0].document, [call.occurrence.start for call in calls], workspace
             )
@@ -84,6 +90,8 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
                     continue
                 seen.add((caller.document.key, caller.start))
                 pending.append((_query_of(caller), level + 1))
+        left_out += search.left_out
+    _note_left_out(left_out, workspace)
 
 
 def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
@@ -97,33 +105,61 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
         if body is not None:
             pending.append((body, 1))
             seen.add((body.document.key, body.start))
-    count = 0
+    count = left_out = 0
     while pending:
         caller, level = pending.pop(0)
-        for occurrence in calls_in(caller):
+        for occurrence in calls_in(caller, workspace):
             workspace.budget.check()
             name = caller.document.text[occurrence.start : occurrence.end]
             # Only the first answer: the others are alternatives to it, not further calls.
-            for definition in resolve(caller.document, occurrence, name, workspace)[:1]:
-                count += 1
-                if count > MAX_CALLS:
-                    workspace.notice("limit", f"Only the first {MAX_CALLS:,} calls are listed; there are more.")
-                    return
-                body = body_of(definition, workspace)
-                yield CallSite(
-                    level, caller, caller.document, occurrence, body or definition, definition.how, definition.score
-                )
-                if (
-                    body is None
-                    or level >= depth
-                    # A definition that was found by its name alone is too weak to follow further: errors would multiply
-                    # with each level.
-                    or definition.how == "name"
-                    or (body.document.key, body.start) in seen
-                ):
-                    continue
-                seen.add((body.document.key, body.start))
-                pending.append((body, level + 1))
+            answers = resolve(caller.document, occurrence, name, workspace)[:1]
+            if not answers or _is_guess(answers[0].how, caller.document):
+                left_out += len(answers)
+                continue
+            definition = _implementation(answers[0], workspace)
+            if _converts(definition):
+                continue
+            count += 1
+            if count > MAX_CALLS:
+                workspace.notice("limit", f"Only the first {MAX_CALLS:,} calls are listed; there are more.")
+                return
+            body = body_of(definition, workspace)
+            yield CallSite(
+                level, caller, caller.document, occurrence, body or definition, definition.how, definition.score
+            )
+            if (
+                body is None
+                or level >= depth
+                # A definition that was found by its name alone is too weak to follow further: errors would multiply
+                # with each level.
+                or definition.how == "name"
+                or (body.document.key, body.start) in seen
+            ):
+                continue
+            seen.add((body.document.key, body.start))
+            pending.append((body, level + 1))
+    _note_left_out(left_out, workspace)
+
+
+def _is_guess(how: How, document: Document) -> bool:
+    """Return whether a call was found by its name alone in a language whose rules find nearly all others.
+
+    Of such calls 3 % were right in Go and 2 % in TypeScript: their receivers are of the standard library, or of
+    packages that are in no repository here.
+    """
+    resolver = resolver_of(document.language)
+    return how == "name" and resolver is not None and resolver.language.has_declared_types
+
+
+def _note_left_out(count: int, workspace: Workspace) -> None:
+    if count:
+        places = count_of(count, "further place")
+        workspace.notice("left-out", f"{places} left out: what is called there is unknown, or in no repository here.")
+
+
+def _implementation(definition: ResolvedDefinition, workspace: Workspace) -> ResolvedDefinition:
+    resolver = resolver_of(definition.document.language)
+    return definition if resolver is None else resolver.implementation(definition, workspace)
 
 
 def _query_of(definition: NamedDefinition) -> SymbolQuery:
@@ -148,8 +184,27 @@ def body_of(definition: ResolvedDefinition, workspace: Workspace) -> NamedDefini
     return None
 
 
-def calls_in(definition: NamedDefinition) -> list[Occurrence]:
-    """Return the names that are called between the first and the last line of a definition, in order."""
+def _converts(definition: ResolvedDefinition) -> bool:
+    """Return whether a call of a definition only converts a value to its type."""
+    resolver = resolver_of(definition.document.language)
+    return resolver is not None and resolver.language.calls_convert and definition.kind in _TYPES
+
+
+def calls_in(definition: NamedDefinition, workspace: Workspace) -> Sequence[Occurrence]:
+    """Return the names that are called between the name and the last line of a definition, in order.
+
+    What stands before the name, such as a decorator, is called by whoever runs the definition.
+    """
+    document = definition.document
+    resolver = resolver_of(document.language)
+    parsed = workspace.parsed_file(document) if resolver is not None else None
+    if resolver is not None and parsed is not None:
+        return resolver.calls(parsed, definition.end, definition.begin_line, definition.end_line)
+    return _calls_by_grammar(definition)
+
+
+def _calls_by_grammar(definition: NamedDefinition) -> list[Occurrence]:
+    """Return the called names in a language without a resolver, by what grammars call a call."""
     import time
 
     from sourcelight.engines.symbols import LANGUAGES, parse_tree
@@ -183,12 +238,10 @@ def calls_in(definition: NamedDefinition) -> list[Occurrence]:
         while callee is not None and callee.type not in _IDENTIFIERS:
             inner = [child for child in callee.named_children if "argument" not in child.type]
             callee = inner[-1] if inner and callee.type not in {"call", "call_expression"} else None
-        if callee is not None:
+        if callee is not None and callee.start_byte >= definition.end:
             is_member = text[callee.start_byte - 1 : callee.start_byte] in {b".", b">", b":"}
-            role = "attribute" if is_member else "name"
-            occurrences.append(Occurrence(callee.start_byte, callee.end_byte, role, is_called=True))  # type: ignore[arg-type]
-    # What precedes the name, such as a decorator, is called by the code that runs the definition.
-    occurrences = [occurrence for occurrence in occurrences if occurrence.start >= definition.end]
+            role: Role = "attribute" if is_member else "name"
+            occurrences.append(Occurrence(callee.start_byte, callee.end_byte, role, is_called=True))
     return sorted(occurrences, key=lambda occurrence: occurrence.start)
 
 

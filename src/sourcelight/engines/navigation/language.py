@@ -174,6 +174,10 @@ class Language(Protocol):
     """Node types that are names."""
     renames: Renames | None = None
     """How imports and exports give new names; None: not at all."""
+    has_declared_types: bool = False
+    """Whether rules infer nearly all receivers, so that a call on an unknown one mostly leaves the repositories."""
+    calls_convert: bool = False
+    """Whether the call of a type converts a value, rather than running a constructor."""
 
     def parse(self, name: str, text: bytes, deadline: float) -> ParsedFile | None:
         """Parse a file; None when that isn't done at `deadline` (of `time.monotonic`).
@@ -197,6 +201,10 @@ class Language(Protocol):
     def bindings(self, ref: Ref, session: Session) -> Sequence[Ref]:
         """Return all declarations of the same thing: assignments to one variable, overloads, prototypes."""
         ...
+
+    def implementation(self, ref: Ref, session: Session) -> Ref:  # noqa: ARG002 - the default
+        """Return the declaration with the body of a function that has further ones without, such as overloads."""
+        return ref
 
     def overridden(self, ref: Ref, session: Session) -> Sequence[Ref]:  # noqa: ARG002 - the default
         """Return the members that a member implements or overrides, up to the top, whose uses are its uses too."""

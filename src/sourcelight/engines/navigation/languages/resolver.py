@@ -65,6 +65,20 @@ class Resolver:
         usage = self.language.usage(Cursor(parsed, node))
         return Occurrence(node.start_byte, node.end_byte, usage.role, usage.is_binding, usage.is_called)
 
+    def calls(self, parsed: ParsedFile, start: int, begin_line: int, end_line: int) -> Sequence[Occurrence]:
+        """Return the names that are called from a byte on, between two 1-based lines, in order."""
+        occurrences = []
+        pending = [parsed.root]
+        while pending:
+            node = pending.pop()
+            if node.end_byte <= start or node.end_point[0] < begin_line - 1 or node.start_point[0] >= end_line:
+                continue
+            pending += node.named_children
+            if node.type in self.language.identifiers and node.start_byte >= start:
+                occurrences.append(self._occurrence(parsed, node))
+        called = (occurrence for occurrence in occurrences if occurrence.is_called and occurrence.role != "keyword")
+        return sorted(called, key=lambda occurrence: occurrence.start)
+
     def renames_of(self, parsed: ParsedFile, names: Collection[bytes]) -> Sequence[Occurrence]:
         """Return the new names that imports and exports give to one of `names`, or to a file of such a name."""
         renames = self.language.renames
@@ -104,6 +118,13 @@ class Resolver:
             if other.key != definition.key
         ]
         return [definition, *other_bindings]
+
+    def implementation(self, definition: ResolvedDefinition, workspace: Workspace) -> ResolvedDefinition:
+        """Return the declaration of a function that has its body; the same if it is the only one, or none has."""
+        if definition.kind == "module":
+            return definition
+        ref = self.language.implementation(_ref(definition), Session(workspace, self.language))
+        return _definition(ref).found_by(definition.how, definition.reason, definition.score)
 
     def overridden(self, definition: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Return the members that a member implements or overrides, up to the top."""

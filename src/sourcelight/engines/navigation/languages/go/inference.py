@@ -74,7 +74,9 @@ class GoInference(GoNames):
             return self._of_selector(document, node)
         if kind == "call_expression":
             return self._of_call(document, node, position)
-        if kind in {"composite_literal", "type_assertion_expression", "type_conversion_expression"}:
+        if kind == "type_conversion_expression":
+            return self._of_conversion(document, node, position)
+        if kind in {"composite_literal", "type_assertion_expression"}:
             type_node = node.child_by_field_name("type")
             return GoType(document, type_node) if type_node is not None and not position else None
         if kind in {"parenthesized_expression", "unary_expression", "slice_expression", "binary_expression"}:
@@ -163,6 +165,19 @@ class GoInference(GoNames):
         if callee is None:
             return function_type  # a conversion
         return self.result(self._instantiate(callee, document, node, given_arguments), position)
+
+    def _of_conversion(self, document: Document, node: Node, position: int) -> GoType | None:
+        type_node = node.child_by_field_name("type")
+        if type_node is None:
+            return None
+        # The grammar can't tell `f[int](x)`, a call, from `T[int](x)`: what the name is declared as decides.
+        inner = type_node.child_by_field_name("type") if type_node.type == "generic_type" else None
+        ref = self._type_ref(document, inner) if inner is not None else None
+        if ref is not None and ref.declaration.kind == "function":
+            operand = node.child_by_field_name("operand")
+            called = GoType(ref.document, ref.declaration.node)
+            return self.result(self._instantiate(called, document, type_node, [operand] if operand else []), position)
+        return GoType(document, type_node) if not position else None
 
     def callable(self, go_type: GoType) -> GoType | None:
         """Return the function type behind a type; None if it can't be called."""
@@ -332,7 +347,7 @@ class GoInference(GoNames):
             if value_type is not None and self._is_type_itself(value_type):
                 return None
             return value_type
-        if expressions and expressions[0].type == "call_expression":
+        if expressions and expressions[0].type in {"call_expression", "type_conversion_expression"}:
             return self.infer_type(document, expressions[0], declaration.position)
         return None
 

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import Project
 
 _KINDS = {"import": "package", "label": "variable"}
+_AROUND_CALLED = frozenset({
+    "parenthesized_expression", "index_expression", "type_instantiation_expression", "generic_type",
+})  # fmt: skip
 _TYPE_KINDS = {"struct_type": "struct", "interface_type": "interface"}
 
 
@@ -40,6 +43,8 @@ class GoLanguage(Language):
 
     names = ("Go",)
     identifiers = IDENTIFIERS
+    has_declared_types = True
+    calls_convert = True
     renames = Renames(
         re.compile(rb"^[ \t]*(?:import[ \t]+)?([\w\x80-\xff]+)[ \t]+[\"`]", re.MULTILINE), frozenset({"import_spec"})
     )
@@ -111,15 +116,20 @@ def _usage(node: Node) -> Usage:
             defines = outer.type == "short_var_declaration" or any(child.type == ":=" for child in outer.children)
             # `a, b := f()` binds; `a, b = f()` assigns.
             is_binding = defines and left is not None and left.start_byte == parent.start_byte
-        call = expression.parent
-        is_called = (
-            call is not None
-            and call.type == "call_expression"
-            and (function := call.child_by_field_name("function")) is not None
-            and function.start_byte == expression.start_byte
-            and function.end_byte == expression.end_byte
-        )
+        is_called = _is_called(expression)
     return Usage(role, is_binding, is_called)
+
+
+def _is_called(expression: Node) -> bool:
+    """Return whether a call calls what an expression names, with type arguments and in parentheses too."""
+    outer = expression.parent
+    while outer is not None and outer.type in _AROUND_CALLED and outer.named_children[0] == expression:
+        expression, outer = outer, outer.parent
+    if outer is None:
+        return False
+    # One argument after type arguments, `f[int](x)`, is a conversion in the grammar; `callees` drops those of types.
+    field = "type" if outer.type == "type_conversion_expression" and expression.type == "generic_type" else "function"
+    return outer.child_by_field_name(field) == expression
 
 
 def _is_key(element: Node) -> bool:

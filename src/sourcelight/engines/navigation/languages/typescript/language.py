@@ -36,7 +36,18 @@ _MEMBERS = frozenset({
     "abstract_method_signature", "enum_assignment", "enum_body",
 })  # fmt: skip
 _TAGS = frozenset({"jsx_opening_element", "jsx_closing_element", "jsx_self_closing_element"})
+_AROUND_CALLED = frozenset({
+    "parenthesized_expression", "non_null_expression", "as_expression", "satisfies_expression",
+})  # fmt: skip
+_CALLED_FIELDS = {
+    "call_expression": "function",
+    "new_expression": "constructor",
+    "jsx_opening_element": "name",
+    "jsx_self_closing_element": "name",
+}
 _KINDS = {"label": "variable", "catch": "variable", "type": "class", "default": "variable", "import": "module"}
+_SIGNATURES = frozenset({"function_signature", "method_signature", "abstract_method_signature"})
+_BODIES = frozenset({"function_declaration", "generator_function_declaration", "method_definition"})
 _FIELDS = frozenset({"property_signature", "public_field_definition", "field_definition", "assignment_expression"})
 
 
@@ -45,6 +56,7 @@ class TypeScriptLanguage(Language):
 
     names = ("TypeScript", "TSX", "JavaScript")
     identifiers = IDENTIFIERS
+    has_declared_types = True
     renames = Renames(
         re.compile(rb"\bas\s+([\w$\x80-\xff]+)"),
         frozenset({
@@ -89,6 +101,12 @@ class TypeScriptLanguage(Language):
         by_start = {declared.start: declared for declared in bindings}
         return [_to_ref(TsRef(ref.document, declared), "scope") for declared in by_start.values()]
 
+    def implementation(self, ref: Ref, session: Session) -> Ref:
+        """Return the function or method whose overload a declaration is."""
+        if _declaring_node(ref, session) not in _SIGNATURES:
+            return ref
+        return next((other for other in self.bindings(ref, session) if _declaring_node(other, session) in _BODIES), ref)
+
     def overridden(self, ref: Ref, session: Session) -> Sequence[Ref]:
         """Return the members of classes and interfaces that a member implements or overrides, up to the top."""
         cursor = session.cursor(ref.document, ref.start)
@@ -121,6 +139,12 @@ def _inference(session: Session) -> TsInference:
     return session.remember("inference", lambda: TsInference(session))
 
 
+def _declaring_node(ref: Ref, session: Session) -> str:
+    """Return the type of the node around a declared name; empty if its file can't be parsed."""
+    cursor = session.cursor(ref.document, ref.start)
+    return cursor.parent.type if cursor is not None else ""
+
+
 def _usage(node: Node) -> Usage:
     role: Role = "name"
     is_called = False
@@ -141,8 +165,7 @@ def _usage(node: Node) -> Usage:
             and name.start_byte == node.start_byte
             and (kind in _MEMBERS or kind.endswith(("declaration", "declarator", "parameter", "_signature")))
         )
-        call = expression.parent
-        is_called = call is not None and call.type in {"call_expression", "new_expression"} and _calls(call, expression)
+        is_called = _is_called(expression)
     return Usage(role, is_binding, is_called)
 
 
@@ -151,9 +174,19 @@ def _is_last(parent: Node, node: Node) -> bool:
     return last is not None and last.start_byte == node.start_byte
 
 
-def _calls(call: Node, node: Node) -> bool:
-    function = call.child_by_field_name("function") or call.child_by_field_name("constructor")
-    return function is not None and function.start_byte == node.start_byte and function.end_byte == node.end_byte
+def _is_called(expression: Node) -> bool:
+    """Return whether what an expression names is called, as a decorator or the component of an element too."""
+    outer = expression.parent
+    while outer is not None and outer.type in _AROUND_CALLED and outer.named_children[0] == expression:
+        expression, outer = outer, outer.parent
+    if outer is None:
+        return False
+    if outer.type == "decorator":
+        return True
+    if outer.type in _TAGS and is_intrinsic(expression):
+        return False
+    field = _CALLED_FIELDS.get(outer.type)
+    return field is not None and outer.child_by_field_name(field) == expression
 
 
 class TsLookup:
