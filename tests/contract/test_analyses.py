@@ -61,6 +61,7 @@ CALLS: list[tuple[str, Mapping[str, Any]]] = [
     ("api_changes", {"repo": HUB, "base": "v1.0.0", "head": "v2.0.0"}),
     ("complexity", {"repo": HUB}),
     ("complexity", {"repo": PYTIDE, "by": "file", "dates": True, "limit": 4}),
+    ("related_tests", {"repo": PYTIDE, "path": "src/pytide/retry.py"}),
     ("identities", {"repos": ALL}),
     ("identity_suggestions", {"repos": ALL}),
 ]

@@ -156,3 +156,30 @@ def test_hostile_code_is_measured_in_bounds() -> None:
     assert measure_file("Go", b"x" * (2 << 20)).incomplete == "too-large"
     for language in ("C", "Go", "Java", "JavaScript", "Python", "Rust", "TypeScript"):
         measure_file(language, b"{([<" * 20_000)
+
+
+def test_related_tests_import_a_file_or_change_with_it(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "src" / "lib")
+    builder.commit({
+        "lib/__init__.py": "", "lib/old.py": "def f():\n    return 1\n", "lib/other.py": "",
+        "tests/test_f.py": "import os\nfrom lib.old import f\n", "tests/test_far.py": "x = 1\n",
+        "tests/test_none.py": "y = 1\n",
+    }, "one")  # fmt: skip
+    builder.commit({
+        "lib/old.py": None, "lib/new.py": "def f():\n    return 1\n", "tests/test_far.py": "x = 2\n",
+        "tests/test_f.py": "import os\nfrom lib.new import f\n",
+    }, "move")  # fmt: skip
+    builder.commit({"tests/test_far.py": "x = 3\n"}, "alone")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1) as code:
+        rows = code.related_tests("lib", "lib/new.py")
+        more = code.related_tests("lib", "lib/new.py", min_commits=1)
+        with pytest.raises(sl.PathNotFound):
+            code.related_tests("lib", "absent.py")
+    file, far = (set(builder.git("log", "--follow", "--format=%H", "--", path).split("\n"))
+                 for path in ("lib/new.py", "tests/test_far.py"))  # fmt: skip
+    columns = ["path", "imports", "shared_commits", "commits"]
+    assert rows[columns].values.tolist() == [
+        ["tests/test_f.py", 1, 2, 2], ["tests/test_far.py", 0, len(file & far), len(far)]
+    ]  # fmt: skip
+    assert rows["line_number"].tolist()[0] == 2
+    assert more["path"].tolist() == ["tests/test_f.py", "tests/test_far.py", "tests/test_none.py"]

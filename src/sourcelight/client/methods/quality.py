@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sourcelight.client.methods.call import ToolCaller
 from sourcelight.client.portal import blocking
 from sourcelight.core.arguments import checks_methods
-from sourcelight.core.tools.quality import COMPLEXITY, ComplexityArguments
+from sourcelight.core.tools.quality import COMPLEXITY, RELATED_TESTS, ComplexityArguments, RelatedTestsArguments
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -60,8 +60,41 @@ class QualityMethods:
         arguments = ComplexityArguments(repo=repo, path=path, revision=revision, by=by, dates=dates, limit=limit)
         return await self._call(COMPLEXITY, arguments, progress)
 
+    async def related_tests(
+        self: ToolCaller,
+        repo: str,
+        path: str,
+        revision: str | None = None,
+        *,
+        min_commits: int | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """List the tests that import a file, or that commits change together with it.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        path
+            Path of the file at the revision.
+        revision
+            Branch, tag or commit; None: the default branch.
+        min_commits
+            Fewest shared commits of a test that does not import the file; None: 2.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per test, those that import the file first; columns as in ``columns_of("related_tests")``.
+        """
+        arguments = RelatedTestsArguments(repo=repo, path=path, revision=revision, min_commits=min_commits)
+        return await self._call(RELATED_TESTS, arguments, progress)
+
 
 class BlockingQualityMethods:
     """Their twins."""
 
     complexity = blocking(QualityMethods.complexity)
+    related_tests = blocking(QualityMethods.related_tests)

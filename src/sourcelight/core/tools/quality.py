@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.tools.commits import PATH, REPOSITORY, RepoName
-from sourcelight.core.tools.tool import Arguments, Limit, Revision, Scope, Tool, choice
+from sourcelight.core.tools.tool import Arguments, Limit, Number, Revision, Scope, Text, Tool, choice
 
 _OF_FILES = "a row of a function"
 _OF_FUNCTIONS = "a row of a file"
@@ -45,6 +45,18 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("oldest_date", "timestamp", "committer date of the oldest of these lines, UTC", "`dates` is not asked"),
         Column("newest_date", "timestamp", "committer date of the newest of these lines, UTC", "`dates` is not asked"),
     ),
+    "related_tests": (
+        REPOSITORY,
+        Column("commit", "dict32", "commit that was read, 40 hex digits"),
+        Column("path", "dict32", "test, example or benchmark, by its path"),
+        Column("imports", "int32", "import statements of the test that lead to the file", unit="imports"),
+        Column("line_number", "int32", "1-based line of the first of these", "none of them does"),
+        Column(
+            "shared_commits", "int64", "commits that changed both, under any of their names, merges excluded",
+            unit="commits", summable=False,
+        ),
+        Column("commits", "int64", "commits that changed the test", unit="commits", summable=False),
+    ),
 }  # fmt: skip
 
 
@@ -63,6 +75,19 @@ class ComplexityArguments(Arguments, frozen=True):
     limit: Annotated[Limit | None, Meta(description="Most rows, the most complex first; none: all.")] = None
 
 
+class RelatedTestsArguments(Arguments, frozen=True):
+    """Arguments of `related_tests`."""
+
+    repo: RepoName
+    path: Annotated[Text, Meta(description="Path of the file.")]
+    revision: Revision = None
+    min_commits: Annotated[
+        Number | None, Meta(description="Fewest shared commits of a test that doesn't import the file; default 2.")
+    ] = None
+
+
 COMPLEXITY = Tool("complexity", ComplexityArguments, "complexity", Scope.REPOSITORY)
 
-TOOLS: tuple[Tool[Any], ...] = (COMPLEXITY,)
+RELATED_TESTS = Tool("related_tests", RelatedTestsArguments, "related_tests", Scope.REPOSITORY)
+
+TOOLS: tuple[Tool[Any], ...] = (COMPLEXITY, RELATED_TESTS)

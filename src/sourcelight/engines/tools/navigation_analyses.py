@@ -65,7 +65,8 @@ def _answer(columns: str, rows: Sequence[dict[str, Any]], facts: dict[str, Any],
     return ToolResult(columns, table(columns, rows), facts, complete, notices_of(workspace))
 
 
-def _project_of(repo: str, revision: str | None, context: ToolContext, workspace: Workspace) -> Project:
+def project_of(repo: str, revision: str | None, context: ToolContext, workspace: Workspace) -> Project:
+    """Open a repository at a revision for an analysis, with its definition tables."""
     project = workspace.project(repo.strip("/"), revision or "")
     _wait(context, [project], workspace)
     return project
@@ -108,7 +109,7 @@ def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
         )
     codes = {KINDS[code] for name in kinds if (code := kind_code(name)) is not None}
     workspace = workspace_of(context)
-    project = _project_of(arguments.repo, arguments.revision, context, workspace)
+    project = project_of(arguments.repo, arguments.revision, context, workspace)
     documents = _documents(project, arguments.path or "")
     reporter = _StageReporter(context, "reading definitions", len(documents))
     rows: list[dict[str, Any]] = []
@@ -140,7 +141,7 @@ def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.locations import file_columns
 
     workspace = workspace_of(context)
-    project = _project_of(arguments.repo, arguments.revision, context, workspace)
+    project = project_of(arguments.repo, arguments.revision, context, workspace)
     directory = (arguments.path or "").strip("/").encode()
     reporter = _StageReporter(context, "reading imports")
     rows: list[dict[str, Any]] = []
@@ -197,7 +198,7 @@ def _repo_map(arguments: RepoMapArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.repo_map import map_lines
 
     workspace = workspace_of(context)
-    project = _project_of(arguments.repo, arguments.revision, context, workspace)
+    project = project_of(arguments.repo, arguments.revision, context, workspace)
     budget = arguments.limit or 200
     rows = [
         {

@@ -137,6 +137,21 @@ def commits_of_files(opened: OpenedHistory, context: ToolContext) -> dict[str, i
     return dict(zip(names, counts.tolist(), strict=True))
 
 
+def commits_beside(
+    opened: OpenedHistory, path: str, others: Sequence[str], context: ToolContext
+) -> dict[str, tuple[int, int]]:
+    """For each of `others`: how many commits changed it and the file `path`, and how many changed it."""
+    change_rows, of, tree = _countable_changes(opened, ChangedFileFilter(), (None, None), None, context)
+    commit = opened.history.changes.commit[change_rows].astype(np.int64)
+    own = np.unique(commit[np.isin(of, _files_named(tree, path))])
+    places = {name.decode("utf-8", "replace"): at for at, name in enumerate(tree.paths)}
+    counts = {}
+    for other in others:
+        commits = np.unique(commit[of == places.get(other, -1)])
+        counts[other] = (len(np.intersect1d(own, commits)), len(commits))
+    return counts
+
+
 def paired_commits(
     opened: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
 ) -> Int64Array:

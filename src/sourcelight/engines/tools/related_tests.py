@@ -1,0 +1,71 @@
+"""`related_tests`: tests that import a file, or that change with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.tools.quality import RELATED_TESTS, RelatedTestsArguments
+from sourcelight.engines.interfaces.model import is_test
+from sourcelight.engines.tools.context import ToolContext, clean_path
+from sourcelight.engines.tools.handler import Handler
+from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.history.histories import open_histories
+from sourcelight.engines.tools.history.hotspots import commits_beside
+from sourcelight.engines.tools.navigation import notices_of, workspace_of
+from sourcelight.engines.tools.navigation_analyses import project_of
+from sourcelight.repos import ObjectReader, find_entry
+
+CALL = "related_tests"
+_FEWEST = 2
+_RULE = "Imports are direct ones: a test that reaches the file through another module doesn't import it."
+
+
+def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> ToolResult:
+    from sourcelight.engines.navigation.graphs import imports_in
+
+    path = clean_path(arguments.path)
+    histories = open_histories(CALL, context, (arguments.repo,), [arguments.revision] if arguments.revision else ())
+    facts: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path}
+    if not histories.opened:
+        empty = tables.table("related_tests", {}, 0)
+        return ToolResult("related_tests", empty, facts, histories.complete, tuple(histories.notices))
+    (opened,) = histories.opened
+    with ObjectReader(opened.repository) as reader:
+        find_entry(reader, opened.commits[0], path, arguments.revision or "")
+        names = [raw.decode("utf-8", "replace") for raw in reader.tree(opened.commits[0]).paths]
+    tests = [name for name in names if is_test(name) and name != path]
+    workspace = workspace_of(context)
+    lines: dict[str, list[int]] = {}
+    for file_imports in imports_in(project_of(arguments.repo, arguments.revision, context, workspace), workspace):
+        name = file_imports[0].document.shown_path
+        if is_test(name):
+            found = [each.statement.line for each in file_imports
+                     if each.target is not None and each.target.shown_path == path
+                     and each.target.project.name == opened.name]  # fmt: skip
+            if found:
+                lines[name] = sorted(found)
+    counts = commits_beside(opened, path, tests, context)
+    fewest = arguments.min_commits or _FEWEST
+    related = [name for name in tests if name in lines or counts[name][0] >= fewest]
+    related.sort(key=lambda name: (name not in lines, -counts[name][0], name))
+    table = tables.table(
+        "related_tests",
+        {
+            "repository": opened.name,
+            "commit": opened.commits[0],
+            "path": related,
+            "imports": [len(lines.get(name, ())) for name in related],
+            "line_number": [lines[name][0] if name in lines else None for name in related],
+            "shared_commits": [counts[name][0] for name in related],
+            "commits": [counts[name][1] for name in related],
+        },
+        len(related),
+    )
+    notices = (*histories.notices, *notices_of(workspace), _RULE)
+    facts |= {"commit": opened.commits[0], "total": len(related), "min_commits": fewest}
+    is_complete = histories.complete and not workspace.unparsed and not workspace.notices
+    return ToolResult("related_tests", table, facts, is_complete, notices)
+
+
+HANDLERS: tuple[Handler[Any], ...] = (Handler(RELATED_TESTS, _related_tests),)
