@@ -115,7 +115,7 @@ def _count_line(row: Row) -> str:
     keys = " ".join(str(row[name]) for name in COUNT_BY if row[name] is not None)
     # A row by path is one file, unless repositories that are added up share the path.
     files = "" if row["path"] is not None and row["files"] == 1 else f" in {count_of(row['files'], 'file')}"
-    return f"{row['matches']:>7,}{files}  {keys}"
+    return f"{row['matches']:>7,}{files}  {keys}".rstrip()
 
 
 _count_rows = render_rows(_count_line, keeps_lines=True)
