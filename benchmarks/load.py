@@ -3,10 +3,10 @@
 Run: ``python benchmarks/load.py --corpus FOLDER [--users N] [--rate N] [--seconds N]``, with ``pip install '.[load]'``.
 
 FOLDER holds git repositories. `sourcelight serve` runs on a free port of loopback, with an account for each user. Users
-start over ten seconds and search at a steady rate, all of them together `--rate` times a second, whatever the service
-takes: a slow service gets no less work. A search is read to its last byte, and fails when it doesn't end with ``done``,
-has an alert of kind error, or another status than 200. It exits with 1 when a search failed, or when users searched
-less often than asked, since the times are then those of the machine that asks.
+start one after the other and search at a steady rate, all of them together `--rate` times a second, whatever the
+service takes: a slow service gets no less work. A search is read to its last byte. It fails when it doesn't end with
+``done``, has an alert of kind error, or another status than 200. The exit status is 1 when a search failed, or when
+users searched less often than asked, since the times are then those of the machine that asks.
 """
 
 from __future__ import annotations
@@ -76,7 +76,6 @@ def main() -> int:
     print(markdown(HEAD, [*rows, _row("all", total)]))
     for error in statistics.errors.values():
         print(f"failed {error.occurrences} times: {error.name}: {error.error}", file=sys.stderr)
-    # Users start over time, so the rate of the whole run is a little lower.
     is_late = rate < 0.8 * arguments.rate
     if is_late:
         print(f"only {rate:.2f} searches a second of {arguments.rate:g} were made", file=sys.stderr)
@@ -106,7 +105,10 @@ def service(corpus: str, home: Path) -> Iterator[tuple[str, subprocess.Popen[str
     ) as process:
         try:
             assert process.stdout is not None  # noqa: S101 - it is a pipe
-            address = re.findall(r"http://\S+", process.stdout.readline())[0]
+            match = re.search(r"http://\S+", process.stdout.readline())
+            if match is None:
+                raise SystemExit(f"the service did not start; try sourcelight serve {corpus}")
+            address = match[0]
             end_s = time.monotonic() + 1800
             while not _is_ready(address):
                 if time.monotonic() > end_s or process.poll() is not None:
@@ -160,8 +162,9 @@ def measure(address: str, tokens: list[str], arguments: argparse.Namespace) -> A
     )
     environment = Environment(user_classes=[searcher])
     runner = environment.create_local_runner()
-    runner.start(arguments.users, spawn_rate=arguments.users / 10)
-    gevent.sleep(10)
+    # A user searches as soon as it starts: at this rate users start as evenly as they search from then on.
+    runner.start(arguments.users, spawn_rate=arguments.rate)
+    gevent.sleep(arguments.users / arguments.rate)
     environment.stats.reset_all()
     gevent.sleep(arguments.seconds)
     runner.quit()
