@@ -110,17 +110,17 @@ def _number(data: bytes, node: JsonNode | None) -> int | None:
 
 @dataclass(slots=True)
 class _NotebookFile:
-    """The bytes of a notebook, and where its lines start."""
+    """The bytes of a notebook, and where its lines end."""
 
     data: bytes
     _newlines: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._newlines = []
-        at = self.data.find(b"\n")
-        while at >= 0:
-            self._newlines.append(at)
-            at = self.data.find(b"\n", at + 1)
+        self._newlines = [match.start() for match in re.finditer(b"\n", self.data)]
+
+    def line_of(self, position: int) -> int:
+        """Return the 1-based line of a byte."""
+        return bisect.bisect_right(self._newlines, position) + 1
 
     def _breaks(self, string: JsonString) -> tuple[int, ...]:
         escapes = _ESCAPES.finditer(self.data, string.start, string.end)
@@ -155,7 +155,7 @@ class _NotebookFile:
             for string in run:
                 part = unescape(self.data[string.start : string.end])
                 if part:
-                    line = bisect.bisect_right(self._newlines, string.start) + 1
+                    line = self.line_of(string.start)
                     breaks = self._breaks(string) if b"\n" in part[:-1] else ()
                     fragments.append(Fragment(string.start, string.end, line, size, is_json=True, breaks=breaks))
                     parts.append(part)

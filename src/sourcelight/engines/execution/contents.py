@@ -18,6 +18,9 @@ from sourcelight.engines.execution.results.select import Place
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.cells.places import add_cells
 
+_READ_BYTES = 4 * 1024 * 1024
+"""Bytes of notebooks in which a search that doesn't ask for cells looks them up: half a second of work at most."""
+
 
 def in_files_with_content(
     store: IndexStore,
@@ -50,13 +53,21 @@ def _with_paths(batch: Any, paths: set[str | None]) -> Any:
 def parts_with_cells(
     store: IndexStore, targets: Sequence[Target], parts: Generator[SearchPart, None, None]
 ) -> Generator[SearchPart, None, None]:
-    """Yield the same parts, in which lines of notebooks say in which cell they are."""
+    """Yield the same parts, in which lines of notebooks say in which cell they are, as far as `_READ_BYTES` reach."""
     of_place: dict[Place, Target] = {}
+    remaining = _READ_BYTES
 
     def cells_of(repository: str, revision: str, path: str) -> CellDocument | None:
+        nonlocal remaining
         if not of_place:
             of_place.update(((t.repository.facts.name, t.revision), t) for t in targets)
-        return store.cells_of(of_place[repository, revision], path)
+        target = of_place[repository, revision]
+        # Counted whether it was read before or not: the same question has the same answer.
+        data = store.read(target, path) if remaining > 0 else None
+        if data is None:
+            return None
+        remaining -= len(data)
+        return store.cells_of(target, path)
 
     with closing(parts):
         for part in parts:
