@@ -263,7 +263,9 @@ def test_the_bundle_installs_what_it_needs_and_starts(repositories: Path, tmp_pa
         str(repositories) if "user_config" in word else word.replace("${__dirname}", str(folder))
         for word in config["args"]
     ]
-    env = bare(tmp_path, tool("uv").parent) | {"UV_PYTHON": sys.executable}
+    # A registry may stand behind a proxy with certificates of its own.
+    certificates = {name: os.environ[name] for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if name in os.environ}
+    env = bare(tmp_path, tool("uv").parent) | certificates | {"UV_PYTHON": sys.executable}
     started = StdioServerParameters(command=str(tool(config["command"])), args=words, env=env)
 
     async def main() -> str:
