@@ -43,7 +43,7 @@ Destination = Annotated[
 AllowLocal = Annotated[
     bool,
     typer.Option(
-        "--allow-local", help="Accept directories of this machine in --list; whoever writes the list chooses them."
+        "--allow-local", help="Accept directories of this machine in --list; who writes the list chooses them."
     ),
 ]
 _MAX_PRINTED = 20
