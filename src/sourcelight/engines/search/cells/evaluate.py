@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -65,6 +65,19 @@ def matching_cells(files: Sequence[FileCells], prepared: PreparedQuery, stopped:
             number += 1
         if of_file is not None:
             yield of_file
+
+
+def possible_match(prepared: PreparedQuery) -> Callable[[bytes], bool] | None:
+    """Return a test whether the tree may hold for a cell with some of the lines of a text; None: it always may."""
+    patterns = [term.pattern for term in prepared.terms if isinstance(term.pattern, CompiledPattern)]
+    if prepared.tree is None or len(patterns) < len(prepared.terms) or any(pattern.multi_line for pattern in patterns):
+        return None  # a match of several lines may lie in two outputs
+
+    def may_hold(text: bytes) -> bool:
+        whole = np.array([[0, len(text)]], dtype=np.int64)
+        return prepared.may_match(lambda term: len(patterns[term].lines(text, whole)) > 0)
+
+    return may_hold
 
 
 def _number_keys(keys: Sequence[tuple[int, int]]) -> Int64Array:

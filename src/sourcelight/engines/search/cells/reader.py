@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cells import CellDocument, UnreadableNotebook, has_cells, read_cells
 from sourcelight.core.cells.formats import MAX_BYTES
+from sourcelight.core.cells.strings import all_strings
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.search.index.view import NO_SHARD, REASONS
 from sourcelight.engines.search.model import Target
@@ -20,7 +22,13 @@ UNREADABLE = "cells-unreadable"
 _CACHE_BYTES = 256 * 1024 * 1024
 """Bytes of cells that stay in memory: those of about ten thousand notebooks, which are mostly images."""
 
+_TEXT_BYTES = 64 * 1024 * 1024
+"""Bytes of text without places that stay in memory, to see that a notebook has no match."""
+
 _UNREADABLE_BYTES = 100
+
+MayHold: TypeAlias = Callable[[bytes], bool]
+"""Says for lines whether a cell that has some of them may match."""
 
 CellsOrReason: TypeAlias = CellDocument | str
 """The cells of a file, or why it has none, as a key of `SearchPart.skipped`."""
@@ -30,6 +38,10 @@ def _weight(cells: CellsOrReason) -> int:
     return _UNREADABLE_BYTES if isinstance(cells, str) else _UNREADABLE_BYTES + cells.weight
 
 
+def _text_weight(text: bytes | None) -> int:
+    return _UNREADABLE_BYTES if text is None else _UNREADABLE_BYTES + len(text)
+
+
 @dataclass(slots=True)
 class CellReader:
     """Reads cells by blob, whatever commit and path a blob is read at. Safe to share between threads."""
@@ -37,21 +49,24 @@ class CellReader:
     _known: LruCache[tuple[str, str], CellsOrReason] = field(
         default_factory=lambda: LruCache(_CACHE_BYTES, weigh=_weight)
     )
+    _texts: LruCache[str, bytes | None] = field(default_factory=lambda: LruCache(_TEXT_BYTES, weigh=_text_weight))
 
-    def read(self, target: Target, snapshot: OpenedCommit, file: int) -> CellsOrReason:
+    def read(self, target: Target, snapshot: OpenedCommit, file: int, may_hold: MayHold | None = None) -> CellsOrReason:
         """Return the cells of a file of an opened commit, by its number in the view; or why there are none.
 
-        A notebook above the size limit of the index is read from the repository, up to `MAX_BYTES`.
+        A notebook above the size limit of the index is read from the repository, up to `MAX_BYTES`. With `may_hold`, a
+        notebook that surely has no match may have no cells in the answer.
         """
         view = snapshot.view
         path = view.path(file)
-        return self._known.get_or_make(
-            (view.blob_id(file), _format_of(path)), lambda: self._read(target, snapshot, file, path)
-        )
-
-    def parse(self, key: str, path: str, data: bytes) -> CellsOrReason:
-        """Return the cells of a content whose blob id is `key`."""
-        return self._known.get_or_make((key, _format_of(path)), lambda: _parse(path, data))
+        key = view.blob_id(file), _format_of(path)
+        if may_hold is not None and key[1] == "ipynb" and key not in self._known and view.shard[file] != NO_SHARD:
+            text = self._texts.get_or_make(
+                key[0], lambda: all_strings(snapshot.shards[int(view.shard[file])].text(int(view.document[file])))
+            )
+            if text is not None and not may_hold(text):
+                return CellDocument()
+        return self._known.get_or_make(key, lambda: self._read(target, snapshot, file, path))
 
     def _read(self, target: Target, snapshot: OpenedCommit, file: int, path: str) -> CellsOrReason:
         view = snapshot.view

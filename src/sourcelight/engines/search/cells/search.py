@@ -13,7 +13,7 @@ from sourcelight.core.cells import CELL_PATHS, MARKER, SCRIPT_PATHS, CellDocumen
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.search.cells.evaluate import CellMatches, FileCells, matching_cells
+from sourcelight.engines.search.cells.evaluate import CellMatches, FileCells, matching_cells, possible_match
 from sourcelight.engines.search.cells.reader import CellReader
 from sourcelight.engines.search.cells.rows import FileOfRows, record_batch
 from sourcelight.engines.search.model import (
@@ -73,6 +73,7 @@ class CellSearch:
         query = prepared.query
         corpus = self.corpora.get(group.snapshots)
         numbers = _files_with_cells(corpus, query, lambda: cancellation.stopped)
+        may_hold = possible_match(prepared)
         bounds = np.searchsorted(numbers, corpus.file_base).tolist()
         for member, (target, snapshot) in enumerate(zip(group.targets, group.snapshots, strict=True)):
             skipped: dict[str, int] = {}
@@ -82,7 +83,7 @@ class CellSearch:
             for number in numbers[bounds[member] : bounds[member + 1]].tolist():
                 if cancellation.stopped:
                     raise ScanStopped
-                cells = self.reader.read(target, snapshot, number - base)
+                cells = self.reader.read(target, snapshot, number - base, may_hold)
                 if isinstance(cells, str):
                     skipped[cells] = skipped.get(cells, 0) + 1
                     continue
