@@ -171,7 +171,7 @@ BLAME = Tool(
     Scope.REPOSITORY,
     McpText(
         "Blame lines",
-        "Tell which commit brought each line of a file, when and by whom, as git blame does. Use it for who wrote "
+        "Show which commit brought each line of a file, when and by whom, as git blame does. Use it for who wrote "
         "what is there now; history_of has earlier changes. Example: path src/app.py, "
         "startLine 10, endLine 20.",
         suite="all",
