@@ -92,6 +92,7 @@ def _traces_of_commit(history: History, commit: int) -> list[AgentTrace]:
 def agent_texts(history: History, commits: CommitNumbers, messages: Column) -> Column:
     """The assistants that commits name, from their own messages: a search doesn't wait until all others are read."""
     people, writers = history.identities, history.commits.author[commits]
+    # Accounts of assistants leave no trace in messages: their commits are read whatever these say.
     by_agents = [
         writer for writer in np.unique(writers).tolist() if agent_of(people.names[writer], people.emails[writer])
     ]
