@@ -5,7 +5,7 @@ oracle says of each, one JSON object a line: ``file``, ``line`` and ``name``; ``
 name, and line of the calling definition, 0 at the top of the file, then lines of definitions within that one whose
 calls the oracle counts for it; ``callees``: line of the called name, file and line of the function. A first object has
 the ``files`` that the oracle read; ``undecided``, in any object, has file, line and name of the calls of which it can't
-tell what they call.
+tell what they call. Functions with a ``group`` are counted apart.
 
 Asked are `callers` and `callees` with path, name and line. A *call* is a row of such an answer, a *pair* a calling
 definition and a function, however often it calls. Precision is the share of ours that the oracle has, recall the share
@@ -86,6 +86,7 @@ class Comparison:
     calls: dict[str, Score] = field(default_factory=lambda: defaultdict(Score))
     pairs: dict[str, Score] = field(default_factory=lambda: defaultdict(Score))
     undecided: Counter[str] = field(default_factory=Counter)
+    functions: Counter[str] = field(default_factory=Counter)
     hows: Counter[tuple[str, str, bool]] = field(default_factory=Counter)
 
     def calls_of(self, side: str, rows: Iterable[Any], truth: set[Call], accepted: dict[Call, Call]) -> dict[Call, str]:
@@ -107,15 +108,18 @@ class Comparison:
                 calls[call] = str(row.how)
         return calls
 
-    def compare(self, side: str, ours: dict[Call, str], truth: set[Call], label: str, *, show: bool) -> None:
+    def compare(
+        self, side: str, group: str, ours: dict[Call, str], truth: set[Call], label: str, *, show: bool
+    ) -> None:
         """Count the calls of one function; the value of ours is `how`."""
         found = set(ours)
-        self.calls[side].add(found, truth)
+        self.functions[group] += 1
+        self.calls[group].add(found, truth)
         # A pair of callers is the calling definition, a pair of callees the function: the place of the call drops out.
         cut = (lambda call: (call[0], call[2])) if side == "callers" else (lambda call: call[1:])
-        self.pairs[side].add(set(map(cut, found)), set(map(cut, truth)))
+        self.pairs[group].add(set(map(cut, found)), set(map(cut, truth)))
         for call, how in ours.items():
-            self.hows[side, how, call in truth] += 1
+            self.hows[group, how, call in truth] += 1
         if show:
             for word, calls in (("extra", found - truth), ("missing", truth - found)):
                 for call in sorted(calls):
@@ -136,7 +140,8 @@ def measure(root: Path, truth: Truth, index: Path, *, show: bool) -> Comparison:
                 expected = {tuple(call[:3]) for call in asked[side]}
                 accepted = {(*call[:2], inner): tuple(call[:3]) for call in asked[side] for inner in call[3:]}
                 ours = comparison.calls_of(side, table.itertuples(), expected, accepted)
-                comparison.compare(side, ours, expected, label, show=show)
+                group = f"{side} of {asked['group']}" if asked.get("group") else side
+                comparison.compare(side, group, ours, expected, label, show=show)
     return comparison
 
 
@@ -154,9 +159,9 @@ def main() -> None:
     name = options.checkout.resolve().name
     print("| repository | functions | side | calls | precision | recall | pairs | precision | recall | undecided |")
     print("|---|---:|---|---:|---:|---:|---:|---:|---:|---:|")
-    for side in ("callers", "callees"):
-        cells = f"{result.calls[side]} | {result.pairs[side]} | {result.undecided[side]}"
-        print(f"| {name} | {len(truth.functions)} | {side} | {cells} |")
+    for group, count in sorted(result.functions.items()):
+        cells = f"{result.calls[group]} | {result.pairs[group]} | {result.undecided[group]}"
+        print(f"| {name} | {count} | {group} | {cells} |")
     for (side, how, right), count in sorted(result.hows.items()):
         print(f"{side}, {how}: {count} {'right' if right else 'wrong'}")
 

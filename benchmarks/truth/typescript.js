@@ -122,10 +122,11 @@ function calls(left) {
           const key = holder && (ts.isBinaryExpression(holder) ? holder.left.name : holder.name);
           if (key) between.push(line(source, key.getStart(source)));
         }
-        byName.set(JSON.stringify([file, name.getStart(source)]), [here, between]);
         byTarget.set(JSON.stringify([file, target.getStart(source), target.getEnd()]), here);
         let symbol = checker.getSymbolAtLocation(name);
         if (symbol && symbol.flags & ts.SymbolFlags.Alias) symbol = checker.getAliasedSymbol(symbol);
+        const names = ((symbol && symbol.declarations) || []).map(d => d.name && d.name.text);
+        byName.set(JSON.stringify([file, name.getStart(source)]), [here, between, names]);
         if (!symbol || symbol.escapedName === "unknown" || !(symbol.declarations || []).length) undecided.push([file, here, name.text]);
       }
       const value = ts.isVariableDeclaration(n) || ts.isPropertyDeclaration(n) ? n.initializer : undefined;
@@ -133,9 +134,10 @@ function calls(left) {
       const named = n.name && (ts.isIdentifier(n.name) || ts.isPrivateIdentifier(n.name)) && body &&
         (ts.isFunctionLike(n) || value) && !ts.isTypeNode(n);
       if (named) {
-        const at = n.name.getStart(source), one = { source, file, at, name: n.name.text, inner: [] };
+        const group = ts.isObjectLiteralExpression(n.parent) ? "members of object literals" : undefined;
+        const at = n.name.getStart(source), one = { source, file, at, name: n.name.text, inner: [], group };
         for (const outer of around) outer.inner.push(one);
-        drawn.push(one);
+        if (!ts.isAccessor(n)) drawn.push(one); // accessors are read, never called
         around.push(one);
       }
       ts.forEachChild(n, visit);
@@ -154,12 +156,14 @@ function calls(left) {
     return whole ? line(source, whole.name.getStart(source)) : at(item);
   };
   for (const one of drawn.slice(0, left)) {
-    const callers = [], callees = [];
+    const callers = [], callees = [], differing = [];
     for (const call of service.provideCallHierarchyIncomingCalls(one.source.fileName, one.at) || [])
       for (const span of own(call.from.file) ? call.fromSpans : []) {
         // The call hierarchy also counts methods that are only read; those are no calls.
         const here = byName.get(JSON.stringify([rel(call.from.file), span.start]));
-        if (here) callers.push([rel(call.from.file), here[0], at(call.from), ...here[1]]);
+        // Past a default export it also gives calls of what the function returned: `got(url)` for `got = create(…)`.
+        if (here && !here[2].includes(one.name)) differing.push([rel(call.from.file), here[0], one.name]);
+        else if (here) callers.push([rel(call.from.file), here[0], at(call.from), ...here[1]]);
       }
     // What a function inside a function calls counts for the outer one too.
     for (const inner of [one, ...one.inner])
@@ -168,7 +172,7 @@ function calls(left) {
           const here = byTarget.get(JSON.stringify([one.file, span.start, span.start + span.length]));
           if (here) callees.push([here, rel(call.to.file), body(call.to)]);
         }
-    console.log(JSON.stringify({ file: one.file, line: line(one.source, one.at), name: one.name, callers, callees }));
+    console.log(JSON.stringify({ file: one.file, line: line(one.source, one.at), name: one.name, group: one.group, callers, callees, undecided: differing }));
   }
 }
 
