@@ -101,6 +101,7 @@ class _PathWalk:
             return []
         new, old = self._layout.path[first:end], self._layout.old_path[first:end]
         if names.directories:
+            # A file that leaves the directory is a change of it, too, so either name will do.
             inside = self._inside_of(names.directories)
             mask = inside[new] | inside[old]
         else:
@@ -112,6 +113,7 @@ class _PathWalk:
         return [first + at for at in np.flatnonzero(mask).tolist()]
 
     def _inside_of(self, directories: frozenset[bytes]) -> BoolArray:
+        # Names of directories change a few times in a history, so that a mask over all paths is made a few times.
         mask = self._inside.get(directories)
         if mask is None:
             prefixes = tuple(directories)
@@ -152,6 +154,8 @@ class _PathWalk:
                     source = old_name[: len(old_name) - len(rest)]
                     sources[source] = sources.get(source, 0) + 1
         renamed = set()
+        # Two directories can be merged into one: only the one that gave most of the files was renamed. What is left
+        # behind keeps the old name, so that nothing was renamed then; git's merge looks for renames likewise.
         for sources in moved.values():
             source, count = max(sources.items(), key=lambda item: (item[1], item[0]))
             if 2 * count > sum(sources.values()) and not self._has_directory(commit, source):
