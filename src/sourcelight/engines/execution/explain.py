@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sourcelight.core.boolean import fold, leaves
+from sourcelight.core.boolean import fold
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.formula import RequiredTree
 from sourcelight.core.query import Alternative, Predicate, Query, canonical
@@ -18,8 +18,6 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import Advice, advise
 from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.execution.protocol import Limits
-from sourcelight.engines.history.search.matches import visible_patterns
-from sourcelight.engines.history.search.structures import StructureQuery
 from sourcelight.engines.search.estimate import Estimate, PatternShare, estimate
 from sourcelight.engines.search.model import FileTerm
 from sourcelight.engines.search.model import prepare as numbered
@@ -251,14 +249,8 @@ def _alternative(
         terms_of_names = numbered(plan.symbols).terms
         patterns += tuple(replace(_pattern(atom, PatternShare(), 0), where=("symbol",)) for atom in terms_of_names)
     if plan.commits is not None:
-        query_of_commits = plan.commits.query
-        where = "message" if plan.commits.kind == "commit" else "changed line"
-        terms: Iterable[FileTerm]
-        if isinstance(query_of_commits, StructureQuery):
-            where = "changed file"
-            terms = (FileTerm(pattern) for pattern in leaves(query_of_commits.tree, positive=True))
-        else:
-            terms = (FileTerm(pattern) for pattern in visible_patterns(query_of_commits.tree))
+        where, of_commits = plan.commits.terms()
+        terms = map(FileTerm, of_commits)
         patterns += tuple(replace(_pattern(atom, PatternShare(), 0), where=(where,)) for atom in terms)
     names = sorted({target.repository.facts.name for target in plan.targets})
     return AlternativeMeaning(

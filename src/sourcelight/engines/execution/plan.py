@@ -15,7 +15,7 @@ from sourcelight.core.boolean import And as All
 from sourcelight.core.boolean import Not, leaves
 from sourcelight.core.boolean import Or as AnyOf
 from sourcelight.core.caching import LruCache
-from sourcelight.core.errors import PatternError, QueryError
+from sourcelight.core.errors import QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
 from sourcelight.core.query.alternatives import patterns_of
@@ -27,6 +27,7 @@ from sourcelight.core.wire.events import Alert
 from sourcelight.engines.execution.background import HistoryRequest
 from sourcelight.engines.execution.commits.query import CommitPlan, asked_of
 from sourcelight.engines.execution.commits.search import HistoryCommit, places_of
+from sourcelight.engines.execution.name_hits import compile_term, repository_hits
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative
 from sourcelight.engines.execution.scope.scope import Scope
 from sourcelight.engines.execution.scope.selection import RepositorySelection
@@ -121,7 +122,7 @@ def make_plan(scope: Scope) -> Plan:
         symbols = _text_query(alternative, {"file"}, predicates=False)
     hits: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...] = ()
     if ("repo" in types or only_repositories) and not cells and _fields(alternative) <= _REPOSITORY_FIELDS:
-        hits = _repository_hits(alternative, scope.targets)
+        hits = repository_hits(alternative, scope.targets)
     commits = asked_of(alternative)
     places = () if commits is None else places_of(scope.targets, lambda r: scope.without.get(r.key, ()))
     return Plan(alternative, scope.selection, scope.targets, text, hits, symbols, commits, places)
@@ -160,7 +161,7 @@ def _text_query(alternative: Alternative, types: set[str], *, predicates: bool =
             structure = FileTerm(structures[-1], path=False)
             return Not(structure) if pattern.negated else structure
         path = "path" in types and not pattern.content and not alternative.first("cell")
-        term = FileTerm(pattern=_compile(pattern, sensitive=sensitive), content="file" in types, path=path)
+        term = FileTerm(pattern=compile_term(pattern, sensitive=sensitive), content="file" in types, path=path)
         return Not(term) if pattern.negated else term
 
     def alternatives(args: Sequence[Node]) -> list[MatchTree]:
@@ -236,81 +237,7 @@ def required_content(alternative: Alternative) -> list[MatchTree]:
 
 
 def _regexp(text: str, *, sensitive: bool) -> CompiledPattern:
-    return _compile(Pattern(text, "regexp"), sensitive=sensitive)
-
-
-def _compile(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) -> CompiledPattern:
-    try:
-        if pattern.kind == "regexp":
-            return compile_pattern(pattern.value, kind="regexp", case_sensitive=sensitive, whole_text=whole_text)
-        return compile_pattern(pattern.value, kind="literal", case_sensitive=sensitive, whole_text=whole_text)
-    except PatternError as error:
-        # The parser has let it pass: only with case folded does it outgrow RE2's memory.
-        raise QueryError(str(error), query=pattern.value, hint="make the pattern smaller, or add case:yes") from error
-
-
-def _repository_hits(
-    alternative: Alternative, targets: Sequence[Target]
-) -> tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]:
-    """Repositories whose name matches the pattern; the pattern ends at its first ``@``."""
-    sensitive = alternative.case_sensitive()
-    compiled: dict[Pattern, CompiledPattern | None] = {}
-
-    def name_pattern(node: Pattern, text: str) -> CompiledPattern | None:
-        try:
-            return _compile(replace(node, value=text), sensitive=sensitive, whole_text=True)
-        except QueryError:
-            if text == node.value:
-                raise
-            return None  # what stands before an @ inside a group or class is no expression, and names no repository
-
-    def of_pattern(node: Pattern, name: bytes) -> list[tuple[int, int]] | None:
-        text = "" if node.content else node.value.split("@", 1)[0]
-        if not text:
-            return None
-        name_spans: list[tuple[int, int]] = []
-        # A literal is checked by a plain search first: compiling a pattern for thousands of repositories costs more
-        # than the match.
-        is_ascii = text.isascii() and name.isascii()
-        if node.kind == "regexp" or not is_ascii or text.encode().lower() in name.lower():
-            if node not in compiled:
-                compiled[node] = name_pattern(node, text)
-            pattern = compiled[node]
-            name_spans = [] if pattern is None else pattern.find(name)
-        if node.negated:
-            return None if name_spans else []
-        return name_spans or None
-
-    def spans(node: Node | None, name: bytes) -> list[tuple[int, int]] | None:
-        if isinstance(node, Pattern):
-            return of_pattern(node, name)
-        if not isinstance(node, And | Or):
-            return []
-        arg_spans = [spans(arg, name) for arg in node.args]
-        some = [part for part in arg_spans if part is not None]
-        enough = len(some) == len(arg_spans) if isinstance(node, And) else bool(some)
-        return [span for part in some for span in part] if enough else None
-
-    hits = []
-    for target in targets:
-        name = target.repository.facts.name.encode()
-        name_spans = spans(alternative.pattern, name)
-        if name_spans is not None:
-            hits.append((target, _disjoint([(_characters(name[:a]), _characters(name[:b])) for a, b in name_spans])))
-    return tuple(hits)
-
-
-def _characters(text: bytes) -> int:
-    return len(text.decode("utf-8", "replace"))
-
-
-def _disjoint(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """`spans` sorted, without those that overlap an earlier one (of the same start the longest stays)."""
-    disjoint: list[tuple[int, int]] = []
-    for span in sorted(set(spans), key=lambda s: (s[0], -s[1])):
-        if not disjoint or span[0] >= disjoint[-1][1]:
-            disjoint.append(span)
-    return tuple(disjoint)
+    return compile_term(Pattern(text, "regexp"), sensitive=sensitive)
 
 
 def histories_of(plans: Sequence[Plan]) -> list[HistoryRequest]:

@@ -174,7 +174,7 @@ class StructurePool:
         events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
 
         def fail(process: _Process, problem: str) -> None:
-            """Give up the text that a process is busy with; another one gets the rest of its order."""
+            """Abandon the text that a process is busy with; another one gets the rest of its order."""
             failed, *rest = running.pop(process)
             self._release(process, reusable=False)
             self._failures.put(keys[failed], problem)

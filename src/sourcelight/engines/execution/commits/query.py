@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from sourcelight.core.boolean import And as AllOf
-from sourcelight.core.boolean import Boolean, Not
+from sourcelight.core.boolean import Boolean, Not, leaves
 from sourcelight.core.boolean import Or as AnyOf
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
@@ -17,6 +17,7 @@ from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.fields import current_time
 from sourcelight.core.query.languages import find_language, path_regex
 from sourcelight.engines.execution.structures import structure_pattern, structures_of
+from sourcelight.engines.history.search.matches import visible_patterns
 from sourcelight.engines.history.search.query import (
     AnyPattern,
     ChangedFileFilter,
@@ -54,6 +55,12 @@ class CommitPlan:
         """The query over commits behind `revisions` and not behind `without` (40 hex digits each)."""
         commits = replace(self.query.commits, revisions=tuple(revisions), excluded=tuple(without))
         return replace(self.query, commits=commits)
+
+    def terms(self) -> tuple[str, tuple[CompiledPattern | StructurePattern, ...]]:
+        """Return what it looks into, and the patterns whose matches are shown."""
+        if isinstance(self.query, StructureQuery):
+            return "changed file", tuple(leaves(self.query.tree, positive=True))
+        return "message" if self.kind == "commit" else "changed line", visible_patterns(self.query.tree)
 
 
 def asked_of(alternative: Alternative) -> CommitPlan | None:

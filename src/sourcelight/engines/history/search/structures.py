@@ -98,6 +98,7 @@ class StructureSearch:
         if files is not None:
             passing &= files
         changes = np.flatnonzero(passing)
+        # By commit, the newest first, and within one in the order of the history: rows must follow one another so.
         commits = newest_first(history, CommitNumbers(np.unique(history.changes.commit[changes]).astype(np.int64)))
         rank = np.zeros(len(history.commits), np.int64)
         rank[commits] = np.arange(len(commits))
@@ -160,6 +161,7 @@ class StructureSearch:
 
     def _find(self, reader: ObjectReader, patterns: Sequence[StructurePattern], wanted: set[tuple[bytes, str]]) -> None:
         """Find the patterns in contents that were not searched yet."""
+        # All at once, and rarely: a content that two slices share is then searched twice.
         if len(self._known) > _MAX_REMEMBERED:
             self._known.clear()
         for pattern in patterns:
@@ -171,6 +173,7 @@ class StructureSearch:
                 language = pattern.language or shown
                 if key in self._known or language not in pattern.languages:
                     continue
+                # Bounded before it is read; what is not there, or larger, leaves its commits unread.
                 data = reader.read(blob, MAX_TEXT_BYTES)
                 self._known[key] = None if data is None else ()
                 if data is not None and b"\0" not in data and pattern.may_match(language, data):
