@@ -92,7 +92,7 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
 
 
 def _function_at(tree: Tree, definition: Definition) -> Node | None:
-    """The function whose name stands at a definition's place; None for what has no body."""
+    """The function whose name is at the place of a definition; None for what has no body."""
     end = definition.offset + len(definition.name.encode())
     node = tree.root_node.descendant_for_byte_range(definition.offset, end)
     for _ in range(_MAX_DEPTH):

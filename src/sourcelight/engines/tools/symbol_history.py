@@ -129,7 +129,7 @@ class _DefinitionWalk:
         return [] if row.before is None or self.parsed > MAX_PARSED else [row.before]
 
     def _change(self, commit: int, change: int, place: _DefinitionPlace, new: bytes) -> _DefinitionChange:
-        """What a commit did to the definition, which stands in the content `new` after it."""
+        """What a commit did to the definition, which the content `new` has after it."""
         changes = self.history.changes
         old_path, is_renamed = int(changes.old_path[change]), changes.status[change] == _RENAMED
         old = self._read(changes.old_blob[change].tobytes())
