@@ -29,9 +29,10 @@ from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import Limits, notices
 from sourcelight.engines.execution.advice import Advice
-from sourcelight.engines.execution.explain import Explanation, combine_explanations, explain
+from sourcelight.engines.execution.explain import combine_explanations, explain
+from sourcelight.engines.execution.explanation import Explanation
 from sourcelight.engines.execution.first_indexing import FirstIndexing
-from sourcelight.engines.execution.plan import PlanCache
+from sourcelight.engines.execution.plan_cache import PlanCache
 from sourcelight.engines.execution.protocol import ToolHandler
 from sourcelight.engines.execution.query_reader import QueryReader
 from sourcelight.engines.execution.run import SearchExecution

@@ -23,7 +23,8 @@ from sourcelight.core.query import Pattern
 from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.execution import notices
 from sourcelight.engines.execution.commits.query import asked_of
-from sourcelight.engines.execution.plan import NO_PLANS, Plan, make_plan, stands, summary_of
+from sourcelight.engines.execution.plan import Plan, make_plan
+from sourcelight.engines.execution.plan_cache import NO_PLANS, stands, summary_of
 from sourcelight.engines.execution.results.owners import OwnerPredicate
 from sourcelight.engines.execution.results.ranking import SCORE, FileRanker
 from sourcelight.engines.execution.results.select import by_place

@@ -9,7 +9,8 @@ from functools import cached_property
 from sourcelight.backends.cluster.connection import ClusterConnection
 from sourcelight.backends.cluster.coordinator.members import WorkerInfo
 from sourcelight.backends.cluster.storage.generation import Generation, StoredShard
-from sourcelight.engines.execution.plan import Plan, PlanCache
+from sourcelight.engines.execution.plan import Plan
+from sourcelight.engines.execution.plan_cache import PlanCache
 from sourcelight.repos import Catalog, Repository
 
 ClusterPlanCache = PlanCache[tuple[list[Plan], list[str]]]

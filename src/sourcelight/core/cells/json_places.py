@@ -1,4 +1,4 @@
-"""Read JSON of a stranger with the place of each string, without decoding what nobody asks for.
+"""Read JSON of a stranger with the place of each string, without decoding what is not requested.
 
 A notebook is mostly base64: a string of megabytes is one step here. `json` gives no places, and a text that is found in
 a cell must be shown with its line of the file. What `json.loads` accepts is accepted, with the same result: repeated

@@ -1,4 +1,4 @@
-"""What is known of the cells of one file: their texts, and where each line of them stands in the file."""
+"""What is known of the cells of one file: their texts, and the place of each of their lines in the file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CellText:
     text
         The text in UTF-8, as a reader of the notebook sees it; invalid bytes stay as they are.
     fragments
-        Where it stands in the file, in the order of the text.
+        Its place in the file, in the order of the text.
     """
 
     cell: int
@@ -118,7 +118,7 @@ class CellDocument:
     Attributes
     ----------
     texts
-        Sources and outputs, in the order in which they stand in the file.
+        Sources and outputs, in the order of the file.
     language
         Display name of its language; empty when it names none.
     cells

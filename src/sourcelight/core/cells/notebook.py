@@ -132,7 +132,7 @@ class _NotebookFile:
         return unescape(self.data[node.start : node.end]) if isinstance(node, JsonString) else b""
 
     def kernel_language(self, metadata: JsonNode | None) -> str:
-        """Return the display name of the kernel's language; empty for none, or one that nobody knows."""
+        """Return the display name of the kernel's language; empty for none, or an unknown one."""
         if not isinstance(metadata, dict):
             return ""
         named = [

@@ -6,7 +6,7 @@ then at `local`, the engine of one machine, then at `run`, which has the order o
 """
 
 from sourcelight.engines.execution.engine import Engine
-from sourcelight.engines.execution.explain import Explanation
+from sourcelight.engines.execution.explanation import Explanation
 from sourcelight.engines.execution.local import LocalEngine
 from sourcelight.engines.execution.protocol import DEFAULT_MATCH_LIMIT, Limits
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sourcelight.core.boolean import fold
@@ -16,6 +16,7 @@ from sourcelight.core.query.nodes import filter_text, tree_text
 from sourcelight.core.query.parse import effective_type
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import Advice, advise
+from sourcelight.engines.execution.explanation import AlternativeMeaning, Explanation, FilterMeaning, PatternMeaning
 from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.execution.protocol import Limits
 from sourcelight.engines.search.estimate import Estimate, PatternShare, estimate
@@ -29,96 +30,6 @@ _ADDED = (
     *("repositories", "repository_hits", "files", "passing", "read_units", "units"),
     *("read_bytes", "text_bytes", "looked_at"),
 )
-_WITHOUT_INDEX = {("symbol",), ("message",), ("changed line",), ("changed file",)}
-
-
-@dataclass(frozen=True, slots=True)
-class FilterMeaning:
-    """A filter as written, its meaning, and how many files it passes by itself.
-
-    For ``repo:`` there are the repositories that all filters together leave.
-    """
-
-    text: str
-    meaning: str
-    files: int | None = None
-    repositories: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PatternMeaning:
-    """A pattern and the work it is.
-
-    `where` lists ``content`` and ``path``, or one of ``symbol``, ``message``, ``changed line``, of which all are read.
-    `required` is what every match must hold, empty when nothing is known; `evaluated` is ``line``, or ``document`` for
-    a pattern that can cross lines. `candidate_units` of `units` pieces of text may hold a match as far as the index
-    knows, with `candidate_bytes` bytes.
-    """
-
-    text: str
-    kind: str
-    where: tuple[str, ...]
-    required: str
-    evaluated: str
-    from_index: bool
-    candidate_units: int
-    candidate_bytes: int
-    units: int
-
-
-@dataclass(frozen=True, slots=True)
-class AlternativeMeaning:
-    """One alternative: what it searches and how much of it.
-
-    `names` are up to twenty of the `repositories` searched. Of `files` files in those, `passing` pass the filters.
-    `read_bytes` of `text_bytes` are read to answer. `limit` is None for no limit on matches; `timeout_s` likewise.
-    `looked_at` is smaller than `repositories` when there was no time to look at all of them.
-    """
-
-    types: tuple[str, ...]
-    filters: tuple[FilterMeaning, ...]
-    patterns: tuple[PatternMeaning, ...]
-    repositories: int
-    names: tuple[str, ...]
-    forks_left_out: int
-    archived_left_out: int
-    repository_hits: int
-    files: int
-    passing: int
-    read_units: int
-    units: int
-    read_bytes: int
-    text_bytes: int
-    limit: int | None
-    timeout_s: float | None
-    select: str
-    phrase: str
-    looked_at: int
-    without_index: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """What a query means, over the repositories that the reader may see.
-
-    `tree` is the canonical form in plain lists and dicts, `tree_text` the same to be read. `pattern_type_source` says
-    where the pattern type is from: the query, beside it, or the default, also where somebody asked for just that.
-    """
-
-    query: str
-    pattern_type: str
-    pattern_type_source: str
-    tree: Any
-    tree_text: str
-    alternatives: tuple[AlternativeMeaning, ...]
-    warnings: tuple[Advice, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain lists, dicts, texts and numbers."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        return "\n".join(_lines(self))
 
 
 def explain(
@@ -337,64 +248,3 @@ def formula_text(tree: RequiredTree) -> str:
 
 def _join(texts: Iterable[str], word: str) -> str:
     return word.join(f"({text})" if " AND " in text or " OR " in text else text for text in texts)
-
-
-def _lines(explanation: Explanation) -> list[str]:
-    lines = [
-        f"{explanation.query}",
-        f"read as {explanation.pattern_type} ({explanation.pattern_type_source})",
-        "",
-        explanation.tree_text,
-    ]
-    for number, meaning in enumerate(explanation.alternatives, 1):
-        lines += [
-            "",
-            f"Alternative {number} of {len(explanation.alternatives)}"
-            if len(explanation.alternatives) > 1
-            else "Searches",
-        ]
-        lines += [f"  {text}" for text in _alternative_lines(meaning)]
-    if explanation.warnings:
-        lines += ["", "Warnings"]
-        lines += [f"  - {w.message}{f'; {w.fix}' if w.fix else ''}" for w in explanation.warnings]
-    return lines
-
-
-def _alternative_lines(meaning: AlternativeMeaning) -> list[str]:
-    hidden_count = meaning.repositories - len(meaning.names)
-    noun = "repository" if meaning.repositories == 1 else "repositories"
-    more = f" and {hidden_count:,} more" if hidden_count else ""
-    lines = [f"{meaning.repositories:,} {noun}: {', '.join(meaning.names)}{more}"]
-    if meaning.forks_left_out or meaning.archived_left_out:
-        lines.append(f"left out: forks {meaning.forks_left_out:,}, archived repositories {meaning.archived_left_out:,}")
-    lines.append(
-        f"results: {', '.join(meaning.types) or 'none'}{f', turned into {meaning.select}' if meaning.select else ''}"
-    )
-    for item in meaning.filters:
-        count = "" if item.files is None else f" ({item.files:,} files)"
-        lines.append(f"{item.text}: {item.meaning}{count}")
-    if meaning.files:
-        lines.append(f"{meaning.passing:,} of {meaning.files:,} files pass the filters")
-    for pattern in meaning.patterns:
-        lines.append(
-            f"{pattern.kind} {pattern.text} in {' or '.join(pattern.where) or 'nothing'}, per {pattern.evaluated}"
-        )
-        if pattern.where in _WITHOUT_INDEX:
-            continue
-        lines.append(f"  every match holds: {pattern.required or 'nothing that the index knows'}")
-        candidates = (
-            f"{pattern.candidate_units:,} of {pattern.units:,} pieces of text ({_size(pattern.candidate_bytes)})"
-        )
-        lines.append(f"  index leaves {candidates}")
-    if any(pattern.where not in _WITHOUT_INDEX for pattern in meaning.patterns):
-        lines.append(f"reads {_size(meaning.read_bytes)} of {_size(meaning.text_bytes)}")
-    limit = "no limit of matches" if meaning.limit is None else f"stops after {meaning.limit:,} matches"
-    timeout = "" if meaning.timeout_s is None else f" or {meaning.timeout_s:g} s"
-    lines.append(f"{limit}{timeout}")
-    if meaning.looked_at < meaning.repositories and meaning.files:
-        lines.append(f"numbers are of {meaning.looked_at:,} repositories only")
-    return lines
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:,.1f} MB" if count >= 100_000 else f"{count / 1e3:,.1f} kB"

@@ -16,19 +16,8 @@ from sourcelight.engines.execution import notices
 from sourcelight.engines.execution.background import under_way
 from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.pipeline import ResultPipeline
-from sourcelight.engines.execution.plan import (
-    NO_PLANS,
-    CachedPlan,
-    Plan,
-    PlanCache,
-    PlanSummary,
-    histories_of,
-    make_plan,
-    stands,
-    summary_of,
-    takes_a_moment,
-    unmade_plan,
-)
+from sourcelight.engines.execution.plan import Plan, histories_of, make_plan, takes_a_moment, unmade_plan
+from sourcelight.engines.execution.plan_cache import NO_PLANS, CachedPlan, PlanCache, PlanSummary, stands, summary_of
 from sourcelight.engines.execution.repositories import IndexedRepositories
 from sourcelight.engines.execution.scope.scope import Scope, ScopeResolver
 from sourcelight.engines.execution.source import SearchTask, SourceReport, scope_alert, scope_items

@@ -6,15 +6,12 @@ What a query comes to while its repositories stay as they are: worked out once, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Generic, TypeAlias, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.boolean import And as All
 from sourcelight.core.boolean import Not, leaves
 from sourcelight.core.boolean import Or as AnyOf
-from sourcelight.core.caching import LruCache
 from sourcelight.core.errors import QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
@@ -23,12 +20,10 @@ from sourcelight.core.query.cell_kinds import CELL_FILTERS
 from sourcelight.core.query.fields import RESULT_TYPES, FilterScope, names_of
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.predicates import PREDICATES
-from sourcelight.core.wire.events import Alert
 from sourcelight.engines.execution.background import HistoryRequest
 from sourcelight.engines.execution.commits.query import CommitPlan, asked_of
 from sourcelight.engines.execution.commits.search import HistoryCommit, places_of
 from sourcelight.engines.execution.name_hits import compile_term, repository_hits
-from sourcelight.engines.execution.scope.revisions import ScopedAlternative
 from sourcelight.engines.execution.scope.scope import Scope
 from sourcelight.engines.execution.scope.selection import RepositorySelection
 from sourcelight.engines.execution.structures import common_languages, structure_pattern, structures_of
@@ -36,7 +31,6 @@ from sourcelight.engines.history.search.structures import StructureQuery
 from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, Target, TextQuery
 from sourcelight.engines.search.model import MatchTree, ShownLanguage
 from sourcelight.engines.structure.pattern import StructurePattern
-from sourcelight.repos import Repository, Viewer
 
 # With these fields alone a query can have repository hits (query-language reference, result types).
 _REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY, FilterScope.TEXT, FilterScope.RESULT)
@@ -247,113 +241,3 @@ def histories_of(plans: Sequence[Plan]) -> list[HistoryRequest]:
         if any(predicate.name == "has.contributor" for predicate in plan.alternative.predicates("file")):
             requests += [place.request for place in places_of(plan.targets, lambda _: ())]
     return list({one.key: one for one in requests}.values())
-
-
-_MAX_CACHED_PLANS = 64
-
-T = TypeVar("T")
-_Key: TypeAlias = tuple[tuple[int, ...], Viewer]
-
-
-@dataclass(frozen=True, slots=True)
-class PlanSummary:
-    """A summary of some plans.
-
-    Attributes
-    ----------
-    facts
-        The facts of all repositories that they name, by name.
-    searched
-        The repositories whose files or definitions they search, by name.
-    replaced
-        How many objects are replaced in those of the repositories that have any, by name.
-    structures
-        The patterns of code that they look for.
-    forks, archived
-        Names of those that no plan searches only because forks, or archived ones, were not requested.
-    """
-
-    facts: Mapping[str, RepositoryInfo]
-    searched: Mapping[str, Repository]
-    replaced: Mapping[str, int]
-    structures: tuple[StructurePattern, ...]
-    forks: list[str]
-    archived: list[str]
-
-
-def summary_of(plans: Sequence[Plan]) -> PlanSummary:
-    """Sum up plans."""
-    facts = {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
-    return PlanSummary(
-        facts=facts,
-        searched={t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches},
-        replaced={name: known.replaced_objects for name, known in facts.items() if known.replaced_objects},
-        structures=tuple(dict.fromkeys(one for plan in plans for one in plan.structures)),
-        forks=sorted({name for plan in plans for name in plan.selection.forks_left_out}),
-        archived=sorted({name for plan in plans for name in plan.selection.archived_left_out}),
-    )
-
-
-NO_PLANS = summary_of(())
-
-
-@dataclass(frozen=True, slots=True)
-class CachedPlan:
-    """A query's plans over the repositories that its viewer saw, with their summary.
-
-    Attributes
-    ----------
-    worktrees
-        The repositories that are searched at HEAD and have a work tree, which may differ from it.
-    advice
-        What was said, or None, of a search that looked everywhere and found nothing; empty before there was one.
-    """
-
-    plans: list[Plan]
-    worktrees: Sequence[Repository]
-    summary: PlanSummary
-    advice: list[Alert | None] = field(default_factory=list)
-
-
-class PlanCache(Generic[T]):
-    """Plans of the latest queries, by viewer, valid while the catalog returns the same repositories.
-
-    Queries are told apart by their alternatives, as objects: the parser caches them, and a cached plan holds its own,
-    so no other object gets their ids.
-    """
-
-    def __init__(self) -> None:
-        self._plans: LruCache[_Key, tuple[Sequence[ScopedAlternative], tuple[Repository, ...], T]] = LruCache(
-            _MAX_CACHED_PLANS
-        )
-
-    def get(
-        self, scopes: Sequence[ScopedAlternative], viewer: Viewer, repositories: tuple[Repository, ...]
-    ) -> T | None:
-        """Return the cached value, if it is still valid."""
-        cached = self._plans.get(_key(scopes, viewer))
-        return None if cached is None or cached[1] is not repositories else cached[2]
-
-    def put(
-        self, scopes: Sequence[ScopedAlternative], viewer: Viewer, repositories: tuple[Repository, ...], plans: T
-    ) -> None:
-        """Store the plan and the alternatives that it is found by."""
-        self._plans.put(_key(scopes, viewer), (scopes, repositories, plans))
-
-    def clear(self) -> None:
-        """Clear the cache."""
-        self._plans.clear()
-
-
-def _key(scopes: Sequence[ScopedAlternative], viewer: Viewer) -> _Key:
-    return tuple(id(item.alternative) for item in scopes), viewer
-
-
-def stands(scoped: Sequence[ScopedAlternative], plans: Sequence[Plan]) -> bool:
-    """Whether plans depend on nothing but the list of repositories: on no ref, context, date, file or history."""
-    return all(
-        item.listed is None
-        and not item.context
-        and all(isinstance(one, Filter) and one.name != "rev" and one.revs is None for one in item.alternative.filters)
-        for item in scoped
-    ) and all(plan.commits is None and not plan.places for plan in plans)

@@ -12,7 +12,8 @@ from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import notices
 from sourcelight.engines.execution.pipeline import limit_of
-from sourcelight.engines.execution.plan import Plan, PlanSummary
+from sourcelight.engines.execution.plan import Plan
+from sourcelight.engines.execution.plan_cache import PlanSummary
 from sourcelight.engines.execution.protocol import Limits
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative
 from sourcelight.engines.execution.scope.scope import ScopeSelector

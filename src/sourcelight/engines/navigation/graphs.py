@@ -193,7 +193,7 @@ def _converts(definition: ResolvedDefinition) -> bool:
 def calls_in(definition: NamedDefinition, workspace: Workspace) -> Sequence[Occurrence]:
     """Return the names that are called between the name and the last line of a definition, in order.
 
-    What stands before the name, such as a decorator, is called by whoever runs the definition.
+    What precedes the name, such as a decorator, is called by the code that runs the definition.
     """
     document = definition.document
     resolver = resolver_of(document.language)

@@ -14,7 +14,7 @@ _ENDINGS = (".ipynb", ".qmd", ".rmd")
 _RAW_ENDINGS = tuple(ending.encode() for ending in _ENDINGS)
 
 CellsOf: TypeAlias = Callable[[str, str, str], CellDocument | None]
-"""Gives the cells of a file by repository, revision and path; None for a file without cells."""
+"""Returns the cells of a file by repository, revision and path; None for a file without cells."""
 
 
 def add_cells(batch: Any, cells_of: CellsOf) -> Any:

@@ -1,0 +1,124 @@
+"""Plans of the latest queries, and what they sum up to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
+
+from sourcelight.core.batches import RepositoryInfo
+from sourcelight.core.caching import LruCache
+from sourcelight.core.query import Filter
+from sourcelight.core.wire.events import Alert
+from sourcelight.engines.execution.plan import Plan
+from sourcelight.engines.execution.scope.revisions import ScopedAlternative
+from sourcelight.engines.structure.pattern import StructurePattern
+from sourcelight.repos import Repository, Viewer
+
+_MAX_CACHED_PLANS = 64
+T = TypeVar("T")
+_Key: TypeAlias = tuple[tuple[int, ...], Viewer]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSummary:
+    """A summary of some plans.
+
+    Attributes
+    ----------
+    facts
+        The facts of all repositories that they name, by name.
+    searched
+        The repositories whose files or definitions they search, by name.
+    replaced
+        How many objects are replaced in those of the repositories that have any, by name.
+    structures
+        The patterns of code that they look for.
+    forks, archived
+        Names of those that no plan searches only because forks, or archived ones, were not requested.
+    """
+
+    facts: Mapping[str, RepositoryInfo]
+    searched: Mapping[str, Repository]
+    replaced: Mapping[str, int]
+    structures: tuple[StructurePattern, ...]
+    forks: list[str]
+    archived: list[str]
+
+
+def summary_of(plans: Sequence[Plan]) -> PlanSummary:
+    """Sum up plans."""
+    facts = {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
+    return PlanSummary(
+        facts=facts,
+        searched={t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches},
+        replaced={name: known.replaced_objects for name, known in facts.items() if known.replaced_objects},
+        structures=tuple(dict.fromkeys(one for plan in plans for one in plan.structures)),
+        forks=sorted({name for plan in plans for name in plan.selection.forks_left_out}),
+        archived=sorted({name for plan in plans for name in plan.selection.archived_left_out}),
+    )
+
+
+NO_PLANS = summary_of(())
+
+
+@dataclass(frozen=True, slots=True)
+class CachedPlan:
+    """A query's plans over the repositories that its viewer saw, with their summary.
+
+    Attributes
+    ----------
+    worktrees
+        The repositories that are searched at HEAD and have a work tree, which may differ from it.
+    advice
+        What was said, or None, of a search that looked everywhere and found nothing; empty before there was one.
+    """
+
+    plans: list[Plan]
+    worktrees: Sequence[Repository]
+    summary: PlanSummary
+    advice: list[Alert | None] = field(default_factory=list)
+
+
+class PlanCache(Generic[T]):
+    """Plans of the latest queries, by viewer, valid while the catalog returns the same repositories.
+
+    Queries are told apart by their alternatives, as objects: the parser caches them, and a cached plan holds its own,
+    so no other object gets their ids.
+    """
+
+    def __init__(self) -> None:
+        self._plans: LruCache[_Key, tuple[Sequence[ScopedAlternative], tuple[Repository, ...], T]] = LruCache(
+            _MAX_CACHED_PLANS
+        )
+
+    def get(
+        self, scopes: Sequence[ScopedAlternative], viewer: Viewer, repositories: tuple[Repository, ...]
+    ) -> T | None:
+        """Return the cached value, if it is still valid."""
+        cached = self._plans.get(_key(scopes, viewer))
+        return None if cached is None or cached[1] is not repositories else cached[2]
+
+    def put(
+        self, scopes: Sequence[ScopedAlternative], viewer: Viewer, repositories: tuple[Repository, ...], plans: T
+    ) -> None:
+        """Store the plan and the alternatives that it is found by."""
+        self._plans.put(_key(scopes, viewer), (scopes, repositories, plans))
+
+    def clear(self) -> None:
+        """Clear the cache."""
+        self._plans.clear()
+
+
+def _key(scopes: Sequence[ScopedAlternative], viewer: Viewer) -> _Key:
+    return tuple(id(item.alternative) for item in scopes), viewer
+
+
+def stands(scoped: Sequence[ScopedAlternative], plans: Sequence[Plan]) -> bool:
+    """Whether plans depend on nothing but the list of repositories: on no ref, context, date, file or history."""
+    return all(
+        item.listed is None
+        and not item.context
+        and all(isinstance(one, Filter) and one.name != "rev" and one.revs is None for one in item.alternative.filters)
+        for item in scoped
+    ) and all(plan.commits is None and not plan.places for plan in plans)
