@@ -58,7 +58,7 @@ def build(folder: Path) -> list[str]:
 _FOUND = """() => {
     const bad = [];
     const tags = new Set(['SCRIPT', 'IFRAME', 'OBJECT', 'EMBED', 'BASE', 'META', 'FORM']);
-    const fine = /^(https?:|data:image\\/|#|\\/(?!\\/)|files\\/|[\\w-]+\\.md$)/;
+    const fine = /^(https?:|data:image\\/|#|\\/(?!\\/)|files\\/|[\\w-]+\\.(?:md|ipynb)(?:\\?question=[0-9]+)?$)/;
     const address = new Set(['href', 'src', 'action', 'formaction', 'data', 'srcdoc', 'xlink:href']);
     for (const each of document.body.querySelectorAll('*')) {
         if (tags.has(each.tagName)) bad.push(each.tagName);

@@ -48,6 +48,9 @@ ANY_VALUE = {
     ("sql", "tables"),
     ("contributors", "client"),
     ("changes", "client"),
+    ("file", "client"),
+    ("directory", "client"),
+    ("symbol", "client"),
 }
 """Parameters whose type no annotation says: they take several kinds of results, and refuse others themselves."""
 

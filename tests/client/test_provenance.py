@@ -79,7 +79,9 @@ def _asked(code: sl.Client) -> dict[str, Any]:
         "find_references": place, "symbols": (repository,), "outline": (repository, path), "imports": (repository,),
         "dependency_graph": (), "repo_map": (repository,), "callers": place, "callees": place,
         "history_of": (repository, "import"), "list_refs": (repository,), "verify": (f"`{path}:1`", repository),
-        "deepsearch_list": (), "drill_down": (code.contributors([repository]), 0),
+        "path_history": (repository, path), "symbol_history": (repository, symbol, path), "complexity": (repository,),
+        "api_changes": (repository, base, head), "related_tests": (repository, path), "deepsearch_list": (),
+        "drill_down": (code.contributors([repository]), 0),
     }  # fmt: skip
 
 

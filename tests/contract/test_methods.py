@@ -80,6 +80,7 @@ def _stream_references(code: sl.Client) -> list[Any]:
 
 
 CALLS: Mapping[str, Call] = {
+    "api_changes": lambda code: code.api_changes(HUB, "v1.0.0", "v2.0.0"),
     "blame": lambda code: code.blame(HUB, "README.md"),
     "bus_factor": lambda code: code.bus_factor(HUB),
     "call_table": lambda code: code.call_table("churn", repos=[HUB], by=["path"]),
@@ -89,6 +90,7 @@ CALLS: Mapping[str, Call] = {
     "commit_details": lambda code: code.commit_details(HUB, "HEAD"),
     "commit_search": lambda code: code.commit_search(ALL, authors=["aiko"], after="2022-01-01"),
     "compare_revisions": lambda code: code.compare_revisions(HUB, "HEAD~10", "HEAD"),
+    "complexity": lambda code: [code.complexity(HUB, "frame"), code.complexity(HUB, by="file", dates=True)],
     "contributors": lambda code: code.contributors(ALL, by=["repository", "year"]),
     "count": lambda code: code.count(QUERY),
     "count_by": lambda code: code.count_by(QUERY, ["repository", "path"]),
@@ -118,14 +120,17 @@ CALLS: Mapping[str, Call] = {
     "nls_search": lambda code: code.nls_search("how are frames retried", limit=10),
     "outline": lambda code: code.outline(PYTIDE, CLIENT_PY),
     "ownership": lambda code: code.ownership(HUB, by="directory", exact=True),
+    "path_history": lambda code: code.path_history(HUB, "frame/frame.go"),
     "pickaxe": lambda code: code.pickaxe("retry", ALL, by=["author"]),
     "read_file": lambda code: code.read_file(HUB, "README.md", revision="HEAD~2"),
+    "related_tests": lambda code: code.related_tests(PYTIDE, "src/pytide/retry.py"),
     "repo_map": lambda code: code.repo_map(PYTIDE),
     "search": _search,
     "search_many": _search_many,
     "stream": _stream,
     "stream_references": _stream_references,
     "survival": lambda code: code.survival(HUB),
+    "symbol_history": lambda code: code.symbol_history(HUB, "EncodeFrame"),
     "symbols": lambda code: code.symbols(PYTIDE, path=CLIENT_PY),
     "verify": lambda code: code.verify("README.md:1 and absent.md:3", HUB),
     "view_commit": lambda code: code.view_commit(HUB, "HEAD").files,
@@ -170,6 +175,13 @@ def test_every_public_method_of_a_client_has_a_case_or_a_reason() -> None:
         assert names - set(CALLS) - set(ELSEWHERE) == set(), client
         assert set(CALLS) - names == set(), client
     assert not set(CALLS) & set(ELSEWHERE)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def definitions(embedded: sl.Client, remote: sl.Client) -> None:
+    """Wait for the definitions of both sides, which are read in the background."""
+    for client in (embedded, remote):
+        client.search("type:symbol hub count:all timeout:60s")
 
 
 @pytest.mark.filterwarnings("ignore::sourcelight.IncompleteResultWarning")

@@ -116,8 +116,8 @@ def test_a_reader_who_chose_columns_sees_these(shell: Any, code: sl.Client) -> N
 def test_pandas_option_for_columns_shows_all(shell: Any, code: sl.Client) -> None:
     frame = code.search("needle count:all", progress=False).matches
     html, text = shown(shell, frame)
-    assert f"27 columns, {len(heads(html))} shown" in html
-    assert f"27 columns, {len(heads(html))} shown" in text
+    assert f"31 columns, {len(heads(html))} shown" in html
+    assert f"31 columns, {len(heads(html))} shown" in text
     with pd.option_context("display.max_columns", None):
         html, _ = shown(shell, frame)
     assert heads(html) == list(frame.columns)

@@ -28,7 +28,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("lines", "int64", "lines from first to last", unit="lines"),
         Column("code_lines", "int64", "those with code; a line can have code and a comment", unit="lines"),
         Column("comment_lines", "int64", "those with a comment; documentation in strings is code", unit="lines"),
-        Column("parameters", "int32", "parameters, `self` of Python included", _OF_FUNCTIONS, summable=False),
+        Column("parameters", "int32", "parameters, `self` of Python included", _OF_FUNCTIONS, unit="parameters"),
         Column("functions", "int32", "functions of the file", _OF_FILES),
         Column(
             "cyclomatic",
@@ -36,12 +36,12 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
             "1 and 1 for each decision (McCabe); of a file the sum over its functions, and decisions outside of them",
         ),
         Column("cognitive", "int64", "cognitive complexity (SonarSource 1.7); of a file likewise the sum"),
-        Column("nesting", "int32", "deepest nesting of control flow", _OF_FUNCTIONS, summable=False),
+        Column("nesting", "int32", "deepest nesting of control flow", _OF_FUNCTIONS, unit="levels", summable=False),
         Column(
             "commits", "int64", "commits that changed the file under any of its names, merges excluded", _OF_FILES,
-            unit="commits", summable=False,
+            unit="commits",
         ),
-        Column("hotspot", "int64", "cognitive times commits", _OF_FILES, summable=False),
+        Column("hotspot", "int64", "cognitive times commits", _OF_FILES),
         Column("oldest_date", "timestamp", "committer date of the oldest of these lines, UTC", "`dates` is not asked"),
         Column("newest_date", "timestamp", "committer date of the newest of these lines, UTC", "`dates` is not asked"),
     ),
@@ -53,9 +53,9 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("line_number", "int32", "1-based line of the first of these", "none of them does"),
         Column(
             "shared_commits", "int64", "commits that changed both, under any of their names, merges excluded",
-            unit="commits", summable=False,
+            unit="commits",
         ),
-        Column("commits", "int64", "commits that changed the test", unit="commits", summable=False),
+        Column("commits", "int64", "commits that changed the test", unit="commits"),
     ),
 }  # fmt: skip
 

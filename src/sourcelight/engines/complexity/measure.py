@@ -74,7 +74,9 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
     code, comments = _kinds_of_lines(tree)
     apart = frozenset((node.start_byte, node.end_byte) for _, _, node in places)
     for definition, name, node in places:
-        first, last = node.start_point[0], node.end_point[0]
+        first = node.start_point[0]
+        # A comment behind the last statement is within the grammar's block, but not within the function.
+        last = max(code.intersection(range(first, node.end_point[0] + 1)), default=first)
         counted = complexity_of(node, definition.name.encode(), apart)
         within = range(first, last + 1)
         measures.functions.append(
@@ -117,7 +119,7 @@ def _kinds_of_lines(tree: Tree) -> tuple[set[int], set[int]]:
         if "comment" in node.type:
             last = node.end_point[0] - (node.end_point[1] == 0 and node.end_point[0] > node.start_point[0])
             comments.update(range(node.start_point[0], last + 1))
-        elif node.child_count and "string" not in node.type:
+        elif node.child_count and ("string" not in node.type or node.type == "concatenated_string"):
             pending += node.children
         elif node.end_byte > node.start_byte:
             # Text of several lines is code in all of them; what ends at a line's beginning is not in that line.

@@ -126,14 +126,22 @@ def _class(module: str, around: str, node: Node, data: bytes, depth: int) -> Ite
 
 def _variables(module: str, around: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
     assignment = node.named_children[0] if node.named_children else None
-    if assignment is None or assignment.type != "assignment":
-        return
-    left, kind = assignment.child_by_field_name("left"), assignment.child_by_field_name("type")
+    for _ in range(MAX_DEPTH):
+        if assignment is None or assignment.type != "assignment":
+            return
+        left, kind = assignment.child_by_field_name("left"), assignment.child_by_field_name("type")
+        names = _assigned(left)
+        for name in names:
+            if name.type == "identifier" and text_of(name, data) != "__all__":
+                text = text_of(name, data)
+                signature = one_line(f"{text}: {text_of(kind, data)}") if kind is not None else text
+                symbol_kind = "field" if around else "variable"
+                yield PublicSymbol(module, f"{around}{text}", symbol_kind, signature, line_of(name))
+        # ``a = b = 1`` is an assignment whose value is one.
+        assignment = assignment.child_by_field_name("right")
+
+
+def _assigned(left: Node | None) -> list[Node]:
     if left is None:
-        return
-    names = [left] if left.type == "identifier" else left.named_children if left.type == "pattern_list" else []
-    for name in names:
-        if name.type == "identifier" and text_of(name, data) != "__all__":
-            text = text_of(name, data)
-            signature = one_line(f"{text}: {text_of(kind, data)}") if kind is not None else text
-            yield PublicSymbol(module, f"{around}{text}", "field" if around else "variable", signature, line_of(name))
+        return []
+    return list(left.named_children) if left.type == "pattern_list" else [left]

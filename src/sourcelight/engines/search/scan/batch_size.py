@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # 64 units are about 1 MB: scanned in less than a millisecond, and enough for a first screen of rows.
 _FIRST_BATCH_UNITS, _MIN_BATCH_UNITS, _MAX_BATCH_UNITS, _GROWTH = 64, 4, 8192, 4
@@ -22,7 +22,7 @@ class BatchSizer:
     small all the same, and sets `has_many`.
     """
 
-    units: int = _FIRST_BATCH_UNITS
+    units: int = field(default_factory=lambda: _FIRST_BATCH_UNITS)
     expects_one_batch: bool = False
     has_many: bool = False
 

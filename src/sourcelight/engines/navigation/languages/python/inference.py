@@ -173,7 +173,7 @@ class PythonInference(Fixtures):
         keys = () if node.type == "dictionary_comprehension" else None
         return [PythonValue("container", items=tuple(self.infer(document, inner, body)), keys=keys)]
 
-        # What bindings are.
+    # What bindings are.
 
     def values_of(self, ref: PythonRef) -> list[PythonValue]:
         """Return the possible values of a binding; imports are followed."""
