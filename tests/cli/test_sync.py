@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -158,5 +159,9 @@ def test_a_service_that_runs_finds_what_sync_adds(tmp_path: Path, origin: Reposi
         assert list(code.list_repos()["repository"]) == ["app"]
         other = make_repo(tmp_path / "origin" / "lib", {"b": "needle"})
         assert run("sync", "--once", "--dest", mirrors, other.path.as_uri())[0] == 0
-        assert sorted(code.list_repos()["repository"]) == ["app", "lib"]
+        # The folder is looked at some times a second.
+        ends = time.monotonic() + 20
+        while (names := sorted(code.list_repos()["repository"])) == ["app"] and time.monotonic() < ends:
+            time.sleep(0.1)
+        assert names == ["app", "lib"]
         assert len(code.search("needle")) == 1
