@@ -141,7 +141,7 @@ class _NotebookFile:
             _get(metadata.get(b"kernelspec", {}), b"name"),
         ]
         names = (self.text(name).decode("utf-8", "replace") for name in named)
-        return next((found for name in names if (found := find_language(name))), "")
+        return next((language for name in names if (language := find_language(name))), "")
 
     def join(self, runs: Iterable[list[JsonString]]) -> tuple[bytes, tuple[Fragment, ...]]:
         """Join strings; each run of them starts on a line of its own."""

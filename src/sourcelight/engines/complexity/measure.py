@@ -57,15 +57,15 @@ class FileMeasures:
 def measure_file(language: str, data: bytes) -> FileMeasures:
     """Measure a file of one of `LANGUAGES`."""
     measures = FileMeasures(lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)))
-    found = definitions(language, data)
-    measures.incomplete = found.incomplete
-    tree = None if found.incomplete else parse_tree(language, data, time.monotonic() + MAX_SECONDS)
+    table = definitions(language, data)
+    measures.incomplete = table.incomplete
+    tree = None if table.incomplete else parse_tree(language, data, time.monotonic() + MAX_SECONDS)
     if tree is None:
         measures.incomplete = measures.incomplete or "timed-out"
         return measures
     names: list[str] = []
     places: list[tuple[Definition, str, Node]] = []
-    for definition in found.each():
+    for definition in table.each():
         around = names[definition.parent] if definition.parent >= 0 else definition.container
         names.append(f"{around}.{definition.name}" if around and around.count(".") < _MAX_DEPTH else definition.name)
         node = _function_at(tree, definition) if definition.kind in _KINDS and not definition.declaration else None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
+from sourcelight.core.batches.spans import disjoint_spans
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Node, Or, Pattern
@@ -13,10 +15,9 @@ from sourcelight.engines.search import Target
 
 def compile_term(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) -> CompiledPattern:
     """Compile a literal or a regular expression; raises `QueryError`."""
+    kind: Literal["regexp", "literal"] = "regexp" if pattern.kind == "regexp" else "literal"
     try:
-        if pattern.kind == "regexp":
-            return compile_pattern(pattern.value, kind="regexp", case_sensitive=sensitive, whole_text=whole_text)
-        return compile_pattern(pattern.value, kind="literal", case_sensitive=sensitive, whole_text=whole_text)
+        return compile_pattern(pattern.value, kind=kind, case_sensitive=sensitive, whole_text=whole_text)
     except PatternError as error:
         # The parser has let it pass: only with case folded does it outgrow RE2's memory.
         raise QueryError(str(error), query=pattern.value, hint="make the pattern smaller, or add case:yes") from error
@@ -69,18 +70,10 @@ def repository_hits(
         name = target.repository.facts.name.encode()
         name_spans = spans(alternative.pattern, name)
         if name_spans is not None:
-            hits.append((target, _disjoint([(_characters(name[:a]), _characters(name[:b])) for a, b in name_spans])))
+            in_characters = ((_characters(name[:start]), _characters(name[:end])) for start, end in name_spans)
+            hits.append((target, tuple(disjoint_spans(in_characters))))
     return tuple(hits)
 
 
 def _characters(text: bytes) -> int:
     return len(text.decode("utf-8", "replace"))
-
-
-def _disjoint(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """`spans` sorted, without those that overlap an earlier one (of the same start the longest stays)."""
-    disjoint: list[tuple[int, int]] = []
-    for span in sorted(set(spans), key=lambda s: (s[0], -s[1])):
-        if not disjoint or span[0] >= disjoint[-1][1]:
-            disjoint.append(span)
-    return tuple(disjoint)

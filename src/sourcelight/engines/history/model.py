@@ -25,6 +25,9 @@ ChangeNumbers = NewType("ChangeNumbers", Int64Array)
 RowNumbers = NewType("RowNumbers", Int64Array)
 """Numbers of rows: one added or removed line."""
 
+NO_BLOB = bytes(20)
+"""The object of a side of a change that has no file."""
+
 HEAD_ONLY = ("HEAD",)
 """The default: what the current commit has behind it."""
 

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import ToolError
-from sourcelight.core.markup.counts import count_of
+from sourcelight.core.markup.counts import count_of, list_names
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.tools.evolution import API_CHANGES, ApiChangesArguments
 from sourcelight.engines.interfaces import PublicSymbol, is_public_file, public_symbols
 from sourcelight.engines.symbols.definition_parser import MAX_FILE_BYTES
-from sourcelight.engines.tools.context import ToolContext, clean_path
+from sourcelight.engines.tools.context import ToolContext, clean_path, is_below
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.repos import ObjectReader, resolve
@@ -67,8 +67,7 @@ def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolRe
     notices = [_RULE]
     unread = sorted({*old.unread, *new.unread})
     if unread:
-        more = f" and {len(unread) - _MAX_NAMED:,} more" if len(unread) > _MAX_NAMED else ""
-        notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {', '.join(unread[:_MAX_NAMED])}{more}.")
+        notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(unread, _MAX_NAMED)}.")
     counts = {status: sum(change.status == status for change in changes) for status in _STATUSES}
     facts = {"repository": repository.name, "base": base, "head": head, "path": below, **counts}
     table = _table(repository.name, base, head, changes)
@@ -82,11 +81,7 @@ def _files(reader: ObjectReader, commit: str, below: str) -> dict[str, bytes]:
     """Contents, by path, of the files of a commit that can have public symbols."""
     tree = reader.tree(commit)
     names = [path.decode("utf-8", "replace") for path in tree.paths]
-    return {
-        name: tree.blob_id(at)
-        for at, name in enumerate(names)
-        if (not below or name == below or name.startswith(f"{below}/")) and is_public_file(name)
-    }
+    return {name: tree.blob_id(at) for at, name in enumerate(names) if is_below(name, below) and is_public_file(name)}
 
 
 def _read(

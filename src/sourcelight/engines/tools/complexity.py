@@ -11,17 +11,17 @@ import pyarrow as pa
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import PathNotFound
-from sourcelight.core.markup.counts import count_of
+from sourcelight.core.markup.counts import count_of, list_names
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.tools.quality import COMPLEXITY, ComplexityArguments
 from sourcelight.engines.complexity import LANGUAGES, FileMeasures, measure_file
 from sourcelight.engines.history.blame import line_ownership
 from sourcelight.engines.interfaces.model import is_test
 from sourcelight.engines.symbols.definition_parser import MAX_FILE_BYTES
-from sourcelight.engines.tools.context import ToolContext, clean_path
+from sourcelight.engines.tools.context import ToolContext, clean_path, is_below
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.histories import OpenedHistory, open_histories
+from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
 from sourcelight.engines.tools.history.hotspots import commits_of_files
 from sourcelight.repos import ObjectReader
 
@@ -32,7 +32,7 @@ _Row = dict[str, Any]
 
 
 def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolResult:
-    histories = open_histories(CALL, context, (arguments.repo,), [arguments.revision] if arguments.revision else ())
+    histories = open_history(CALL, context, arguments.repo, arguments.revision)
     by, below = arguments.by or "function", clean_path(arguments.path or "")
     facts: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below, "total": 0}
     if not histories.opened:
@@ -55,8 +55,7 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
                                row["line_number"]))  # fmt: skip
     total = len(rows)
     if unread:
-        more = f" and {len(unread) - _MAX_NAMED:,} more" if len(unread) > _MAX_NAMED else ""
-        notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {', '.join(unread[:_MAX_NAMED])}{more}.")
+        notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(unread, _MAX_NAMED)}.")
     if arguments.limit is not None and total > arguments.limit:
         rows = rows[: arguments.limit]
         notices.append(f"The {arguments.limit:,} most complex of {total:,} rows are shown.")
@@ -71,7 +70,7 @@ def _measure_files(opened: OpenedHistory, below: str, context: ToolContext) -> I
     with ObjectReader(opened.repository) as reader:
         tree = reader.tree(opened.commits[0])
         names = [path.decode("utf-8", "replace") for path in tree.paths]
-        inside = [at for at, name in enumerate(names) if not below or name == below or name.startswith(f"{below}/")]
+        inside = [at for at, name in enumerate(names) if is_below(name, below)]
         if below and not inside:
             raise PathNotFound(opened.name, "", below)
         chosen = [at for at in inside if language_of(names[at]) in LANGUAGES]

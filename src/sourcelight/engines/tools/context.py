@@ -128,3 +128,8 @@ def place_of(context: ToolContext, repo: str, revision: str = "") -> RequestedCo
 def clean_path(path: str) -> str:
     """A path as in git trees: no leading, trailing or doubled slashes, no ``.`` segments."""
     return "/".join(part for part in path.split("/") if part not in {"", "."})
+
+
+def is_below(path: str, place: str) -> bool:
+    """Return whether a path is a place, a file or a directory, or below it; an empty place has all paths below it."""
+    return not place or path == place or path.startswith(f"{place}/")

@@ -44,14 +44,14 @@ class DefinitionText:
 
 def definition_texts(language: str, data: bytes) -> Iterator[DefinitionText]:
     """Yield the definitions of a file in the order of where they begin; nothing for text that can't be parsed."""
-    found = definitions(language, data)
-    if not len(found):
+    table = definitions(language, data)
+    if not len(table):
         return
     # Lines end at newlines alone, as git and the parser have them; `splitlines` would part them at form feeds, too.
     lines = [line + b"\n" for line in data.split(b"\n")]
     lines[-1] = lines[-1][:-1]
     names: list[str] = []
-    for definition in found.each():
+    for definition in table.each():
         around = names[definition.parent] if definition.parent >= 0 else definition.container
         name = f"{around}.{definition.name}" if around and around.count(".") < MAX_DEPTH else definition.name
         names.append(name)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import SourcelightError
-from sourcelight.core.markup import count_of
+from sourcelight.core.markup.counts import count_of, list_names
 from sourcelight.core.tools.tool import Scope, Tool, WireArguments
 from sourcelight.engines.execution.notices import unreadable
 from sourcelight.engines.search import Target
@@ -38,10 +38,9 @@ def missing_contents(
             paths = [text for text in _missing(repository, arguments, context) if _within(text, path)]
             if paths:
                 files = count_of(len(paths), "file")
-                suffix = f" and {len(paths) - _MAX_NAMED:,} more" if len(paths) > _MAX_NAMED else ""
                 yield (
                     f"{repository.name}: the content of {files} is not in this clone and was not read: "
-                    f"{', '.join(paths[:_MAX_NAMED])}{suffix}."
+                    f"{list_names(paths, _MAX_NAMED)}."
                 )
 
 

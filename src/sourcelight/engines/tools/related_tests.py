@@ -10,7 +10,7 @@ from sourcelight.engines.interfaces.model import is_test
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.histories import open_histories
+from sourcelight.engines.tools.history.histories import open_history
 from sourcelight.engines.tools.history.hotspots import commits_beside
 from sourcelight.engines.tools.navigation import notices_of, workspace_of
 from sourcelight.engines.tools.navigation_analyses import project_of
@@ -25,7 +25,7 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     from sourcelight.engines.navigation.graphs import imports_in
 
     path = clean_path(arguments.path)
-    histories = open_histories(CALL, context, (arguments.repo,), [arguments.revision] if arguments.revision else ())
+    histories = open_history(CALL, context, arguments.repo, arguments.revision)
     facts: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path}
     if not histories.opened:
         empty = tables.table("related_tests", {}, 0)
@@ -40,11 +40,11 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     for file_imports in imports_in(project_of(arguments.repo, arguments.revision, context, workspace), workspace):
         name = file_imports[0].document.shown_path
         if is_test(name):
-            found = [each.statement.line for each in file_imports
+            import_lines = [each.statement.line for each in file_imports
                      if each.target is not None and each.target.shown_path == path
                      and each.target.project.name == opened.name]  # fmt: skip
-            if found:
-                lines[name] = sorted(found)
+            if import_lines:
+                lines[name] = sorted(import_lines)
     counts = commits_beside(opened, path, tests, context)
     fewest = arguments.min_commits or _FEWEST
     related = [name for name in tests if name in lines or counts[name][0] >= fewest]

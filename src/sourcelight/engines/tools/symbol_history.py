@@ -15,15 +15,17 @@ import pyarrow as pa
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
+from sourcelight.core.markup.counts import list_names
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.tools.evolution import SYMBOL_HISTORY, SymbolHistoryArguments
 from sourcelight.engines.history import History
+from sourcelight.engines.history.model import NO_BLOB
 from sourcelight.engines.symbols import LANGUAGES
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.definition_texts import DefinitionText, definition_texts, is_named, likeness, plain_name
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.histories import OpenedHistory, open_histories
+from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
 from sourcelight.engines.tools.history.path_history import commit_columns
 from sourcelight.repos import ObjectReader, find_entry
 
@@ -42,8 +44,8 @@ MAX_CANDIDATES = 100
 
 _MAX_BYTES = 1 << 20
 _MAX_NAMED = 5
+_MAX_TEXTS = 5
 _CHECK_EVERY = 2_000
-_NO_BLOB = bytes(20)
 _RENAMED = ord("R")
 
 
@@ -184,7 +186,7 @@ class _DefinitionWalk:
         parsed = 0
         for change in range(first, end):
             path, blob = int(changes.old_path[change]), changes.old_blob[change].tobytes()
-            if changes.path[change] == place.path or blob == _NO_BLOB or parsed >= MAX_CANDIDATES:
+            if changes.path[change] == place.path or blob == NO_BLOB or parsed >= MAX_CANDIDATES:
                 continue
             old = self._read(blob)
             if word not in old:
@@ -205,21 +207,21 @@ class _DefinitionWalk:
         key = data, language
         if key not in self._texts:
             self.cancellation.check()
-            if len(self._texts) >= _MAX_NAMED:
+            if len(self._texts) >= _MAX_TEXTS:
                 self._texts.pop(next(iter(self._texts)))
             self.parsed += 1
             self._texts[key] = list(definition_texts(language, data))
         return self._texts[key]
 
     def _read(self, blob: bytes) -> bytes:
-        return (self.reader.read(blob, _MAX_BYTES) or b"") if blob != _NO_BLOB else b""
+        return (self.reader.read(blob, _MAX_BYTES) or b"") if blob != NO_BLOB else b""
 
 
 def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> ToolResult:
     revision, name = arguments.revision or "", plain_name(arguments.symbol)
     if not name or "\n" in name:
         raise ToolError(f"{CALL}: {arguments.symbol!r} is no name of a definition", tool=CALL, argument="symbol")
-    histories = open_histories(CALL, context, (arguments.repo,), [revision] if revision else ())
+    histories = open_history(CALL, context, arguments.repo, revision)
     facts: dict[str, Any] = {"repository": arguments.repo.strip("/"), "symbol": name, "total": 0}
     if not histories.opened:
         empty = tables.table("symbol_history", {}, 0)
@@ -267,9 +269,8 @@ def _definition_of(
         raise ToolError(f"{CALL}: {where} has no definition of {name!r}", tool=CALL, argument="symbol")
     if len(places) > 1:
         listed = [f"{path.decode('utf-8', 'replace')}:{each.begin_line} {each.name}" for path, each in places]
-        more = f" and {len(listed) - _MAX_NAMED:,} more" if len(listed) > _MAX_NAMED else ""
         message = (
-            f"{CALL}: {where} has {len(places):,} definitions of {name!r}: {', '.join(listed[:_MAX_NAMED])}{more}; "
+            f"{CALL}: {where} has {len(places):,} definitions of {name!r}: {list_names(listed, _MAX_NAMED)}; "
             "give the path or more of the name"
         )
         raise ToolError(message, tool=CALL, argument="symbol")

@@ -12,9 +12,9 @@ from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Predicate
 from sourcelight.engines.execution.results.owners import PLACES, CodeOwners, owned_by
 from sourcelight.engines.history import History
+from sourcelight.engines.history.model import NO_BLOB
 from sourcelight.repos import ObjectReader, Repository
 
-_NO_BLOB = bytes(20)
 MAX_OWNERS_BYTES = 3 << 20
 """Bytes above which a CODEOWNERS file is none, as on the services that know such files."""
 
@@ -83,7 +83,7 @@ class ChangedFilePredicates:
         return all(owned_by(owners, p.args["owner"]) is not p.negated for p in self._owners)
 
     def _contains(self, blob: bytes) -> bool:
-        if blob == _NO_BLOB:
+        if blob == NO_BLOB:
             return False
         cached = self._results.get(blob)
         if cached is None:

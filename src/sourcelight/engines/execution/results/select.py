@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from sourcelight.core.batches import arrow_type, matches_schema
 from sourcelight.core.batches.rows import MatchRows, boundaries
+from sourcelight.core.batches.spans import disjoint_spans
 from sourcelight.engines.search import Target
 
 _WHERE = ("repository", "repository_id", "revision", "commit")
@@ -271,13 +272,8 @@ def _merge_chunks(rows: list[_Row]) -> dict[int, _Row]:
 
 def _merge_spans(sources: list[tuple[_Row, str, str]]) -> tuple[list[int], list[int]]:
     spans = {span for row, start, end in sources for span in zip(row.get(start) or [], row.get(end) or [], strict=True)}
-    starts: list[int] = []
-    ends: list[int] = []
-    for start_offset, end_offset in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if not ends or start_offset >= ends[-1]:
-            starts.append(start_offset)
-            ends.append(end_offset)
-    return starts, ends
+    merged = disjoint_spans(spans)
+    return [start for start, _ in merged], [end for _, end in merged]
 
 
 def _batch(rows: list[_Row]) -> Any:

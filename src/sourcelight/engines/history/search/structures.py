@@ -18,7 +18,7 @@ from sourcelight.core.boolean import Boolean, fold, leaves
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.history.history import History
-from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
+from sourcelight.engines.history.model import NO_BLOB, ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import (
     DiffMatches,
@@ -37,8 +37,6 @@ _SLICE_CHANGES = 400
 
 _MAX_REMEMBERED = 20_000
 """Contents whose matches are remembered: what a commit leaves is what the next one finds."""
-
-_NO_BLOB = bytes(20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,23 +115,23 @@ class StructureSearch:
     def _of_changes(self, reader: ObjectReader, changes: Sequence[int]) -> DiffMatches:
         patterns = tuple(dict.fromkeys(leaves(self.query.tree)))
         visible = frozenset(leaves(self.query.tree, positive=True))
-        sides = [(change, side, *self._side(change, side)) for change in changes for side in ("added", "removed")]
-        self._find(reader, patterns, {(blob, language) for *_, blob, language in sides if blob != _NO_BLOB})
-        found: list[int] = []
+        texts = {change: {side: self._side(change, side) for side in ("added", "removed")} for change in changes}
+        contents = {content for sides in texts.values() for content in sides.values() if content[0] != NO_BLOB}
+        self._find(reader, patterns, contents)
+        matching_changes: list[int] = []
         spans: dict[int, list[tuple[int, int]]] = {}
         for change in changes:
-            texts = {side: self._side(change, side) for side in ("added", "removed")}
-            differences = {pattern: self._difference(change, pattern, texts) for pattern in patterns}
+            differences = {pattern: self._difference(change, pattern, texts[change]) for pattern in patterns}
             if self._holds(differences):
-                found.append(change)
+                matching_changes.append(change)
                 self._add_rows(change, [d for pattern, d in differences.items() if pattern in visible], spans)
-        matching = ChangeNumbers(np.array(found, dtype=np.int64))
+        matching = ChangeNumbers(np.array(matching_changes, dtype=np.int64))
         rows = RowNumbers(np.array(sorted(spans), dtype=np.int64))
         # Newest first: changes are, and the rows of a change follow one another.
         row_changes = np.searchsorted(self.history.changes.row_starts, rows, side="right") - 1
-        place = {change: number for number, change in enumerate(found)}
+        place = {change: number for number, change in enumerate(matching_changes)}
         order = np.argsort([place[change] for change in row_changes.tolist()], kind="stable").astype(np.int64)
-        commits = CommitNumbers(np.array(list(dict.fromkeys(self._commits(found))), dtype=np.int64))
+        commits = CommitNumbers(np.array(list(dict.fromkeys(self._commits(matching_changes))), dtype=np.int64))
         ordered, changes_of_rows = RowNumbers(rows[order]), ChangeNumbers(row_changes[order])
         return DiffMatches(commits, (), lambda: (matching, ordered, changes_of_rows), spans)
 
@@ -159,7 +157,9 @@ class StructureSearch:
             self._languages[number] = language_of(self.history.paths.text(number))
         return blob[change].tobytes(), self._languages[number]
 
-    def _find(self, reader: ObjectReader, patterns: Sequence[StructurePattern], wanted: set[tuple[bytes, str]]) -> None:
+    def _find(
+        self, reader: ObjectReader, patterns: Sequence[StructurePattern], contents: set[tuple[bytes, str]]
+    ) -> None:
         """Find the patterns in contents that were not searched yet."""
         # All at once, and rarely: a content that two slices share is then searched twice.
         if len(self._known) > _MAX_REMEMBERED:
@@ -167,7 +167,7 @@ class StructureSearch:
         for pattern in patterns:
             keys: list[tuple[StructurePattern, bytes, str]] = []
             texts: list[SourceText] = []
-            for blob, shown in sorted(wanted):
+            for blob, shown in sorted(contents):
                 check_stopped(self.stopped)
                 key = pattern, blob, shown
                 language = pattern.language or shown

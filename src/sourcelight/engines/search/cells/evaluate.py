@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.batches.spans import disjoint_spans
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.cells import CellText
 from sourcelight.core.patterns.compiled import CompiledPattern
@@ -48,9 +49,9 @@ def matching_cells(files: Sequence[FileCells], prepared: PreparedQuery, stopped:
     if len(spans_of_term) < len(patterns):
         raise TypeError("structures are no text: the plan refuses them")
     values: list[BoolArray] = []
-    for spans in spans_of_term:
+    for spans_by_text in spans_of_term:
         holds = np.zeros(cells, dtype=np.bool_)
-        holds[cell_of_text[list(spans)]] = True
+        holds[cell_of_text[list(spans_by_text)]] = True
         values.append(holds)
     matches = prepared.matching_files(values, cells)
     number = 0
@@ -59,9 +60,11 @@ def matching_cells(files: Sequence[FileCells], prepared: PreparedQuery, stopped:
         for text in file.texts:
             if matches[cell_of_text[number]]:
                 of_file = of_file or CellMatches(file.file)
-                shown = _merge([spans_of_term[term].get(number, []) for term in prepared.visible])
-                if shown:
-                    of_file.texts.append((text, shown))
+                spans = disjoint_spans(
+                    span for term in prepared.visible for span in spans_of_term[term].get(number, ())
+                )
+                if spans:
+                    of_file.texts.append((text, spans))
             number += 1
         if of_file is not None:
             yield of_file
@@ -86,18 +89,6 @@ def _number_keys(keys: Sequence[tuple[int, int]]) -> Int64Array:
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
 
-def _merge(lists: Sequence[Spans]) -> Spans:
-    """Join the spans of several terms; of overlapping ones the earlier stays, of the same start the longest."""
-    filled = [spans for spans in lists if spans]
-    if len(filled) < 2:
-        return filled[0] if filled else []
-    merged: Spans = []
-    for start, end in sorted({span for spans in filled for span in spans}, key=lambda span: (span[0], -span[1])):
-        if not merged or start >= merged[-1][1]:
-            merged.append((start, end))
-    return merged
-
-
 class _JoinedTexts:
     """The texts of many cells one after another, so that a pattern without a match costs one call."""
 
@@ -118,10 +109,10 @@ class _JoinedTexts:
         ends = self._true_ends if pattern.multi_line else self._starts[1:]
         offsets = pattern.lines(self._buffer, np.stack((self._starts[:-1], ends), axis=1), stopped)
         candidates = np.unique(np.searchsorted(self._starts, offsets, side="right") - 1)
-        found: dict[int, Spans] = {}
+        spans_by_text: dict[int, Spans] = {}
         for number in candidates.tolist():
             check_stopped(stopped)
             spans = pattern.find_document(self._texts[number].text, stopped)
             if spans:
-                found[number] = spans
-        return found
+                spans_by_text[number] = spans
+        return spans_by_text

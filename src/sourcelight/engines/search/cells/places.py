@@ -61,8 +61,8 @@ def add_cells(batch: Any, cells_of: CellsOf) -> Any:
 
 def place_at(cells: CellDocument, offset: int) -> tuple[int, str, int] | None:
     """Return number and kind of the cell at a byte of the file, and the line in it; None for a byte of no cell."""
-    found = cells.text_at(offset)
-    if found is None:
+    place = cells.text_at(offset)
+    if place is None:
         return None
-    text, fragment = found
+    text, fragment = place
     return text.cell, text.kind, text.line_at(fragment, offset) + 1

@@ -61,17 +61,16 @@ class CellReader:
         path = view.path(file)
         key = view.blob_id(file), _format_of(path)
         if may_hold is not None and key[1] == "ipynb" and key not in self._known and view.shard[file] != NO_SHARD:
-            text = self._texts.get_or_make(
-                key[0], lambda: all_strings(snapshot.shards[int(view.shard[file])].text(int(view.document[file])))
-            )
+            text = self._texts.get_or_make(key[0], lambda: all_strings(snapshot.text_at(file) or b""))
             if text is not None and not may_hold(text):
                 return CellDocument()
         return self._known.get_or_make(key, lambda: self._read(target, snapshot, file, path))
 
     def _read(self, target: Target, snapshot: OpenedCommit, file: int, path: str) -> CellsOrReason:
         view = snapshot.view
-        if view.shard[file] != NO_SHARD:
-            return _parse(path, snapshot.shards[int(view.shard[file])].text(int(view.document[file])))
+        indexed = snapshot.text_at(file)
+        if indexed is not None:
+            return _parse(path, indexed)
         reason = REASONS[int(view.reason[file])]
         if reason != "too-large":
             return reason

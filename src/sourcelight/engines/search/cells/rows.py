@@ -26,7 +26,7 @@ class FileOfRows:
     language: str
 
 
-def record_batch(found: Iterable[tuple[FileOfRows, CellMatches]], options: SearchOptions) -> Any | None:
+def record_batch(matching_files: Iterable[tuple[FileOfRows, CellMatches]], options: SearchOptions) -> Any | None:
     """Return the rows of files with matching cells; None for no rows.
 
     A match without a span, and any without `SearchOptions.lines`, is a row of type ``path``.
@@ -34,7 +34,7 @@ def record_batch(found: Iterable[tuple[FileOfRows, CellMatches]], options: Searc
     import pyarrow as pa
 
     rows: list[dict[str, Any]] = []
-    for file, matches in found:
+    for file, matches in matching_files:
         place = {
             "repository": file.target.repository.facts.name,
             "repository_id": file.target.repository.facts.id,
@@ -61,15 +61,15 @@ def _rows_of_text(text: CellText, spans: Spans, options: SearchOptions) -> Itera
     chunks = _chunks(text, sorted(by_line), options) if options.chunk_matches else {}
     for number, (pieces, begins) in by_line.items():
         line = text.line(number)
-        shown = line.decode("utf-8", "replace")
+        text_line = line.decode("utf-8", "replace")
         # A piece that goes on in the next line ends after the newline, which is one more than the line has.
         starts = [_code_points(line, start) for start, _ in pieces]
-        ends = [len(shown) + 1 if end > len(line) else _code_points(line, end) for _, end in pieces]
+        ends = [len(text_line) + 1 if end > len(line) else _code_points(line, end) for _, end in pieces]
         yield {
             "type": "content",
             "language": text.language or None,
             "line_number": text.file_lines[number],
-            "line": shown,
+            "line": text_line,
             "start": starts,
             "end": ends,
             "match_count": begins,
@@ -124,12 +124,12 @@ def _chunks(text: CellText, numbers: Sequence[int], options: SearchOptions) -> d
     for first, last, members in groups:
         lines = [text.line(number) for number in range(first, last + 1)]
         limit = options.max_line_len
-        shown = [truncate_line(line, limit) for line in lines] if limit > 0 else lines
+        truncated = [truncate_line(line, limit) for line in lines] if limit > 0 else lines
         values = (
-            b"\n".join(shown).decode("utf-8", "replace"),
+            b"\n".join(truncated).decode("utf-8", "replace"),
             text.file_lines[first],
             text.file_offset(first),
-            shown != lines,
+            truncated != lines,
         )
         chunks |= {number: dict(zip(_CHUNK_COLUMNS, values, strict=True)) for number in members}
     return chunks

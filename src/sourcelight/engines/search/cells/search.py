@@ -108,13 +108,15 @@ class CellSearch:
         cancellation: Cancellation,
     ) -> SearchPart:
         view = group.snapshots[member].view
-        found: list[tuple[FileOfRows, CellMatches]] = []
+        matching_files: list[tuple[FileOfRows, CellMatches]] = []
         for matches in matching_cells(batch, prepared, lambda: cancellation.stopped):
             path = view.path(matches.file)
             place = FileOfRows(group.targets[member], group.commits[member], path, language_of(path))
-            found.append((place, matches))
-        rows = record_batch(found, options)
-        return SearchPart(() if rows is None else (rows,), (), sum(m.matches for _, m in found), len(found))
+            matching_files.append((place, matches))
+        rows = record_batch(matching_files, options)
+        return SearchPart(
+            () if rows is None else (rows,), (), sum(m.matches for _, m in matching_files), len(matching_files)
+        )
 
     def count(
         self,

@@ -56,8 +56,13 @@ class OpenedCommit(Memo):
 
     def text_of(self, path: str) -> bytes | None:
         """Return the content of a file; None when there is none or it is matched by name only."""
-        view, number = self.view, self._file_number(path)
-        if number is None or view.shard[number] == NO_SHARD:
+        number = self._file_number(path)
+        return None if number is None else self.text_at(number)
+
+    def text_at(self, number: int) -> bytes | None:
+        """Return the content of a file by its number in the view; None when it is matched by name only."""
+        view = self.view
+        if view.shard[number] == NO_SHARD:
             return None
         return self.shards[int(view.shard[number])].text(int(view.document[number]))
 

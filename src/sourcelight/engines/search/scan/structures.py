@@ -91,12 +91,12 @@ class StructureScan:
         started_s = time.monotonic()
         spans_by_text = shared_pool().find(pattern.text, texts, stopped)
         self.waited_s += time.monotonic() - started_s
-        for document, found in zip(documents, spans_by_text, strict=True):
+        for document, result in zip(documents, spans_by_text, strict=True):
             # Told with the repository, when that is finished: the answer lacks what may be in it.
-            if found.problem:
-                self._unread[document] = found.problem
-            elif len(found.starts):
-                tables.append(np.stack((found.starts, found.ends), axis=1) + int(self._corpus.doc_start[document]))
+            if result.problem:
+                self._unread[document] = result.problem
+            elif len(result.starts):
+                tables.append(np.stack((result.starts, result.ends), axis=1) + int(self._corpus.doc_start[document]))
         return tables
 
     def count_unread(self) -> list[Counter[str]]:

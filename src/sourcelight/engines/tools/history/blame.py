@@ -29,7 +29,7 @@ from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import kind_notices, kinds_of, selected_kinds
-from sourcelight.engines.tools.history.histories import OpenedHistories, OpenedHistory, open_histories
+from sourcelight.engines.tools.history.histories import OpenedHistories, OpenedHistory, open_history
 from sourcelight.engines.tools.history.people import PersonNumbers, agent_notices, text_of
 from sourcelight.engines.tools.history.tables import bounds, directories, group, total
 from sourcelight.engines.tools.pages import TableItems
@@ -290,7 +290,7 @@ def _below(raw: bytes, path: str) -> bool:
 def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResult:
     """Lines of today's text by author, for each file, folder, or in all."""
     call = "ownership"
-    histories = _open(call, arguments.repo, arguments.revision, context)
+    histories = open_history(call, context, arguments.repo, arguments.revision)
     people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
     owned = _owned_lines(call, _selection(arguments), context, histories, people)
     by = arguments.by or "total"
@@ -355,7 +355,7 @@ def _places(owned: _OwnedLines, by: str, depth: int, top: str) -> tuple[list[str
 def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResult:
     """For each folder the fewest authors who own more than half of its lines."""
     call = "bus_factor"
-    histories = _open(call, arguments.repo, arguments.revision, context)
+    histories = open_history(call, context, arguments.repo, arguments.revision)
     people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
     owned = _owned_lines(call, _selection(arguments), context, histories, people)
     depth = arguments.depth or 1
@@ -415,7 +415,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
 def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
     """Lines of today's text, and lines ever added, by year of birth."""
     call = "survival"
-    histories = _open(call, arguments.repo, arguments.revision, context)
+    histories = open_history(call, context, arguments.repo, arguments.revision)
     people = PersonNumbers(call)
     top = clean_path(arguments.path or "")
     owned = _owned_lines(call, _Selected(top, exact=bool(arguments.exact)), context, histories, people)
@@ -449,10 +449,6 @@ def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
 
 def _years(seconds: Any) -> Int64Array:
     return np.asarray(seconds, np.int64).astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + _YEAR_S
-
-
-def _open(call: str, repo: str, revision: str | None, context: ToolContext) -> OpenedHistories:
-    return open_histories(call, context, [repo], [revision] if revision else ())
 
 
 def _facts(histories: OpenedHistories, people: PersonNumbers) -> dict[str, Any]:

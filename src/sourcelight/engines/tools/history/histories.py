@@ -206,6 +206,11 @@ def revisions_of(revisions: Sequence[str] | None) -> tuple[list[str], list[str]]
     return [name for name in names if name[:1] != "^"], [name[1:] for name in names if name[:1] == "^"]
 
 
+def open_history(call: str, context: ToolContext, repo: str, revision: str | None) -> OpenedHistories:
+    """Open the history of one repository at a revision, its default branch if there is none; see `open_histories`."""
+    return open_histories(call, context, (repo,), [revision] if revision else ())
+
+
 def open_histories(
     call: str, context: ToolContext, repos: Sequence[str], revisions: Sequence[str] = (), without: Sequence[str] = ()
 ) -> OpenedHistories:

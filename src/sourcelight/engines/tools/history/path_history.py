@@ -20,7 +20,7 @@ from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.histories import OpenedHistory, open_histories
+from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
 from sourcelight.repos import ObjectReader, find_entry
 
 CALL = "path_history"
@@ -30,7 +30,7 @@ _RULE = "Merges change no file, and copies are not followed."
 
 def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> ToolResult:
     revision, path = arguments.revision or "", clean_path(arguments.path)
-    histories = open_histories(CALL, context, (arguments.repo,), [revision] if revision else ())
+    histories = open_history(CALL, context, arguments.repo, revision)
     facts: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path, "total": 0}
     if not histories.opened:
         empty = tables.table("path_history", {}, 0)
