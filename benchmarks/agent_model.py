@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
+import httpx2
 
 Ask = Callable[[str, dict[str, Any]], Awaitable[str]]
 MODEL, ADDRESS, KEY = "SOURCELIGHT_MODEL", "SOURCELIGHT_MODEL_URL", "SOURCELIGHT_MODEL_KEY"
@@ -86,7 +86,7 @@ class ChatModel:
             for tool in tools
         ]
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
-        async with httpx.AsyncClient(timeout=TIMEOUT_S, headers=headers) as client:
+        async with httpx2.AsyncClient(timeout=TIMEOUT_S, headers=headers) as client:
             for _ in range(MAX_TURNS):
                 body = {"model": self.name, "messages": messages, "tools": functions}
                 response = await client.post(f"{self.address}/chat/completions", json=body)

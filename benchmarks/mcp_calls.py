@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx
 import httpx2
 import psutil
 from corpus import Corpus, machine, markdown
@@ -143,7 +142,7 @@ def over_loopback(
         return float(times.user + times.system)
 
     async def bare() -> Cost:
-        async with httpx.AsyncClient(headers=HEADERS, timeout=30, trust_env=False) as http:
+        async with httpx2.AsyncClient(headers=HEADERS, timeout=30, trust_env=False) as http:
 
             async def post() -> None:
                 answer = await http.post(url, json=message)
@@ -180,8 +179,8 @@ def at_once(url: str) -> tuple[list[Row], bool]:
         if answer.status_code != 200 or '"isError":true' in answer.text:
             failed.append(f"{query}: {answer.status_code} {answer.text[:200]}")
 
-    limits = httpx.Limits(max_connections=AT_ONCE)
-    http = httpx.AsyncClient(headers=HEADERS, timeout=120, limits=limits, trust_env=False)
+    limits = httpx2.Limits(max_connections=AT_ONCE)
+    http = httpx2.AsyncClient(headers=HEADERS, timeout=120, limits=limits, trust_env=False)
 
     async def main() -> float:
         began = time.perf_counter()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-import httpx
+import httpx2
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -135,11 +135,11 @@ class Authorization:
         )
 
 
-def person(then: Callable[[httpx.Response], object] | None = None) -> Callable[[str], bool]:
+def person(then: Callable[[httpx2.Response], object] | None = None) -> Callable[[str], bool]:
     """A browser with somebody in front of it who agrees to everything, in a thread of its own."""
 
     def browse(address: str) -> None:
-        with httpx.Client(follow_redirects=True, timeout=5, trust_env=False) as client:
+        with httpx2.Client(follow_redirects=True, timeout=5, trust_env=False) as client:
             response = client.get(address)
         if then is not None:
             then(response)

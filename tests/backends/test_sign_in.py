@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 import sourcelight as sl
@@ -212,7 +212,7 @@ def test_tokens_for_something_else_are_not_asked_for() -> None:
 def test_only_the_right_state_is_taken_for_the_answer() -> None:
     async def knock() -> None:
         async with listening("http://127.0.0.1/oauth/callback", "right") as callback:
-            async with httpx.AsyncClient(trust_env=False) as http:
+            async with httpx2.AsyncClient(trust_env=False) as http:
                 for query in ("code=a&state=wrong", "code=a"):
                     assert (await http.get(f"{callback.redirect_uri}?{query}")).status_code == 404
                 assert (await http.get(f"{callback.redirect_uri}?code=b&state=right")).status_code == 200

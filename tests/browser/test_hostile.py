@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import httpx
+import httpx2
 import markdown
 import pytest
 
@@ -185,7 +185,7 @@ def test_no_page_of_a_service_needs_its_policy_to_be_safe(folder: Path) -> None:
         closing(ConversationService(state)) as desk,
         running(engine, state=state, conversations=desk) as service,
         sl.connect(service.url, TOKEN) as client,
-        httpx.Client(base_url=service.url, headers={"Authorization": f"token {TOKEN}"}, trust_env=False) as browser,
+        httpx2.Client(base_url=service.url, headers={"Authorization": f"token {TOKEN}"}, trust_env=False) as browser,
     ):
         context = ToolContext(engine, Viewer("owner", sees_private=True), conversations=desk)
         answer = desk.ask("who wrote light_the_lamp and how is the lamp lit", context).attributes

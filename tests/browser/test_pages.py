@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
-import httpx
+import httpx2
 import pytest
 
 from browser import lab
@@ -104,6 +104,6 @@ def test_a_reader_signs_in_and_nothing_acts(place: Place, scheme: str) -> None:
 
 
 def test_a_page_is_not_read_by_another_site(place: Place) -> None:
-    with httpx.Client(base_url=place.url, trust_env=False) as client:
+    with httpx2.Client(base_url=place.url, trust_env=False) as client:
         assert client.get(place.pages[1]).status_code == 401
         assert client.get(place.pages[1]).headers["cross-origin-resource-policy"] == "same-origin"

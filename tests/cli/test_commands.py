@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -293,7 +293,7 @@ def test_version(run: Run) -> None:
 def test_the_command_line_loads_nothing_heavy() -> None:
     script = (
         "import sys; from sourcelight.cli import main; main(['--version']);"
-        "print([m for m in ('numpy', 'pandas', 'pyarrow', 'pygit2', 'starlette', 'httpx') if m in sys.modules])"
+        "print([m for m in ('numpy', 'pandas', 'pyarrow', 'pygit2', 'starlette', 'httpx2') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
     assert done.stdout.splitlines()[-1] == "[]"
@@ -401,9 +401,9 @@ def test_serve_prints_its_address_and_token_and_stops_in_order(
         assert url is not None
         assert token is not None
         headers = {"Authorization": f"token {token[1]}"}
-        answer = httpx.get(f"{url[1]}/.api/search/stream", params={"q": "needle"}, headers=headers, trust_env=False)
+        answer = httpx2.get(f"{url[1]}/.api/search/stream", params={"q": "needle"}, headers=headers, trust_env=False)
         assert answer.content.endswith(b"event: done\ndata: {}\n\n")
-        assert httpx.get(f"{url[1]}/.api/search/stream?q=x", trust_env=False).status_code == 401
+        assert httpx2.get(f"{url[1]}/.api/search/stream?q=x", trust_env=False).status_code == 401
         process.send_signal(number)
         out, err = process.communicate(timeout=20)
     assert process.returncode == status

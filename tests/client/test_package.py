@@ -17,7 +17,7 @@ def _run(code: str) -> str:
 
 
 def test_importing_loads_nothing_heavy() -> None:
-    heavy = ("pandas", "numpy", "pyarrow", "anyio", "asyncio", "httpx", "ipywidgets", "IPython", "pygit2", "re2")
+    heavy = ("pandas", "numpy", "pyarrow", "anyio", "asyncio", "httpx2", "ipywidgets", "IPython", "pygit2", "re2")
     loaded = _run(f"import sys, sourcelight; print(*[m for m in {heavy} if m in sys.modules])")
     assert loaded == ""
 

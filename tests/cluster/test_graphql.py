@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from graphql import GraphQLError
 
@@ -44,15 +44,15 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def here(root: Path) -> Iterator[httpx.Client]:
+def here(root: Path) -> Iterator[httpx2.Client]:
     """A service over the folder."""
     with sl.open(root) as client, running(client.backend.engine) as service:  # type: ignore[attr-defined]
-        service.client.timeout = httpx.Timeout(60)
+        service.client.timeout = httpx2.Timeout(60)
         yield service.client
 
 
 @pytest.fixture(scope="module")
-def clustered(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+def clustered(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
     """A service over a cluster that holds the same folder."""
     storage = str(tmp_path_factory.mktemp("shards"))
     build_generation(Catalog.open(root), ShardStorage(storage))
@@ -61,13 +61,13 @@ def clustered(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         with sl.open_cluster(cell.address, storage) as client:
             wait_until(lambda: len(client.cluster.workers) == len(cell.workers), "workers join")
             with running(client.backend.engine) as service:  # type: ignore[attr-defined]
-                service.client.timeout = httpx.Timeout(60)
+                service.client.timeout = httpx2.Timeout(60)
                 yield service.client
     finally:
         cell.close()
 
 
-def ask(client: httpx.Client, query: str, **variables: Any) -> Any:
+def ask(client: httpx2.Client, query: str, **variables: Any) -> Any:
     answer = client.post("/.api/graphql", json={"query": query, "variables": variables})
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -110,7 +110,7 @@ def settled(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_a_cluster_answers_what_one_machine_answers(here: httpx.Client, clustered: httpx.Client, name: str) -> None:
+def test_a_cluster_answers_what_one_machine_answers(here: httpx2.Client, clustered: httpx2.Client, name: str) -> None:
     query = QUERIES[name].replace("$COMMIT", COMMIT).replace("$BLOB", BLOB)
     expected = settled(ask(here, query))
     assert "errors" not in expected
@@ -118,7 +118,7 @@ def test_a_cluster_answers_what_one_machine_answers(here: httpx.Client, clustere
 
 
 @pytest.mark.parametrize("path", [str(path) for path in FILES])
-def test_files_are_read_byte_for_byte(here: httpx.Client, clustered: httpx.Client, path: str) -> None:
+def test_files_are_read_byte_for_byte(here: httpx2.Client, clustered: httpx2.Client, path: str) -> None:
     fields = "path name byteSize binary content" if path.endswith(".bin") else BLOB
     query = f'{{ repository(name: "{NAME}") {{ commit(rev: "HEAD") {{ blob(path: $path) {{ {fields} }} }} }} }}'
     query = f"query($path: String!) {query}"
@@ -135,7 +135,7 @@ def test_calls_of_workers_are_bounded() -> None:
         budget.take_call()
 
 
-def test_what_the_caller_may_not_see_is_not_read(clustered: httpx.Client) -> None:
+def test_what_the_caller_may_not_see_is_not_read(clustered: httpx2.Client) -> None:
     headers = {"Authorization": f"token {TOKEN}x"}
     query = f'{{ repository(name: "{NAME}") {{ commit(rev: "HEAD") {{ oid }} }} }}'
     assert clustered.post("/.api/graphql", json={"query": query}, headers=headers).status_code == 401

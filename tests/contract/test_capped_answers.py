@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 import sourcelight as sl
@@ -84,12 +84,12 @@ def test_a_client_is_given_what_a_groupby_needs(many: Path, address: str) -> Non
 def test_others_are_given_the_number_of_the_endpoint(address: str) -> None:
     url = f"{address}/.api/search/stream"
     headers = {"Authorization": f"token {TOKEN}"}
-    told = httpx.get(url, params={"q": "needle", "v": "V3"}, headers=headers).text
+    told = httpx2.get(url, params={"q": "needle", "v": "V3"}, headers=headers).text
     assert '"matchCount":10000,' in told
     assert '"queryExpression":"count:all"' in told
-    more = httpx.get(url, params={"q": "needle", "v": "V3", "default-count": "10200"}, headers=headers).text
+    more = httpx2.get(url, params={"q": "needle", "v": "V3", "default-count": "10200"}, headers=headers).text
     assert '"matchCount":10200,' in more
-    wrong = httpx.get(url, params={"q": "needle", "v": "V3", "default-count": "many"}, headers=headers).text
+    wrong = httpx2.get(url, params={"q": "needle", "v": "V3", "default-count": "many"}, headers=headers).text
     assert "efault-count must be an integer" in wrong
 
 

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from urllib.parse import quote
 
-import httpx
+import httpx2
 import pytest
 
 import sourcelight as sl
@@ -154,5 +154,5 @@ def test_a_line_of_a_megabyte_arrives_whole_or_cut_as_asked(code: sl.Client) -> 
 
 def test_the_service_still_answers(service: Service) -> None:
     """Stands last in the file: what came before did no lasting harm."""
-    assert service.client.get("/healthz").status_code == httpx.codes.OK
+    assert service.client.get("/healthz").status_code == httpx2.codes.OK
     assert service.app.state.search.running == 0

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
+import httpx2
 from starlette.applications import Starlette
 
 from sourcelight.core.batches import Event
@@ -59,10 +59,10 @@ class Service:
     url: str
     app: Starlette
     server: HttpServer
-    client: httpx.Client
+    client: httpx2.Client
     thread: threading.Thread
 
-    def search(self, query: str = "x", **params: Any) -> httpx.Response:
+    def search(self, query: str = "x", **params: Any) -> httpx2.Response:
         return self.client.get("/.api/search/stream", params={"q": query} | params)
 
     def stop(self) -> None:
@@ -98,7 +98,7 @@ def running(
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     headers = {"Authorization": f"token {TOKEN}", "Accept-Encoding": "identity"}
-    client = httpx.Client(base_url=url, headers=headers, timeout=BOUND_S, trust_env=False)
+    client = httpx2.Client(base_url=url, headers=headers, timeout=BOUND_S, trust_env=False)
     try:
         with client:
             yield Service(url, app, server, client, thread)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import orjson
 import pytest
 
@@ -86,13 +86,13 @@ def rows(count: int) -> ToolResult:
     return ToolResult("blame_lines", table_of("blame_lines", count, line=["x" * 40] * count))
 
 
-def post(service: Service, repo: str, token: str = TOKEN, name: str = "blame", **more: Any) -> httpx.Response:
+def post(service: Service, repo: str, token: str = TOKEN, name: str = "blame", **more: Any) -> httpx2.Response:
     headers = {"Authorization": f"token {token}"} if token else {}
-    with httpx.Client(base_url=service.url, headers=headers, timeout=BOUND_S, trust_env=False) as client:
+    with httpx2.Client(base_url=service.url, headers=headers, timeout=BOUND_S, trust_env=False) as client:
         return client.post(f"/.api/analyses/{name}", json={"repo": repo, "path": "a.txt"} | more)
 
 
-def events(response: httpx.Response) -> list[tuple[str, Any]]:
+def events(response: httpx2.Response) -> list[tuple[str, Any]]:
     """Events of a response, but for progress, which depends on the time that the work takes."""
     assert response.status_code == 200
     assert response.headers["content-type"] == "text/event-stream"
@@ -102,14 +102,14 @@ def events(response: httpx.Response) -> list[tuple[str, Any]]:
 
 def test_the_service_says_which_analyses_it_has(world: World) -> None:
     with running(world.engine, state=world.state) as service:
-        description = httpx.get(service.url + "/.api/sourcelight", trust_env=False).json()
+        description = httpx2.get(service.url + "/.api/sourcelight", trust_env=False).json()
         assert description == {
             "service": "sourcelight",
             "analyses": list(analysis_tools()),
             "takesScope": ["deepsearch"],
         }
     with running(world.engine, Settings(analyses_enabled=False), state=world.state) as service:
-        assert httpx.get(service.url + "/.api/sourcelight", trust_env=False).json()["analyses"] == []
+        assert httpx2.get(service.url + "/.api/sourcelight", trust_env=False).json()["analyses"] == []
         assert post(service, OPEN).status_code == 404
 
 
@@ -149,7 +149,7 @@ def test_a_cookie_is_no_credential_here(world: World) -> None:
     with running(world.engine, state=world.state) as service:
         cookie = {"Cookie": f"sourcelight_reader={world.ann}; session={world.ann}"}
         body = {"repo": OPEN, "path": "a.txt"}
-        assert httpx.post(service.url + BLAME_PATH, json=body, headers=cookie, trust_env=False).status_code == 401
+        assert httpx2.post(service.url + BLAME_PATH, json=body, headers=cookie, trust_env=False).status_code == 401
 
 
 def test_anonymous_readers_of_a_public_service_see_what_is_public(world: World) -> None:

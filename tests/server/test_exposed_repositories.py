@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -55,7 +55,7 @@ def test_serve_shows_nobody_more_than_before(trapped: Trapped, tmp_path: Path) -
 
         def search(user: str, query: str) -> str:
             headers = {"Authorization": f"token {tokens.get(user, TOKEN)}"}
-            with httpx.Client(base_url=address, headers=headers, timeout=30, trust_env=False) as client:
+            with httpx2.Client(base_url=address, headers=headers, timeout=30, trust_env=False) as client:
                 return client.get("/.api/search/stream", params={"q": query, "v": "V3"}).text
 
         anns = search("ann", "needle count:all")

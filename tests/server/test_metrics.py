@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Iterator
 
-import httpx
+import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -65,7 +65,7 @@ def test_requests_are_counted_by_part_of_the_service_and_status(service: Service
 
 def test_metrics_are_for_administrators_and_name_nobody(service: Service, state: State) -> None:
     token = state.tokens.create("ann")[1]
-    with httpx.Client(base_url=service.url, timeout=20, trust_env=False) as client:
+    with httpx2.Client(base_url=service.url, timeout=20, trust_env=False) as client:
         assert client.get("/metrics").status_code == 403
         assert client.get("/metrics", headers={"Authorization": f"token {token}"}).status_code == 403
         assert client.get("/metrics", headers={"Authorization": "token wrong"}).status_code == 401

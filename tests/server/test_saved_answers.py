@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from server.running_service import Service, running
@@ -64,30 +64,30 @@ def service(folder: Path, state: State) -> Iterator[Service]:
     engine.close()
 
 
-def client_of(service: Service, state: State, name: str) -> httpx.Client:
+def client_of(service: Service, state: State, name: str) -> httpx2.Client:
     headers = {"Authorization": f"token {state.tokens.create(name)[1]}"}
-    return httpx.Client(base_url=service.url, headers=headers, timeout=30, trust_env=False)
+    return httpx2.Client(base_url=service.url, headers=headers, timeout=30, trust_env=False)
 
 
 @pytest.fixture
-def ann(service: Service, state: State) -> Iterator[httpx.Client]:
+def ann(service: Service, state: State) -> Iterator[httpx2.Client]:
     with client_of(service, state, "ann") as client:
         yield client
 
 
 @pytest.fixture
-def bob(service: Service, state: State) -> Iterator[httpx.Client]:
+def bob(service: Service, state: State) -> Iterator[httpx2.Client]:
     with client_of(service, state, "bob") as client:
         yield client
 
 
-def save(client: httpx.Client, query: str, **more: str) -> str:
+def save(client: httpx2.Client, query: str, **more: str) -> str:
     answer = client.post("/search/saved", data={"q": query, **more})
     assert answer.status_code == 303, answer.text
     return str(answer.headers["location"])
 
 
-def test_a_saved_answer_shows_what_was_found_then(ann: httpx.Client, folder: Path) -> None:
+def test_a_saved_answer_shows_what_was_found_then(ann: httpx2.Client, folder: Path) -> None:
     page = ann.get("/search", params={"q": 'patterntype:keyword "needle"', "wait": "1"}).text
     field = re.search(r'<form [^>]*action="/search/saved"><input type="hidden" name="q" value="([^"]+)"', page)
     assert field is not None
@@ -110,7 +110,7 @@ def test_a_saved_answer_shows_what_was_found_then(ann: httpx.Client, folder: Pat
 
 
 def test_each_reader_sees_what_they_may_see_now(
-    service: Service, state: State, ann: httpx.Client, bob: httpx.Client
+    service: Service, state: State, ann: httpx2.Client, bob: httpx2.Client
 ) -> None:
     address = save(ann, "needle")
     assert "secret " in text_of(ann.get(address).text)
@@ -120,7 +120,7 @@ def test_each_reader_sees_what_they_may_see_now(
         assert word not in text_of(page.text)
     assert "left out" in page.text
     assert f"/{OPEN}@" in page.text
-    with httpx.Client(base_url=service.url, timeout=30, trust_env=False) as nobody:
+    with httpx2.Client(base_url=service.url, timeout=30, trust_env=False) as nobody:
         assert nobody.get(address).status_code == 401
     state.grants.remove(SECRET, account="ann")
     try:
@@ -131,7 +131,7 @@ def test_each_reader_sees_what_they_may_see_now(
     assert "payments" not in bob.get(only_secret).text
 
 
-def test_answers_are_listed_and_deleted_by_their_owner_alone(ann: httpx.Client, bob: httpx.Client) -> None:
+def test_answers_are_listed_and_deleted_by_their_owner_alone(ann: httpx2.Client, bob: httpx2.Client) -> None:
     address = save(ann, f'type:commit "{ACT}"')
     assert f'href="{address}"' in ann.get("/search/saved").text
     assert address not in bob.get("/search/saved").text
@@ -145,7 +145,7 @@ def test_answers_are_listed_and_deleted_by_their_owner_alone(ann: httpx.Client, 
     assert absent.text == ann.get("/search/saved/nothing").text
 
 
-def test_an_answer_expires(ann: httpx.Client, clock: Clock) -> None:
+def test_an_answer_expires(ann: httpx2.Client, clock: Clock) -> None:
     address = save(ann, "needle")
     clock.now_s += LIFETIME_S - 1
     assert ann.get(address).status_code == 200
@@ -154,7 +154,7 @@ def test_an_answer_expires(ann: httpx.Client, clock: Clock) -> None:
     assert address not in ann.get("/search/saved").text
 
 
-def test_what_cannot_be_saved_says_why(ann: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_saved_says_why(ann: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "missing closing )" in ann.post("/search/saved", data={"q": "/(/"}).text
     monkeypatch.setattr(saved_answers, "MAX_ANSWERS", 2)
     first = save(ann, "needle")

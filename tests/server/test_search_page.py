@@ -11,7 +11,7 @@ from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
-import httpx
+import httpx2
 import pandas as pd
 import pytest
 
@@ -53,8 +53,8 @@ def service(tmp_path_factory: pytest.TempPathFactory, state: State) -> Iterator[
     engine.close()
 
 
-def get(service: Service, path: str, headers: dict[str, str] | None = None, **params: str) -> httpx.Response:
-    with httpx.Client(base_url=service.url, timeout=30, trust_env=False, headers=headers) as client:
+def get(service: Service, path: str, headers: dict[str, str] | None = None, **params: str) -> httpx2.Response:
+    with httpx2.Client(base_url=service.url, timeout=30, trust_env=False, headers=headers) as client:
         return client.get(path, params=params or None)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 import sourcelight as sl
@@ -83,7 +83,7 @@ def test_cells_lead_to_pages_of_the_service(code: sl.Client) -> None:
     assert kinds == {"commit", "blob"}
     for address in addresses:
         assert address.startswith(f"{code.backend.name}/demo")
-        page = httpx.get(address, headers={"Authorization": f"token {TOKEN}"}, timeout=20)
+        page = httpx2.get(address, headers={"Authorization": f"token {TOKEN}"}, timeout=20)
         assert page.status_code == 200, address
         assert "text/html" in page.headers["content-type"]
 

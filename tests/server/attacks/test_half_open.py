@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 import pytest
 
 from cluster.processes import CLI, said
@@ -79,7 +79,7 @@ def test_eleven_hundred_half_open_connections_keep_nobody_out(served: tuple[str,
     """They took every descriptor: no health check was answered, and each accept left a traceback in the log."""
     url, log = served
     place = urlsplit(url)
-    client = httpx.Client(base_url=url, headers={"Authorization": f"token {TOKEN}"}, timeout=10, trust_env=False)
+    client = httpx2.Client(base_url=url, headers={"Authorization": f"token {TOKEN}"}, timeout=10, trust_env=False)
     with contextlib.ExitStack() as held, client:
         for number in range(HALF_OPEN):
             connection = socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=10)
@@ -87,10 +87,10 @@ def test_eleven_hundred_half_open_connections_keep_nobody_out(served: tuple[str,
             with contextlib.suppress(OSError):  # those that waited for longest are closed
                 connection.sendall(STARTS[number % len(STARTS)])
             if number % 100 == 99:
-                assert httpx.get(f"{url}/healthz", timeout=10, trust_env=False).status_code == 200
+                assert httpx2.get(f"{url}/healthz", timeout=10, trust_env=False).status_code == 200
         began = time.monotonic()
         while time.monotonic() - began < 4:
-            assert httpx.get(f"{url}/healthz", timeout=10, trust_env=False).status_code == 200
+            assert httpx2.get(f"{url}/healthz", timeout=10, trust_env=False).status_code == 200
             found = client.get("/.api/search/stream", params={"q": "wanderer"})
             assert found.status_code == 200
             assert "a.txt" in found.text
@@ -237,11 +237,11 @@ def test_only_health_is_told_where_all_connections_work() -> None:
         headers = {"Authorization": f"token {TOKEN}"}
         with contextlib.ExitStack() as held:
             for _ in range(2):
-                client = held.enter_context(httpx.Client(base_url=url, headers=headers, trust_env=False))
+                client = held.enter_context(httpx2.Client(base_url=url, headers=headers, trust_env=False))
                 answer = held.enter_context(client.stream("GET", "/.api/search/stream", params={"q": "x"}))
                 assert answer.status_code == 200
-            assert httpx.get(f"{url}/healthz", trust_env=False).status_code == 200
-            assert httpx.get(f"{url}/", trust_env=False).status_code == 503
+            assert httpx2.get(f"{url}/healthz", trust_env=False).status_code == 200
+            assert httpx2.get(f"{url}/", trust_env=False).status_code == 503
             release.set()
 
 

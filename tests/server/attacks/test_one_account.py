@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 import pytest
 
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, Service, running
@@ -69,12 +69,12 @@ def test_an_account_that_reads_nothing_keeps_nobody_out(state: State) -> None:
             held.enter_context(ask(service, mallory, "much"))
         for _ in range(5):
             began = time.monotonic()
-            with httpx.Client(base_url=service.url, trust_env=False, timeout=BOUND_S) as client:
+            with httpx2.Client(base_url=service.url, trust_env=False, timeout=BOUND_S) as client:
                 answer = client.get(PATH, params={"q": "short"}, headers={"Authorization": f"token {ann}"})
             assert answer.status_code == 200
             assert "event: done" in answer.text
             assert time.monotonic() - began < 2.0
-        refused = httpx.get(
+        refused = httpx2.get(
             service.url + PATH, params={"q": "x"}, headers={"Authorization": f"token {mallory}"}, trust_env=False
         )
         assert refused.status_code == 429
@@ -124,7 +124,7 @@ def test_a_stream_ends_when_access_does(state: State, change: str) -> None:
     headers = {"Authorization": f"token {secret}", "Accept-Encoding": "identity"}
     with (
         running(ScriptedEngine(script), state=state) as service,
-        httpx.Client(base_url=service.url, headers=headers, trust_env=False, timeout=BOUND_S) as client,
+        httpx2.Client(base_url=service.url, headers=headers, trust_env=False, timeout=BOUND_S) as client,
         client.stream("GET", PATH, params={"q": "x"}) as answer,
     ):
         portions = answer.iter_raw()
@@ -158,7 +158,7 @@ def test_a_stream_goes_on_when_others_change(state: State) -> None:
     headers = {"Authorization": f"token {token_of(state, 'ann')}", "Accept-Encoding": "identity"}
     with (
         running(ScriptedEngine(script), state=state) as service,
-        httpx.Client(base_url=service.url, headers=headers, trust_env=False, timeout=BOUND_S) as client,
+        httpx2.Client(base_url=service.url, headers=headers, trust_env=False, timeout=BOUND_S) as client,
         client.stream("GET", PATH, params={"q": "x"}) as answer,
     ):
         portions = answer.iter_raw()
@@ -254,7 +254,7 @@ def test_many_searches_at_once_of_one_account_all_get_their_turn(state: State) -
         headers = {"Authorization": f"token {token_of(state, 'ann')}", "Accept-Encoding": "identity"}
 
         def search(_: int) -> int:
-            return httpx.get(
+            return httpx2.get(
                 service.url + PATH, params={"q": "short"}, headers=headers, trust_env=False, timeout=BOUND_S
             ).status_code
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET, engine_of, make_fleet
@@ -30,11 +30,11 @@ class World:
     desk: ConversationService
     tokens: dict[str, str]
 
-    def client(self, user: str = "") -> httpx.Client:
+    def client(self, user: str = "") -> httpx2.Client:
         headers = {"X-Requested-With": "tests 1"}
         if user:
             headers["Authorization"] = f"token {self.tokens[user]}"
-        return httpx.Client(base_url=self.service.url, headers=headers, timeout=WAIT_S, trust_env=False)
+        return httpx2.Client(base_url=self.service.url, headers=headers, timeout=WAIT_S, trust_env=False)
 
     def asked(self, user: str, question: str) -> dict[str, Any]:
         """Ask, follow the events to their end, and give the conversation."""

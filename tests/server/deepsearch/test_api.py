@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET
@@ -142,12 +142,12 @@ def test_others_learn_nothing(world: World) -> None:
 
 
 @contextmanager
-def served(engine: LocalEngine, desk: ConversationService) -> Iterator[tuple[Service, httpx.Client]]:
+def served(engine: LocalEngine, desk: ConversationService) -> Iterator[tuple[Service, httpx2.Client]]:
     """A service over a desk, and a client of its owner."""
     headers = {"X-Requested-With": "tests 1", "Authorization": f"token {TOKEN}"}
     with (
         running(engine, state=desk.state, conversations=desk) as service,
-        httpx.Client(base_url=service.url, headers=headers, timeout=WAIT_S, trust_env=False) as client,
+        httpx2.Client(base_url=service.url, headers=headers, timeout=WAIT_S, trust_env=False) as client,
     ):
         yield service, client
 

@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Iterator
 
-import httpx
+import httpx2
 import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET
@@ -18,30 +18,30 @@ QUESTION = "how is the checkout total computed"
 
 
 @pytest.fixture
-def ann(world: World) -> Iterator[httpx.Client]:
+def ann(world: World) -> Iterator[httpx2.Client]:
     with world.client("ann") as client:
         yield client
 
 
 @pytest.fixture
-def bob(world: World) -> Iterator[httpx.Client]:
+def bob(world: World) -> Iterator[httpx2.Client]:
     with world.client("bob") as client:
         yield client
 
 
-def ask(client: httpx.Client, question: str = QUESTION) -> str:
+def ask(client: httpx2.Client, question: str = QUESTION) -> str:
     answer = client.post("/deepsearch", data={"question": question})
     assert answer.status_code == 303
     return answer.headers["location"]
 
 
-def states_of(client: httpx.Client, address: str) -> list[dict[str, object]]:
+def states_of(client: httpx2.Client, address: str) -> list[dict[str, object]]:
     answer = client.get(f"{address}/live")
     assert answer.headers["content-type"].startswith("text/event-stream")
     return [json.loads(event.data) for event in SseDecoder().feed(answer.content)]
 
 
-def test_a_question_becomes_a_page_that_ends_with_its_answer(ann: httpx.Client) -> None:
+def test_a_question_becomes_a_page_that_ends_with_its_answer(ann: httpx2.Client) -> None:
     address = ask(ann)
     states = states_of(ann, address)
     assert [state["done"] for state in states] == [False] * (len(states) - 1) + [True]
@@ -54,7 +54,7 @@ def test_a_question_becomes_a_page_that_ends_with_its_answer(ann: httpx.Client) 
     assert address not in ann.get("/deepsearch", params={"text": "no such text"}).text
 
 
-def test_a_follow_up_is_asked_and_a_conversation_deleted(ann: httpx.Client) -> None:
+def test_a_follow_up_is_asked_and_a_conversation_deleted(ann: httpx2.Client) -> None:
     address = ask(ann)
     states_of(ann, address)
     assert ann.post(address, data={"do": "ask", "question": "who wrote it"}).headers["location"] == address
@@ -65,7 +65,7 @@ def test_a_follow_up_is_asked_and_a_conversation_deleted(ann: httpx.Client) -> N
 
 
 def test_a_shared_conversation_has_no_forms_and_no_private_code_for_others(
-    ann: httpx.Client, bob: httpx.Client
+    ann: httpx2.Client, bob: httpx2.Client
 ) -> None:
     address = ask(ann)
     states_of(ann, address)
@@ -85,7 +85,7 @@ def test_a_shared_conversation_has_no_forms_and_no_private_code_for_others(
     assert bob.get(f"/deepsearch/shared/{token}").status_code == 404
 
 
-def test_a_stream_ends_when_its_reader_may_read_no_more(world: World, ann: httpx.Client, bob: httpx.Client) -> None:
+def test_a_stream_ends_when_its_reader_may_read_no_more(world: World, ann: httpx2.Client, bob: httpx2.Client) -> None:
     address = ask(ann)
     token = address.rpartition("/")[2]
     ann.post(address, data={"do": "share"})
@@ -115,7 +115,7 @@ def test_a_stream_ends_when_its_reader_may_read_no_more(world: World, ann: httpx
     assert "was canceled" in ann.get(address).text
 
 
-def test_forms_of_other_sites_are_refused(world: World, ann: httpx.Client) -> None:
+def test_forms_of_other_sites_are_refused(world: World, ann: httpx2.Client) -> None:
     before = ann.get("/deepsearch").text
     for headers in (
         {"Origin": "https://evil.example"},
@@ -147,14 +147,14 @@ def test_the_cookie_of_a_signed_in_browser_sends_forms(world: World) -> None:
         assert client.post("/.api/deepsearch/v1", json={"question": QUESTION}).status_code == 401
 
 
-def test_questions_that_cannot_be_asked_say_why(ann: httpx.Client) -> None:
+def test_questions_that_cannot_be_asked_say_why(ann: httpx2.Client) -> None:
     for question, text in (("", "empty"), ("x" * 20_001, "20,000"), ("repo:acme", "empty")):
         answer = ann.post("/deepsearch", data={"question": question})
         assert answer.status_code == 400
         assert text in answer.text
 
 
-def test_hostile_questions_stay_text(ann: httpx.Client) -> None:
+def test_hostile_questions_stay_text(ann: httpx2.Client) -> None:
     act = "<img src=x onerror=alert(1)></textarea><script>alert(1)</script>"
     address = ask(ann, f"what is {act}")
     live = str(states_of(ann, address)[-1]["html"])
@@ -163,7 +163,7 @@ def test_hostile_questions_stay_text(ann: httpx.Client) -> None:
         assert "<script>" not in html
 
 
-def test_a_conversation_is_read_and_asked_again_in_python(ann: httpx.Client, bob: httpx.Client) -> None:
+def test_a_conversation_is_read_and_asked_again_in_python(ann: httpx2.Client, bob: httpx2.Client) -> None:
     address = ask(ann, f"repo:{OPEN} {QUESTION}")
     states_of(ann, address)
     page = ann.get(address).text

@@ -6,7 +6,7 @@ import json
 import threading
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 import sourcelight as sl
@@ -68,7 +68,7 @@ def test_faults_are_logged_without_the_question(asked_engine: LocalEngine, caplo
     """Both where clients of the service ask and over MCP: an id in the answer, kind and place in the log."""
     with State() as state, running(asked_engine, state=state, conversations=Careless(state)) as service:
         headers = {"Authorization": f"token {TOKEN}", "X-Requested-With": "tests 1"}
-        told = httpx.post(
+        told = httpx2.post(
             service.url + API, json={"question": QUESTION}, headers=headers, timeout=WAIT_S, trust_env=False
         )
         assert told.status_code == 500

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import httpx
+import httpx2
 import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET
@@ -34,18 +34,18 @@ def links(world: World) -> Links:
 
 
 @pytest.fixture
-def ann(world: World) -> Iterator[httpx.Client]:
+def ann(world: World) -> Iterator[httpx2.Client]:
     with world.client("ann") as client:
         yield client
 
 
 @pytest.fixture
-def bob(world: World) -> Iterator[httpx.Client]:
+def bob(world: World) -> Iterator[httpx2.Client]:
     with world.client("bob") as client:
         yield client
 
 
-def test_every_link_of_an_answer_leads_somewhere(links: Links, ann: httpx.Client) -> None:
+def test_every_link_of_an_answer_leads_somewhere(links: Links, ann: httpx2.Client) -> None:
     page = ann.get(f"/deepsearch/{links.token}")
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -57,7 +57,7 @@ def test_every_link_of_an_answer_leads_somewhere(links: Links, ann: httpx.Client
         assert ann.get(target).status_code == 200, target
 
 
-def test_addresses_of_repositories_and_searches_have_pages(ann: httpx.Client, bob: httpx.Client) -> None:
+def test_addresses_of_repositories_and_searches_have_pages(ann: httpx2.Client, bob: httpx2.Client) -> None:
     for address in (f"/{OPEN}", f"/{OPEN}@HEAD", f"/{SECRET}"):
         shown = ann.get(address)
         assert (shown.status_code, '<table class="entries"><tbody><tr>' in shown.text) == (200, True), address
@@ -78,7 +78,7 @@ def test_addresses_of_repositories_and_searches_have_pages(ann: httpx.Client, bo
     assert bob.get(f"{bob.base_url}/evil.example", follow_redirects=False).status_code == 404
 
 
-def test_a_conversation_is_markdown_too(links: Links, ann: httpx.Client) -> None:
+def test_a_conversation_is_markdown_too(links: Links, ann: httpx2.Client) -> None:
     for form in ("", "shared/"):
         page = ann.get(f"/deepsearch/{form}{links.token}.md")
         assert page.headers["content-type"] == "text/markdown; charset=utf-8"
@@ -86,7 +86,7 @@ def test_a_conversation_is_markdown_too(links: Links, ann: httpx.Client) -> None
         assert "## Sources" in page.text
 
 
-def test_the_lines_of_a_citation_are_marked(links: Links, ann: httpx.Client) -> None:
+def test_the_lines_of_a_citation_are_marked(links: Links, ann: httpx2.Client) -> None:
     link = links.files[OPEN]
     first, last = requested_lines(link.partition("?")[2]) or (0, 0)
     page = ann.get(link).text
@@ -111,7 +111,7 @@ def test_lines_in_addresses(query: str, lines: tuple[int, int] | None) -> None:
     assert requested_lines(query) == lines
 
 
-def test_a_commit_shows_who_when_why_and_what(links: Links, ann: httpx.Client) -> None:
+def test_a_commit_shows_who_when_why_and_what(links: Links, ann: httpx2.Client) -> None:
     commit = links.files[OPEN].partition("@")[2][:40]
     page = ann.get(f"/{OPEN}/-/commit/{commit}").text
     for text in ("Introduce carts with a checkout total", "Grace", "2023-11-14", "shop/cart.py", "class=add"):
@@ -119,7 +119,7 @@ def test_a_commit_shows_who_when_why_and_what(links: Links, ann: httpx.Client) -
 
 
 def test_what_a_reader_may_not_see_is_not_there(
-    world: World, links: Links, ann: httpx.Client, bob: httpx.Client
+    world: World, links: Links, ann: httpx2.Client, bob: httpx2.Client
 ) -> None:
     """The same page for an invisible repository as for an absent one; a shared conversation withholds."""
     hidden = links.files[SECRET]
@@ -154,11 +154,11 @@ def test_what_a_reader_may_not_see_is_not_there(
 @pytest.mark.parametrize(
     "path", ["/-/blob/x", f"/{OPEN}/-/blob/../../../etc/passwd", f"/{OPEN}@nothing/-/blob/shop/cart.py"]
 )
-def test_what_is_not_there_is_not_found(ann: httpx.Client, path: str) -> None:
+def test_what_is_not_there_is_not_found(ann: httpx2.Client, path: str) -> None:
     assert ann.get(path).status_code == 404
 
 
-def test_pages_have_a_policy_that_runs_nothing_inline(links: Links, ann: httpx.Client) -> None:
+def test_pages_have_a_policy_that_runs_nothing_inline(links: Links, ann: httpx2.Client) -> None:
     # The page with an owner's forms names itself to its own service, which checks where a form comes from.
     for path, referrer in (
         (f"/deepsearch/{links.token}", "same-origin"),
@@ -175,7 +175,7 @@ def test_pages_have_a_policy_that_runs_nothing_inline(links: Links, ann: httpx.C
 
 
 def test_a_signed_in_browser_reads_pages_and_nothing_else(world: World, links: Links) -> None:
-    with httpx.Client(base_url=world.service.url, timeout=WAIT_S, trust_env=False) as browser:
+    with httpx2.Client(base_url=world.service.url, timeout=WAIT_S, trust_env=False) as browser:
         page = browser.get(links.files[SECRET])
         assert page.status_code == 401
         sign_in = re.search(r'href="(/\.auth/sign-in\?to=[^"]+)"', page.text)
@@ -199,7 +199,7 @@ def test_a_signed_in_browser_reads_pages_and_nothing_else(world: World, links: L
         here = browser.get("/.auth/sign-in").text
         mark = re.search(r'name="mark" value="([^"]*)"', here)
         assert mark is not None
-        with httpx.Client(base_url=world.service.url, timeout=WAIT_S, trust_env=False) as other:
+        with httpx2.Client(base_url=world.service.url, timeout=WAIT_S, trust_env=False) as other:
             assert other.get(links.files[SECRET], headers=forged).status_code == 401
             own = {"Cookie": f"sourcelight-reader={reader}"}
             assert other.get(links.files[SECRET], headers=own).status_code == 200
@@ -213,7 +213,7 @@ def test_a_signed_in_browser_reads_pages_and_nothing_else(world: World, links: L
     "to", ["//evil.example", "https://evil.example/", "/\\evil.example", "evil", "/a/../..//evil.example"]
 )
 def test_signing_in_leads_nowhere_else(world: World, to: str) -> None:
-    with httpx.Client(base_url=world.service.url, timeout=WAIT_S, trust_env=False) as browser:
+    with httpx2.Client(base_url=world.service.url, timeout=WAIT_S, trust_env=False) as browser:
         form = browser.get("/.auth/sign-in", params={"to": to}).text
         assert 'name="to"' not in form
         mark = re.search(r'name="mark" value="([^"]*)"', form)

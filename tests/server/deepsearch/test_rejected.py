@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 
-import httpx
+import httpx2
 import pytest
 
 import sourcelight as sl
@@ -91,7 +91,7 @@ def test_tables_of_both_backends_have_what_was_rejected(
 def test_pages_and_markdown_name_them(service: Service) -> None:
     answer = sl.connect(service.url, token=TOKEN).deepsearch("how?", cache=False)
     headers = {"Authorization": f"token {TOKEN}"}
-    with httpx.Client(headers=headers, timeout=WAIT_S, trust_env=False) as client:
+    with httpx2.Client(headers=headers, timeout=WAIT_S, trust_env=False) as client:
         page = client.get(answer.url).text
         text = client.get(f"{answer.url}.md").text
     assert f'{INVENTED} <span class="bad">rejected</span>' in page

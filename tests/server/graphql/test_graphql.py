@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from server.running_service import Service, running
@@ -62,25 +62,25 @@ def engine(root: Path, state: State) -> Iterator[LocalEngine]:
 @pytest.fixture(scope="module")
 def service(engine: LocalEngine, state: State) -> Iterator[Service]:
     with running(engine, Settings(), state=state) as service:
-        service.client.timeout = httpx.Timeout(30.0)
+        service.client.timeout = httpx2.Timeout(30.0)
         yield service
 
 
 @pytest.fixture(scope="module")
-def ann(service: Service, state: State) -> Iterator[httpx.Client]:
+def ann(service: Service, state: State) -> Iterator[httpx2.Client]:
     headers = {"Authorization": f"token {state.tokens.create('ann')[1]}"}
-    with httpx.Client(base_url=service.url, headers=headers, timeout=30, trust_env=False) as client:
+    with httpx2.Client(base_url=service.url, headers=headers, timeout=30, trust_env=False) as client:
         yield client
 
 
-def ask(client: httpx.Client, text: str, /, **variables: Any) -> dict[str, Any]:
+def ask(client: httpx2.Client, text: str, /, **variables: Any) -> dict[str, Any]:
     answer = client.post("/.api/graphql", json={"query": text, "variables": variables})
     assert answer.status_code == 200, answer.text
     value: dict[str, Any] = answer.json()
     return value
 
 
-def data(client: httpx.Client, text: str, /, **variables: Any) -> Any:
+def data(client: httpx2.Client, text: str, /, **variables: Any) -> Any:
     value = ask(client, text, **variables)
     assert "errors" not in value, value["errors"]
     return value["data"]
@@ -90,7 +90,7 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True).stdout
 
 
-def test_a_command_line_client_learns_who_it_is(service: Service, ann: httpx.Client) -> None:
+def test_a_command_line_client_learns_who_it_is(service: Service, ann: httpx2.Client) -> None:
     assert data(ann, "query CurrentUser { currentUser { username siteAdmin } }") == {
         "currentUser": {"username": "ann", "siteAdmin": False}
     }
@@ -111,7 +111,7 @@ query List($first: Int, $query: String, $orderBy: RepositoryOrderBy, $descending
 """
 
 
-def test_repositories_are_those_that_the_caller_may_see(service: Service, ann: httpx.Client) -> None:
+def test_repositories_are_those_that_the_caller_may_see(service: Service, ann: httpx2.Client) -> None:
     mine = data(ann, REPOSITORIES, first=1000, orderBy="REPOSITORY_NAME")["repositories"]
     assert [node["name"] for node in mine["nodes"]] == [PUBLIC]
     assert mine["nodes"][0]["defaultBranch"] == {"name": "refs/heads/main", "displayName": "main"}
@@ -127,7 +127,7 @@ def test_repositories_are_those_that_the_caller_may_see(service: Service, ann: h
     assert second["pageInfo"]["endCursor"] is None
 
 
-def test_what_is_private_does_not_exist_for_others(ann: httpx.Client) -> None:
+def test_what_is_private_does_not_exist_for_others(ann: httpx2.Client) -> None:
     hidden = data(ann, "query($name: String!) { repository(name: $name) { id } }", name=SECRET)
     absent = data(ann, "query($name: String!) { repository(name: $name) { id } }", name="example.org/a/nothing")
     assert hidden == absent == {"repository": None}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from mcp.client import Client
 
@@ -24,7 +24,7 @@ MESSAGE = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Versio
 METADATA = "/.well-known/oauth-protected-resource"
 
 
-def post(service: Service, path: str, token: str | None = TOKEN, **more: Any) -> httpx.Response:
+def post(service: Service, path: str, token: str | None = TOKEN, **more: Any) -> httpx2.Response:
     headers: Mapping[str, str] = MESSAGE | more.pop("headers", {})
     credential = {"Authorization": f"token {token}"} if token is not None else {"Authorization": ""}
     return service.client.post(path, headers={**headers, **credential}, **({"json": PING} | more))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx
+import httpx2
 import pytest
 import uvicorn
 from mcp.client import Client
@@ -146,7 +146,7 @@ def leave_by_closing(url: str, waiting: Waiting) -> None:
     """A reader that goes away while it waits."""
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wait", "arguments": {}}}
     with (
-        httpx.Client(timeout=10, trust_env=False) as client,
+        httpx2.Client(timeout=10, trust_env=False) as client,
         client.stream("POST", url, json=call, headers=MESSAGE) as answer,
     ):
         assert answer.status_code == 200
@@ -285,7 +285,7 @@ def test_a_quick_call_ends_with_its_reader(engine: LocalEngine, monkeypatch: pyt
     with serving_app(app) as url:
 
         async def main() -> None:
-            async with httpx.AsyncClient(timeout=10, trust_env=False) as client, anyio.create_task_group() as tasks:
+            async with httpx2.AsyncClient(timeout=10, trust_env=False) as client, anyio.create_task_group() as tasks:
                 tasks.start_soon(partial(client.post, url, json=call, headers=MESSAGE))
                 assert await anyio.to_thread.run_sync(waiting.begun.wait, 5)
                 tasks.cancel_scope.cancel()
@@ -323,7 +323,7 @@ def test_a_call_that_runs_when_access_ends_gives_no_answer(
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     with (
         running(engine, state=state) as service,
-        httpx.Client(base_url=service.url, trust_env=False, timeout=BOUND_S) as client,
+        httpx2.Client(base_url=service.url, trust_env=False, timeout=BOUND_S) as client,
         ThreadPoolExecutor(1) as thread,
     ):
         headers = MESSAGE | {"Authorization": f"token {secret}"}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urljoin, urlsplit
 
-import httpx
+import httpx2
 
 PASSWORD = "correct horse battery"
 CALLBACK = "http://localhost:3334/oauth/callback"
@@ -42,12 +42,12 @@ class Flow:
     """One browser and one application at a service."""
 
     url: str
-    browser: httpx.Client = field(init=False)
+    browser: httpx2.Client = field(init=False)
 
     def __post_init__(self) -> None:
-        self.browser = httpx.Client(base_url=self.url, timeout=20, trust_env=False)
+        self.browser = httpx2.Client(base_url=self.url, timeout=20, trust_env=False)
 
-    def register(self, **more: Any) -> httpx.Response:
+    def register(self, **more: Any) -> httpx2.Response:
         body = {
             "redirect_uris": [CALLBACK],
             "token_endpoint_auth_method": "none",
@@ -60,7 +60,7 @@ class Flow:
         assert answer.status_code == 201, answer.text
         return str(answer.json()["client_id"])
 
-    def ask(self, client: str, **more: str | None) -> httpx.Response:
+    def ask(self, client: str, **more: str | None) -> httpx2.Response:
         """The authorization request."""
         query = {
             "response_type": "code",
@@ -75,7 +75,7 @@ class Flow:
         params = {name: value for name, value in (query | more).items() if value is not None}
         return self.browser.get(f"{OAUTH}/authorize", params=params)
 
-    def follow(self, answer: httpx.Response) -> httpx.Response:
+    def follow(self, answer: httpx2.Response) -> httpx2.Response:
         """Follow redirects within the service."""
         while "location" in answer.headers:
             target = urljoin(str(answer.url), answer.headers["location"])
@@ -84,12 +84,12 @@ class Flow:
             answer = self.browser.get(target)
         return answer
 
-    def sign_in(self, page: httpx.Response, name: str, password: str = PASSWORD, **more: str) -> httpx.Response:
+    def sign_in(self, page: httpx2.Response, name: str, password: str = PASSWORD, **more: str) -> httpx2.Response:
         """Fill in the form of a sign-in page."""
         fields = hidden_fields(page.text) | {"name": name, "password": password} | more
         return self.browser.post("/.auth/sign-in", data=fields)
 
-    def decide(self, page: httpx.Response, decision: str = "allow", **more: str) -> httpx.Response:
+    def decide(self, page: httpx2.Response, decision: str = "allow", **more: str) -> httpx2.Response:
         """Answer a consent page."""
         return self.browser.post(f"{OAUTH}/consent", data=hidden_fields(page.text) | {"decision": decision} | more)
 
@@ -100,11 +100,11 @@ class Flow:
             page = self.follow(self.sign_in(page, name))
         return self.answer(self.decide(page))["code"]
 
-    def answer(self, response: httpx.Response) -> dict[str, str]:
+    def answer(self, response: httpx2.Response) -> dict[str, str]:
         """What the client is told at its redirect address."""
         return {name: values[0] for name, values in parse_qs(urlsplit(response.headers["location"]).query).items()}
 
-    def exchange(self, client: str, code: str, **more: str | None) -> httpx.Response:
+    def exchange(self, client: str, code: str, **more: str | None) -> httpx2.Response:
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -114,7 +114,7 @@ class Flow:
         }
         return self.browser.post(f"{OAUTH}/token", data={n: v for n, v in (form | more).items() if v is not None})
 
-    def refresh(self, client: str, token: str, **more: str) -> httpx.Response:
+    def refresh(self, client: str, token: str, **more: str) -> httpx2.Response:
         form = {"grant_type": "refresh_token", "refresh_token": token, "client_id": client}
         return self.browser.post(f"{OAUTH}/token", data=form | more)
 

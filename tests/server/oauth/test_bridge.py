@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from server.oauth.flow import CALLBACK, Flow
@@ -135,7 +135,7 @@ def test_the_bridge_signs_in_and_lists_tools(
         page = flow.follow(flow.sign_in(page, "ann"))
         answer = flow.decide(page)
         assert answer.headers["location"].startswith(f"http://localhost:{port}/oauth/callback?code=")
-        assert httpx.get(answer.headers["location"], timeout=20, trust_env=False).status_code == 200
+        assert httpx2.get(answer.headers["location"], timeout=20, trust_env=False).status_code == 200
         assert "keyword_search" in running.tools()
     finally:
         running.stop()

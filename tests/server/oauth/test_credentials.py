@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from core.wire.strict_decoder import read_strictly
@@ -164,7 +164,7 @@ def _credentials(state: State, service: Service, clock: Clock) -> dict[str, dict
 def test_every_endpoint_answers_every_credential_as_the_table_says(world: World, credential: str) -> None:
     headers = world.headers[credential]
     stream, mcp, trace, api, page = TABLE[credential]
-    with httpx.Client(base_url=world.service.url, timeout=20, trust_env=False) as client:
+    with httpx2.Client(base_url=world.service.url, timeout=20, trust_env=False) as client:
         answers = [
             (client.get(SEARCH, headers=headers), stream),
             (client.post(MCP_PATH, json=PING, headers=headers | ACCEPT), mcp),

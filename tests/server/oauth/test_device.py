@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from server.oauth.flow import CALLBACK, OAUTH, PASSWORD, Clock, Flow, hidden_fields
@@ -25,7 +25,7 @@ def no_codes(state: State, service: Service) -> Iterator[None]:
     state.database.change("DELETE FROM device_codes")
 
 
-def start(flow: Flow, client: str = COMMAND_LINE_CLIENT, scope: str = SCOPES) -> httpx.Response:
+def start(flow: Flow, client: str = COMMAND_LINE_CLIENT, scope: str = SCOPES) -> httpx2.Response:
     return flow.browser.post(f"{OAUTH}/device_authorization", data={"client_id": client, "scope": scope})
 
 
@@ -36,23 +36,23 @@ def started(flow: Flow, **more: str) -> dict[str, Any]:
     return value
 
 
-def poll(flow: Flow, device_code: str, client: str = COMMAND_LINE_CLIENT) -> httpx.Response:
+def poll(flow: Flow, device_code: str, client: str = COMMAND_LINE_CLIENT) -> httpx2.Response:
     form = {"grant_type": GRANT, "device_code": device_code, "client_id": client}
     return flow.browser.post(f"{OAUTH}/token", data=form)
 
 
-def error_of(answer: httpx.Response) -> str:
+def error_of(answer: httpx2.Response) -> str:
     assert answer.status_code == 400
     return str(answer.json()["error"])
 
 
-def opened(flow: Flow, address: str, name: str = "ann") -> httpx.Response:
+def opened(flow: Flow, address: str, name: str = "ann") -> httpx2.Response:
     """The page of an address, after signing in where that is asked."""
     page = flow.follow(flow.browser.get(address))
     return flow.follow(flow.sign_in(page, name, PASSWORD)) if "Sign in to" in page.text else page
 
 
-def decide(flow: Flow, page: httpx.Response, decision: str, **more: str) -> httpx.Response:
+def decide(flow: Flow, page: httpx2.Response, decision: str, **more: str) -> httpx2.Response:
     return flow.browser.post("/.auth/device", data=hidden_fields(page.text) | {"decision": decision} | more)
 
 

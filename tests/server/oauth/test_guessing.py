@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from starlette.requests import Request
 
@@ -30,7 +30,7 @@ def test_sixty_guesses_at_once_try_as_many_as_the_limit_says(service: Service, s
         start = threading.Barrier(GUESSES)
 
         def guess(number: int) -> int:
-            with httpx.Client(base_url=service.url, timeout=30, trust_env=False, cookies=flow.browser.cookies) as one:
+            with httpx2.Client(base_url=service.url, timeout=30, trust_env=False, cookies=flow.browser.cookies) as one:
                 own = Flow(service.url)
                 own.browser.close()
                 own.browser = one

@@ -8,7 +8,7 @@ import re
 from typing import Any
 from urllib.parse import parse_qsl
 
-import httpx
+import httpx2
 import pytest
 
 from server.oauth.flow import CALLBACK, OAUTH, PASSWORD, VERIFIER, Clock, Flow
@@ -388,6 +388,6 @@ def test_a_browser_application_may_call_from_its_own_page(flow: Flow) -> None:
 
 def test_nothing_is_told_of_faults_inside(flow: Flow) -> None:
     for method, path in (("POST", "token"), ("POST", "revoke"), ("GET", "authorize"), ("POST", "authorize")):
-        answer: httpx.Response = flow.browser.request(method, f"{OAUTH}/{path}", content=b"\xff\x00%zz=&=&&")
+        answer: httpx2.Response = flow.browser.request(method, f"{OAUTH}/{path}", content=b"\xff\x00%zz=&=&&")
         assert 400 <= answer.status_code < 500
         assert "Traceback" not in answer.text

@@ -1,6 +1,6 @@
 """A service over HTTP as a backend: its stream endpoint, its MCP tools and its conversations API.
 
-Engines and DataFrames live elsewhere. Only this room imports httpx, and a credential stays in a `Secret` until it
+Engines and DataFrames live elsewhere. Only this room imports httpx2, and a credential stays in a `Secret` until it
 becomes a header. Start with `backend`, then `transport`.
 """
 

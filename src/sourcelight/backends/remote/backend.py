@@ -106,7 +106,7 @@ def without_chunks(event: Event) -> Event:
     return MatchBatch(event.batch.drop_columns(chunk_columns), event.repositories) if chunk_columns else event
 
 
-# The limit of httpx and of `sourcelight serve`.
+# The limit of httpx2 and of `sourcelight serve`.
 _MAX_ADDRESS_BYTES = 65_536
 _ALL_REPOSITORIES = "type:repo count:all fork:yes archived:yes"
 

@@ -61,12 +61,12 @@ def bound_bodies(stream_base: Any) -> Callable[[Any], Awaitable[None]]:
     async def limit_body(response: Any) -> None:
         coding = response.headers.get("Content-Encoding", "").strip().lower()
         host = response.request.url.host
-        # httpx would decode other codings itself, without a bound.
+        # httpx2 would decode other codings itself, without a bound.
         if coding not in {"", "identity", "gzip", "x-gzip"}:
             await response.aclose()
             raise ProtocolError(f"{host} uses a content coding that the client didn't accept: {coding[:40]!r}")
         if coding:
-            # The body is decompressed here, portion by portion; with the header, httpx would do it again.
+            # The body is decompressed here, portion by portion; with the header, httpx2 would do it again.
             del response.headers["Content-Encoding"]
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         response.stream = Bounded(

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 from sourcelight.backends.remote.bodies import bound_bodies
 from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy, hide
@@ -33,16 +33,16 @@ _MAX_REDIRECTS = 5
 _MAX_ERROR_CHARS = 2000
 
 
-class _Authorization(httpx.Auth):
+class _Authorization(httpx2.Auth):
     def __init__(self, credential: Credential) -> None:
         self._credential = credential
 
-    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         value = await self._credential.authorization()
         if value is not None:
             request.headers["Authorization"] = value.reveal()
         response = yield request
-        if value is not None and response.status_code == httpx.codes.UNAUTHORIZED and not _lacks_scope(response):
+        if value is not None and response.status_code == httpx2.codes.UNAUTHORIZED and not _lacks_scope(response):
             renewed = await self._credential.renew(value)
             if renewed is not None:
                 request.headers["Authorization"] = renewed.reveal()
@@ -56,7 +56,7 @@ class HttpTransport:
         self._endpoint = endpoint
         self._credential = credential
         self._retry_policy = retry_policy
-        self._client: httpx.AsyncClient | None = None
+        self._client: httpx2.AsyncClient | None = None
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -102,7 +102,7 @@ class HttpTransport:
             As their names say.
         """
         client = self._http_client()
-        request = client.build_request("GET", httpx.URL(self._endpoint.url).join(path), headers={"Accept": "*/*"})
+        request = client.build_request("GET", httpx2.URL(self._endpoint.url).join(path), headers={"Accept": "*/*"})
         with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
             response = await client.send(request, auth=_Authorization(self._credential), stream=True)
         try:
@@ -152,7 +152,7 @@ class HttpTransport:
         client = self._http_client()
         headers = {"Accept": "application/json", "X-Requested-With": "sourcelight"}
         content = {} if body is None else {"json": body}
-        url = httpx.URL(self._endpoint.url + path)
+        url = httpx2.URL(self._endpoint.url + path)
         request = client.build_request(method, url, params=dict(params), headers=headers, **content)
         with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
             response = await client.send(request, auth=_Authorization(self._credential), stream=True)
@@ -191,18 +191,18 @@ class HttpTransport:
         finally:
             await response.aclose()
 
-    async def _post(self, path: str, body: Any) -> httpx.Response:
+    async def _post(self, path: str, body: Any) -> httpx2.Response:
         client = self._http_client()
         headers = {"X-Requested-With": "sourcelight"}
-        request = client.build_request("POST", httpx.URL(self._endpoint.url + path), json=body, headers=headers)
+        request = client.build_request("POST", httpx2.URL(self._endpoint.url + path), json=body, headers=headers)
         with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
             response = await client.send(request, auth=_Authorization(self._credential), stream=True)
         return await self._accept_stream(response)
 
-    async def _open_response(self, params: Mapping[str, str]) -> httpx.Response:
+    async def _open_response(self, params: Mapping[str, str]) -> httpx2.Response:
         return await self._retry(lambda: self._ask(params))
 
-    async def _retry(self, send: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:
+    async def _retry(self, send: Callable[[], Awaitable[httpx2.Response]]) -> httpx2.Response:
         for attempt in count():
             try:
                 return await send()
@@ -213,10 +213,10 @@ class HttpTransport:
             await asyncio.sleep(wait_s)
         raise AssertionError
 
-    async def _ask(self, params: Mapping[str, str]) -> httpx.Response:
+    async def _ask(self, params: Mapping[str, str]) -> httpx2.Response:
         client = self._http_client()
         auth = _Authorization(self._credential)
-        url = httpx.URL(self._endpoint.stream_url, params=dict(params))
+        url = httpx2.URL(self._endpoint.stream_url, params=dict(params))
         for _ in range(_MAX_REDIRECTS + 1):
             request = client.build_request("GET", url)
             with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
@@ -231,9 +231,9 @@ class HttpTransport:
             )
         return await self._accept_stream(response)
 
-    async def _accept_stream(self, response: httpx.Response) -> httpx.Response:
+    async def _accept_stream(self, response: httpx2.Response) -> httpx2.Response:
         """Return a response that is a stream; any other is read, closed and raised as an error."""
-        if response.status_code == httpx.codes.OK and _is_stream(response):
+        if response.status_code == httpx2.codes.OK and _is_stream(response):
             return response
         try:
             text = await self._error_text(response)
@@ -241,22 +241,22 @@ class HttpTransport:
             await response.aclose()
         raise self._refusal(response, text)
 
-    def _http_client(self) -> httpx.AsyncClient:
+    def _http_client(self) -> httpx2.AsyncClient:
         if self._client is None:
             proxy, retry_policy = self._endpoint.proxy, self._retry_policy
             headers = {name: value.reveal() for name, value in self._endpoint.headers}
             headers |= {"Accept": "text/event-stream", "Accept-Encoding": "gzip", "User-Agent": "sourcelight"}
             try:
-                self._client = httpx.AsyncClient(
+                self._client = httpx2.AsyncClient(
                     headers=headers,
                     proxy=None if proxy is None else proxy.reveal(),
-                    timeout=httpx.Timeout(
+                    timeout=httpx2.Timeout(
                         retry_policy.connect_timeout_s,
                         read=retry_policy.idle_timeout_s,
                         pool=retry_policy.idle_timeout_s,
                     ),
                     follow_redirects=False,
-                    event_hooks={"response": [bound_bodies(httpx.AsyncByteStream)]},
+                    event_hooks={"response": [bound_bodies(httpx2.AsyncByteStream)]},
                 )
             except (ValueError, ImportError, OSError):
                 # The message of the error may quote a proxy with its password.
@@ -266,10 +266,10 @@ class HttpTransport:
                 ) from None
         return self._client
 
-    def _redirect_target(self, url: httpx.URL, response: httpx.Response) -> httpx.URL:
+    def _redirect_target(self, url: httpx2.URL, response: httpx2.Response) -> httpx2.URL:
         try:
             target = url.join(response.headers["Location"])
-        except httpx.InvalidURL:
+        except httpx2.InvalidURL:
             raise ProtocolError(f"{self._endpoint.url} redirects to an invalid address") from None
         upgraded = (url.scheme, target.scheme) == ("http", "https")
         same_origin = (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
@@ -281,7 +281,7 @@ class HttpTransport:
             )
         return target
 
-    async def _error_text(self, response: httpx.Response) -> str:
+    async def _error_text(self, response: httpx2.Response) -> str:
         data = b""
         try:
             with _translated_errors(self._endpoint.url, self._retry_policy, has_response=True):
@@ -295,9 +295,9 @@ class HttpTransport:
         # A service may quote the credential; it must not get into a message.
         return self.hide_secrets(text)
 
-    def _refusal(self, response: httpx.Response, text: str) -> SourcelightError:
+    def _refusal(self, response: httpx2.Response, text: str) -> SourcelightError:
         address = self._endpoint.url
-        if response.status_code == httpx.codes.OK:
+        if response.status_code == httpx2.codes.OK:
             kind = response.headers.get("Content-Type", "")
             line = text.splitlines()[0][:200] if text and not text.startswith("<") else ""
             return ProtocolError(
@@ -310,7 +310,7 @@ class HttpTransport:
             return Forbidden(f"{address} refuses the search: {reason}", status=response.status_code, text=text)
         return refusal_error(address, response.status_code, text, response.headers.get("Retry-After", ""))
 
-    async def _bytes(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    async def _bytes(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
         with _translated_errors(self._endpoint.url, self._retry_policy, has_response=True):
             async for portion in response.aiter_bytes():
                 yield portion
@@ -321,18 +321,18 @@ def _ignore_progress(progress: Any) -> None:
     del progress
 
 
-def _lacks_scope(response: httpx.Response) -> bool:
+def _lacks_scope(response: httpx2.Response) -> bool:
     """Return whether a service refuses a valid credential for its scope."""
     return "insufficient_scope" in response.headers.get("WWW-Authenticate", "")
 
 
-def _is_stream(response: httpx.Response) -> bool:
+def _is_stream(response: httpx2.Response) -> bool:
     kind: str = response.headers.get("Content-Type", "")
     return not kind or kind.partition(";")[0].strip().lower() == "text/event-stream"
 
 
 class _translated_errors:  # noqa: N801 - reads as a statement
-    """Translates errors of httpx and drops their tracebacks, whose frames hold the request headers."""
+    """Translates errors of httpx2 and drops their tracebacks, whose frames hold the request headers."""
 
     def __init__(self, address: str, retry_policy: RetryPolicy, *, has_response: bool) -> None:
         self._host = urlsplit(address).netloc
@@ -343,7 +343,7 @@ class _translated_errors:  # noqa: N801 - reads as a statement
         return None
 
     def __exit__(self, kind: object, exc: BaseException | None, traceback: object) -> None:
-        if not isinstance(exc, httpx.HTTPError | httpx.InvalidURL | httpx.StreamError):
+        if not isinstance(exc, httpx2.HTTPError | httpx2.InvalidURL | httpx2.StreamError):
             return
         cause = exc.with_traceback(None)
         cause.__context__ = cause.__cause__ = None
@@ -351,9 +351,9 @@ class _translated_errors:  # noqa: N801 - reads as a statement
 
     def _error(self, exc: Exception) -> SourcelightError:
         reason = str(exc) or type(exc).__name__
-        if isinstance(exc, httpx.ConnectTimeout | httpx.PoolTimeout):
+        if isinstance(exc, httpx2.ConnectTimeout | httpx2.PoolTimeout):
             return ConnectFailed(f"no connection to {self._host} within {self._retry_policy.connect_timeout_s:g} s")
-        if isinstance(exc, httpx.TimeoutException):
+        if isinstance(exc, httpx2.TimeoutException):
             return TimedOut(f"{self._host} sent nothing for {self._retry_policy.idle_timeout_s:g} s")
         if self._open_response:
             return StreamBroken(f"the stream from {self._host} broke: {reason}")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-import httpx
+import httpx2
 
 from sourcelight.backends.remote.bodies import bound_bodies
 from sourcelight.backends.remote.endpoint import Endpoint, Secret, hide
@@ -172,9 +172,9 @@ class OAuthCredential:
                     "resource": server.resource,
                 }
                 status, answer = await self._post(http, server.token_url, client, form)
-            if status != httpx.codes.OK:
+            if status != httpx2.codes.OK:
                 refusal = self._refusal("the sign-in has ended: connect with sign_in=True again", answer)
-                if status < httpx.codes.INTERNAL_SERVER_ERROR:
+                if status < httpx2.codes.INTERNAL_SERVER_ERROR:
                     await asyncio.to_thread(self._cache.store, client, None)
                 self._tokens = None
                 raise refusal
@@ -215,13 +215,13 @@ class OAuthCredential:
                 "resource": server.resource,
             }
             status, token_response = await self._post(http, server.token_url, client, form)
-        if status != httpx.codes.OK:
+        if status != httpx2.codes.OK:
             raise self._refusal("the service returned no token", token_response)
         self._client, self._tokens = client, Tokens.read(token_response)
         await asyncio.to_thread(self._cache.store, client, self._tokens)
 
     async def _register(
-        self, http: httpx.AsyncClient, server: AuthorizationServer, cached: Registration | None, redirect_uri: str
+        self, http: httpx2.AsyncClient, server: AuthorizationServer, cached: Registration | None, redirect_uri: str
     ) -> Registration:
         options = self._options
         if options.client_id:
@@ -277,18 +277,18 @@ class OAuthCredential:
 
     # HTTP
 
-    async def _discover(self, http: httpx.AsyncClient) -> AuthorizationServer:
+    async def _discover(self, http: httpx2.AsyncClient) -> AuthorizationServer:
         if self._server is None:
 
             async def get(url: str) -> Mapping[str, Any] | None:
                 response = await self._send(http.build_request("GET", url), http)
-                return _json(response) or None if response.status_code == httpx.codes.OK else None
+                return _json(response) or None if response.status_code == httpx2.codes.OK else None
 
             self._server = await discover(self._endpoint.url, self._endpoint.url + MCP_PATH, get)
         return self._server
 
     async def _post(
-        self, http: httpx.AsyncClient, url: str, client: Registration, form: _Form
+        self, http: httpx2.AsyncClient, url: str, client: Registration, form: _Form
     ) -> tuple[int, Mapping[str, Any]]:
         fields = {name: value.reveal() if isinstance(value, Secret) else value for name, value in form.items()}
         fields["client_id"] = client.client_id
@@ -299,20 +299,20 @@ class OAuthCredential:
         response = await self._send(request, http)
         return response.status_code, _json(response)
 
-    async def _send(self, request: httpx.Request, http: httpx.AsyncClient) -> httpx.Response:
+    async def _send(self, request: httpx2.Request, http: httpx2.AsyncClient) -> httpx2.Response:
         host = request.url.host
         try:
             return await http.send(request)
-        except httpx.TimeoutException:
+        except httpx2.TimeoutException:
             raise TimedOut(f"{host} did not answer within {_REQUEST_S:g} s") from None
-        except (httpx.HTTPError, httpx.InvalidURL) as exc:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
             raise ConnectFailed(f"no connection to {host}: {self.redact(str(exc) or type(exc).__name__)}") from None
 
-    def _http(self) -> httpx.AsyncClient:
+    def _http(self) -> httpx2.AsyncClient:
         proxy = self._endpoint.proxy
-        return httpx.AsyncClient(
+        return httpx2.AsyncClient(
             headers={"User-Agent": "sourcelight", "Accept": "application/json", "Accept-Encoding": "gzip"},
-            event_hooks={"response": [bound_bodies(httpx.AsyncByteStream)]},
+            event_hooks={"response": [bound_bodies(httpx2.AsyncByteStream)]},
             timeout=_REQUEST_S,
             proxy=None if proxy is None else proxy.reveal(),
             follow_redirects=False,
@@ -327,7 +327,7 @@ class OAuthCredential:
         )
 
 
-def _json(response: httpx.Response) -> Mapping[str, Any]:
+def _json(response: httpx2.Response) -> Mapping[str, Any]:
     try:
         value = response.json()
     except ValueError:
