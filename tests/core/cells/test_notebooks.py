@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sourcelight.core.cells import CellDocument, UnreadableNotebook, read_cells
 from sourcelight.core.cells.json_places import InvalidJson, JsonNode, JsonScalar, JsonString, read_json, unescape
-from sourcelight.core.cells.notebook import read_notebook
+from sourcelight.core.cells.notebook import quick_text, read_notebook, read_slowly
 
 words = st.sampled_from(
     ["a", 'print("x")', "\\", "\n", "\n\n", "é", "\U0001f600", "\t", "\x7f", "\u2028", '"', "/", "{", "]"]
@@ -194,3 +194,37 @@ def test_backslashes_and_quotes_take_linear_time() -> None:
     data = b'{"cells": [{"cell_type": "code", "source": "' + b"\\\\" * 500_000 + b'\\"' * 500_000 + b'"}]}'
     (text,) = read_notebook(data).texts
     assert text.text == b"\\" * 500_000 + b'"' * 500_000
+
+
+@given(notebooks, layouts)
+def test_the_quick_reader_reads_what_the_slow_one_reads(notebook: dict[str, Any], layout: dict[str, Any]) -> None:
+    data = json.dumps(notebook, **layout).encode()
+    quick, slow = read_notebook(data), read_slowly(data)
+    assert (quick.language, quick.cells) == (slow.language, slow.cells)
+    as_tuples = [
+        [(one.cell, one.kind, one.language, one.text, one.fragments, list(one.file_lines)) for one in document.texts]
+        for document in (quick, slow)
+    ]
+    assert as_tuples[0] == as_tuples[1]
+    for kind in ("code", "markdown", "raw", "output"):
+        lines = (quick_text(data, frozenset({kind})) or b"").split(b"\n")
+        assert {line for one in slow.texts if one.kind == kind for line in one.text.split(b"\n")} <= {*lines, b""}
+    sources = read_notebook(data, with_outputs=False).texts
+    assert [(one.cell, one.text) for one in sources] == [(one.cell, one.text) for one in quick.sources]
+
+
+def test_a_place_is_not_taken_from_a_neighbor_of_a_repeated_key() -> None:
+    """A value that a later one replaces leaves its strings in the file."""
+    data = b'{"metadata": {"a": "x", "a": "y"}, "cells": [{"cell_type": "code", "source": ["one\\n", "two"]}]}'
+    (text,) = read_notebook(data).texts
+    assert [text.file_offset(number) for number in (0, 1)] == [data.index(b"one"), data.index(b"two")]
+
+
+def test_strings_that_are_no_lines_have_their_places() -> None:
+    data = b'{"cells": [{"cell_type": "code", "source": ["a\\n\\u0000b", "", "c\\nd\\n"]}]}'
+    (text,) = read_notebook(data).texts
+    assert [text.file_offset(number) for number in (0, 1, 2)] == [
+        data.index(b"a\\"),
+        data.index(b"\\u0"),
+        data.index(b"d\\"),
+    ]

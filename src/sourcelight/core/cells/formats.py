@@ -6,7 +6,7 @@ import dataclasses
 import re
 
 from sourcelight.core.cells.json_places import InvalidJson
-from sourcelight.core.cells.model import CellDocument, CellText
+from sourcelight.core.cells.model import CellDocument
 from sourcelight.core.cells.notebook import NoNotebook, read_notebook
 from sourcelight.core.cells.scripts import MARKER, read_chunks, read_script
 from sourcelight.core.query.languages import language_of
@@ -21,8 +21,6 @@ SCRIPT_PATHS = r"\.(?:py|[rR]|jl|scala|java|groovy|js|ts|cpp|cs|fs|fsx|go|rs|lua
 """Paths of files that have cells where a line matches `MARKER`: the languages of jupytext."""
 
 _CELLS, _SCRIPTS = re.compile(CELL_PATHS), re.compile(SCRIPT_PATHS)
-_TEXT_BYTES = 200
-"""Bytes that a text takes in memory beside its characters, about."""
 
 
 class UnreadableNotebook(ValueError):
@@ -39,7 +37,7 @@ def is_script(path: str) -> bool:
     return _SCRIPTS.search(path) is not None
 
 
-def read_cells(path: str, data: bytes) -> CellDocument:
+def read_cells(path: str, data: bytes, *, with_outputs: bool = True) -> CellDocument:
     """Return the cells of a file; none for a file of another kind, or a script without markers.
 
     Raises
@@ -54,17 +52,13 @@ def read_cells(path: str, data: bytes) -> CellDocument:
     if not path.endswith(".ipynb"):
         return _with_weight(read_chunks(data))
     try:
-        return _with_weight(read_notebook(data))
+        return _with_weight(read_notebook(data, with_outputs=with_outputs))
     except (InvalidJson, NoNotebook) as error:
         raise UnreadableNotebook(str(error)) from None
 
 
 def _with_weight(document: CellDocument) -> CellDocument:
-    return dataclasses.replace(document, weight=sum(map(_weight, document.texts)))
-
-
-def _weight(text: CellText) -> int:
-    return len(text.text) + _TEXT_BYTES * (1 + len(text.fragments))
+    return dataclasses.replace(document, weight=document.weight + sum(text.weight for text in document.texts))
 
 
 __all__ = ["CELL_PATHS", "MARKER", "SCRIPT_PATHS", "UnreadableNotebook", "has_cells", "is_script", "read_cells"]

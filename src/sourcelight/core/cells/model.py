@@ -6,7 +6,12 @@ import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+from sourcelight.core.query.cell_kinds import OUTPUT
+
+_TEXT_BYTES = 200
+"""Bytes that a text takes in memory beside its characters, about."""
 
 
 class Fragment(NamedTuple):
@@ -36,6 +41,27 @@ class Fragment(NamedTuple):
     breaks: tuple[int, ...] = ()
 
 
+class LinePlaces(Protocol):
+    """Places of a text of which each line is one string of the file."""
+
+    @property
+    def first(self) -> int:
+        """The first byte of the file."""
+        ...
+
+    def file_offset(self, number: int) -> int:
+        """Return the byte at which a line, counted from 0, starts."""
+        ...
+
+    def file_lines(self) -> Sequence[int]:
+        """Return the 1-based line of the file of each line."""
+        ...
+
+    def fragments(self, line_starts: Sequence[int]) -> tuple[Fragment, ...]:
+        """Return a fragment for each line of a text whose lines start at `line_starts`."""
+        ...
+
+
 @dataclass(frozen=True)
 class CellText:
     """The source of a cell, or the text of its outputs.
@@ -50,7 +76,7 @@ class CellText:
         Display name of the language, of the kernel for a notebook; empty when the file names none.
     text
         The text in UTF-8, as a reader of the notebook sees it; invalid bytes stay as they are.
-    fragments
+    places
         Its place in the file, in the order of the text.
     """
 
@@ -58,7 +84,23 @@ class CellText:
     kind: str
     language: str
     text: bytes
-    fragments: tuple[Fragment, ...]
+    places: tuple[Fragment, ...] | LinePlaces
+
+    @cached_property
+    def fragments(self) -> tuple[Fragment, ...]:
+        """The runs of bytes of the file that hold the text."""
+        return self.places if isinstance(self.places, tuple) else self.places.fragments(self.line_starts)
+
+    @property
+    def file_start(self) -> int:
+        """The first byte of the file that belongs to the text."""
+        return self.places[0].start if isinstance(self.places, tuple) else self.places.first
+
+    @property
+    def weight(self) -> int:
+        """Bytes in memory, about."""
+        fragments = len(self.places) if isinstance(self.places, tuple) else 1
+        return len(self.text) + _TEXT_BYTES * (1 + fragments)
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -86,6 +128,8 @@ class CellText:
 
     def file_offset(self, number: int) -> int:
         """Return the byte of the file at which a line of the text, counted from 0, starts."""
+        if not isinstance(self.places, tuple):
+            return self.places.file_offset(number)
         offset = self.line_starts[number]
         fragment = self.fragment_at(offset)
         if not fragment.is_json:
@@ -103,6 +147,8 @@ class CellText:
     @cached_property
     def file_lines(self) -> Sequence[int]:
         """The 1-based line of the file on which each line of the text starts."""
+        if not isinstance(self.places, tuple):
+            return self.places.file_lines()
         first = self.fragments[0] if self.fragments else None
         if first is None or not first.is_json:
             # A run of whole lines of the file.
@@ -130,18 +176,23 @@ class CellDocument:
     cells: int = 0
     weight: int = field(default=0, compare=False)
 
+    @property
+    def sources(self) -> tuple[CellText, ...]:
+        """The texts that are no outputs."""
+        return tuple(text for text in self.texts if text.kind != OUTPUT)
+
     @cached_property
-    def _places(self) -> tuple[list[int], list[tuple[Fragment, CellText]]]:
-        places = sorted(
-            ((fragment, text) for text in self.texts for fragment in text.fragments), key=lambda place: place[0].start
-        )
-        return [fragment.start for fragment, _ in places], places
+    def _by_start(self) -> tuple[list[int], list[CellText]]:
+        texts = sorted((text for text in self.texts if text.text), key=lambda text: text.file_start)
+        return [text.file_start for text in texts], texts
 
     def text_at(self, offset: int) -> tuple[CellText, Fragment] | None:
         """Return the text of a cell that holds a byte of the file, and the fragment; None for a byte of no cell."""
-        starts, places = self._places
+        starts, texts = self._by_start
         number = bisect.bisect_right(starts, offset) - 1
         if number < 0:
             return None
-        fragment, text = places[number]
+        # The bytes of a text lie between those of no other one.
+        text = texts[number]
+        fragment = text.fragments[bisect.bisect_right(text.fragments, offset, key=lambda one: one.start) - 1]
         return (text, fragment) if offset < fragment.end else None

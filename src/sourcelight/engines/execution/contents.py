@@ -18,8 +18,8 @@ from sourcelight.engines.execution.results.select import Place
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.cells.places import add_cells
 
-_READ_BYTES = 4 * 1024 * 1024
-"""Bytes of notebooks in which a search that doesn't ask for cells looks them up: half a second of work at most."""
+_READ_BYTES = 32 * 1024 * 1024
+"""Bytes of notebooks in which a search that doesn't ask for cells looks them up: 0.3 s of work, 10 ms a megabyte."""
 
 
 def in_files_with_content(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,9 @@ from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.model import PreparedQuery
 
 Spans = list[tuple[int, int]]
+
+_PAUSE_BATCHES = 8
+"""Batches of files that are not tested after one of which most files may match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ def matching_cells(files: Sequence[FileCells], prepared: PreparedQuery, stopped:
     texts = [text for file in files for text in file.texts]
     cell_of_text = _number_keys([(file.file, text.cell) for file in files for text in file.texts])
     cells = int(cell_of_text[-1]) + 1 if len(cell_of_text) else 0
-    joined = _JoinedTexts(texts)
+    joined = _JoinedTexts([text.text for text in texts])
     patterns = [term.pattern for term in prepared.terms]
     spans_of_term = [joined.spans(one, stopped) for one in patterns if isinstance(one, CompiledPattern)]
     if len(spans_of_term) < len(patterns):
@@ -70,17 +73,38 @@ def matching_cells(files: Sequence[FileCells], prepared: PreparedQuery, stopped:
             yield of_file
 
 
-def possible_match(prepared: PreparedQuery) -> Callable[[bytes], bool] | None:
-    """Return a test whether the tree may hold for a cell with some of the lines of a text; None: it always may."""
-    patterns = [term.pattern for term in prepared.terms if isinstance(term.pattern, CompiledPattern)]
-    if prepared.tree is None or len(patterns) < len(prepared.terms) or any(pattern.multi_line for pattern in patterns):
-        return None  # a match of several lines may lie in two outputs
+class PossibleMatch:
+    """Tells from all lines of a file's cells whether the tree may hold for one of them."""
 
-    def may_hold(text: bytes) -> bool:
-        whole = np.array([[0, len(text)]], dtype=np.int64)
-        return prepared.may_match(lambda term: len(patterns[term].lines(text, whole)) > 0)
+    def __init__(self, prepared: PreparedQuery) -> None:
+        self._prepared = prepared
+        self._patterns = [term.pattern for term in prepared.terms if isinstance(term.pattern, CompiledPattern)]
+        is_told_by_lines = (
+            prepared.tree is not None
+            and len(self._patterns) == len(prepared.terms)
+            # A match of several lines may lie in two outputs.
+            and not any(pattern.multi_line for pattern in self._patterns)
+        )
+        self._is_told_by_lines = is_told_by_lines
+        self._pause = 0
 
-    return may_hold
+    def is_useful(self) -> bool:
+        """Return whether to test the next files: not after some of which most could match, and were read twice."""
+        if self._pause:
+            self._pause -= 1
+        return self._is_told_by_lines and not self._pause
+
+    def files(self, texts: Sequence[bytes], stopped: Stopped) -> list[bool]:
+        """Return for the lines of each file whether a cell with some of them may match."""
+        joined = _JoinedTexts(texts)
+        holds = [set(joined.texts_with(pattern, stopped)) for pattern in self._patterns]
+        result = [
+            self._prepared.may_match(lambda term: number in holds[term])  # noqa: B023 - called at once
+            for number in range(len(texts))
+        ]
+        if 2 * sum(result) > len(result):
+            self._pause = _PAUSE_BATCHES
+        return result
 
 
 def _number_keys(keys: Sequence[tuple[int, int]]) -> Int64Array:
@@ -92,27 +116,31 @@ def _number_keys(keys: Sequence[tuple[int, int]]) -> Int64Array:
 class _JoinedTexts:
     """The texts of many cells one after another, so that a pattern without a match costs one call."""
 
-    def __init__(self, texts: Sequence[CellText]) -> None:
+    def __init__(self, texts: Sequence[bytes]) -> None:
         self._texts = texts
-        parts = [text.text if text.text.endswith(b"\n") else text.text + b"\n" for text in texts]
+        parts = [text if text.endswith(b"\n") else text + b"\n" for text in texts]
         sizes = np.array([len(part) for part in parts], dtype=np.int64)
         self._buffer = b"".join(parts)
         self._starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
-        self._true_ends = self._starts[:-1] + np.array([len(text.text) for text in texts], dtype=np.int64)
+        self._true_ends = self._starts[:-1] + np.array([len(text) for text in texts], dtype=np.int64)
 
-    def spans(self, pattern: CompiledPattern, stopped: Stopped) -> dict[int, Spans]:
-        """Return the spans in each text that has any, by its number."""
+    def texts_with(self, pattern: CompiledPattern, stopped: Stopped) -> list[int]:
+        """Return the numbers of the texts with a matching line."""
         check_stopped(stopped)
         if not self._texts:
-            return {}
+            return []
         # A newline was added where a text has none at its end: lines never see it, and whole texts must not.
         ends = self._true_ends if pattern.multi_line else self._starts[1:]
         offsets = pattern.lines(self._buffer, np.stack((self._starts[:-1], ends), axis=1), stopped)
-        candidates = np.unique(np.searchsorted(self._starts, offsets, side="right") - 1)
+        numbers: list[int] = np.unique(np.searchsorted(self._starts, offsets, side="right") - 1).tolist()
+        return numbers
+
+    def spans(self, pattern: CompiledPattern, stopped: Stopped) -> dict[int, Spans]:
+        """Return the spans in each text that has any, by its number."""
         spans_by_text: dict[int, Spans] = {}
-        for number in candidates.tolist():
+        for number in self.texts_with(pattern, stopped):
             check_stopped(stopped)
-            spans = pattern.find_document(self._texts[number].text, stopped)
+            spans = pattern.find_document(self._texts[number], stopped)
             if spans:
                 spans_by_text[number] = spans
         return spans_by_text

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cells import CellDocument, UnreadableNotebook, has_cells, read_cells
 from sourcelight.core.cells.formats import MAX_BYTES
-from sourcelight.core.cells.strings import all_strings
+from sourcelight.core.cells.notebook import quick_text
+from sourcelight.core.query.cell_kinds import OUTPUT
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.search.index.view import NO_SHARD, REASONS
+from sourcelight.engines.search.index.view import REASONS
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.repos import ObjectReader
@@ -26,9 +26,6 @@ _TEXT_BYTES = 64 * 1024 * 1024
 """Bytes of text without places that stay in memory, to see that a notebook has no match."""
 
 _UNREADABLE_BYTES = 100
-
-MayHold: TypeAlias = Callable[[bytes], bool]
-"""Says for lines whether a cell that has some of them may match."""
 
 CellsOrReason: TypeAlias = CellDocument | str
 """The cells of a file, or why it has none, as a key of `SearchPart.skipped`."""
@@ -46,31 +43,55 @@ def _text_weight(text: bytes | None) -> int:
 class CellReader:
     """Reads cells by blob, whatever commit and path a blob is read at. Safe to share between threads."""
 
-    _known: LruCache[tuple[str, str], CellsOrReason] = field(
+    _known: LruCache[tuple[str, str, bool], CellsOrReason] = field(
         default_factory=lambda: LruCache(_CACHE_BYTES, weigh=_weight)
     )
-    _texts: LruCache[str, bytes | None] = field(default_factory=lambda: LruCache(_TEXT_BYTES, weigh=_text_weight))
+    _texts: LruCache[tuple[str, frozenset[str]], bytes | None] = field(
+        default_factory=lambda: LruCache(_TEXT_BYTES, weigh=_text_weight)
+    )
 
-    def read(self, target: Target, snapshot: OpenedCommit, file: int, may_hold: MayHold | None = None) -> CellsOrReason:
+    def read(self, target: Target, snapshot: OpenedCommit, file: int, *, with_outputs: bool = True) -> CellsOrReason:
         """Return the cells of a file of an opened commit, by its number in the view; or why there are none.
 
-        A notebook above the size limit of the index is read from the repository, up to `MAX_BYTES`. With `may_hold`, a
-        notebook that surely has no match may have no cells in the answer.
+        A notebook above the size limit of the index is read from the repository, up to `MAX_BYTES`.
         """
-        view = snapshot.view
-        path = view.path(file)
-        key = view.blob_id(file), _format_of(path)
-        if may_hold is not None and key[1] == "ipynb" and key not in self._known and view.shard[file] != NO_SHARD:
-            text = self._texts.get_or_make(key[0], lambda: all_strings(snapshot.text_at(file) or b""))
-            if text is not None and not may_hold(text):
-                return CellDocument()
-        return self._known.get_or_make(key, lambda: self._read(target, snapshot, file, path))
+        key = self._key(snapshot, file, with_outputs=with_outputs)
+        known = self._find(key)
+        if known is not None:
+            return known
+        return self._known.get_or_make(key, lambda: self._read(target, snapshot, file, with_outputs=with_outputs))
 
-    def _read(self, target: Target, snapshot: OpenedCommit, file: int, path: str) -> CellsOrReason:
+    def quick_text(self, target: Target, snapshot: OpenedCommit, file: int, kinds: frozenset[str]) -> bytes | None:
+        """Return all lines of texts of some kinds, to see that none matches; None where `read` must tell."""
+        key = self._key(snapshot, file, with_outputs=OUTPUT in kinds)
+        if key[1] != "ipynb" or self._find(key) is not None:
+            return None
+
+        def make() -> bytes | None:
+            data = self._data(target, snapshot, file)
+            return None if isinstance(data, str) else quick_text(data, kinds)
+
+        return self._texts.get_or_make((key[0], kinds), make)
+
+    @staticmethod
+    def _key(snapshot: OpenedCommit, file: int, *, with_outputs: bool) -> tuple[str, str, bool]:
+        return snapshot.view.blob_id(file), _format_of(snapshot.view.path(file)), with_outputs
+
+    def _find(self, key: tuple[str, str, bool]) -> CellsOrReason | None:
+        cells = self._known.get(key)
+        return self._known.get((*key[:2], True)) if cells is None else cells
+
+    def _read(self, target: Target, snapshot: OpenedCommit, file: int, *, with_outputs: bool) -> CellsOrReason:
+        data = self._data(target, snapshot, file)
+        return data if isinstance(data, str) else _parse(snapshot.view.path(file), data, with_outputs=with_outputs)
+
+    @staticmethod
+    def _data(target: Target, snapshot: OpenedCommit, file: int) -> bytes | str:
+        """Return the content of a file, or why it can't be read."""
         view = snapshot.view
         indexed = snapshot.text_at(file)
         if indexed is not None:
-            return _parse(path, indexed)
+            return indexed
         reason = REASONS[int(view.reason[file])]
         if reason != "too-large":
             return reason
@@ -78,12 +99,12 @@ class CellReader:
             return UNREADABLE
         with ObjectReader(target.repository) as reader:
             data = next((text for _, text in reader.blobs([bytes.fromhex(view.blob_id(file))])), None)
-        return "missing" if data is None else _parse(path, data)
+        return "missing" if data is None else data
 
 
-def _parse(path: str, data: bytes) -> CellsOrReason:
+def _parse(path: str, data: bytes, *, with_outputs: bool) -> CellsOrReason:
     try:
-        return read_cells(path, data)
+        return read_cells(path, data, with_outputs=with_outputs)
     except UnreadableNotebook:
         return UNREADABLE
 

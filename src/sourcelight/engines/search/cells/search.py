@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from sourcelight.core.cancellation import Cancellation, ScanStopped
+from sourcelight.core.cancellation import Cancellation, ScanStopped, check_stopped
 from sourcelight.core.cells import CELL_PATHS, MARKER, SCRIPT_PATHS, CellDocument, CellText
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
+from sourcelight.core.query.cell_kinds import OUTPUT
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.search.cells.evaluate import CellMatches, FileCells, matching_cells, possible_match
+from sourcelight.engines.search.cells.evaluate import CellMatches, FileCells, PossibleMatch, matching_cells
 from sourcelight.engines.search.cells.reader import CellReader
 from sourcelight.engines.search.cells.rows import FileOfRows, record_batch
 from sourcelight.engines.search.model import (
@@ -31,7 +32,7 @@ from sourcelight.engines.search.model import (
 )
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets
 from sourcelight.engines.search.scan.batch_size import BatchSizer
-from sourcelight.engines.search.scan.corpus import Corpus
+from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.searcher import OnNotes
 
@@ -72,24 +73,24 @@ class CellSearch:
     ) -> Iterator[SearchPart]:
         query = prepared.query
         corpus = self.corpora.get(group.snapshots)
+        possible, with_outputs = PossibleMatch(prepared), OUTPUT in query.cells
         numbers = _files_with_cells(corpus, query, lambda: cancellation.stopped)
-        may_hold = possible_match(prepared)
         bounds = np.searchsorted(numbers, corpus.file_base).tolist()
         for member, (target, snapshot) in enumerate(zip(group.targets, group.snapshots, strict=True)):
             skipped: dict[str, int] = {}
             batch: list[FileCells] = []
             size = 0
             base = int(corpus.file_base[member])
-            for number in numbers[bounds[member] : bounds[member + 1]].tolist():
-                if cancellation.stopped:
-                    raise ScanStopped
-                cells = self.reader.read(target, snapshot, number - base, may_hold)
+            files = [number - base for number in numbers[bounds[member] : bounds[member + 1]].tolist()]
+            reading = _Reading(self.reader, target, snapshot, query.cells)
+            for number in reading.files_to_read(files, possible, cancellation):
+                cells = self.reader.read(target, snapshot, number, with_outputs=with_outputs)
                 if isinstance(cells, str):
                     skipped[cells] = skipped.get(cells, 0) + 1
                     continue
-                texts = _select_texts(cells, query, language_of(snapshot.view.path(number - base)))
+                texts = _select_texts(cells, query, language_of(snapshot.view.path(number)))
                 if texts:
-                    batch.append(FileCells(number - base, texts))
+                    batch.append(FileCells(number, texts))
                     size += sum(len(text.text) for text in texts)
                 if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
                     yield self._part(group, member, batch, prepared, options, cancellation)
@@ -152,6 +153,34 @@ class CellSearch:
         table["matches"] = pa.array([total[0] for total in totals.values()], pa.int64())
         table["files"] = pa.array([total[1] for total in totals.values()], pa.int64())
         return pa.table(table)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The files of one target, and how their cells are read."""
+
+    reader: CellReader
+    target: Target
+    snapshot: OpenedCommit
+    kinds: frozenset[str]
+
+    def files_to_read(self, files: Sequence[int], possible: PossibleMatch, cancellation: Cancellation) -> Iterator[int]:
+        """Yield the files that may have a matching cell; raises `ScanStopped`."""
+        for start in range(0, len(files), _BATCH_FILES):
+            batch = files[start : start + _BATCH_FILES]
+            texts: dict[int, bytes] = {}
+            is_tested = possible.is_useful()
+            for file in batch if is_tested else ():
+                check_stopped(lambda: cancellation.stopped)
+                text = self.reader.quick_text(self.target, self.snapshot, file, self.kinds)
+                if text is not None:
+                    texts[file] = text
+            may_hold = possible.files(list(texts.values()), lambda: cancellation.stopped)
+            impossible = {file for file, holds in zip(texts, may_hold, strict=True) if not holds}
+            for file in batch:
+                check_stopped(lambda: cancellation.stopped)
+                if file not in impossible:
+                    yield file
 
 
 def _files_with_cells(corpus: Corpus, query: TextQuery, stopped: Callable[[], bool]) -> np.ndarray[Any, Any]:
