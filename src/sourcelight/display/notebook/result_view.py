@@ -15,6 +15,7 @@ from typing import Any
 
 from sourcelight.core.batches import SERVICE, RepositoryInfo, ServiceStatus
 from sourcelight.core.batches.schema import MATCHES
+from sourcelight.core.cells.json_lines import context_lines, has_json_line, row_line
 from sourcelight.core.completeness import COUNT_ASKS, DISPLAY_ASKS, Status
 from sourcelight.core.markup import count_of, escape, highlight, link, one_line
 from sourcelight.core.wire.events import Alert, Skipped
@@ -108,7 +109,10 @@ def place(row: dict[str, Any]) -> str:
         text += f"@{row['revision']}"
     if row["path"]:
         text += f"/{row['path']}"
-    return f"{text}:{row['line_number']}" if row["line_number"] else text
+    if not row["line_number"]:
+        return text
+    cell = f" (cell {row['cell']}, line {row['cell_line']})" if row.get("cell") else ""
+    return f"{text}:{row['line_number']}{cell}"
 
 
 def result_text(view: ResultView) -> str:
@@ -118,7 +122,7 @@ def result_text(view: ResultView) -> str:
     parts += [f"  {severity}: {one_line(text, _WIDTH)}" for severity, text in statements(view)]
     rows = first_rows(view.batches, view.page)
     for row in rows:
-        text = row["line"] if row["line"] is not None else row["message"]
+        text = row_line(row).text if row["line"] is not None else row["message"]
         tail = f"  {text.strip()}" if text else ""
         parts.append(f"  {one_line(place(row) + tail, _WIDTH)}")
     if len(rows) < view.rows:
@@ -220,8 +224,10 @@ def _services(shown: ResultView) -> str:
 
 
 def _mark(row: dict[str, Any], column: str) -> str:
-    prefix = "" if column == "line" else "name_"
-    starts, ends = row[f"{prefix}start"] or [], row[f"{prefix}end"] or []
+    if column == "line":
+        shown = row_line(row)
+        return highlight(*cut_window(shown.text.removesuffix("\r"), shown.starts, shown.ends))
+    starts, ends = row["name_start"] or [], row["name_end"] or []
     return highlight(*cut_window(row[column].removesuffix("\r"), starts, ends))
 
 
@@ -313,13 +319,21 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Numbered lines of one chunk; rows without a chunk give their own line."""
     hits = {row["line_number"]: row for row in rows if row["line"] is not None}
     if rows[0]["chunk"] is None or rows[0]["chunk_start_line"] is None:
-        numbered = [(n, row["line"]) for n, row in hits.items()]
+        numbered = [(n, row_line(row).text) for n, row in hits.items()]
     else:
         numbered = list(enumerate(rows[0]["chunk"].split("\n"), rows[0]["chunk_start_line"]))[:_MAX_CHUNK_LINES]
+        if any(map(has_json_line, rows)):
+            texts = dict(context_lines(numbered))
+            numbered = [(n, texts.get(n, line)) for n, line in numbered if n in texts or n in hits]
     width = len(str(numbered[-1][0])) if numbered else 1
     for number, text in numbered:
         hit = hits.get(number)
-        shown = highlight(*cut_window(text, *((hit["start"] or [], hit["end"] or []) if hit else ([], []))))
+        # A cut line of a chunk has no whole string to read.
+        is_json = hit is not None and has_json_line(hit) and not rows[0]["truncated"]
+        line = (
+            row_line(hit) if hit and is_json else (text, *((hit["start"] or [], hit["end"] or []) if hit else ([], [])))
+        )
+        shown = highlight(*cut_window(*line))
         yield f'<span class="sl-number">{number:>{width}}{":" if hit else "-"}</span> {shown}\n'
     if rows[0]["truncated"]:
         yield '<span class="sl-number">(long lines are truncated)</span>\n'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from sourcelight.client.progress import painting
 from sourcelight.client.provenance import backend_of
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.batches.results import CallObserver, ToolResult
+from sourcelight.core.cells.json_lines import cell_text, has_json_line
 from sourcelight.core.errors import ToolError
 from sourcelight.display.frames.aggregates import GRAINS, compare_frames
 from sourcelight.display.frames.facts import answer_frame
@@ -188,10 +189,16 @@ def open_row(frame: DataFrame, row: int, backend: Backend) -> FileView:
         texts,
         line,
         line,
-        _spans(frame, position),
+        _shown_spans(frame.iloc[position].to_dict(), _spans(frame, position)),
         resolver_for(backend),
     )
     return FileView(content, lines)
+
+
+def _shown_spans(row: Mapping[Any, Any], spans: tuple[list[int], list[int]]) -> tuple[list[int], list[int]]:
+    """Spans of a line of a notebook as those of the line of its cell, which is shown."""
+    shown = cell_text(str(row.get("line") or ""), *spans) if has_json_line(row) else None
+    return spans if shown is None else (shown.starts, shown.ends)
 
 
 def _spans(frame: DataFrame, place: int) -> tuple[list[int], list[int]]:

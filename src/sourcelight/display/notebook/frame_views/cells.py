@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from sourcelight.core.cells.json_lines import cell_text, has_json_line
 from sourcelight.core.markup import escape, highlight, link, one_line
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import cut_window
@@ -71,6 +72,12 @@ def _line(text: str, row: Mapping[str, Any]) -> str:
     start_offsets, end_offsets = _spans(row.get("start")), _spans(row.get("end"))
     if len(start_offsets) != len(end_offsets):
         start_offsets, end_offsets = [], []
+    if has_json_line(row):
+        text, start_offsets, end_offsets = cell_text(text, start_offsets, end_offsets) or (
+            text,
+            start_offsets,
+            end_offsets,
+        )
     text = text.removesuffix("\r")
     # A matched line stands alone; lines of a file or of blame stand under each other, and keep their indentation.
     indent = min([len(text) - len(text.lstrip()), *start_offsets]) if row.keys() & _ALONE else 0

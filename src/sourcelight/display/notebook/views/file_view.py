@@ -11,6 +11,7 @@ from sourcelight.core.markup.markdown import Token, highlight_code, line_tokens
 from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import STYLE, cut_window
+from sourcelight.display.notebook.views.notebook_view import CellsPage, cells_page, notebook_rows, notebook_text
 
 AROUND = 10
 PAGE = 60
@@ -24,7 +25,7 @@ class FileContent:
     """What a view of a file needs.
 
     `lines` are all lines from the first; `first` and `last` bound those to highlight, 0 for none; `spans` are starts
-    and ends, in code points, of what to mark in the line `first`.
+    and ends, in code points, of what to mark in the line `first`: of a notebook, in the line of its cell.
     """
 
     repository: str
@@ -63,8 +64,16 @@ def _lines_text(content: FileContent) -> str:
     return f"lines {first:,} to {last:,} of {total:,}"
 
 
+def notebook_page(content: FileContent) -> CellsPage | None:
+    """The cells on show of a Jupyter notebook; None for another file, or where JSON tells more."""
+    return cells_page(content.path, content.lines, content.first, max(content.last, content.first))
+
+
 def file_text(content: FileContent) -> str:
     """The view as plain text; highlighted lines have a ``>`` in front."""
+    page = notebook_page(content)
+    if page is not None:
+        return "\n".join([f"{_title(content)} ({page.label})", *notebook_text(page)])
     first, last = _bounds(content)
     width = len(str(last))
     highlighted = range(content.first, max(content.last, content.first) + 1) if content.first else range(0)
@@ -77,6 +86,9 @@ def file_text(content: FileContent) -> str:
 
 def file_html(content: FileContent) -> str:
     """The view as HTML."""
+    page = notebook_page(content)
+    if page is not None:
+        return _whole_html(content, page.label, notebook_rows(page, content.spans))
     first, last = _bounds(content)
     rows = []
     tokens = _tokens(content, first, last)
@@ -91,11 +103,15 @@ def file_html(content: FileContent) -> str:
         rows.append(
             f'<tr{" class=sl-here" if is_visible else ""}><td class="sl-no">{number}</td><td>{marked}</td></tr>'
         )
+    return _whole_html(content, _lines_text(content), rows)
+
+
+def _whole_html(content: FileContent, lines_text: str, rows: Sequence[str]) -> str:
     links = content.places.file(content.repository, content.commit, content.path, content.first)
     label = escape(f"Lines of {_title(content)}")
     return (
         f'{STYLE}<div class="sl-view tex2jax_ignore"><div class="sl-title"><b>{escape(_title(content))}</b>'
-        f'<span class="sl-dim">{escape(_lines_text(content))}{_at(content.commit)}</span>{open_links(links)}</div>'
+        f'<span class="sl-dim">{escape(lines_text)}{_at(content.commit)}</span>{open_links(links)}</div>'
         f'<div class="sl-lines" role="region" tabindex="0" aria-label="{label}">'
         f"<table><tbody>{''.join(rows)}</tbody></table></div></div>"
     )

@@ -15,6 +15,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from sourcelight.core.cells.json_lines import context_lines, has_json_line, row_line
 from sourcelight.core.markup import one_line, visible
 from sourcelight.display.notebook.programs import program, style
 from sourcelight.display.notebook.static_pages import display_widget, replace_page
@@ -181,11 +182,15 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
             context = [(row["line_number"], row["line"])] if row["line"] else []
             head["fault"] = one_line(f"the lines around can't be read: {error}", 300)
         spans = (row["start"] or [], row["end"] or [])
+        ends = {"top": first == 1, "bottom": not context or context[-1][0] < last}
+        if row["line"] is not None and has_json_line(row):
+            match = row_line(row)
+            texts = {**dict(context_lines(context)), row["line_number"]: match.text}
+            context, spans = sorted(texts.items()), (match.starts, match.ends)
         lines = [
             [at, pieces(line, *spans) if at == row["line_number"] else pieces(line), at == row["line_number"]]
             for at, line in context
         ]
-        ends = {"top": first == 1, "bottom": not context or context[-1][0] < last}
         return {**head, "lines": lines, **ends}
 
     def _links(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -230,10 +235,12 @@ def _title(row: Mapping[str, Any]) -> str:
 
 
 def _about(row: Mapping[str, Any]) -> str:
-    """Author and date of a commit; kind of a definition."""
+    """Author and date of a commit; kind of a definition; the cell of a line of a notebook."""
     if row["author"]:
         when = f", {row['author_date']:%Y-%m-%d %H:%M} UTC" if row["author_date"] else ""
         return one_line(f"{row['author']}{when}{', ' + row['side'] if row['side'] else ''}", 200)
+    if row["cell"]:
+        return one_line(f"cell {row['cell']} ({row['cell_kind']}), line {row['cell_line']}", 200)
     return one_line(f"{row['symbol_kind']} {row['symbol']}", 200) if row["symbol"] else ""
 
 
@@ -256,9 +263,10 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _text(row: Mapping[str, Any]) -> list[Piece]:
     if row["line"] is not None:
-        stripped = row["line"].lstrip(" \t")
-        by = len(row["line"]) - len(stripped)
-        return pieces(stripped, [a - by for a in row["start"] or []], [b - by for b in row["end"] or []])
+        line = row_line(row)
+        stripped = line.text.lstrip(" \t")
+        by = len(line.text) - len(stripped)
+        return pieces(stripped, [a - by for a in line.starts], [b - by for b in line.ends])
     if row["message"] is not None:
         return pieces(row["message"].partition("\n")[0])
     named = row["path"] or row["repository"] or ""

@@ -25,6 +25,7 @@ from sourcelight.display.notebook.views import LinkResolver
 _COLUMNS = (
     "type", "repository", "revision", "commit", "path", "language", "line_number", "line", "start", "end",
     "name_start", "name_end", "symbol", "symbol_kind", "author", "author_date", "message", "side", "url",
+    "cell", "cell_kind", "cell_line",
 )  # fmt: skip
 SORTS = ("repository", "path", "line_number", "language", "text")
 

@@ -82,8 +82,8 @@ class CellSearch:
             size = 0
             base = int(corpus.file_base[member])
             files = [number - base for number in numbers[bounds[member] : bounds[member + 1]].tolist()]
-            reading = _Reading(self.reader, target, snapshot, query.cells)
-            for number in reading.files_to_read(files, possible, cancellation):
+            candidates = _TargetFiles(self.reader, target, snapshot, query.cells)
+            for number in candidates.files_to_read(files, possible, cancellation):
                 cells = self.reader.read(target, snapshot, number, with_outputs=with_outputs)
                 if isinstance(cells, str):
                     skipped[cells] = skipped.get(cells, 0) + 1
@@ -156,7 +156,7 @@ class CellSearch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _TargetFiles:
     """The files of one target, and how their cells are read."""
 
     reader: CellReader
