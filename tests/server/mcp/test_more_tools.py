@@ -64,8 +64,9 @@ def lamps(builder: RepositoryBuilder) -> Iterator[LocalEngine]:
     engine.close()
 
 
-def ask(engine: LocalEngine, name: str, **arguments: Any) -> Said:
-    server = make_server(mcp_tools("all"), ToolRunner(engine), lambda _: CallIdentity(Viewer.owner()))
+def ask(engine: LocalEngine, name: str, *, offers_pages: bool = False, **arguments: Any) -> Said:
+    runner = ToolRunner(engine)
+    server = make_server(mcp_tools("all"), runner, lambda _: CallIdentity(Viewer.owner()), offers_pages=offers_pages)
 
     async def main() -> Said:
         with anyio.fail_after(60):
@@ -345,3 +346,16 @@ def test_python_has_them_as_methods(builder: RepositoryBuilder, tmp_path: Path) 
         assert refs["name"].tolist() == ["v2.0", "v1.0"]
         assert code.history_of(REPO, "shine()").attrs["status"] == "complete"
         assert len(code.blame(REPO, "lamp.py", start_line=2, end_line=2)) == 1
+
+
+def test_a_count_names_the_commits_that_it_read(lamps: LocalEngine, builder: RepositoryBuilder) -> None:
+    def sources(name: str, **arguments: Any) -> Any:
+        return ask(lamps, name, offers_pages=True, **arguments).content.get("sources")
+
+    head, parent = builder.git("rev-parse", "HEAD"), builder.git("rev-parse", "v1.0^{commit}")
+    for by in ([], ["path"], ["language"], ["repository"]):
+        assert sources("count", query="light", by=by) == [{"repo": REPO, "commit": head}]
+        assert sources("count", query="repo:lamps light rev:v1.0", by=by) == [{"repo": REPO, "commit": parent}]
+    # The commits of history are what was counted, not what was read.
+    assert sources("count", query="type:commit fix", by=["repository"]) is None
+    assert sources("contributors", repos=[REPO]) == [{"repo": REPO, "commit": head}]

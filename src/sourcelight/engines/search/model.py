@@ -35,7 +35,7 @@ UnitNumbers = NewType("UnitNumbers", Int64Array)
 
 _Bounds: TypeAlias = tuple[BoolArray, BoolArray]
 
-GroupBy: TypeAlias = Literal["repository", "language", "path"]
+GroupBy: TypeAlias = Literal["repository", "commit", "language", "path"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -336,7 +336,8 @@ class MatchCounts:
             first_files, members = FileNumbers(files[first_indexes]), members[first_indexes]
         keys = []
         for file, member in zip(first_files.tolist(), members.tolist(), strict=True):
-            values: dict[str, str | None] = {"repository": targets[member].repository.name}
+            commit = corpus.members[member].view.commit
+            values: dict[str, str | None] = {"repository": targets[member].repository.name, "commit": commit}
             if "language" in self._by:
                 values["language"] = corpus.languages[int(corpus.language[file])][0] or None
             if "path" in self._by:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolProgress, ToolResult
@@ -37,6 +37,10 @@ from sourcelight.repos import matching_refs
 from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.revisions import head_target
 
+_Counts: TypeAlias = dict[tuple[Any, ...], tuple[int, int]]
+"""Matches and files by the values that are counted by."""
+
+_READ: tuple[GroupBy, ...] = ("repository", "commit")
 _KINDS = {"refs/heads/": "branch", "refs/tags/": "tag"}
 
 
@@ -45,15 +49,15 @@ def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
     by = cast("tuple[GroupBy, ...]", tuple(dict.fromkeys(arguments.by or ())))
     text = arguments.query if arguments.exhaustive is False else _everything(arguments.query)
     request = SearchRequest(text, pattern_type="keyword")
-    table = context.engine.count(request, by, context.viewer, context.cancellation)
+    # Counted by commit as well, so that the answer can name what it read, whatever revisions the query asks for.
+    groups: tuple[GroupBy, ...] = (*by, *(name for name in _READ if name not in by))
+    table = context.engine.count(request, groups, context.viewer, context.cancellation)
     notices: list[str] = []
     is_complete = True
     if table is None:
-        counts, notices, is_complete = _follow(request, by, context)
+        counts, commits, notices, is_complete = _follow(request, by, context)
     else:
-        columns = [table.column(name).to_pylist() for name in by]
-        values = zip(table.column("matches").to_pylist(), table.column("files").to_pylist(), strict=True)
-        counts = dict(zip(zip(*columns, strict=True) if by else [()], values, strict=False))
+        counts, commits = _sum_groups(table.to_pylist(), by)
     rows = sorted(counts.items(), key=lambda item: (-item[1][0], [str(part) for part in item[0]]))
     total = {"matches": sum(count for _, (count, _) in rows), "groups": len(rows)}
     if arguments.limit is not None and len(rows) > arguments.limit:
@@ -68,7 +72,19 @@ def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
         files=[files for _, (_, files) in rows],
     )
     facts = {"query": arguments.query, "by": list(by), "status": "complete" if is_complete else "limited", **total}
+    facts["commits"] = {name: sorted(oids) for name, oids in sorted(commits.items())}
     return ToolResult("counts", result, facts, is_complete, tuple(dict.fromkeys(notices)))
+
+
+def _sum_groups(rows: Iterable[Row], by: Sequence[str]) -> tuple[_Counts, dict[str, set[str]]]:
+    counts: _Counts = {}
+    commits: dict[str, set[str]] = {}
+    for row in rows:
+        key = tuple(row[name] for name in by)
+        matches, files = counts.get(key, (0, 0))
+        counts[key] = (matches + row["matches"], files + row["files"])
+        commits.setdefault(row["repository"], set()).add(row["commit"])
+    return counts, commits
 
 
 def _everything(text: str) -> str:
@@ -80,8 +96,9 @@ def _everything(text: str) -> str:
 
 def _follow(
     request: SearchRequest, by: Sequence[str], context: ToolContext
-) -> tuple[dict[tuple[Any, ...], tuple[int, int]], list[str], bool]:
+) -> tuple[_Counts, dict[str, set[str]], list[str], bool]:
     """Add up the matches of a search: what more than an index has to answer."""
+    commits: dict[str, set[str]] = {}
     matches: dict[tuple[Any, ...], int] = {}
     files: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}
     notices: list[str] = []
@@ -94,6 +111,10 @@ def _follow(
                 at = list(range(len(rows)))
                 file = list(zip(*(rows.texts(name, at) for name in ("repository", "commit", "path")), strict=True))
                 keys = list(zip(*(rows.texts(name, at) for name in by), strict=True)) if by else [()] * len(at)
+                if "author" not in event.batch.schema.names:  # the commits of history are matches, not what was read
+                    for repository, commit, _ in file:
+                        if commit:  # a repository that matches by its name has none
+                            commits.setdefault(repository, set()).add(commit)
                 for key, where, count in zip(keys, file, rows.numbers("match_count").tolist(), strict=True):
                     matches[key] = matches.get(key, 0) + int(count)
                     files.setdefault(key, set()).add(where)
@@ -108,7 +129,7 @@ def _follow(
                 notices.append(f"{event.title}: {event.description}".rstrip(": "))
     context.cancellation.check()
     counts = {key: (count, len(files[key])) for key, count in matches.items()}
-    return counts or ({} if by else {(): (0, 0)}), notices, is_complete
+    return counts or ({} if by else {(): (0, 0)}), commits, notices, is_complete
 
 
 def _count_line(row: Row) -> str:

@@ -80,10 +80,10 @@ def _repositories_read(result: ToolResult) -> Iterable[tuple[str, str]]:
     if "repository" in columns:
         names = _PLACES if "commit" in columns and result.columns not in _OF_HISTORY else _PLACES[:1]
         table = result.table.select(list(names)).group_by(list(names), use_threads=False).aggregate([])
-        for row in table.to_pylist():
-            if row["repository"]:
-                yield row["repository"], row.get("commit") or ""
-        if table.num_rows:
+        named = [row for row in table.to_pylist() if row["repository"]]
+        for row in named:
+            yield row["repository"], row.get("commit") or ""
+        if named:
             return
     yield from ((str(name), "") for name in facts.get("repositories") or ())
 
@@ -104,9 +104,12 @@ def with_sources(rendered: tuple[dict[str, Any], str], sources: Sequence[ReadSou
     if not sources:
         return rendered
     payload, text = rendered
+    payload = {**payload, "sources": [source.to_payload() for source in sources[:_MAX_SOURCES]]}
+    # The first line of a file or a definition has the whole commit.
+    if len(sources) == 1 and not sources[0].changed_files and sources[0].commit in text.partition("\n")[0]:
+        return payload, text
     more = f" and {count_of(len(sources) - MAX_NAMED, 'more repository')}" if len(sources) > MAX_NAMED else ""
     line = f"(Read from {'; '.join(map(str, sources[:MAX_NAMED]))}{more}.)"
-    payload = {**payload, "sources": [source.to_payload() for source in sources[:_MAX_SOURCES]]}
     return payload, f"{text.rstrip(chr(10))}\n\n{line}\n"
 
 

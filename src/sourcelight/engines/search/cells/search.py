@@ -136,7 +136,7 @@ class CellSearch:
             if note is not None:
                 note(SearchPart(repositories_done=part.repositories_done, skipped=part.skipped, failed=part.failed))
             for batch in part.batches:
-                columns = ["repository", "revision", "path", "language", "match_count"]
+                columns = ["repository", "revision", "commit", "path", "language", "match_count"]
                 seen: set[tuple[str | None, ...]] = set()
                 for row in batch.select(columns).to_pylist():
                     key = tuple(row[name] for name in by)
