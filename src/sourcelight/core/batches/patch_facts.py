@@ -12,6 +12,9 @@ from sourcelight.core.batches.diff_preview import read_hunks
 
 _NO_MODE, _NO_OBJECT = "000000", "0" * 40
 _INDEX = re.compile(r"index ([0-9a-f]{40})\.\.([0-9a-f]{40})(?: ([0-7]{6}))?")
+# A line of a file starts with a sign, so only headers match.
+_OBJECT_IDS = re.compile(r"^(index [0-9a-f]{7})[0-9a-f]{33}\.\.([0-9a-f]{7})[0-9a-f]{33}(?= |$)", re.MULTILINE)
+_IS_BINARY = re.compile(r"^(?:Binary files |GIT binary patch)", re.MULTILINE)
 _SIMILARITY = re.compile(r"similarity index (\d{1,3})%")
 _MODE = re.compile(r"(old mode|new mode|new file mode|deleted file mode) ([0-7]{6})")
 _BINARY = ("Binary files ", "GIT binary patch")
@@ -37,6 +40,16 @@ def patch_facts(patch: str, *, is_whole: bool = True) -> dict[str, Any]:
         signs = [line[:1] for hunk in read_hunks(patch) for line in hunk.lines]
         facts |= {"additions": signs.count("+"), "deletions": signs.count("-")}
     return facts
+
+
+def abbreviate_object_ids(patch: str) -> str:
+    """Shorten the object ids of a file's patch to seven digits, as ``git diff`` prints them.
+
+    Two whole ids are 48 tokens to a language model. ``git apply`` needs those of a binary file whole.
+    """
+    if _IS_BINARY.search(patch):
+        return patch
+    return _OBJECT_IDS.sub(r"\1..\2", patch)
 
 
 def _read_header(line: str) -> dict[str, Any]:

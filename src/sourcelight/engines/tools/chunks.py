@@ -170,6 +170,7 @@ def shortened_answer(
     *,
     is_complete: bool,
     per_file: int = MAX_CHUNKS,
+    cut_notice: str = "",
 ) -> ToolResult:
     """The best chunks of the first files, cut as served answers are.
 
@@ -185,6 +186,8 @@ def shortened_answer(
         Whether `chunks` are all there are.
     per_file
         Most chunks of one file.
+    cut_notice
+        The notice about files that are not shown; empty: the usual one.
     """
     chunks_kept: list[ResultChunk] = []
     files = left_out = 0
@@ -202,8 +205,9 @@ def shortened_answer(
             chunk.left_out = len(of_file) - len(best)
         chunks_kept += best
     messages = list(notices)
-    if not is_complete and files == MAX_FILES:
-        messages.append(f"Only the best {MAX_FILES} files are shown; more match. Narrow the query to see others.")
+    if cut_notice or (not is_complete and files == MAX_FILES):
+        usual = f"Only the best {MAX_FILES} files are shown; more match. Narrow the query to see others."
+        messages.append(cut_notice or usual)
     if left_out:
         messages.append(f"{left_out} further places in these files are not shown; read_file shows whole files.")
     facts = {"query": query, "matches": sum(chunk.matches or 0 for chunk in chunks_kept), "files": files}

@@ -71,7 +71,12 @@ def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
         matches=[matches for _, (matches, _) in rows],
         files=[files for _, (_, files) in rows],
     )
-    facts = {"query": arguments.query, "by": list(by), "status": "complete" if is_complete else "limited", **total}
+    facts: dict[str, Any] = {
+        "query": arguments.query,
+        "by": list(by),
+        "status": "complete" if is_complete else "limited",
+        **total,
+    }
     facts["commits"] = {name: sorted(oids) for name, oids in sorted(commits.items())}
     return ToolResult("counts", result, facts, is_complete, tuple(dict.fromkeys(notices)))
 
@@ -166,7 +171,11 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
     rows += [(None, "warning", advice.message, advice.fix, None, None) for advice in explanation.warnings]
     names = ("alternative", "part", "text", "meaning", "matching_files", "matching_repositories")
     columns: dict[str, Any] = {name: [row[at] for row in rows] for at, name in enumerate(names)}
-    facts = {"query": arguments.query, "pattern_type": explanation.pattern_type, "tree": explanation.tree_text}
+    facts: dict[str, Any] = {
+        "query": arguments.query,
+        "pattern_type": explanation.pattern_type,
+        "tree": explanation.tree_text,
+    }
     return ToolResult("query_parts", table_of("query_parts", len(rows), **columns), facts)
 
 

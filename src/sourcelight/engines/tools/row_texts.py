@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.tools.rows import SHORT_OID, Row, day, join_parts, place, render_rows
 
 
-def _blame_heading(row: Row) -> str:
+def commit_heading(row: Row) -> str:
+    """Return what rows of one commit share: its id, date, author and subject."""
     return join_parts([row["commit"][:SHORT_OID], day(row["commit_date"]), f"{row['author']}:", row["subject"]])
 
 
@@ -54,7 +56,7 @@ def _depth(row: Row) -> str:
 def _dependency_line(row: Row) -> str:
     target = f"{row['target']} (external)" if row["external"] else row["target"]
     name = "" if row["module"] == row["target"] else f"as {row['module']}"
-    return join_parts(["→", target, name, f"{row['imports']:,} imports in {row['files']:,} files"])
+    return join_parts(["→", target, name, f"{count_of(row['imports'], 'import')} in {count_of(row['files'], 'file')}"])
 
 
 def _contributor_line(row: Row) -> str:
@@ -62,12 +64,12 @@ def _contributor_line(row: Row) -> str:
     changed = f"+{row['additions']:,} -{row['deletions']:,}"
     dates = f"{day(row['first_date'])}..{day(row['last_date'])}"
     who = f"{row['author']} <{row['author_email']}>{' (bot)' if row['bot'] else ''}"
-    return join_parts([grouped, f"{row['commits']:,} commits", changed, who, dates])
+    return join_parts([grouped, count_of(row["commits"], "commit"), changed, who, dates])
 
 
 def _hotspot_line(row: Row) -> str:
-    lines = "binary" if row["lines"] is None else f"{row['lines']:,} lines"
-    counts = f"{row['commits']:,} commits, {row['authors']:,} authors, {lines}"
+    lines = "binary" if row["lines"] is None else count_of(row["lines"], "line")
+    counts = f"{count_of(row['commits'], 'commit')}, {count_of(row['authors'], 'author')}, {lines}"
     return join_parts([f"{row['score']:.2f}", row["path"], counts, f"last {day(row['last_date'])}"])
 
 
@@ -76,7 +78,7 @@ def _repository(row: Row) -> str:
 
 
 TEXTS: Mapping[str, Any] = {
-    "blame": render_rows(lambda row: f"{row['line_number']}: {row['line']}", _blame_heading, keeps_lines=True),
+    "blame": render_rows(lambda row: f"{row['line_number']}: {row['line']}", commit_heading, keeps_lines=True),
     "outline": render_rows(_outline_line, place, keeps_lines=True),
     "repo_map": render_rows(_map_line, _repository, keeps_lines=True),
     "callers": render_rows(_caller_line, _calls_heading),

@@ -93,14 +93,16 @@ def _answer(
     notices = _notices(ranking)
     is_complete = not ranking.failed
     if context.served:
+        cut_notice = ""
         pairs = zip(ranking.chunks, chunks, strict=True)
         best_first = sorted(pairs, key=lambda pair: (pair[0].file, -pair[0].score))
         if ranking.matched_files > MAX_FILES and (limit is None or limit > MAX_FILES):
             is_complete = False
-            message = f"{ranking.matched_files:,} files share a word with the query; the best {MAX_FILES} are shown."
-            notices = [*notices, message]
+            cut_notice = f"{ranking.matched_files:,} files share a word with the query; the best {MAX_FILES} are shown."
         shown = [chunk for _, chunk in best_first]
-        return shortened_answer(text, shown, notices, is_complete=is_complete, per_file=limit or MAX_CHUNKS)
+        return shortened_answer(
+            text, shown, notices, is_complete=is_complete, per_file=limit or MAX_CHUNKS, cut_notice=cut_notice
+        )
     facts = {
         "query": text,
         "coverage": ranking.coverage,

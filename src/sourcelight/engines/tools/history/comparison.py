@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches.patch_facts import patch_facts
+from sourcelight.core.batches.patch_facts import abbreviate_object_ids, patch_facts
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.batches.trailers import trailers_of
 from sourcelight.core.errors import RevisionNotFound, SearchIndexError
@@ -213,7 +213,8 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
             text.append(join_parts([name, "" if row["status"] == "modified" else f"({row['status']})", counts]))
         if row["patch"]:
             notes = "".join(f"({note})\n" for note in _patch_notes(row))
-            text.append(f"```diff\n{row['patch'].removesuffix(chr(10))}\n```\n{notes}")
+            patch = abbreviate_object_ids(row["patch"]).removesuffix("\n")
+            text.append(f"```diff\n{patch}\n```\n{notes}")
     totals = {
         "files": facts["total_files"],
         "additions": facts["total_additions"],

@@ -12,6 +12,7 @@ import pyarrow.compute
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.diff_preview import Hunk, read_hunks
+from sourcelight.core.batches.patch_facts import abbreviate_object_ids
 from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.markup.counts import count_of
@@ -261,12 +262,18 @@ def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
             "subject": result["subject"],
         }
         lines = [_title(row, result["authorDate"])]
+        is_open = False
         for file in result["files"]:
-            lines += ["```diff", *file["header"]]
+            # One block for all files of a commit, as git prints them; a note about a file ends it.
+            lines += [] if is_open else ["```diff"]
+            lines += [abbreviate_object_ids("\n".join(file["header"]))]
             for hunk in file["hunks"]:
                 head = f"@@ -{hunk['oldStart']},{hunk['oldLines']} +{hunk['newStart']},{hunk['newLines']} @@"
                 lines += [f"{head} {hunk.get('section', '')}".rstrip(), *hunk["lines"]]
-            lines += ["```", *(f"({note})" for note in _cuts(file))]
+            notes = [f"({note})" for note in _cuts(file)]
+            lines += ["```", *notes] if notes else []
+            is_open = not notes
+        lines += ["```"] if is_open else []
         lines += [f"({result['filesLeftOut']} more files match)"] if result.get("filesLeftOut") else []
         text.append("\n".join(lines) + "\n")
     files = [file for result in results for file in result["files"]]

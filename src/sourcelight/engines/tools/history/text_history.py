@@ -20,7 +20,8 @@ from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.diffs import DIFF_SEARCH_HANDLER
 from sourcelight.engines.tools.pages import TableItems
-from sourcelight.engines.tools.rows import SHORT_OID, Row, day, join_parts, render_rows
+from sourcelight.engines.tools.row_texts import commit_heading
+from sourcelight.engines.tools.rows import Row, render_rows
 from sourcelight.repos import ObjectReader, find_entry, resolve
 
 CALL = "history_of"
@@ -176,10 +177,10 @@ _COLUMNS = (
 )
 
 
-def _line(row: Row) -> str:
-    change = f"+{row['added']} -{row['removed']}"
-    commit = row["commit"][:SHORT_OID]
-    return join_parts([commit, day(row["commit_date"]), change, row["path"], f"{row['author']}: {row['subject']}"])
+def _file_line(row: Row) -> str:
+    return f"+{row['added']} -{row['removed']} {row['path']}"
 
 
-HANDLERS: tuple[Handler[Any], ...] = (Handler(HISTORY_OF, _history_of, render_rows(_line), TableItems("changes")),)
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(HISTORY_OF, _history_of, render_rows(_file_line, commit_heading), TableItems("changes")),
+)
