@@ -10,8 +10,8 @@ tell what they call. Functions with a ``group`` are counted apart.
 Asked are `callers` and `callees` with path, name and line. A *call* is a row of such an answer, a *pair* a calling
 definition and a function, however often it calls. Precision is the share of ours that the oracle has, recall the share
 of the oracle's that we have, over all functions together. Left out are calls that lead out of the checkout, rows in
-files that the oracle did not read, rows at places where it can't tell (counted), and callees that are no functions:
-parameters, variables, fields and types hold functions that no oracle names.
+files that the oracle did not read, rows at places where it can't tell (counted), and, of callees, those that are no
+functions: parameters, variables, fields and types hold functions that no oracle names.
 
     cd benchmarks/truth/go && go run . CHECKOUT calls 200 1 > ../calls.jsonl
     node benchmarks/truth/typescript.js CHECKOUT calls 200 1 > calls.jsonl        # needs the package typescript
@@ -93,7 +93,9 @@ class Comparison:
         """Return those of our rows that the oracle can judge, with their `how`."""
         calls: dict[Call, str] = {}
         for row in rows:
-            if not {row.caller_path, row.callee_path} <= self.truth.files or row.callee_kind not in CALLABLE:
+            if not {row.caller_path, row.callee_path} <= self.truth.files:
+                continue
+            if side == "callees" and row.callee_kind not in CALLABLE:
                 continue
             line = int(row.line_number)
             call: Call
