@@ -73,7 +73,7 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
     return work.request, fact
 
 
-def _count(work: Work, paths: PathNames) -> Fact | None:
+def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one for each kind
     request = work.request
     if request.kind in {"who", "when"}:
         is_named = request.terms or request.paths or request.authors or request.messages or request.head
@@ -95,6 +95,9 @@ def _count(work: Work, paths: PathNames) -> Fact | None:
         fact.unapplied += unapplied_fields(request, _APPLIED[counter])
         return fact
     fact = counter(work)
+    if counter is definitions.count_subclasses and request.is_list and not fact.number:
+        # That no head names it proves nothing: in some languages, types implement without saying so.
+        return None
     first = _with_first_word(work) if counter is texts.count_texts else None
     if first is not None:
         work.request = first

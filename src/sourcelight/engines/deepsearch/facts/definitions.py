@@ -24,8 +24,10 @@ from sourcelight.engines.deepsearch.facts.searches import (
 
 _HEIR = (
     r"^[ \t]*((export|default|public|protected|private|internal|abstract|final|sealed|open|data|static)[ \t]+)*"
-    r"(class|interface|struct)[ \t]+\w+[^{{;\n]*[^{{;\n\w](?:{names})\b"
+    r"(class|interface|struct|enum|record|trait)[ \t]+\w+[^{{;\n]*[^{{;\n\w](?:{names})\b"
+    r"|^[ \t]*(unsafe[ \t]+)?impl\b[^{{;\n]*[^{{;\n\w](?:{names})\b[^{{;\n]*[ \t]for[ \t]"
 )
+_HEIR_NAME = re.compile(r"\b(?:class|interface|struct|enum|record|trait)\s+(\w+)|\bfor\s+(?:[&\w:]*::)?&?(\w+)")
 _MACRO = re.compile(r"\s*#\s*define\b")
 
 
@@ -142,18 +144,19 @@ def count_subclasses(work: Work) -> Fact:
     fact = Fact(
         len(rows),
         f"{noun_for('class', len(rows))}{file_conditions(work)} "
-        f"{'name' if many else 'names'} {format_terms(request.terms)} behind {'their' if many else 'its'} own "
-        f"name",
+        f"{'name' if many else 'names'} {format_terms(request.terms)} in {'their' if many else 'its'} "
+        f"{'heads' if many else 'head'}",
         join_queries(queries),
         notes=notes,
         unit="definitions",
     )
     fact.rule = "Heads of classes on one line count; what inherits from one of these in turn does not."
     fact.repositories = Counter(row["repository"] for row in rows)
-    table = Rows("Classes", ("repository", "path", "line_number", "line"))
+    table = Rows("Classes", ("repository", "path", "line_number", "symbol", "line"))
     for row in rows:
+        named = _HEIR_NAME.search(row["line"] or "")
         table.add(
-            (row["repository"], row["path"], row["line_number"], row["line"]),
+            (row["repository"], row["path"], row["line_number"], (named[1] or named[2]) if named else "", row["line"]),
             CitedLine(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
         )
     fact.tables = [table]

@@ -15,6 +15,7 @@ from sourcelight.engines.deepsearch.lookups.classes import find_bases
 from sourcelight.engines.deepsearch.lookups.comparison import find_difference
 from sourcelight.engines.deepsearch.lookups.defaults import find_parameter_default, find_setting, find_value
 from sourcelight.engines.deepsearch.lookups.dependencies import find_dependency, find_runtime, list_dependencies
+from sourcelight.engines.deepsearch.lookups.initial_values import find_constant_of, find_initial_value
 from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
 from sourcelight.engines.deepsearch.lookups.names import NamedPlace, find_absence, find_definitions, state_definitions
 from sourcelight.engines.deepsearch.lookups.uses import (
@@ -73,13 +74,24 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     return finding
 
 
-def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:  # noqa: PLR0911 - one for each kind
     queries: list[str] = []
+    if " " in lookup.name:
+        # A setting may be written with a space, in quotation marks.
+        quoted = (
+            None
+            if lookup.bound or lookup.name.endswith(" ")
+            else find_setting(work, lookup.name, lookup.owner, queries, notes)
+        )
+        return quoted or _find_in_prose(lookup, work, queries, notes)
     if lookup.owner:
         owners = find_definitions(work, lookup.owner, "", notes, queries)
         finding = find_parameter_default(work, owners, lookup.name, lookup.owner, queries, notes) if owners else None
-        return finding or find_setting(work, lookup.name, lookup.owner, queries, notes)
-    setting = find_setting(work, lookup.name, "", queries, notes)
+        finding = finding or find_setting(work, lookup.name, lookup.owner, queries, notes)
+        return finding or find_initial_value(work, lookup.name, lookup.owner, queries, notes)
+    setting = find_setting(work, lookup.name, "", queries, notes) or find_initial_value(
+        work, lookup.name, "", queries, notes
+    )
     if setting is not None:
         return setting
     if re.fullmatch(r"[A-Za-z_$][\w$.]*", lookup.name) is None:
@@ -91,6 +103,15 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
         absence = find_absence(work, lookup.name, notes)
         return absence if absence is not None and not absence.headline.evidence else None
     return None
+
+
+def _find_in_prose(lookup: Lookup, work: Work, queries: list[str], notes: list[str]) -> Finding | None:
+    """Find the default, or the greatest or least value, that prose names: "the default read buffer size"."""
+    words = f"{lookup.bound} {lookup.name}".strip()
+    finding = None if lookup.owner else find_constant_of(work, words, queries, notes)
+    if finding is None and not lookup.bound:
+        finding = find_initial_value(work, lookup.name, lookup.owner, queries, notes)
+    return finding
 
 
 _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {

@@ -13,7 +13,7 @@ from sourcelight.engines.deepsearch.lookups.names import (
     NamedPlace,
     find_definitions,
     head_of_place,
-    noun_of,
+    noun_with_article,
     with_repository,
 )
 from sourcelight.engines.deepsearch.lookups.values import parameters_of
@@ -60,7 +60,9 @@ def _describe(work: Work, texts: FileTexts, name: str, place: NamedPlace) -> Sta
     value = f" with the value {code(candidate.value[:120])}" if candidate is not None and candidate.value else ""
     evidence = candidate.evidence[0] if candidate is not None and value else head
     where = f"{code(place.path)}{with_repository(work, place)}, line {place.definition.line:,}"
-    return Statement(f"{code(name)} is a {noun_of(place.definition)} in {where}{value}{quoted}", (evidence,))
+    return Statement(
+        f"{code(name)} is {noun_with_article(place.definition, place.path)} in {where}{value}{quoted}", (evidence,)
+    )
 
 
 def _differences(texts: FileTexts, names: tuple[str, str], pair: list[NamedPlace]) -> list[Statement]:

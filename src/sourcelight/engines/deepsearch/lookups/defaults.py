@@ -61,7 +61,9 @@ def find_value(
     candidates = [candidate for place in places if (candidate := value_at(texts, place)) is not None]
     if not candidates:
         return None
-    return _state(work, candidates, code(name), "value", queries, notes)
+    finding = state_values(work, candidates, code(name), "value", queries, notes)
+    _follow(work, candidates, finding, notes)
+    return finding
 
 
 def value_at(texts: FileTexts, place: NamedPlace) -> ValueCandidate | None:
@@ -105,7 +107,7 @@ def find_parameter_default(
         text = f"{code(name)} of {code(owner)} has no default: {code(first.path)} gives it none"
         return Finding(Statement(text, (first.evidence[0],)), "value", queries=[join_queries(queries)], notes=notes)
     valued = [candidate for candidate in candidates if candidate.value]
-    finding = _state(work, valued, f"The default of {code(name)} of {code(owner)}", "value", queries, notes)
+    finding = state_values(work, valued, f"The default of {code(name)} of {code(owner)}", "value", queries, notes)
     _follow(work, valued, finding, notes)
     return finding
 
@@ -201,7 +203,7 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: l
     candidates = _lowest(constants) or _lowest(registered)
     if not candidates:
         return None
-    finding = _state(work, candidates, candidates[0].what, "value", queries, notes, verb=candidates[0].verb)
+    finding = state_values(work, candidates, candidates[0].what, "value", queries, notes, verb=candidates[0].verb)
     if constants:
         finding.places += [_place_of(each, several=len(work.inquiry.pins) > 1) for each in registered[:MAX_PLACES]]
     _follow(work, candidates, finding, notes)
@@ -323,7 +325,9 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
 
 
 def _is_name(text: str, name: str) -> bool:
-    return re.fullmatch(rf"[\"':]?-{{0,2}}{re.escape(name)}[\"']?", text) is not None
+    listed = re.fullmatch(r"(?:\w+\s*=\s*)?\[(.*)\]", text)
+    items = [text] if listed is None else re.split(r"\s*,\s*", listed[1])
+    return any(re.fullmatch(rf"[\"':]?-{{0,2}}{re.escape(name)}[\"']?", item) is not None for item in items)
 
 
 def _call_around(lines: Sequence[str], line: int, column: int) -> tuple[str, int, int, bool] | None:
@@ -337,6 +341,10 @@ def _call_around(lines: Sequence[str], line: int, column: int) -> tuple[str, int
             if letter in ")]}":
                 depth += 1
             elif letter in "([{":
+                if depth == 0 and letter == "[" and re.search(r"(?:^|[(,=:])\s*$", text[:position]) is not None:
+                    # A list of names for one setting: keys=["jobs", "workers"].
+                    position -= 1
+                    continue
                 if depth == 0:
                     name = re.search(r"([A-Za-z_$][\w$]*)\s*$", text[:position])
                     return (name[1], number, position + 1, True) if letter == "(" and name is not None else None
@@ -385,7 +393,7 @@ def _default_parameter(
     return None
 
 
-def _state(
+def state_values(
     work: Work,
     candidates: Sequence[ValueCandidate],
     subject: str,
@@ -403,7 +411,7 @@ def _state(
     several = len(work.inquiry.pins) > 1
     if len(by_value) == 1:
         first = best[0]
-        verb = "is set to" if verb == "is" and not subject.startswith("The default") else verb
+        verb = "is set to" if verb == "is" and not subject.startswith("The ") else verb
         text = f"{subject} {verb} {code(_shorten(first.value))}, in {_where(first, several=several)}"
         if len(best) > 1:
             text += f" and {count_of(len(best) - 1, 'further place')}"

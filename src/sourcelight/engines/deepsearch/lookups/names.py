@@ -117,6 +117,7 @@ def choose_definitions(texts: FileTexts, places: Sequence[NamedPlace], symbol_ki
         # A method is called a function as often as not: the noun sorts within these, and leaves out no better place.
         places = [place for place in places if place.definition.kind in kinds] or places
     bodies = [place for place in places if not (is_declaration(texts, place) or _is_alias(texts, place))]
+    bodies = [place for place in bodies if not _is_stub(place)] or bodies
     best: dict[tuple[str, str, str], NamedPlace] = {}
     for place in bodies or places:
         key = place.target.repository.key, place.path, place.definition.container
@@ -150,6 +151,11 @@ def _is_alias(texts: FileTexts, place: NamedPlace) -> bool:
         return False
     same = rf"(?:[\w.$]+(?:\([^()]*\))?(?:\.|::))*{re.escape(definition.name)}"
     return re.fullmatch(rf"(?:{same}|require\s*\([^()]*\)(?:\.\w+)*|await import\([^()]*\))", value.text) is not None
+
+
+def _is_stub(place: NamedPlace) -> bool:
+    """Return whether a file only says the types of what another one defines."""
+    return place.path.endswith((".pyi", ".d.ts", ".d.mts", ".d.cts"))
 
 
 def is_declaration(texts: FileTexts, place: NamedPlace) -> bool:
@@ -224,7 +230,9 @@ def _place_text(place: NamedPlace, *, with_repository: bool) -> str:
     definition = place.definition
     of = f" of {code(place.target.repository.name)}" if with_repository else ""
     container = f" of {code(definition.container)}" if definition.container else ""
-    return f"{code(place.path)}{of}, line {definition.line:,}, as a {noun_of(definition)}{container}"
+    return (
+        f"{code(place.path)}{of}, line {definition.line:,}, as {noun_with_article(definition, place.path)}{container}"
+    )
 
 
 def with_repository(work: Work, place: NamedPlace) -> str:
@@ -232,9 +240,17 @@ def with_repository(work: Work, place: NamedPlace) -> str:
     return f" of {code(place.target.repository.name)}" if len(work.inquiry.pins) > 1 else ""
 
 
-def noun_of(definition: Definition) -> str:
-    """Return the kind of a definition as a word."""
+def noun_of(definition: Definition, path: str = "") -> str:
+    """Return the kind of a definition as a word, as the language of its file calls it."""
+    if definition.kind == "interface":
+        return "trait" if path.endswith(".rs") else "protocol" if path.endswith(".swift") else "interface"
     return {"enummember": "member of an enum", "typeparameter": "type parameter"}.get(definition.kind, definition.kind)
+
+
+def noun_with_article(definition: Definition, path: str = "") -> str:
+    """Return the kind of a definition with its article: "a class", "an interface"."""
+    noun = noun_of(definition, path)
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
 def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> Finding | None:

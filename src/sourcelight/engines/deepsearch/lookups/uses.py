@@ -34,6 +34,7 @@ _ENVIRONMENT = (
 _VARIABLE = re.compile(_ENVIRONMENT + r"([A-Za-z_][A-Za-z0-9_]*)[\"'`]?(\]\s*=(?!=))?")
 """A variable of the environment by its name, and whether it is set there."""
 _KEY_FILES = r"\.(?:toml|ya?ml|json|jsonc|json5|ini|cfg|conf|properties|env)$|(^|/)\.[\w-]+rc$|(^|/)\.env"
+_AROUND_LINES = 24
 _OPENED = ("[", "{", "(", "|", ">", "|-", ">-", "\\", '"""')
 
 
@@ -154,7 +155,21 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
     def reads(row: Mapping[str, Any]) -> bool:
         return any(match[1] == name and not match[2] for match in _VARIABLE.finditer(row["line"]))
 
-    using.sort(key=lambda row: (not reads(row), rank_of(row["path"]), row["path"], row["line_number"]))
+    asked = re.compile(
+        rf"(?:(?:get|pop|lookup|fetch|find|read|has|setting|option|flag|env|conf|param)\w*\s*\(|\[)\s*[\"'`]-{{0,2}}{re.escape(name)}"
+        rf"[\"'`]\s*[\]),]|[\"'`]{re.escape(name)}[\"'`]\s+in\b",
+        re.IGNORECASE,
+    )
+    # A line that asks for the key comes before one that lists it.
+    using.sort(
+        key=lambda row: (
+            not reads(row),
+            asked.search(row["line"]) is None,
+            rank_of(row["path"]),
+            row["path"],
+            row["line_number"],
+        )
+    )
     statements = [_statement(work, texts, row, _holder(work, texts, row)) for row in using[: MAX_PLACES + 1]]
     verb = "is read from the environment" if reads(using[0]) else "stands in quotation marks"
     first = using[0]
@@ -332,6 +347,8 @@ def _around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidenc
     around = _definition_around(work, texts, row, lambda each: each.kind in _FUNCTIONS)
     least, most = (1, len(lines)) if around is None else (around.begin_line, min(around.end_line, len(lines)))
     start, end = fit_to_units(lines, max(least, line - 2), min(most, line + 6), listed, row["path"].rpartition(".")[2])
+    if end - start >= _AROUND_LINES:  # a long list or call is one unit: of it, only what stands beside the line
+        start, end = max(start, line - 2), min(end, line + 6)
     return texts.evidence(target, row["path"], start, min(end, start + MAX_LINES - 1), "usage", 1.0)
 
 

@@ -316,7 +316,8 @@ class CountReader:
         marked.take(MADE)
 
     def _definitions(self) -> None:
-        if "class" in self.fields["symbol_kinds"] and (match := INHERIT.search(self.marked.text)) is not None:
+        heirs = {"class", "struct", "interface", "enum"}
+        if heirs & set(self.fields["symbol_kinds"]) and (match := INHERIT.search(self.marked.text)) is not None:
             sub = "sub" in self.noun.lower()
             if match["terms"] or sub:
                 self.marked.take(INHERIT)

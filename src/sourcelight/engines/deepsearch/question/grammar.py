@@ -17,7 +17,9 @@ MANY = re.compile(
     r"|\b(?:count|tally)(?: up)?\b(?: how many| (?:the )?(?:total )?number of)?|\bhow (?:often|frequently)\b"
     r"|\bhow (?:big|large|long)(?=\s+(?:is|are|was)\s+(?:the\s+)?(?:⟨P\d+⟩|⟨G\d+⟩|files?\b|code\b|codebase\b"
     r"|repository\b|project\b|\W*$))"
-    r"|\b(?:total )?(?:number|count|amount|quantity) of\b",
+    # The default or greatest number of something is a value that a line sets.
+    r"|\b(?<!default )(?<!maximum )(?<!minimum )(?<!max )(?<!min )(?<!initial )(?:total )?"
+    r"(?:number|count|amount|quantity) of\b",
     re.IGNORECASE,
 )
 TOTAL = re.compile(rf"^\W*(?:the\s+)?(?:total|sum of)\s+(?:the\s+)?(?={NOUN.pattern})", re.IGNORECASE)
@@ -110,7 +112,8 @@ HAVING = re.compile(
 INHERIT = re.compile(
     rf"\b(?:that |which |directly )*(?:inherit(?:s|ing|ed)?(?: from)?|subclass(?:es|ed|ing)?(?: of| from)?"
     rf"|deriv(?:es?|ed|ing) from"
-    rf"|extend(?:s|ing)?)\s+{DET}(?P<terms>{TERMS}|\w+)|\b(?:of|from) (?P<of>⟨[NQ]\d+⟩|(?-i:[A-Z]\w+))",
+    rf"|extend(?:s|ing)?|implement(?:s|ing)?)\s+{DET}(?:(?:interface|trait|protocol|class)\s+)?"
+    rf"(?P<terms>{TERMS}|\w+)|\b(?:of|from) (?P<of>⟨[NQ]\d+⟩|(?-i:[A-Z]\w+))",
     re.IGNORECASE,
 )
 MEMBER = re.compile(

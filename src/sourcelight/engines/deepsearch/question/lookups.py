@@ -57,6 +57,8 @@ class Lookup:
         Of a line: its file and number.
     is_when
         Whether a date is asked for, not a person.
+    bound
+        Of a default in prose: ``max`` or ``min`` where the greatest or least value is asked for instead.
     """
 
     kind: str
@@ -66,6 +68,7 @@ class Lookup:
     path: str = ""
     line: int = 0
     is_when: bool = False
+    bound: str = ""
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -182,6 +185,14 @@ _DEFAULT = (
         rf"\s+by\s+default"
     ),
 )  # fmt: skip
+_PROSE = r"(?:(?:number|amount|count)\s+of\s+)?[A-Za-z][\w-]*(?:\s+(?!of\b|for\b|in\b|to\b|on\b)[A-Za-z][\w-]*){0,3}"
+_PROSE_VALUE = (
+    _pattern(
+        rf"{_WHAT}\s+(?:the\s+)?(?P<bound>default|max(?:imum|imal)?|min(?:imum|imal)?)(?:\s+(?:value|setting))?\s+"
+        rf"(?:(?:of|for)\s+)?{_DET}(?P<name>{_PROSE})(?:\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}){_OWNER_KIND})?"
+    ),
+)
+"""A value that prose names: "the default read buffer size", "the maximum number of retries"."""
 _CALLEES = (
     _pattern(rf"what\s+(?:does|do)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+(?:call|invoke)"),
     _pattern(
@@ -305,7 +316,7 @@ def read_lookup(text: str) -> Lookup | None:
     return None
 
 
-def _make(kind: str, match: re.Match[str]) -> Lookup | None:
+def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - one for each kind
     groups = match.groupdict()
     if kind == "line":
         path = groups["path"].strip("`")
@@ -317,6 +328,13 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:
     if kind == "runtime":
         return Lookup("runtime", _RUNTIMES[name.lower()])
     owner = _bare(groups.get("owner") or "")
+    if kind == "default" and name.lower() in {"number", "amount", "count"}:  # of what is said behind it
+        return None
+    if kind == "prose":
+        bound = groups["bound"].lower()[:3]
+        if " " not in name and bound == "def":  # the forms of defaults had it, and left it
+            return None
+        return Lookup("default", f"{name} " if " " not in name else name, owner, bound="" if bound == "def" else bound)
     noun = (groups.get("kind") or groups.get("after") or "").lower()
     is_plain_word = written == name and re.fullmatch(r"[A-Za-z][a-z]*", name) is not None
     # "What is authentication?" is prose; so is "who calls back?".
@@ -346,6 +364,7 @@ _FORMS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     ("key", _KEY),
     ("callers", _CALLERS),
     ("default", _DEFAULT),
+    ("prose", _PROSE_VALUE),
     ("configured", _CONFIGURED),
     ("value", _VALUE),
 )

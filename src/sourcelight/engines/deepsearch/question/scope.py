@@ -40,6 +40,12 @@ _AT = re.compile(
     rf"|in\s+(?P<version>v\d+(?:\.\d+)+[\w.+-]*(?<![.?!]))"
     r"|on\s+(?P<main>main|master|trunk|develop)\b)"
 )
+_DIRECTORIES_TEXT = """
+src lib libs pkg cmd app apps bin test tests doc docs example examples tools packages modules crates internal source
+sources include scripts main
+"""
+_DIRECTORIES = frozenset(_DIRECTORIES_TEXT.split())
+"""First parts of paths that are no owners."""
 _CHANGED = re.compile(r"\b(?:chang|touch|modif|edit|add|remov|delet)\w*", re.IGNORECASE)
 _RANGED = re.compile(
     rf"\b(?:between|since|from|after|before|until|up to)\s+(?:the\s+)?(?:version\s+|release\s+|tag\s+)?(?:{_VERSION})",
@@ -183,7 +189,7 @@ def _repositories(marked: MarkedText, names: RepositoryNames, *, by_word: bool) 
     spellings = names.spellings()
     folded = marked.text.casefold()
     present = [text for text in spellings if text.casefold() in folded]
-    present = [text for text in present if re.search(_word(text), marked.text, re.IGNORECASE)]
+    present = [text for text in present if re.search(rf"{_word(text)}|{_owned(text)}", marked.text, re.IGNORECASE)]
     quoted = [mark for mark in marked.marks if names.find_by_name(mark.text)]
     count = -1
     while count < len(scope_parts):  # taking a name makes room for the next one of a list
@@ -220,6 +226,11 @@ def _word(text: str) -> str:
     return rf"(?<![\w./@-]){re.escape(text)}(?![\w@-]|/\w|\.\w|::\w|#\w)"
 
 
+def _owned(name: str) -> str:
+    """Write a pattern of a name behind an owner, at the end of a question; a directory before it makes it a path."""
+    return rf"(?<![\w./@-])(?!(?:{'|'.join(sorted(_DIRECTORIES))})/)[A-Za-z\d][\w-]*/{re.escape(name)}(?=/?\W*$)"
+
+
 def _patterns(spellings: Iterable[str], *, by_word: bool) -> Iterable[tuple[str, str]]:
     for spelling in spellings:
         name = f"(?P<name>{_word(spelling)})"
@@ -229,6 +240,8 @@ def _patterns(spellings: Iterable[str], *, by_word: bool) -> Iterable[tuple[str,
         yield rf"(?:{_BEFORE})?\b(?:the\s+)?{_REPOSITORY}\s+(?:called\s+|named\s+)?{name}", spelling
         yield rf"(?:{_BEFORE})?(?:\bthe\s+)?{name}\s+{_REPOSITORY}\b", spelling
         yield rf"{_BEFORE}(?:owner|org(?:ani[sz]ation)?|group|team)\s+(?P<owner>)?{name}", spelling
+        # A clone without an address has no owner in its name: "in gorilla/websocket" means the one called websocket.
+        yield rf"{_BEFORE}(?P<name>{_owned(spelling)})", spelling
         yield from ((pattern, spelling) for pattern in _clear_patterns(name))
         if not by_word:
             continue
@@ -249,6 +262,8 @@ def _clear_patterns(name: str) -> Iterable[str]:
     yield rf"^\W*(?:in|within|inside|for)\s+(?:the\s+)?{name}(?=\s*[,:])"
     yield rf"\b(?:in|of|within|inside|by|from|for|to)\s+(?:the\s+)?{name}(?=\W*$)"
     yield rf"\b(?:in|of)\s+{name}(?=\s+(?:defines?|declares?|implements?|contains?|has|is|are|does|do)\b)"
+    # "Of the ws WebSocketServer": a name of code follows.
+    yield rf"\b(?:of|in)\s+(?:the\s+)?{name}(?=\s+(?:⟨|`|(?-i:[A-Z][a-z0-9]+[A-Z])|[A-Za-z]+_\w))"
     yield rf"(?<=\bdoes\s){name}(?=\s+[a-z])"
     yield rf"(?<=\bdid\s){name}(?=\s+[a-z])"
     yield rf"{name}['\u2019]s\b"

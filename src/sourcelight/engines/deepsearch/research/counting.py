@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, join_words
 from sourcelight.core.markup.counts import list_names
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -22,6 +22,7 @@ from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, CountTabl
 SHOWN_ROWS = 25
 _CITED_ROWS = 20
 _NAMED_REPOSITORIES = 10
+_NAMED_ROWS = 5
 
 
 def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | None:
@@ -46,7 +47,10 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
     unapplied = tuple(dict.fromkeys((*request.ignored, *fact.unapplied)))
     about = tuple(sorted({*fact.repositories, *(item.repository for item in fact.cited)}))
     links = "".join(f" [{draft.ledger.add(item)}]" for item in fact.cited[:5])
-    changed_words = [] if fact.number is None else [word for word in unapplied if _changes_meaning(word, request)]
+    asked = inquiry.question
+    changed_words = (
+        [] if fact.number is None else [word for word in unapplied if _changes_meaning(word, request, asked)]
+    )
     if changed_words:
         # Without such a word, the number is of something else, often of the opposite: it is no answer.
         listed_words = ", ".join(code(word) for word in changed_words)
@@ -55,7 +59,11 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         draft.parts.append(Paragraph(f"Without that: {fact.number:,} {fact.subject}{links}.", about))
     else:
         number = "" if fact.number is None else f"**{fact.number:,}** "
-        draft.parts.append(Paragraph(f"{number}{fact.subject}{links}.", about))
+        # A number is of what is said before it: words that narrow it no further stand in the same sentence.
+        listed_words = ", ".join(code(word) for word in unapplied)
+        without = f"Without {listed_words}, which could not be applied: " if number and unapplied else ""
+        names = _first_names(fact, inquiry, draft) if request.is_list and not unapplied else ""
+        draft.parts.append(Paragraph(f"{without}{number}{fact.subject}{names or links}.", about))
     draft.parts.append(Paragraph(_format_claim(request, fact, unapplied), about))
     if fact.sentences or fact.search_notices:
         draft.parts.append(Paragraph(" ".join([*fact.sentences, *fact.search_notices]), about))
@@ -89,9 +97,25 @@ _TURNING = re.compile(
 )
 
 
-def _changes_meaning(word: str, request: FactRequest) -> bool:
-    """Return whether leaving out a word changes the question, such as a "not" or a year."""
-    return _TURNING.fullmatch(word) is not None or word == request.period.text
+def _changes_meaning(word: str, request: FactRequest, question: str) -> bool:
+    """Return whether leaving out a word changes the question, such as a "not", a year, or a name of code."""
+    is_name = word.strip("`\"'") != word or f"`{word}`" in question or re.search(r"[a-z][A-Z]|\w_\w", word) is not None
+    return is_name or _TURNING.fullmatch(word) is not None or word == request.period.text
+
+
+def _first_names(fact: Fact, inquiry: ResearchRequest, draft: Draft) -> str:
+    """Name what is listed in the first sentence, each with its line, if it is little; else nothing."""
+    table = next((each for each in fact.tables if each.total == fact.number and "symbol" in each.columns), None)
+    if table is None or not 0 < table.total <= _NAMED_ROWS:
+        return ""
+    column = table.columns.index("symbol")
+    texts = FileTexts(inquiry.context)
+    named = [
+        f"{code(str(row[column]))} {_cite(cited, inquiry, draft, texts)}".rstrip()
+        for row, cited in zip(table.rows, table.cited, strict=True)
+        if row[column]
+    ]
+    return f": {join_words(named)}" if len(named) == table.total else ""
 
 
 def _may_change(request: FactRequest, scope: QuestionScope) -> bool:

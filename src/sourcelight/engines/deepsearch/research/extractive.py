@@ -20,10 +20,11 @@ from sourcelight.engines.deepsearch.evidence.relevant import RelevantPlace, find
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions, paragraph_of
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
+from sourcelight.engines.deepsearch.lookups.names import noun_with_article
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, is_follow_up, key_words, with_follow_up
 from sourcelight.engines.deepsearch.question.events import WHEN, WHO
-from sourcelight.engines.deepsearch.question.marks import MarkedText
+from sourcelight.engines.deepsearch.question.marks import GAP, MarkedText
 from sourcelight.engines.deepsearch.question.reading import ignored_words
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
@@ -144,7 +145,8 @@ class ExtractiveResearcher:
         """Find evidence in local repositories."""
         context = inquiry.context
         engine = context.local
-        question = analyze(inquiry.question)
+        # What became scope says where to look, and nothing of what to look for.
+        question = analyze(inquiry.scope.remaining_text.replace(GAP.strip(), " ") or inquiry.question)
         if inquiry.previous:
             question = with_follow_up(question, inquiry.previous[-1].cited)
         intents = intents_of(question)
@@ -154,7 +156,7 @@ class ExtractiveResearcher:
         past.prepare(is_asked=intents.history)
         scorers = (RepositoryScorer(), HistoryScorer(past.ranker), GraphScorer(engine))
         request = natural_language.RankedSearch(
-            inquiry.question, limit=_RANKED, targets=inquiry.pins.targets, scorers=scorers, question=question,
+            question.text, limit=_RANKED, targets=inquiry.pins.targets, scorers=scorers, question=question,
             filters=inquiry.filters,
         )  # fmt: skip
         ranking = natural_language.rank(engine, request, context.viewer, context.cancellation, context.observer)
@@ -396,7 +398,8 @@ def _definition(excerpt: DefinitionExcerpt, ledger: EvidenceLedger) -> str:
     description = f": “{inline(excerpt.description)}”" if excerpt.description else ""
     container = f" of {code(excerpt.definition.container)}" if excerpt.definition.container else ""
     link = f"[{ledger.add(excerpt.evidence)}]"
-    return f"- {code(excerpt.definition.name)}, a {excerpt.definition.kind}{container}{description} {link}"
+    kind = noun_with_article(excerpt.definition, excerpt.path)
+    return f"- {code(excerpt.definition.name)}, {kind}{container}{description} {link}"
 
 
 def _use(use: FileEvidence, ledger: EvidenceLedger) -> str:

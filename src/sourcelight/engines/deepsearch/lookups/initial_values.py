@@ -1,0 +1,209 @@
+"""Defaults that code assigns: constants named in prose, members set where things are made ready, merged literals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sourcelight.core.markup import code
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.heads import comment_start
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.defaults import ValueCandidate, state_values, value_at
+from sourcelight.engines.deepsearch.lookups.model import Finding
+from sourcelight.engines.deepsearch.lookups.names import NamedPlace, definition_at, rank_of
+from sourcelight.engines.deepsearch.lookups.values import read_piece
+from sourcelight.engines.search import Target
+from sourcelight.engines.search.ranking.tokenizer import parts_of
+from sourcelight.engines.symbols.definition_parser import Definition
+
+_NUMBER_WORDS = frozenset({"number", "num", "nr", "no", "n", "count", "amount"})
+_SMALL_WORDS = frozenset({"of", "the", "a", "an", "in", "for", "to", "per"})
+_FILLERS = frozenset({"config", "conf", "cfg", "configuration", "value", "setting", "settings", "option", "options"})
+_SAME = {"maximum": "max", "minimum": "min", "dflt": "default", "len": "length", "secs": "seconds"}
+_CONSTANTS = frozenset({"constant", "variable", "field", "enummember", "property"})
+_PREPARING = re.compile(r"default|settings|config|option", re.IGNORECASE)
+_FUNCTIONS = frozenset({"function", "method", "constructor"})
+_LITERAL = re.compile(
+    r"-?\d[\w.]*(?:\s*(?:\*|<<|\+|-)\s*[\d.]+)*|\"[^\"]*\"|'[^']*'|`[^`$]*`|(?i:true|false|none|nil|null|undefined)"
+)
+_MERGED = re.compile(r"\.\.\.\s*\w|\bObject\.assign\(|\bdefaults?\b", re.IGNORECASE)
+_MOST_ROWS = 200
+_LITERAL_LINES = 40
+
+
+def normal_words(text: str) -> list[str]:
+    """Return the words of a name or of prose that tell it apart: singular, without "number of" and fillers."""
+    words = []
+    for part in (part.lower() for word in re.split(r"[\s-]+", text) for part in parts_of(word)):
+        if part in _NUMBER_WORDS or part in _SMALL_WORDS or part in _FILLERS:
+            continue
+        word = _SAME.get(part, part)
+        words.append(word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word)
+    return words
+
+
+def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]) -> Finding | None:
+    """Return the value of the one constant whose name says what some prose says, such as "read buffer size".
+
+    A constant that is called a default comes before one that is not. Different values in the best files are left to
+    the ranking: no line tells which of them is meant.
+    """
+    words = normal_words(text)
+    if not words:
+        return None
+    texts = FileTexts(work.context)
+    searches = make_queries(work, f"case:no type:symbol /{escape_regexp(max(words, key=len))}/")
+    queries += searches
+    candidates: list[tuple[bool, ValueCandidate]] = []
+    for row in run_searches(work, searches, notes):
+        parts = normal_words(row["symbol"] or "")
+        is_default = "default" in parts
+        asked = sorted(word for word in words if word != "default")
+        if sorted(part for part in parts if part != "default") != asked or (len(asked) < 2 and not is_default):
+            continue
+        target = work.inquiry.pins.of(row["repository"])
+        if target is None:
+            continue
+        definition = definition_at(texts, target, row["path"], row["symbol"], row["line_number"])
+        if definition is None or definition.kind not in _CONSTANTS:
+            continue
+        candidate = value_at(texts, NamedPlace(target, row["path"], definition))
+        if candidate is not None and candidate.value and (is_default or _LITERAL.fullmatch(candidate.value)):
+            candidate.what = code(definition.name)
+            candidates.append((not is_default, candidate))
+    if not candidates:
+        return None
+    best = min((lacks_default, candidate.rank) for lacks_default, candidate in candidates)
+    chosen = [each for lacks_default, each in candidates if (lacks_default, each.rank) == best]
+    return _state_one(work, chosen, queries, notes)
+
+
+def find_initial_value(work: Work, text: str, owner: str, queries: list[str], notes: list[str]) -> Finding | None:
+    """Return the value that code gives to a setting before anyone else does; None if no line is certain.
+
+    Members count that a function for settings or defaults sets to a literal, keys of literals that options are merged
+    into, and defaults in the documentation of parameters. With an `owner`, only what stands within it counts.
+    """
+    words = normal_words(text)
+    if not words or any(not word.isalnum() for word in words):
+        return None
+    texts = FileTexts(work.context)
+    name = r"(?:num(?:ber)?_?(?:of_?)?|n_?|nr_?)?" + "_?".join(f"{escape_regexp(word)}s?" for word in words)
+    name = rf"\b_?{name}(?:_?count)?\b"
+    pattern = rf"(?:\.|->){name}\s*=|^\s*[\"']?{name}[\"']?\s*(?::|=>?)|\[[\w.]*{name}\s*="
+    searches = make_queries(work, f"case:no type:file /{pattern}/")
+    queries += searches
+    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    rows = [row for row in rows if rank_of(row["path"]) == 0 and len(row["line"] or "") < 1_000]
+    matcher = re.compile(
+        rf"(?P<documented>\[[\w.]*?(?P<parameter>{name})\s*=)"
+        rf"|(?P<name>{name})[\"']?\s*(?P<sign>:(?![:=])|=>|=(?!=))",
+        re.IGNORECASE,
+    )
+    candidates = [
+        candidate for row in rows[:_MOST_ROWS] for candidate in _candidates_at(work, texts, row, matcher, words, owner)
+    ]
+    order: Mapping[str, int] = {"merged": 0, "set": 0, "documented": 1}
+    best = min((order[kind] for kind, _ in candidates), default=0)
+    return _state_one(work, [each for kind, each in candidates if order[kind] == best], queries, notes)
+
+
+def _state_one(
+    work: Work, candidates: Sequence[ValueCandidate], queries: list[str], notes: list[str]
+) -> Finding | None:
+    """State candidates of one value; None for several, of which no line tells the right one."""
+    if not candidates or len({candidate.value for candidate in candidates}) > 1:
+        return None
+    first = candidates[0]
+    return state_values(
+        work,
+        candidates,
+        first.what,
+        "value",
+        queries,
+        notes,
+        verb="is set to" if not first.what.startswith("The") else "is",
+    )
+
+
+def _candidates_at(
+    work: Work, texts: FileTexts, row: Mapping[str, Any], matcher: re.Pattern[str], words: Sequence[str], owner: str
+) -> Iterator[tuple[str, ValueCandidate]]:
+    target = work.inquiry.pins.of(row["repository"])
+    match = matcher.search(row["line"])
+    if target is None or match is None:
+        return
+    number, path = row["line_number"], row["path"]
+    written = match["parameter"] or match["name"]
+    if normal_words(written) != list(words):
+        return
+    lines = texts.lines(target, path)
+    holders = _holders(texts, target, path, lines, number)
+    if owner and not any(owner.casefold() in {each.name.casefold(), each.container.casefold()} for each in holders):
+        return
+    place = texts.evidence(target, path, number, number, "definition", 1.0, (written,))
+    if match["documented"]:
+        value = re.match(r"\s*([^\]\n]{1,80})\]", row["line"][match.end("documented") :])
+        if value is not None:
+            says = f"The documentation says that the default of {code(written)}"
+            yield "documented", ValueCandidate(value[1], says, path, [place], 0, row["repository"], "is")
+        return
+    piece = read_piece(lines, number - 1, match.end(), path, ",;", ends_with_line=True)
+    value_text = "" if piece is None else " ".join(piece.text.rstrip(",;").split())
+    if piece is None or piece.line != number - 1 or _LITERAL.fullmatch(value_text) is None:
+        return
+    around = next((each for each in holders if each.kind in _FUNCTIONS), None)
+    before = row["line"][: match.start("name")]
+    kind = ""
+    subject = written
+    if match["sign"] == "=" and (member := re.search(r"([A-Za-z_]\w*(?:\.|->))$", before)) is not None:
+        # Other functions set it to what someone asked for.
+        if around is not None and _PREPARING.search(around.name):
+            kind, subject = "set", f"{member[1]}{written}"
+    elif match["sign"] != "=" and _is_merged(lines, number - 1):
+        kind = "merged"
+    if kind:
+        places = [] if around is None else [NamedPlace(target, path, around)]
+        candidate = ValueCandidate(value_text, code(subject), path, [place], 0, row["repository"], "is set to", places)
+        yield kind, candidate
+
+
+def _holders(texts: FileTexts, target: Target, path: str, lines: Sequence[str], number: int) -> list[Definition]:
+    """Return the definitions around a line, with the comments above their heads, the smallest first."""
+    definitions = texts.engine.store.definitions_of(target, path)
+    around = [
+        each
+        for each in (definitions.each() if definitions is not None else ())
+        if each.begin_line <= number <= each.end_line
+        or (number < each.begin_line <= number + _LITERAL_LINES and comment_start(lines, each.begin_line - 1) < number)
+    ]
+    return sorted(around, key=lambda each: each.end_line - each.begin_line)
+
+
+def _is_merged(lines: Sequence[str], index: int) -> bool:
+    """Return whether the literal around a line takes over options, or is called a default."""
+    depth = 0
+    for number in range(index, max(-1, index - _LITERAL_LINES), -1):
+        text = lines[number]
+        for letter in reversed(text if number != index else text[: len(text) - len(text.lstrip())]):
+            depth += (letter in ")]}") - (letter in "([{")
+            if depth < 0:
+                return _MERGED.search(text) is not None or _spreads(lines, index)
+    return False
+
+
+def _spreads(lines: Sequence[str], index: int) -> bool:
+    """Return whether a literal goes on, behind one of its lines, with what it takes over."""
+    depth = 0
+    for number in range(index, min(len(lines), index + _LITERAL_LINES)):
+        if depth == 0 and re.match(r"\s*\.\.\.\s*[A-Za-z_]", lines[number]):
+            return True
+        for letter in lines[number]:
+            depth += (letter in "([{") - (letter in ")]}")
+            if depth < 0:
+                return False
+    return False

@@ -1,0 +1,156 @@
+"""Defaults that code assigns, names in prose, and lists that name what they list."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.lookups.initial_values import normal_words
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+SERVER = """#define MAX_KEY_LENGTH 250
+static void settings_init(void) {
+    settings.port = 11311;
+    settings.num_workers = 4;         /* N workers */
+    settings.path = find_path();
+}
+
+void set_port(int port) {
+    settings.port = 7;
+}
+
+void conn_new(conn *c) {
+    c->depth = 3;
+}
+"""
+SOCKETS = """/**
+ * Listens.
+ */
+class SocketServer {
+  /**
+   * @param {Number} [options.idleTime=30] Seconds
+   */
+  constructor(options, callback) {
+    options = {
+      maxPayload: 100 * 1024,
+      handler: callback,
+      ...options
+    };
+    const other = { maxPayload: 5 };
+  }
+}
+"""
+BUFFERS = """package wire
+
+const defaultReadBufferSize = 4096
+
+const HTTPReadTimeout = 10
+const ReadTimeout = 20
+"""
+TOOL = """def register(core):
+    core.add_config(
+        keys=["skip_missing", "skip"],
+        default=False,
+        desc="skip",
+    )
+
+
+LIMIT = _LIMIT_OF_ITEMS
+_LIMIT_OF_ITEMS = 12
+"""
+STUBS = "class Logger:\n    def bind(self) -> None: ...\n    def patch(self) -> None: ...\n"
+LOGGER = '''class Logger:
+    def bind(self):
+        """Attach values to a record."""
+        return self
+
+    def patch(self):
+        """Change a record by a function."""
+        return self
+'''
+HEIRS = "public class Name implements Comparable<Name> {\n}\n"
+POINT = "pub trait Shape {}\npub struct Dot;\nimpl Shape for Dot {}\n"
+KEYS = """NAMES = [
+    "DEPTH_LIMIT",
+    "OTHER",
+]
+
+
+def limit_depth(settings):
+    return settings.getint("DEPTH_LIMIT")
+"""
+
+
+@pytest.fixture(scope="module")
+def wire(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    root = tmp_path_factory.mktemp("wire")
+    repo = RepositoryBuilder(root / "wire")
+    repo.commit(
+        {
+            "server.c": SERVER,
+            "lib/sockets.js": SOCKETS,
+            "buffers.go": BUFFERS,
+            "tool.py": TOOL,
+            "logger.pyi": STUBS,
+            "logger.py": LOGGER,
+            "Name.java": HEIRS,
+            "shape.rs": POINT,
+            "keys.py": KEYS,
+        },
+        "Build wires",
+    )
+    return open_engine([repo.path], index=root / "index", workers=1)
+
+
+STATED = [
+    ("What is the default port of wire?", ["`settings.port` is set to `11311`", "(the function `settings_init`)"]),
+    ("What is the default number of workers in wire?", ["`settings.num_workers` is set to `4`"]),
+    ("What is the maximum key length?", ["`MAX_KEY_LENGTH` is set to `250`"]),
+    ("What is the default read buffer size in acme/wire?", ["`defaultReadBufferSize` is set to `4096`"]),
+    ("What is the default maxPayload of the wire SocketServer?", ["is set to `100 * 1024`", "sockets.js`, line 10"]),
+    ("What is the default idleTime of SocketServer?", ["documentation says that the default of `idleTime` is `30`"]),
+    ("What is the default of skip_missing?", ["The default of `skip_missing` is `False`, in `tool.py`"]),
+    ("What is the value of LIMIT?", ["is set to `_LIMIT_OF_ITEMS`", "which is `12`"]),
+    ("Which file defines the Logger class?", ["`Logger` is defined in `logger.py`, line 1"]),
+    ("What is the difference between bind and patch?", ["`bind` is a method in `logger.py`", "“Change a record"]),
+    ("Which classes implement Comparable?", ["**1** class names `Comparable` in its head: `Name`", "Name.java#L1"]),
+    ("Which structs implement Shape?", ["`Dot`", "shape.rs#L3"]),
+    ("Where is the setting DEPTH_LIMIT read?", ["in `limit_depth` of `keys.py`, line 8"]),
+    ("Where is the Shape trait defined?", ["as a trait"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "parts"), STATED)
+def test_the_first_sentence_states_what_a_line_assigns(wire: LocalEngine, question: str, parts: list[str]) -> None:
+    found = research(wire, question)
+    lead = re.sub(r"\\([_*])", r"\1", found.text.split("\n\n")[0])
+    for part in parts:
+        assert part in lead, found.text
+    assert found.finished.rejected == ()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the default depth of wire?",  # set where a connection is made, to whatever is right there
+        "What is the default path of wire?",  # a call, whose value no line has
+        "What is the default handler of SocketServer?",
+        "Which classes implement Runnable?",  # none says so, which proves nothing
+    ],
+)
+def test_what_may_be_something_else_is_not_stated(wire: LocalEngine, question: str) -> None:
+    assert research(wire, question).text.startswith(("Most relevant", "No direct answer", "Nothing searched has"))
+
+
+def test_a_name_that_was_not_applied_leaves_no_number(wire: LocalEngine) -> None:
+    found = research(wire, "How many functions in server.c are called by `zzz_loop`?")
+    assert "**" not in found.text.split("\n\n")[0]
+
+
+def test_words_of_names_and_of_prose_meet() -> None:
+    assert normal_words("num_threads") == normal_words("number of threads") == normal_words("threadCount")
+    assert normal_words("DEFAULT_READ_TIMEOUT_SECS") == normal_words("default read timeout seconds")
