@@ -189,7 +189,9 @@ def _repositories(marked: MarkedText, names: RepositoryNames, *, by_word: bool) 
     spellings = names.spellings()
     folded = marked.text.casefold()
     present = [text for text in spellings if text.casefold() in folded]
-    present = [text for text in present if re.search(rf"{_word(text)}|{_owned(text)}", marked.text, re.IGNORECASE)]
+    present = [
+        text for text in present if re.search(rf"{_word(text)}|{_owner_pattern(text)}", marked.text, re.IGNORECASE)
+    ]
     quoted = [mark for mark in marked.marks if names.find_by_name(mark.text)]
     count = -1
     while count < len(scope_parts):  # taking a name makes room for the next one of a list
@@ -226,7 +228,7 @@ def _word(text: str) -> str:
     return rf"(?<![\w./@-]){re.escape(text)}(?![\w@-]|/\w|\.\w|::\w|#\w)"
 
 
-def _owned(name: str) -> str:
+def _owner_pattern(name: str) -> str:
     """Write a pattern of a name behind an owner, at the end of a question; a directory before it makes it a path."""
     return rf"(?<![\w./@-])(?!(?:{'|'.join(sorted(_DIRECTORIES))})/)[A-Za-z\d][\w-]*/{re.escape(name)}(?=/?\W*$)"
 
@@ -241,7 +243,7 @@ def _patterns(spellings: Iterable[str], *, by_word: bool) -> Iterable[tuple[str,
         yield rf"(?:{_BEFORE})?(?:\bthe\s+)?{name}\s+{_REPOSITORY}\b", spelling
         yield rf"{_BEFORE}(?:owner|org(?:ani[sz]ation)?|group|team)\s+(?P<owner>)?{name}", spelling
         # A clone without an address has no owner in its name: "in gorilla/websocket" means the one called websocket.
-        yield rf"{_BEFORE}(?P<name>{_owned(spelling)})", spelling
+        yield rf"{_BEFORE}(?P<name>{_owner_pattern(spelling)})", spelling
         yield from ((pattern, spelling) for pattern in _clear_patterns(name))
         if not by_word:
             continue
