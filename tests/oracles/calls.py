@@ -259,7 +259,7 @@ def owners(epoch: Epoch, rng: Random) -> Outcome:
 
 
 def changed_last(epoch: Epoch, rng: Random) -> Outcome:
-    """How many commits changed a file under its name, merges left out."""
+    """How many commits changed a file or a directory under its name, merges left out."""
     made, history = chosen_history(epoch, rng)
     documents = next(c.documents for c in epoch.reader.commits if c.repository == made.name and not c.revision)
     named = [document for document in documents if utf8(document.path)]
@@ -271,6 +271,11 @@ def changed_last(epoch: Epoch, rng: Random) -> Outcome:
     paths = [document.shown for document in chosen]
     if not paths:
         return Outcome("last_changes of nothing")
+    for folder in sorted({document.path.rpartition(b"/")[0] for document in chosen} - {b""}):
+        start = folder + b"/"
+        changed = {c.name for c in history.commits if any(each.path.startswith(start) for each in c.changes)}
+        want[folder.decode(), len(changed)] += 1
+        paths.append(folder.decode())
     frame = epoch.client.last_changes(made.name, paths)
     got = Counter(zip(frame["path"], frame["changed_commits"], strict=True))
     return compared(f"last_changes({made.name!r}, {paths!r})", want, got)

@@ -245,11 +245,14 @@ def test_identities_and_suggestions_that_are_accepted_join_people(past: Past) ->
 
 
 def test_last_changes_are_those_of_git_log(past: Past) -> None:
-    paths = ["src/lib/b.py", "docs/index.md", "absent", "src/a.py"]
+    paths = ["src/lib/b.py", "docs/index.md", "absent", "src/a.py", "src", "src/lib", "docs"]
     answer = past.call("last_changes", repo="one", paths=paths)
     said = {path: past.git("log", "-1", "--format=%H", "--", path)[0] for path in paths if path != "absent"}
     assert {row["path"]: row["commit"] for row in answer.table.to_pylist()} == said
-    assert any("No commit changed 1 of the files" in notice for notice in answer.notices)
+    counts = {row["path"]: row["changed_commits"] for row in answer.table.to_pylist()}
+    for path in said:
+        assert counts[path] == len(past.git("log", "--no-merges", "--format=%H", "--", path)), path
+    assert any("No commit changed 1 of the paths" in notice for notice in answer.notices)
 
 
 @pytest.mark.parametrize(

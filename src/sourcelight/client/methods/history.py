@@ -392,9 +392,9 @@ class HistoryMethods:
     async def last_changes(
         self: ToolCaller, repo: str, paths: Texts, revision: str | None = None, *, progress: ProgressChoice = None
     ) -> DataFrame:
-        """Return, for each of some files, the last commit that changed it.
+        """Return, for each of some files and directories, the last commit that changed it.
 
-        Returns a DataFrame with one row per file; columns as in ``columns_of("last_changes")``.
+        Returns a DataFrame with one row per path; columns as in ``columns_of("last_changes")``.
         """
         arguments = LastChangesArguments(repo=repo, paths=texts(paths) or (), revision=revision)
         return await self._call(LAST_CHANGES, arguments, progress)

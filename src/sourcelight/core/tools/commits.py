@@ -141,7 +141,10 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("commit_date", "timestamp", "committer date of that commit, UTC"),
         Column("subject", "string", "first paragraph of its message on one line"),
         Column(
-            "changed_commits", "int64", "commits that changed the file under this name, merges excluded", unit="commits"
+            "changed_commits",
+            "int64",
+            "commits that changed the file or directory under this name, merges excluded",
+            unit="commits",
         ),
         AGENT,
     ),
@@ -248,7 +251,7 @@ class LastChangesArguments(Arguments, frozen=True):
     """Arguments of `last_changes`."""
 
     repo: RepoName
-    paths: Annotated[tuple[str, ...], Meta(description="Paths of files.")]
+    paths: Annotated[tuple[str, ...], Meta(description="Paths of files and directories.")]
     revision: Annotated[str | None, Meta(description="Branch, tag or commit; none: the default branch.")] = None
 
 

@@ -115,9 +115,9 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
 
             return (*navigation.HANDLERS, *navigation_analyses.HANDLERS)
         case "commits":
-            from sourcelight.engines.tools.history import commits, comparison, diffs
+            from sourcelight.engines.tools.history import commits, comparison, diffs, last_changes
 
-            return (*commits.HANDLERS, *diffs.HANDLERS, *comparison.HANDLERS)
+            return (*commits.HANDLERS, *diffs.HANDLERS, *comparison.HANDLERS, *last_changes.HANDLERS)
         case "blame":
             from sourcelight.engines.tools.history import blame
 

@@ -17,18 +17,15 @@ from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.commits import (
     COMMIT_DETAILS,
     COMPARE_REVISIONS,
-    LAST_CHANGES,
     CommitDetailsArguments,
     CompareRevisionsArguments,
-    LastChangesArguments,
 )
 from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import Comparison, FileDiff, compare, read_cursor, write_cursor
 from sourcelight.engines.history.compare.changes import decode_patch
 from sourcelight.engines.history.compare.comparison import EMPTY
 from sourcelight.engines.history.history import UNKNOWN
-from sourcelight.engines.history.search.trailer_columns import agent_column
-from sourcelight.engines.tools.context import ToolContext, clean_path
+from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_notices
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.commits import commit_rows, stamp
@@ -325,59 +322,7 @@ def _one(number: int) -> Any:
     return np.array([number])
 
 
-def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> ToolResult:
-    """Name for each file the newest commit that changed it; files that no commit changed are left out."""
-    revision = arguments.revision
-    histories = open_histories("last_changes", context, [arguments.repo], [revision] if revision else ())
-    paths = list(dict.fromkeys(clean_path(path) for path in arguments.paths))
-    parts = []
-    found_paths: set[str] = set()
-    for opened in histories.opened:
-        history = opened.history
-        changes = history.changes
-        last = np.full(len(history.paths) + 1, -1, np.int64)
-        change_rows = np.flatnonzero(opened.mask[changes.commit])
-        times = history.commits.commit_time[changes.commit[change_rows]]
-        change_rows = change_rows[np.argsort(times, kind="stable")]  # of one second, children come behind their parents
-        last[changes.path[change_rows]] = changes.commit[change_rows]
-        counts = np.bincount(changes.path[change_rows], minlength=len(last))
-        numbers = _numbers(history.paths.numbers, paths)
-        rows = [(path, number) for path, number in numbers.items() if last[number] >= 0]
-        found_paths |= {path for path, _ in rows}
-        commits = last[[number for _, number in rows]] if rows else np.zeros(0, np.int64)
-        author, email, _ = tables.people(history, history.commits.author[commits])
-        table = {
-            "repository": opened.name,
-            "path": [path for path, _ in rows],
-            "commit": tables.oids(history, commits),
-            "author": author,
-            "author_email": email,
-            "author_date": tables.times(history.commits.author_time[commits]),
-            "commit_date": tables.times(history.commits.commit_time[commits]),
-            "subject": [history.subject(number) for number in commits.tolist()],
-            "agent": agent_column(history, commits),
-            "changed_commits": pa.array(counts[[number for _, number in rows]] if rows else [], pa.int64()),
-        }
-        parts.append(tables.table("last_changes", table, len(rows)))
-    notices = list(histories.notices)
-    if len(found_paths) < len(paths):
-        notices.append(f"No commit changed {len(paths) - len(found_paths):,} of the files.")
-    drill = {"call": "commit_search", "arguments": {}, "columns": {"repos": "repository", "files": "path"}}
-    facts = {"drill_down": drill}
-    return ToolResult("last_changes", tables.join("last_changes", parts), facts, histories.complete, tuple(notices))
-
-
-def _numbers(known: Mapping[bytes, int], paths: list[str]) -> dict[str, int]:
-    """Numbers of paths given as text; names that are not UTF-8 are known by their text with U+FFFD."""
-    numbers = {path: known.get(path.encode("utf-8", "surrogateescape")) for path in paths}
-    if any(number is None and "\ufffd" in path for path, number in numbers.items()):
-        shown = {raw.decode("utf-8", "replace"): number for raw, number in known.items()}
-        numbers = {path: shown.get(path) if number is None else number for path, number in numbers.items()}
-    return {path: number for path, number in numbers.items() if number is not None}
-
-
 HANDLERS: tuple[Handler[Any], ...] = (
     Handler(COMPARE_REVISIONS, _compare_revisions, _render_comparison, FILE_ITEMS),
-    Handler(LAST_CHANGES, _last_changes),
     Handler(COMMIT_DETAILS, _commit_details),
 )
