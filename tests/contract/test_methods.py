@@ -57,6 +57,15 @@ def _export(code: sl.Client) -> bytes:
     return file.getvalue()
 
 
+def _explanation(code: sl.Client) -> list[Any]:
+    """What queries mean, but for the time that each side gives a search: a service has its own limit."""
+    queries = (QUERY, "repo:nothing x", "(lang:go retry) or file:md frame", "type:symbol hub", "type:diff retry")
+    explained = [code.explain(query).data for query in queries]
+    explained += [code.explain("ret.y hub", pattern_type="regexp").data]
+    alternatives = [{**each, "timeout_s": None} for data in explained for each in data["alternatives"]]
+    return [{**data, "alternatives": None} for data in explained] + alternatives
+
+
 def _answer(answer: sl.DeepSearchAnswer) -> dict[str, Any]:
     return {"text": answer.text, "citations": answer.citations, "sources": answer.sources}
 
@@ -103,6 +112,7 @@ CALLS: Mapping[str, Call] = {
         code.drill_down(code.churn([HUB], by="path"), 0),
         list(code.drill_down(code.get_contributor_repos("Aiko"), 0)["commit"]),
     ],
+    "explain": _explanation,
     "export": _export,
     "find_references": lambda code: code.find_references(PYTIDE, CLIENT_PY, "Hub"),
     "get_contributor_repos": lambda code: code.get_contributor_repos("Aiko"),
@@ -148,7 +158,6 @@ ELSEWHERE: Mapping[str, str] = {
     "tools": "what a service advertises: tests/contract/test_service_tools.py",
     "completions": "names for completion: tests/client",
     "last": "the answer before, whichever it was",
-    "explain": "has no frame, and over a service explains the tree of the query alone, as it says",
     "explore": "a widget over search: tests/browser",
     "deepsearch_cancel": "changes a conversation: tests/contract/test_deepsearch.py",
     "deepsearch_delete": "changes a conversation: tests/contract/test_deepsearch.py",

@@ -121,8 +121,8 @@ def explain_command(
 ) -> int:
     """Explain a query: its tree, the effect of each filter, what the index rules out, likely mistakes.
 
-    Looks at PATH, else the service of --url or SRC_ENDPOINT (of which only the tree is known), else the current
-    directory. Searches nothing.
+    Looks at PATH, else the service of --url or SRC_ENDPOINT, else the current directory. A service of another maker
+    tells nothing, so that only the tree is shown. Searches nothing.
     """
     check_source(paths, url)
     command = SearchCommand(paths=path_texts(paths), url=url or "", pattern_type=pattern_type.value, worktree=worktree)

@@ -493,8 +493,8 @@ class SearchMethods:
     ) -> QueryExplanation:
         """Explain a query: its tree, the effect of each filter, what the index rules out, likely mistakes.
 
-        Nothing is searched. A service does not tell how it reads a query; then the explanation is of the tree alone,
-        as it is read here, and says so.
+        Nothing is searched. A service of another maker does not tell how it reads a query; then the explanation is of
+        the tree alone, as it is read here, and says so.
 
         Raises
         ------

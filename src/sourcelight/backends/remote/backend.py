@@ -204,9 +204,25 @@ class RemoteBackend:
         """Return None: the caller counts the stream."""
         return None
 
-    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:  # noqa: ARG002 - the protocol's
-        """Return None: the protocol has no such request."""
-        return None
+    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
+        """Return what a query means to the service; None where it is of another maker, or too old to tell.
+
+        Raises
+        ------
+        QueryError
+            When the service can't read the query.
+        ProtocolError
+            When what it tells is no explanation.
+        """
+        if not await self._analyses.offers("explain"):
+            return None
+        from sourcelight.backends.remote.explanations import arguments_of, explanation_of
+
+        try:
+            answer = await self._analyses.call("explain", arguments_of(request), None)
+        except ToolError:
+            return None  # it takes the query alone, and would read it as another type of pattern
+        return explanation_of(answer)
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """Answer an analysis that the service has, else call its MCP tools as often as it takes to get all rows.

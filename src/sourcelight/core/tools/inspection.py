@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
@@ -24,6 +24,7 @@ from sourcelight.core.tools.tool import (
     plain,
 )
 
+Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
 COUNT_BY = ("repository", "language", "path")
 
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
@@ -89,6 +90,16 @@ class ExplainArguments(Arguments, frozen=True):
     """Arguments of `explain`."""
 
     query: Annotated[Text, plain("Query as for keyword_search.")]
+    pattern_type: Annotated[
+        str | None, Meta(description="How its patterns are read; default: keyword.", extra={"own": True})
+    ] = None
+    default_count: Annotated[
+        Number | None,
+        Meta(description="Matches after which a search stops where the query has no count:.", extra={"own": True}),
+    ] = None
+    timeout_s: Annotated[
+        Seconds | None, Meta(description="Longest time of the search, in seconds.", extra={"own": True})
+    ] = None
 
 
 class ListRefsArguments(Arguments, frozen=True):

@@ -157,7 +157,12 @@ def _render_counts(answer: ToolResult, context: ToolContext) -> Rendered:
 
 
 def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
-    request = SearchRequest(arguments.query, pattern_type="keyword")
+    request = SearchRequest(
+        arguments.query,
+        pattern_type=arguments.pattern_type or "keyword",
+        default_matches=arguments.default_count,
+        timeout_s=arguments.timeout_s,
+    )
     explanation = context.engine.explain(request, context.viewer, context.cancellation)
     rows: list[tuple[int | None, str, str, str, int | None, int | None]] = []
     for number, meaning in enumerate(explanation.alternatives, 1):
@@ -176,6 +181,8 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
         "pattern_type": explanation.pattern_type,
         "tree": explanation.tree_text,
     }
+    # Clients of ours show it as they do embedded; the text for models is made of the rows.
+    facts["explanation"] = explanation.to_dict()
     return ToolResult("query_parts", table_of("query_parts", len(rows), **columns), facts)
 
 
