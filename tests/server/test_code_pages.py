@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,13 @@ import pytest
 from server.running_service import TOKEN, Service, running
 from server.test_search_page import acting_parts, get, text_of
 from sourcelight.backends.embedded import open_engine
-from sourcelight.repos import ServicePolicy
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.engines import tools
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.tools import ToolContext
+from sourcelight.repos import ServicePolicy, Viewer
 from sourcelight.repos.state import State
+from sourcelight.server.http.pages.directory import Directory, DirectoryParts, Part, directory_page
 from sourcelight.server.http.settings import Settings
 from sourcelight.testing import RepositoryBuilder
 
@@ -29,7 +35,7 @@ CODE = f'def lamp():\n    """{ACT}"""\n    return 1\n\n\nprint(lamp())\n'
 def repository(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
     folder = tmp_path_factory.mktemp("code")
     web = RepositoryBuilder(folder / "web", origin=f"https://{NAME}.git")
-    web.commit({"src/lamp.py": CODE, "README.md": "# Web\n"}, "begin")
+    web.commit({"src/lamp.py": CODE, "README.md": "# Web\n", "data.bin": "a\0b\0cdefg"}, "begin")
     web.commit({"src/lamp.py": CODE.replace("return 1", "return 2")}, f"change {ACT}", author=EVE)
     RepositoryBuilder(folder / "pay", origin=f"https://{SECRET}.git").commit({"b.py": "secret = 1\n"}, "pay")
     (folder / "repos.toml").write_text(
@@ -39,14 +45,24 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
 
 
 @pytest.fixture(scope="module")
-def service(repository: RepositoryBuilder) -> Iterator[Service]:
+def state() -> Iterator[State]:
+    with State() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def engine(repository: RepositoryBuilder, state: State) -> Iterator[LocalEngine]:
     folder = repository.path.parent
-    with State() as state:
-        policy = ServicePolicy(state.repositories, "", ())
-        engine = open_engine([folder], index=folder / "index", policy=policy, workers=1)
-        with running(engine, Settings(auth_public=True), state=state) as made:
-            yield made
-        engine.close()
+    policy = ServicePolicy(state.repositories, "", ())
+    made = open_engine([folder], index=folder / "index", policy=policy, workers=1)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def service(engine: LocalEngine, state: State) -> Iterator[Service]:
+    with running(engine, Settings(auth_public=True), state=state) as made:
+        yield made
 
 
 def git(path: Path, *arguments: str) -> str:
@@ -132,19 +148,80 @@ def test_a_name_leads_to_its_definition_and_references(service: Service) -> None
     assert acting_parts(absent.text) == ["script"]
 
 
-def test_a_repository_has_last_changes_people_languages_and_activity(
+PARTS = {
+    "changes": "README\\.md.*?begin",
+    "refs": "1 branch",
+    "languages": "Python 1 file",
+    "contributors": "Commits by year.*?2 commits",
+    "owners": "Owners of lines.*?\\d+ lines?",
+}
+
+
+def test_a_directory_is_shown_at_once_and_what_takes_longer_has_a_link(
     service: Service, repository: RepositoryBuilder
 ) -> None:
-    page = get(service, f"/{NAME}/-/tree/").text
-    text = text_of(page)
-    assert re.search(r"README\.md.*?begin", page, re.DOTALL)
-    for title in ("Languages", "Contributors", "Commits by year", "Owners of lines", "Compare"):
-        assert title in text
-    assert "Eve img src=x onerror=alert(1)" in text  # git takes the brackets out of names
-    inner = text_of(get(service, f"/{NAME}/-/tree/src").text)
-    assert f"change {ACT}" in inner
+    address = f"/{NAME}/-/tree/"
+    first = get(service, address).text
+    links = re.findall(r'<a href="([^"]+)" data-load>', first)
+    assert links == [f"{address}?part={name}" for name in PARTS]
+    for (name, pattern), link in zip(PARTS.items(), links, strict=True):
+        assert not re.search(pattern, text_of(first), re.DOTALL), name
+        page = get(service, unescape(link)).text
+        assert re.search(pattern, text_of(page), re.DOTALL), name
+        assert f'?part={name}" data-load' not in page
+    # What was made once is there at once the next time, but for branches and tags, which move.
+    again = get(service, address).text
+    assert re.findall(r'<a href="([^"]+)" data-load>', again) == [f"{address}?part=refs"]
+    assert "Eve img src=x onerror=alert(1)" in text_of(again)  # git takes the brackets out of names
+    assert acting_parts(again) == ["script"]
+    inner = get(service, f"/{NAME}/-/tree/src?part=changes").text
+    assert f"change {ACT}" in text_of(inner)
     assert "Contributors" not in inner
-    del repository
+    assert "Up one directory" in inner
+    shown = re.findall(r">src/</a></td><td><a href=\"[^\"]+/-/commit/([0-9a-f]{40})", again)
+    assert shown == [git(repository.path, "log", "-1", "--format=%H", "--", "src").strip()]
+
+
+def test_a_part_that_takes_too_long_can_be_asked_for_again(engine: LocalEngine) -> None:
+    context = ToolContext(engine, Viewer.owner())
+    directory = Directory(tools.call("list_files", {"repo": NAME}, context), "")
+    late = replace(context, cancellation=Cancellation())
+    late.cancellation.cancel()
+    parts: dict[str, Part] = {}
+    maker = DirectoryParts()
+    for name in ("owners", "contributors", "changes"):
+        parts |= maker.of(directory, name, late, 15.0)
+    assert {part.is_late for part in parts.values()} == {True}
+    page = bytes(directory_page(replace(directory, parts=parts), prefix="").body).decode()
+    again = re.findall(r'takes longer than 15 s\. <a href="([^"]+)" data-load>Try again', page)
+    assert {address.partition("?part=")[2] for address in again} == set(parts)
+    assert maker.of(directory, "owners", context, 15.0)["owners"].rows
+
+
+def test_addresses_of_the_other_kind_lead_on(service: Service, repository: RepositoryBuilder) -> None:
+    head = git(repository.path, "rev-parse", "HEAD").strip()
+    folder = get(service, f"/{NAME}/-/blob/src")
+    assert (folder.status_code, folder.headers["location"]) == (302, f"/{NAME}@{head}/-/tree/src")
+    file = get(service, f"/{NAME}/-/tree/src/lamp.py")
+    assert (file.status_code, file.headers["location"]) == (302, f"/{NAME}@{head}/-/blob/src/lamp.py")
+    for path in ("blob/src/absent.py", "tree/absent", "commit/absent", "blob/src/lamp.py/x"):
+        answer = get(service, f"/{NAME}/-/{path}")
+        assert answer.status_code == 404, path
+        assert f'<a href="/{NAME}/-/tree/">All files of {NAME}</a>' in answer.text, path
+    assert "absent.py" in text_of(get(service, f"/{NAME}/-/blob/src/absent.py").text)
+
+
+def test_a_file_without_text_says_its_size(service: Service) -> None:
+    page = get(service, f"/{NAME}/-/blob/data.bin")
+    assert page.status_code == 200
+    assert "This file is binary (9 B)" in text_of(page.text)
+
+
+def test_the_history_of_a_file_is_that_of_git_log(service: Service, repository: RepositoryBuilder) -> None:
+    page = get(service, f"/{NAME}/-/blob/src/lamp.py", lines="", history="1").text
+    history = page.partition("History of the file")[2].partition("</ul>")[0]
+    log = git(repository.path, "log", "--follow", "--format=%H", "--", "src/lamp.py").split()
+    assert re.findall(r"/-/commit/([0-9a-f]{40})", history) == log
 
 
 def test_two_revisions_are_compared_as_by_git(service: Service, repository: RepositoryBuilder) -> None:
@@ -154,7 +231,11 @@ def test_two_revisions_are_compared_as_by_git(service: Service, repository: Repo
         if line[:1] in "+-" and not line.startswith(("+++", "---")):
             assert line in text_of(page)
     assert text_of(get(service, f"/{NAME}/-/compare/", base="HEAD~1", head="HEAD").text) == text_of(page)
-    assert "Both are the same." in get(service, f"/{NAME}/-/compare/HEAD...HEAD").text
+    commits = get(service, f"/{NAME}/-/compare/", base="HEAD~1", head="HEAD", part="commits").text
+    shown = commits.partition("<h2>Commits</h2>")[2].partition("</section>")[0]
+    listed = git(repository.path, "rev-list", "HEAD~1..HEAD").split()
+    assert re.findall(r"/-/commit/([0-9a-f]{40})", shown) == listed
+    assert "The files of both are the same." in get(service, f"/{NAME}/-/compare/HEAD...HEAD").text
     assert get(service, f"/{NAME}/-/compare/nothing...HEAD").status_code == 404
 
 

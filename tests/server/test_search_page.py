@@ -161,7 +161,7 @@ def test_a_cookie_opens_pages_and_no_interface_and_not_for_other_sites(service: 
         for site, mode, dest, sees in (
             ("same-origin", "cors", "empty", True),
             ("none", "navigate", "document", True),
-            ("cross-site", "navigate", "document", True),  # a shared link
+            ("cross-site", "navigate", "document", False),  # a link of another site: opened again by our own page
             ("cross-site", "no-cors", "script", False),
             ("cross-site", "navigate", "iframe", False),
             ("same-site", "cors", "empty", False),
@@ -170,6 +170,12 @@ def test_a_cookie_opens_pages_and_no_interface_and_not_for_other_sites(service: 
             found = "payments" in get(service, "/search/live", headers, q="needle").text
             assert found is sees, (site, mode, dest)
         assert "payments" not in get(service, "/.api/search/stream", cookie, q="needle").text
+        link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+        opening = get(service, "/search", link, q="needle")
+        assert (opening.headers["refresh"], "needle" in opening.text) == ("0", False)
+        # A browser that calls its own second look foreign is not sent in circles.
+        referred = link | {"Referer": f"{service.url}/search?q=needle"}
+        assert "refresh" not in get(service, "/search", referred, q="needle").headers
     finally:
         for grant in state.grants.all():
             state.grants.remove(grant.repository, account="ann")

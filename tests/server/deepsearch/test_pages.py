@@ -60,7 +60,7 @@ def test_every_link_of_an_answer_leads_somewhere(links: Links, ann: httpx2.Clien
 def test_addresses_of_repositories_and_searches_have_pages(ann: httpx2.Client, bob: httpx2.Client) -> None:
     for address in (f"/{OPEN}", f"/{OPEN}@HEAD", f"/{SECRET}"):
         shown = ann.get(address)
-        assert (shown.status_code, '<table class="entries"><tbody><tr>' in shown.text) == (200, True), address
+        assert (shown.status_code, '<table class="entries">' in shown.text) == (200, True), address
     for query in ("checkout", "patterntype:nls how is the checkout total computed", "patternType:keyword checkout"):
         shown = ann.get("/search", params={"q": query, "wait": "1"})
         assert shown.status_code == 200
@@ -189,7 +189,7 @@ def test_a_signed_in_browser_reads_pages_and_nothing_else(world: World, links: L
         assert "Path=/.auth" in cookies["sourcelight-session"]
         assert "Path=/;" in f"{cookies['sourcelight-reader']};"
         assert "HttpOnly" in cookies["sourcelight-reader"]
-        assert "SameSite=lax" in cookies["sourcelight-reader"]
+        assert "SameSite=strict" in cookies["sourcelight-reader"]
         assert browser.get(links.files[SECRET]).status_code == 200
         assert browser.get(f"/deepsearch/{links.token}").status_code == 200
         assert browser.get("/.api/deepsearch/v1", headers={"X-Requested-With": "x"}).status_code == 401

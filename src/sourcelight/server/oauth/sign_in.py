@@ -218,7 +218,7 @@ class SignInPages:
     def _with_reader(self, answer: Response, request: Request, session: str) -> Response:
         """Add the reader cookie, which the browser sends to all pages."""
         reader = self._state.sessions.reader(session)
-        self._set_cookie(answer, request, READER_COOKIE, reader, "lax", path=self._root or "/")
+        self._set_cookie(answer, request, READER_COOKIE, reader, "strict", path=self._root or "/")
         return answer
 
     def _form(

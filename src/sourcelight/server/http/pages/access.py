@@ -11,11 +11,13 @@ from urllib.parse import quote, urlsplit
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from sourcelight.core.batches.results import repository_url
 from sourcelight.core.errors import ClusterError
+from sourcelight.core.markup import escape
 from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware import notes_of
-from sourcelight.server.http.pages.browser import is_own_request
-from sourcelight.server.http.pages.conversations import error_page
+from sourcelight.server.http.pages.browser import is_foreign_link, is_own_request
+from sourcelight.server.http.pages.conversations import error_page, page
 from sourcelight.server.identity import Authenticator, FairQueue, Refusal
 from sourcelight.server.oauth import READER_COOKIE, form_of, is_same_site
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("sourcelight.service")
 _ABSENT = "This page doesn't exist, or you may not see it."
+_OPENING = '<h1>Opening the page</h1><p><a href="">Continue</a></p>'
 _FOREIGN = "This form doesn't come from a page of this service. Open its page and try again."
 _PAGES, _PAGES_PER_READER, _MAX_WAITING, _QUEUE_S = 16, 6, 16, 10.0
 _LIVE_PAGES, _LIVE_PER_READER = 64, 6
@@ -52,7 +55,15 @@ class PageAccess:
         self._live_turns = FairQueue(_LIVE_PAGES, _LIVE_PER_READER, 0)
 
     def enter(self, request: Request) -> ToolContext | Response:
-        """Return the context of a request's sender, or the page that refuses it."""
+        """Return the context of a request's sender, or the page that refuses it.
+
+        The reader cookie is ``SameSite=Strict``, so a link in a chat or a tracker comes without it. The answer to such
+        a link is a page that opens the same address again, now from this service, with the cookie.
+        """
+        if is_foreign_link(request, self.base_of(request)):
+            answer = page("Opening", _OPENING, prefix=self.prefix, posts=True)
+            answer.headers["Refresh"] = "0"
+            return answer
         cookie = request.cookies.get(READER_COOKIE, "") if is_own_request(request) else ""
         principal = self._authenticator.for_page(request.headers, cookie)
         if isinstance(principal, Refusal):
@@ -65,7 +76,7 @@ class PageAccess:
     async def enter_form(self, request: Request) -> tuple[ToolContext, Mapping[str, str]] | Response:
         """Return the context and the fields of a form, or the page that refuses it.
 
-        A form of another site has no cookie, since those are ``SameSite=Lax``; an Origin or a Sec-Fetch-Site of
+        A form of another site has no cookie, since those are ``SameSite=Strict``; an Origin or a Sec-Fetch-Site of
         another site is refused as well, so that each of the two is enough.
         """
         if not is_same_site(request, self.base_of(request)):
@@ -103,6 +114,12 @@ class PageAccess:
         """Return the page of what is not there, or not for this reader."""
         sign_in = "" if context.viewer.name else self._sign_in(request)
         return error_page(404, "Not found", text, prefix=self.prefix, sign_in=sign_in)
+
+    def absent_in(self, repository: str, text: str) -> Response:
+        """Return the page of what a repository that the reader sees doesn't have."""
+        address = escape(repository_url(self.prefix, repository))
+        link = f'<p><a href="{address}/-/tree/">All files of {escape(repository)}</a></p>'
+        return error_page(404, "Not found", f"{text[:1].upper()}{text[1:]}.", prefix=self.prefix, more=link)
 
     def refused(self, text: str, status: int = 400, title: str = "This can't be done") -> Response:
         """Return the page of a request that can't be met."""

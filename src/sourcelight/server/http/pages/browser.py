@@ -21,13 +21,26 @@ _ASSET_HEADERS = {"Cache-Control": "max-age=3600"}
 def is_own_request(request: Request) -> bool:
     """Whether a request comes from the service's own page or a person, as the browser says; a cookie of others is none.
 
-    A link on another site counts as a person. Old browsers don't say; then `SameSite` of the cookie must do.
+    Old browsers don't say; then ``SameSite=Strict`` of the cookie must do.
     """
-    site = request.headers.get("sec-fetch-site", "none")
-    is_link = (
-        request.headers.get("sec-fetch-mode") == "navigate" and request.headers.get("sec-fetch-dest") == "document"
+    return request.headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
+
+
+def is_foreign_link(request: Request, base_url: str) -> bool:
+    """Whether somebody followed a link of another site, so that the browser left their cookie out.
+
+    A page that this service sent for such a link asks for the address once more, as a page of its own; it names itself
+    as the referrer, so that no browser is sent in circles.
+    """
+    headers = request.headers
+    return (
+        request.method == "GET"
+        and headers.get("sec-fetch-site") in {"cross-site", "same-site"}
+        and headers.get("sec-fetch-mode") == "navigate"
+        and headers.get("sec-fetch-dest") == "document"
+        and "authorization" not in headers
+        and not headers.get("referer", "").startswith(f"{base_url}/")
     )
-    return site in {"none", "same-origin"} or is_link
 
 
 async def send_style(_: Request) -> Response:

@@ -38,7 +38,7 @@ class FilePageView:
     note
         Why something is missing; empty: nothing is.
     history
-        Commits that changed the requested lines; None: not asked for.
+        Commits that changed the requested lines, or the file without them; None: not asked for.
     use
         HTML of the page in Python.
     """
@@ -84,14 +84,14 @@ def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Respons
         ]
     notices = "".join(f"<p>{escape(notice)}</p>" for notice in answer.notices)
     notices += f'<p class="warn">{escape(view.note)}</p>' if view.note else ""
-    aside = _line_history(view.history, info["repository"], info["path"], prefix)
+    aside = _history(view, info["repository"], info["path"], prefix)
     aside += _line_commits(view, info["repository"], prefix) + _outline(view.outline, address)
     body = (
         f"{head(info, prefix, info['path'])}{notices}{_file_actions(info, view, prefix)}"
         f'<p class="quiet">{"; ".join(summary)}</p><div class="beside"><div class="scroll" role="region" '
         f'aria-label="Lines of the file" tabindex="0"><table class="lines" data-file><tbody>{rows}</tbody>'
         "</table></div>"
-        f"<aside>{aside}</aside></div>"
+        f"{f'<aside>{aside}</aside>' if aside else ''}</div>"
     )
     return page(f"{info['path']} \u00b7 {info['repository']}", body, prefix=prefix, wide=True)
 
@@ -108,9 +108,11 @@ def _file_actions(info: Any, view: FilePageView, prefix: str) -> str:
         f'<form class="inline" action="{escape(plain)}"><input name="lines" aria-label="Lines" size="9" '
         f'value="{lines}" placeholder="lines 3-9" '
         'pattern="[0-9]+(-[0-9]+)?" maxlength="20"><button>Show</button>'
-        '<button name="blame" value="1">Blame</button><button name="history" value="1">History of the lines</button>'
+        '<button name="blame" value="1">Blame</button><button name="history" value="1" '
+        'title="Of the lines, or of the whole file without them">History</button>'
         f'</form><form class="inline" action="{escape(symbol)}"><input name="name" aria-label="Name in this file" '
-        'size="18" placeholder="a name in it" maxlength="200" required autocapitalize="none" spellcheck="false">'
+        'size="22" placeholder="name, or double-click one" maxlength="200" required autocapitalize="none" '
+        'spellcheck="false">'
         f"<button>Definition and references</button></form>{view.use}</nav>"
     )
 
@@ -158,19 +160,23 @@ def _line_commits(view: FilePageView, name: str, prefix: str) -> str:
     return f"<h2>{title}</h2><ul>{items}</ul>"
 
 
-def _line_history(history: ToolResult | None, name: str, path: str, prefix: str) -> str:
-    """The commits that changed the highlighted lines at any time, newest first."""
+def _history(view: FilePageView, name: str, path: str, prefix: str) -> str:
+    """The commits that changed the highlighted lines, or the whole file, at any time, newest first."""
+    history = view.history
     if history is None:
         return ""
     rows = history.table.to_pylist()
+    title, added, removed = "History of the file", "additions", "deletions"
+    if view.requested is not None:
+        title, added, removed = "History of the highlighted lines", "added", "removed"
     items = "".join(
         f'<li><a href="{escape(commit_url(prefix, name, row["commit"]))}">{escape(one_line(row["subject"] or "", 80))}'
-        f'</a> <span class="quiet">{escape(row["author"] or "")}, {row["commit_date"]:%Y-%m-%d}, +{row["added"]} '
-        f"\u2212{row['removed']}{'' if row['path'] == path else ', as ' + escape(row['path'])}</span></li>"
+        f'</a> <span class="quiet">{escape(row["author"] or "")}, {row["commit_date"]:%Y-%m-%d}, +{row[added] or 0:,} '
+        f"\u2212{row[removed] or 0:,}{'' if row['path'] == path else ', as ' + escape(row['path'])}</span></li>"
         for row in rows
     )
-    notes = "".join(f'<p class="quiet">{escape(notice)}</p>' for notice in history.notices)
-    return f"<h2>History of the highlighted lines</h2>{notes}<p>{count_of(len(rows), 'commit')}</p><ul>{items}</ul>"
+    notices = "".join(f'<p class="quiet">{escape(notice)}</p>' for notice in history.notices)
+    return f"<h2>{title}</h2>{notices}<p>{count_of(len(rows), 'commit')}</p><ul>{items}</ul>"
 
 
 def _outline(outline: ToolResult | None, address: str) -> str:

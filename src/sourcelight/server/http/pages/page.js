@@ -54,6 +54,33 @@
       names.form.requestSubmit();
     });
   }
+  // Parts of a page that take longer, one after the other: each link leads to the page with its part
+  async function load(link) {
+    const part = link.closest("[data-part]"), note = link.parentElement, text = note.innerHTML;
+    part.setAttribute("aria-busy", "true");
+    note.textContent = "Loading\u2026";
+    try {
+      const response = await fetch(link.href);
+      // The service escapes all text in it, and the page's policy runs nothing inline.
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      const made = page.querySelector(`[data-part=${part.dataset.part}]`);
+      if (!response.ok || !made) throw new Error(response.statusText);
+      const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+      part.replaceWith(made);
+      if (focused) made.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+      return made.querySelector("a[data-load]");
+    } catch {
+      note.innerHTML = text;
+      part.removeAttribute("aria-busy");
+      return null;
+    }
+  }
+  (async () => {
+    for (const link of [...document.querySelectorAll("a[data-load]")]) {
+      // A part that takes longer than the service works at once goes on from where it was.
+      for (let next = link, tries = 0; next && tries < 20; tries++) next = await load(next);
+    }
+  })();
   // A conversation that works on a question
   const talk = document.querySelector("[data-follow]");
   if (talk) {

@@ -52,7 +52,6 @@ def python_call(
         First and last line that it asks for.
     """
     repo, revision = arguments["repo"], arguments.get("revision")
-    first, last = lines or (None, None)
     match kind:
         case "commit":
             return call_text("commit_details", repo, path.strip("/"))
@@ -62,7 +61,16 @@ def python_call(
             return call_text("find_references", repo, path, parameters.get("name", ""), revision=revision)
         case "tree":
             return call_text("list_files", repo, path.strip("/") or None, revision=revision)
-    if "history" in parameters and lines is not None:
+    if "history" in parameters and lines is None:
+        return call_text("path_history", repo, path, revision=revision)
+    return _call_of_lines(repo, path, revision, parameters, lines or (None, None))
+
+
+def _call_of_lines(
+    repo: str, path: str, revision: str | None, parameters: Mapping[str, str], lines: tuple[int | None, int | None]
+) -> str:
+    first, last = lines
+    if "history" in parameters:
         return call_text("history_of", repo, path=path, start_line=first, end_line=last, revision=revision)
     method = "blame" if "blame" in parameters else "read_file"
     return call_text(method, repo, path, start_line=first, end_line=last, revision=revision)

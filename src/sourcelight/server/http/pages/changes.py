@@ -1,0 +1,185 @@
+"""The pages of a commit and of a comparison: which files changed, and their patches as far as they are short."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from sourcelight.core.batches.results import ToolResult, file_url, repository_url
+from sourcelight.core.markup import escape, one_line
+from sourcelight.core.markup.counts import count_of
+from sourcelight.server.http.pages.code import commit_url, tree_url
+from sourcelight.server.http.pages.conversations import page
+
+_MAX_PATCH_CHARS, _MAX_PATCHES_CHARS = 100_000, 600_000
+_MAX_LINE_CHARS, _MAX_FILES = 2_000, 2_000
+MAX_COMMITS = 250
+_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+COMMITS = "commits"
+
+
+def commit_page(answer: ToolResult, *, prefix: str, use: str = "") -> Response:
+    """Render a commit: author, date, message and changes."""
+    info = answer.attributes
+    name, commit = info["repository"], info["commit"]
+    subject, _, description = str(info["message"]).partition("\n")
+    files = _changed_files(answer.table.to_pylist(), name, _Sides((info["parents"] or [""])[0], commit), prefix)
+    parents = ", ".join(_commit_link(name, parent, prefix) for parent in info["parents"])
+    parent_word = "parents" if len(info["parents"]) > 1 else "parent"
+    body = (
+        f"<h1>{escape(one_line(subject, 300) or '(no message)')}</h1>"
+        f'<p><a href="{escape(tree_url(prefix, name, "", ""))}">{escape(name)}</a> '
+        f"<span class=quiet>commit</span> <code>{escape(commit)}</code></p>"
+        f"<p>{escape(str(info['author']))} <span class=quiet>on {_minute(str(info['author_date']))}"
+        f"{f', {parent_word} {parents}' if parents else ', the first commit'}</span></p>"
+        f"{f'<pre>{escape(description.strip())}</pre>' if description.strip() else ''}"
+        f'<p><a href="{escape(tree_url(prefix, name, commit, ""))}">All files at this commit</a></p>'
+        f"{_notices(answer)}{files}"
+    )
+    return page(f"{subject} \u00b7 {name}", body, prefix=prefix, use=use)
+
+
+def compare_page(answer: ToolResult, commits: ToolResult | str | None, *, prefix: str, use: str = "") -> Response:
+    """Render what two revisions have different; `commits` are those between, why they are missing, or not read yet."""
+    info = answer.attributes
+    name = info["repository"]
+    base, head = str(info["base_revision"]), str(info["head_revision"])
+    rows = answer.table.to_pylist()
+    files = _changed_files(rows, name, _Sides(info["base"], info["head"]), prefix)
+    body = (
+        f'<h1><a href="{escape(tree_url(prefix, name, "", ""))}">{escape(name)}</a>: '
+        f"{escape(one_line(f'{base} to {head}', 200))}</h1>"
+        f'<p class="quiet">{_commit_link(name, info["base"], prefix)} to {_commit_link(name, info["head"], prefix)}</p>'
+        f"{compare_form(name, prefix, base, head)}{_notices(answer)}"
+        f"{_commits(commits, name, base, head, prefix)}{files if rows else '<p>The files of both are the same.</p>'}"
+    )
+    return page(f"{base} to {head} \u00b7 {name}", body, prefix=prefix, use=use)
+
+
+def compare_form(name: str, prefix: str, base: str = "", head: str = "") -> str:
+    """Return the form that compares two revisions, and the link that swaps them."""
+    address = f"{repository_url(prefix, name)}/-/compare/"
+    swap = ""
+    if base:
+        swap = f' <a href="{escape(address)}?base={quote(head, safe="")}&amp;head={quote(base, safe="")}">Swap</a>'
+    return (
+        f'<form class="inline" action="{escape(address)}"><input name="base" list="refs" aria-label="From" size="10" '
+        f'placeholder="HEAD~10" value="{escape(base)}" required maxlength="200"><input name="head" list="refs" '
+        f'aria-label="To" size="10" placeholder="HEAD" value="{escape(head)}" maxlength="200">'
+        f"<button>Compare</button>{swap}</form>"
+    )
+
+
+def _commits(commits: ToolResult | str | None, name: str, base: str, head: str, prefix: str) -> str:
+    """The commits that the newer side has and the older one has not."""
+    start = f'<section data-part="{COMMITS}"><h2>Commits</h2>'
+    if commits is None:
+        query = f"base={quote(base, safe='')}&amp;head={quote(head, safe='')}&amp;part={COMMITS}"
+        link = f'<a href="{escape(repository_url(prefix, name))}/-/compare/?{query}" data-load>Show commits</a>'
+        return f'{start}<p class="quiet">{link}</p></section>'
+    if isinstance(commits, str):
+        return f'{start}<p class="warn">{escape(commits)}</p></section>'
+    rows = commits.table.slice(0, MAX_COMMITS).to_pylist()
+    items = "".join(
+        f'<li><a href="{escape(commit_url(prefix, name, row["commit"]))}">'
+        f"{escape(one_line(row['subject'] or '(no message)', 120))}</a> "
+        f'<span class="quiet">{escape(one_line(row["author"] or "", 60))}, {row["commit_date"]:%Y-%m-%d}</span></li>'
+        for row in rows
+    )
+    total = int(commits.attributes.get("total") or commits.table.num_rows)
+    text = f"{count_of(total, 'commit')}{f', the newest {len(rows):,} shown' if len(rows) < total else ''}"
+    shown = f'<ul class="commits">{items}</ul>' if items else ""
+    folded = f"<details><summary>{text}</summary>{shown}</details>" if len(rows) > 10 else f"<p>{text}</p>{shown}"
+    return f"{start}{folded}</section>"
+
+
+def _commit_link(name: str, commit: str, prefix: str) -> str:
+    return f'<a href="{escape(commit_url(prefix, name, commit))}"><code>{escape(commit[:12])}</code></a>'
+
+
+def _minute(time: str) -> str:
+    """Return a time such as ``2026-03-02 09:05 UTC``, of one such as ``2026-03-02T09:05:40Z``."""
+    return f"{escape(time[:16].replace('T', ' '))} UTC"
+
+
+def _notices(answer: ToolResult) -> str:
+    return "".join(f'<p class="quiet">{escape(notice)}</p>' for notice in answer.notices)
+
+
+class _Sides:
+    """The commits of both sides; the older one is empty before the first commit."""
+
+    def __init__(self, base: str, head: str) -> None:
+        self.base, self.head = base, head
+
+    def url(self, prefix: str, name: str, row: Mapping[str, Any]) -> str:
+        """Return the address of a changed file: on the newer side, or on the older one if it is gone."""
+        gone = row["status"] == "deleted"
+        commit = self.base if gone else self.head
+        return file_url(prefix, name, commit, row["path"]) if commit else ""
+
+
+def _changed_files(changed: Sequence[Mapping[str, Any]], name: str, sides: _Sides, prefix: str) -> str:
+    """The table of changed files, and their patches as far as they are short."""
+    rows, patches, remaining_chars, hidden_patches = [], [], _MAX_PATCHES_CHARS, 0
+    for number, row in enumerate(changed[:_MAX_FILES], 1):
+        path_html, patch = escape(row["path"]), row["patch"] or ""
+        # A bound per patch and one per page: a commit of 24 MB must not become a page of 24 MB.
+        is_shown = bool(patch) and len(patch) <= min(_MAX_PATCH_CHARS, remaining_chars)
+        address = escape(sides.url(prefix, name, row))
+        target = f"#file-{number}" if is_shown else address
+        link = f'<a href="{target}">{path_html}</a>' if target else path_html
+        if row.get("old_path") and row["old_path"] != row["path"]:
+            link += f' <span class="quiet">was {escape(row["old_path"])}</span>'
+        counts = "binary" if row["binary"] else _line_counts(row["additions"] or 0, row["deletions"] or 0)
+        rows.append(f"<tr><td>{link}</td><td>{escape(row['status'])}</td><td>{counts}</td></tr>")
+        if not is_shown:
+            hidden_patches += row["patch"] is None or bool(patch)
+            continue
+        remaining_chars -= len(patch)
+        view = f' <a class="quiet" href="{address}">View file</a>' if address else ""
+        patches.append(f'<h3 id="file-{number}">{path_html}{view}</h3>{_patch(patch, path_html)}')
+    added, removed = (sum(row[side] or 0 for row in changed) for side in ("additions", "deletions"))
+    summary = f"{count_of(len(changed), 'file')} changed, {_line_counts(added, removed)} lines"
+    if len(changed) > _MAX_FILES:
+        summary += f"; the first {_MAX_FILES:,} files are listed"
+    note = f'<p class="warn">{count_of(hidden_patches, "long patch")} not shown.</p>' if hidden_patches else ""
+    return (
+        f'<h2>Files</h2><p>{summary}</p><table class="files"><thead><tr><th scope="col">Path</th>'
+        f'<th scope="col">Change</th><th scope="col">Lines</th></tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        f"{note}{''.join(patches)}"
+    )
+
+
+def _line_counts(added: int, removed: int) -> str:
+    return f'<span class="good">+{added:,}</span> <span class="bad">\u2212{removed:,}</span>'
+
+
+def _patch(patch: str, path_html: str) -> str:
+    """A patch with the numbers of its lines on both sides; its head is what stands above it already."""
+    rows, old, new, in_hunk = [], 0, 0, False
+    for line in patch.split("\n"):
+        hunk = _HUNK.match(line)
+        if hunk is not None:
+            old, new, in_hunk = int(hunk[1]), int(hunk[2]), True
+            rows.append(f'<tr class="hunk"><td></td><td></td><td>{escape(line[:_MAX_LINE_CHARS])}</td></tr>')
+        elif in_hunk and line:
+            kind = {"+": "add", "-": "del"}.get(line[0], "")
+            is_text = line[0] in "+- "
+            left = old if is_text and kind != "add" else ""
+            right = new if is_text and kind != "del" else ""
+            old, new = old + (left != ""), new + (right != "")
+            text = escape(line[:_MAX_LINE_CHARS])
+            if len(line) > _MAX_LINE_CHARS:
+                text += f'<span class="warn"> (truncated: {len(line):,} characters)</span>'
+            rows.append(f"<tr{f' class={kind}' if kind else ''}><td>{left}</td><td>{right}</td><td>{text}</td></tr>")
+    if not rows:
+        return f'<pre class="diff">{escape(patch[:_MAX_LINE_CHARS])}</pre>'
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="Changes of {path_html}">'
+        f'<table class="lines patch"><tbody>{"".join(rows)}</tbody></table></div>'
+    )

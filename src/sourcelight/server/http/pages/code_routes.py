@@ -1,0 +1,300 @@
+"""Routes of the pages of code: which address is of what, who reads it, and how long it may take."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from threading import Timer
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Scope
+
+from sourcelight.core.batches.results import ToolResult, file_url
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import (
+    BinaryFile,
+    Cancelled,
+    ClusterError,
+    PathNotFound,
+    RepositoryError,
+    RevisionNotFound,
+    ToolError,
+)
+from sourcelight.engines import tools
+from sourcelight.engines.tools import ToolContext
+from sourcelight.server.http.pages import changes, code
+from sourcelight.server.http.pages.access import PageAccess
+from sourcelight.server.http.pages.browser import requested_lines
+from sourcelight.server.http.pages.directory import Directory, DirectoryParts, directory_page
+from sourcelight.server.http.pages.file import FilePageView, file_page
+from sourcelight.server.http.pages.python import compared_revisions, notebook, python_block, python_call
+from sourcelight.server.identity import QueueFull
+
+_BESIDE_S, _ASKED_S = 0.4, 15.0
+"""Seconds for what stands beside the contents of a page, and for what its reader has asked for."""
+_MAX_ENTRIES, _MAX_NAME_CHARS = 500, 200
+_KINDS = frozenset({"blob", "tree", "commit", "compare", "symbol"})
+_LONG = frozenset({"part", "blame", "history"})
+"""Parameters of addresses that ask for what may take a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The parts of the address of a page of code."""
+
+    kind: str
+    repository: str
+    revision: str
+    path: str
+
+    @classmethod
+    def parse(cls, request_path: str) -> Address | None:
+        """Read ``/repository@revision/-/kind/path``, or ``/repository@revision``; None for any other address."""
+        name_part, separator, right = request_path.partition("/-/")
+        kind, slash, path = right.partition("/") if separator else ("tree", "/", "")
+        if request_path.startswith(("/.", "//")) or kind not in _KINDS or not slash or len(name_part) < 2:
+            return None
+        if not separator and name_part.endswith("/"):
+            return None
+        name, at, revision = name_part[1:].rpartition("@")
+        if not at or kind in {"commit", "compare"}:
+            name, revision = name_part[1:], ""
+        return cls(kind, name, revision, path)
+
+
+class _CodeRoute(Route):
+    """Matches addresses of repositories, files, directories and commits; leaves others to earlier routes."""
+
+    def __init__(
+        self, path: str, endpoint: Callable[[Request], Awaitable[Response]], *, has_repositories: bool
+    ) -> None:
+        super().__init__(path, endpoint)
+        self._has_repositories = has_repositories
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return whether this route answers a request."""
+        if scope["type"] != "http" or Address.parse(scope["path"]) is None:
+            return Match.NONE, {}
+        if "/-/" not in scope["path"] and (scope["method"] not in {"GET", "HEAD"} or not self._has_repositories):
+            return Match.NONE, {}
+        return super().matches(scope)
+
+
+class CodePages:
+    """The pages of files, directories, commits, comparisons and names.
+
+    Parameters
+    ----------
+    access
+        Access checks.
+    has_repositories
+        Whether addresses of repositories have pages.
+    """
+
+    def __init__(self, access: PageAccess, *, has_repositories: bool = True) -> None:
+        self._access = access
+        self._has_repositories = has_repositories
+        self._parts = DirectoryParts()
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes. Add them last: they match every address."""
+        return [_CodeRoute("/{rest:path}", self._code, has_repositories=self._has_repositories)]
+
+    async def _code(self, request: Request) -> Response:
+        entered = self._access.enter(request)
+        if isinstance(entered, Response):
+            return entered
+        cancellation = Cancellation()
+        context = replace(entered, cancellation=cancellation)
+        try:
+            async with self._turn(request, context), anyio.create_task_group() as watch:
+                watch.start_soon(_cancel_when_gone, request, cancellation)
+                answer = await anyio.to_thread.run_sync(self._page, request, context)
+                watch.cancel_scope.cancel()
+        except QueueFull:
+            return self._access.busy()
+        return answer
+
+    def _turn(self, request: Request, context: ToolContext) -> AbstractAsyncContextManager[None]:
+        """A turn for what may take a while, so that pages that are made at once need not wait for it."""
+        is_long = "/-/symbol/" in request.scope["path"] or not _LONG.isdisjoint(request.query_params)
+        return self._access.turn(request, context) if is_long else nullcontext()
+
+    def _page(self, request: Request, context: ToolContext) -> Response:
+        address = Address.parse(request.scope["path"])
+        assert address is not None  # noqa: S101 - the route has parsed it
+        query = request.scope["query_string"].decode("latin-1")
+        try:
+            with _time_limit(context.cancellation, _ASKED_S):
+                return self._page_of(address, request.scope["path"], query, context)
+        except (PathNotFound, RevisionNotFound) as exc:
+            # The reader may see the repository, else it would not have been looked into.
+            return self._access.absent_in(address.repository, str(exc))
+        except RepositoryError:
+            return self._access.absent(request, context)
+        except Cancelled:
+            return self._access.refused(
+                f"This page takes longer than {_ASKED_S:g} s. Ask for less, or use Python.", 503, "Not in time"
+            )
+        except ToolError as exc:
+            return self._access.absent(request, context, _without_tool(exc))
+        except ClusterError as exc:
+            return self._access.unavailable(exc)
+
+    def _page_of(self, address: Address, request_path: str, query: str, context: ToolContext) -> Response:
+        repository, revision, path = address.repository, address.revision, address.path
+        arguments: dict[str, Any] = {"repo": repository} | ({"revision": revision} if revision else {})
+        parameters = dict(parse_qsl(query, errors="replace"))
+        lines = requested_lines(query)
+        call, prefix = python_call(address.kind, arguments, path, parameters, lines), self._access.prefix
+        if "notebook" in parameters:
+            # It says what the address says; running it takes access of one's own.
+            return notebook(call, context.base_url, "code")
+        notebook_url = f"{prefix}{quote(request_path)}?{query}{'&' * bool(query)}notebook=1"
+        use = python_block(call, context.base_url, notebook_url)
+        match address.kind:
+            case "commit":
+                answer = tools.call("commit_details", {"repo": repository, "revision": path.strip("/")}, context)
+                return changes.commit_page(answer, prefix=prefix, use=use)
+            case "compare":
+                return self._compare_page(repository, compared_revisions(path, parameters), parameters, context, use)
+            case "symbol":
+                name = parameters.get("name", "")[:_MAX_NAME_CHARS]
+                return self._symbol_page(arguments | {"path": path}, name, context, use)
+            case "tree":
+                return self._directory_page(arguments, path.strip("/"), parameters, context, use)
+        return self._file_page(arguments, path, parameters, query, context, notebook_url)
+
+    def _compare_page(
+        self, repository: str, ends: Mapping[str, str], parameters: Mapping[str, str], context: ToolContext, use: str
+    ) -> Response:
+        answer = tools.call("compare_revisions", {"repo": repository, **ends}, context)
+        commits: ToolResult | str | None = None
+        if parameters.get("part") == changes.COMMITS:
+            revisions = [answer.attributes["head"], f"^{answer.attributes['base']}"]
+            arguments = {"repos": [repository], "revisions": revisions}
+            found, reason = _attempt("commit_search", arguments, context)
+            commits = found or reason
+        return changes.compare_page(answer, commits, prefix=self._access.prefix, use=use)
+
+    def _file_page(
+        self,
+        arguments: Mapping[str, Any],
+        path: str,
+        parameters: Mapping[str, str],
+        query: str,
+        context: ToolContext,
+        notebook_url: str,
+    ) -> Response:
+        prefix, lines = self._access.prefix, requested_lines(query)
+        try:
+            answer = tools.call("read_file", {**arguments, "path": path}, context)
+        except BinaryFile as exc:
+            place = tools.call("list_files", _parent(arguments, path), context).attributes
+            return code.binary_page({**place, "path": path}, exc.size_bytes, prefix=prefix)
+        except ToolError as exc:
+            if exc.argument != "path":
+                raise
+            # A directory, by the address of a file.
+            place = tools.call("list_files", {**arguments, "path": path}, context).attributes
+            target = code.tree_url(prefix, place["repository"], place["commit"], place["path"])
+            return RedirectResponse(target, 302, {"Cache-Control": "no-store"})
+        arguments = {"repo": arguments["repo"], "path": path, "revision": answer.attributes["commit"]}
+        beside = replace(context, cancellation=Cancellation())
+        with _time_limit(beside.cancellation, _BESIDE_S):
+            outline, _ = _attempt("outline", arguments, beside)
+        blame, note = _attempt("blame", arguments, context) if "blame" in parameters else (None, "")
+        history = None
+        if "history" in parameters:
+            history, history_note = self._history(arguments, lines, context)
+            note = note or history_note
+        # The commit of now, so that the copied program reads what the page shows.
+        call = python_call("blob", arguments, path, parameters, lines)
+        use = python_block(call, context.base_url, notebook_url)
+        view = FilePageView(lines, outline, blame, note, history, use)
+        return file_page(answer, view, prefix=prefix)
+
+    def _history(
+        self, arguments: Mapping[str, Any], lines: tuple[int, int] | None, context: ToolContext
+    ) -> tuple[ToolResult | None, str]:
+        """The commits that changed some lines, or the whole file."""
+        limits = {"limit": _MAX_ENTRIES}
+        if lines is None:
+            return _attempt("path_history", {**arguments, **limits}, context)
+        return _attempt("history_of", {**arguments, **limits, "startLine": lines[0], "endLine": lines[1]}, context)
+
+    def _symbol_page(self, arguments: Mapping[str, Any], name: str, context: ToolContext, use: str) -> Response:
+        symbol_arguments = {**arguments, "symbol": name}
+        answers = [
+            answer or note
+            for answer, note in (
+                _attempt("go_to_definition", symbol_arguments, context),
+                _attempt("find_references", symbol_arguments | {"limit": 100}, context),
+            )
+        ]
+        return code.symbol_page(name, arguments, *answers, prefix=self._access.prefix, use=use)
+
+    def _directory_page(
+        self, arguments: Mapping[str, Any], path: str, parameters: Mapping[str, str], context: ToolContext, use: str
+    ) -> Response:
+        try:
+            answer = tools.call("list_files", {**arguments, **({"path": path} if path else {})}, context)
+        except ToolError as exc:
+            if exc.argument != "path":
+                raise
+            # A file, by the address of a directory.
+            place = tools.call("list_files", _parent(arguments, path), context).attributes
+            target = file_url(self._access.prefix, place["repository"], place["commit"], path)
+            return RedirectResponse(target, 302, {"Cache-Control": "no-store"})
+        first = parameters.get("from", "")
+        start = int(first) - 1 if first.isascii() and first.isdigit() and len(first) < 10 and int(first) else 0
+        directory = Directory(answer, path, arguments.get("revision", ""), start=start)
+        parts = self._parts.of(directory, parameters.get("part", ""), context, _ASKED_S)
+        return directory_page(replace(directory, parts=parts), prefix=self._access.prefix, use=use)
+
+
+def _parent(arguments: Mapping[str, Any], path: str) -> dict[str, Any]:
+    folder = path.strip("/").rpartition("/")[0]
+    return {**arguments, **({"path": folder} if folder else {})}
+
+
+def _attempt(name: str, arguments: Mapping[str, Any], context: ToolContext) -> tuple[ToolResult | None, str]:
+    """Return the answer of a tool if it is there in time; else the reason."""
+    try:
+        return tools.call(name, arguments, context), ""
+    except Cancelled:
+        return None, f"{name} takes longer than {_ASKED_S:g} s and is left out; reload the page in a while."
+    except (ToolError, RepositoryError) as exc:
+        return None, _without_tool(exc)
+
+
+@contextmanager
+def _time_limit(cancellation: Cancellation, seconds: float) -> Iterator[None]:
+    """Cancel work after some seconds: most of it looks for a request to stop, and not at the clock."""
+    timer = Timer(seconds, cancellation.cancel)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _without_tool(exc: Exception) -> str:
+    """Return the text of an error without the name of the tool, which means nothing to who reads a page."""
+    return str(exc).removeprefix(f"{exc.tool}: ") if isinstance(exc, ToolError) else str(exc)
+
+
+async def _cancel_when_gone(request: Request, cancellation: Cancellation) -> None:
+    """Stop the work when its reader closes the connection."""
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            cancellation.cancel()
+            return
