@@ -25,12 +25,11 @@ from sourcelight.core.batches import Event
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, RepositoryNotFound, SearchIndexError
+from sourcelight.core.query.explanation import Advice, Explanation
 from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import Limits, notices
-from sourcelight.engines.execution.advice import Advice
 from sourcelight.engines.execution.explain import combine_explanations, explain
-from sourcelight.engines.execution.explanation import Explanation
 from sourcelight.engines.execution.first_indexing import FirstIndexing
 from sourcelight.engines.execution.plan_cache import PlanCache
 from sourcelight.engines.execution.protocol import ToolHandler

@@ -13,6 +13,7 @@ import msgspec
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ProtocolError
+from sourcelight.core.query.explanation import Explanation
 from sourcelight.core.wire.request import SearchRequest
 
 
@@ -34,8 +35,6 @@ def explanation_of(answer: ToolResult) -> Mapping[str, Any] | None:
     ProtocolError
         When it is not of the form of an explanation.
     """
-    from sourcelight.engines.execution.explanation import Explanation
-
     data = answer.attributes.get("explanation")
     if data is None:
         return None

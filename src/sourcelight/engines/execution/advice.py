@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sourcelight.core.boolean import ALWAYS, NEVER
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Query, canonical, parse
 from sourcelight.core.query.alternatives import patterns_of
+from sourcelight.core.query.explanation import Advice
 from sourcelight.core.query.fields import ALIASES, FIELDS, PREDICATE_NAMES, RESULT_TYPES, label_of, nearest_value
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.narrowing import in_pattern_type, with_choice, with_pattern
@@ -59,16 +60,6 @@ _ELSEWHERE = {
 }
 """What other tools call a filter."""
 _MAX_ADVICE = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """One suggestion: its `kind`, how the text is read, what to do (`fix`), and a `query` to try."""
-
-    kind: str
-    message: str
-    fix: str = ""
-    query: str = ""
 
 
 def advise(query: Query) -> tuple[Advice, ...]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.query.explanation import Explanation
 from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution.explanation import Explanation
 from sourcelight.engines.execution.first_indexing import FirstIndexing
 from sourcelight.engines.execution.protocol import Limits, ToolHandler
 from sourcelight.engines.search import IndexReport

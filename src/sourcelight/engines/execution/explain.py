@@ -11,12 +11,12 @@ from sourcelight.core.boolean import fold
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.formula import RequiredTree
 from sourcelight.core.query import Alternative, Predicate, Query, canonical
+from sourcelight.core.query.explanation import Advice, AlternativeMeaning, Explanation, FilterMeaning, PatternMeaning
 from sourcelight.core.query.fields import FIELDS
 from sourcelight.core.query.nodes import filter_text, tree_text
 from sourcelight.core.query.parse import effective_type
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution.advice import Advice, advise
-from sourcelight.engines.execution.explanation import AlternativeMeaning, Explanation, FilterMeaning, PatternMeaning
+from sourcelight.engines.execution.advice import advise
 from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.execution.protocol import Limits
 from sourcelight.engines.search.estimate import Estimate, PatternShare, estimate

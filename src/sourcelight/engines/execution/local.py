@@ -12,11 +12,11 @@ from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, SearchIndexError
 from sourcelight.core.query import Query
+from sourcelight.core.query.explanation import Explanation
 from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import notices
 from sourcelight.engines.execution.explain import explain
-from sourcelight.engines.execution.explanation import Explanation
 from sourcelight.engines.execution.local_source import LocalSource
 from sourcelight.engines.execution.plan import Plan, make_plan
 from sourcelight.engines.execution.plan_cache import CachedPlan, PlanCache

@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sourcelight.engines.execution.advice import Advice
-
 _WITHOUT_INDEX = {("symbol",), ("message",), ("changed line",), ("changed file",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One suggestion: its `kind`, how the text is read, what to do (`fix`), and a `query` to try."""
+
+    kind: str
+    message: str
+    fix: str = ""
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
