@@ -110,7 +110,7 @@ def test_a_saved_answer_shows_what_was_found_then(ann: httpx2.Client, folder: Pa
 
 
 def test_each_reader_sees_what_they_may_see_now(
-    service: Service, state: State, ann: httpx2.Client, bob: httpx2.Client
+    service: Service, state: State, ann: httpx2.Client, bob: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = save(ann, "needle")
     assert "secret " in text_of(ann.get(address).text)
@@ -127,6 +127,12 @@ def test_each_reader_sees_what_they_may_see_now(
         assert "payments" not in ann.get(address).text
     finally:
         state.grants.add(SECRET, account="ann")
+    # A page has room for one repository alone: the count is still of both, and not for who sees one.
+    monkeypatch.setattr("sourcelight.server.http.pages.saved.MAX_ROWS", 0)
+    cut = save(ann, "needle")
+    assert "2 matches then" in text_of(ann.get(cut).text)
+    assert "matches then" not in text_of(bob.get(cut).text)
+    monkeypatch.undo()
     only_secret = save(ann, "secret")
     assert "payments" not in bob.get(only_secret).text
 

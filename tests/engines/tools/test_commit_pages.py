@@ -12,7 +12,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import ToolContext, call
 from sourcelight.repos import Viewer
-from sourcelight.server.http.pages.code import commit_page
+from sourcelight.server.http.pages.changes import commit_page
 from sourcelight.testing import RepositoryBuilder
 
 CPU_S = 2.0

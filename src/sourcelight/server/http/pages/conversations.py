@@ -138,7 +138,8 @@ def _bar(prefix: str, query: str, kind: str) -> str:
     base = escape(prefix)
     return (
         f'<header class="bar"><a href="{base}/search">sourcelight</a><nav aria-label="Pages">'
-        f'<a href="{base}/deepsearch">Deep search</a></nav>'
+        f'<a href="{base}/deepsearch">Deep search</a> <a href="{base}/search/saved">Saved</a> '
+        f'<a href="{base}/.auth/sign-in">Account</a></nav>'
         f'<form class="search" role="search" action="{base}/search" data-fields="{_FIELDS}" '
         f'data-live="{base}/search/live" '
         f'data-suggestions="{base}/search/suggestions"><div class="field">'

@@ -107,16 +107,21 @@ class SavedPages:
         """Make a search and save what its page shows."""
         view = SearchView(query.query, query.pattern_type, "")
         batches: list[Any] = []
+        names: set[str] = set()
         for event in search.events_of(query, context.engine, context.viewer, Cancellation(search.TIMEOUT_S)):
             view.add(event)
-            # As many as a page shows; what is beyond is counted by the view alone.
-            if isinstance(event, MatchBatch) and sum(batch.num_rows for batch in batches) < MAX_FILES * MAX_ROWS:
-                batches.append(event.batch)
+            if isinstance(event, MatchBatch):
+                names.update(event.batch.column("repository").unique().to_pylist())
+                # As many as a page shows; what is beyond is counted by the view alone.
+                if sum(batch.num_rows for batch in batches) < MAX_FILES * MAX_ROWS:
+                    batches.append(event.batch)
         if view.status == "failed":
             raise ToolError("a search that failed has no answer to save")
         keys = {repository.name: repository.key for repository in context.engine.catalog.visible(context.viewer)}
         rows = _to_bytes(batches, keys)
-        attributes = {"status": view.status, "matches": view.match_count, "notes": view.notes}
+        # The count is of all repositories with matches, also of those whose rows are beyond what is stored.
+        places = [[name, keys.get(name, "")] for name in sorted(names)]
+        attributes = {"status": view.status, "matches": view.match_count, "notes": view.notes, "places": places}
         return self._answers.save(context.viewer.name, query.query, query.pattern_type, attributes, rows)
 
     async def _show(self, request: Request) -> Response:
@@ -167,7 +172,10 @@ class SavedPages:
             f"Saved by {escape(answer.owner)} on {_day(answer.saved_at)}, deleted on {_day(answer.expires_at)}"
         ]
         notes = ""
-        if all(mask):
+        places = answer.facts.get("places")
+        # Answers of earlier versions have no places; then only their owner may see the count.
+        is_whole = answer.owner == context.viewer.name if places is None else visible >= set(map(tuple, places))
+        if is_whole and all(mask):
             statements.append(f"{count_of(answer.facts['matches'], 'match')} then")
             # A title may have words of a query about repositories that were searched and have no rows.
             if answer.owner == context.viewer.name:

@@ -17,7 +17,7 @@ from sourcelight.core.completeness import is_limiting, status_of
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.markup import escape, highlight, one_line
 from sourcelight.core.markup.counts import count_of
-from sourcelight.core.markup.markdown import highlight_code, line_tokens
+from sourcelight.core.markup.markdown import highlight_code, line_tokens, to_html
 from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.parse import parse
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, SuggestedFilter, facet_title
@@ -25,7 +25,7 @@ from sourcelight.server.http.pages.python import call_text, python_block
 
 MAX_FILES, MAX_CHUNKS, MAX_ROWS = 50, 5, 40
 """Results on a page, pieces of text of each, and lines of a commit or definitions of a file."""
-_MAX_CHARS, _MAX_CHUNK_LINES = 400, 60
+_MAX_CHARS, _MAX_CHUNK_LINES, _MAX_TITLE_CHARS = 400, 60, 80
 COLUMNS = (
     "type", "repository", "revision", "commit", "path", "language", "line_number", "line", "start", "end",
     "name_start", "name_end", "chunk", "chunk_start_line", "symbol", "symbol_kind", "container", "author",
@@ -39,10 +39,15 @@ _MAX_FACETS = 12
 _STATUS = {
     "complete": ("good", "complete"),
     "partial": ("quiet", "the part that the query names"),
-    "limited": ("warn", "limited: there is more"),
+    "limited": ("warn", "limited: there may be more"),
     "failed": ("bad", "failed"),
 }
 _Row = Mapping[str, Any]
+
+
+def _no_link(_: str) -> str:
+    """Return no address: what a search says of its answer leads nowhere."""
+    return ""
 
 
 def search_url(prefix: str, query: str, pattern_type: str = "", path: str = "/search", **more: str) -> str:
@@ -211,10 +216,12 @@ class SearchView:
                     if more is not None
                     else ""
                 )
-                items.append(f"<li><strong>{escape(item.title)}</strong> {escape(item.message)}{link}</li>")
-            opened = " open" if any(map(is_limiting, skipped)) else ""
+                title = f"<strong>{escape(one_line(item.title, _MAX_TITLE_CHARS))}</strong>"
+                items.append(f"<li>{title} {to_html(item.message, _no_link)}{link}</li>")
+            titles = ", ".join(one_line(item.title.partition(":")[0], _MAX_TITLE_CHARS) for item in skipped)
+            is_limited = any(map(is_limiting, skipped))
             parts.append(
-                f"<details class=skipped{opened}><summary>Left out: {escape(', '.join(s.title for s in skipped))}"
+                f"<details class=skipped><summary{' class=warn' if is_limited else ''}>Left out: {escape(titles)}"
                 f"</summary><ul>{''.join(items)}</ul></details>"
             )
         return "".join(parts)
