@@ -196,11 +196,11 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         former = import_module("sourcelight.core.former_names").former_attribute("sourcelight", name)
         raise former or AttributeError(f"module 'sourcelight' has no attribute {name!r}")
-    room, wanted = _ELSEWHERE.get(name, ("sourcelight.core.errors", name))
-    module = import_module(room)
-    if room == "sourcelight.client":
+    module_name, attribute = _ELSEWHERE.get(name, ("sourcelight.core.errors", name))
+    module = import_module(module_name)
+    if module_name == "sourcelight.client":
         _give_frames_their_accessor()
-    value = getattr(module, wanted) if wanted else module
+    value = getattr(module, attribute) if attribute else module
     globals()[name] = value
     return value
 

@@ -90,11 +90,11 @@ def examine() -> int:
     print_table(("files", "size", "free", "directory"), list(_directories(homes, problems)))
     problems += _write_speed(cache_home())
     print_line("")
-    for each in problems:
-        print_line(f"{'broken' if each.broken else 'slow'}: {each.text}")
+    for problem in problems:
+        print_line(f"{'broken' if problem.broken else 'slow'}: {problem.text}")
     if not problems:
         print_line("Nothing here is broken or slow.")
-    return FAILED if any(each.broken for each in problems) else DONE
+    return FAILED if any(problem.broken for problem in problems) else DONE
 
 
 def _version(name: str) -> str:
@@ -137,7 +137,7 @@ def _git(problems: list[HostProblem]) -> tuple[str, str]:
 def _directories(homes: dict[str, Path], problems: list[HostProblem]) -> Iterator[tuple[str, str, str, str]]:
     for name, folder in homes.items():
         size, files = _size(folder)
-        existing = next((each for each in (folder, *folder.parents) if each.is_dir()), Path("/"))
+        existing = next((ancestor for ancestor in (folder, *folder.parents) if ancestor.is_dir()), Path("/"))
         free = shutil.disk_usage(existing).free
         if free < _SMALL_FREE_BYTES:
             problems.append(
@@ -153,10 +153,10 @@ def _directories(homes: dict[str, Path], problems: list[HostProblem]) -> Iterato
 def _size(folder: Path) -> tuple[int, int]:
     """Bytes and number of files below a directory; what disappears meanwhile doesn't count."""
     size = files = 0
-    for place, _, names in os.walk(folder):
+    for directory, _, names in os.walk(folder):
         for name in names:
             try:
-                size += os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118 - names may be any bytes
+                size += os.lstat(os.path.join(directory, name)).st_size  # noqa: PTH118 - names may be any bytes
             except OSError:
                 continue
             files += 1
@@ -165,7 +165,7 @@ def _size(folder: Path) -> tuple[int, int]:
 
 def _write_speed(folder: Path) -> list[HostProblem]:
     """Write and sync a file where indexes are: a directory on the network is the usual cause of slow searches."""
-    existing = next((each for each in (folder, *folder.parents) if each.is_dir()), Path("/"))
+    existing = next((ancestor for ancestor in (folder, *folder.parents) if ancestor.is_dir()), Path("/"))
     began = time.monotonic()
     try:
         with tempfile.TemporaryFile(dir=existing) as file:

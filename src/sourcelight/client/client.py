@@ -120,8 +120,8 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         def keep(rows: Sequence[Any], facts: Mapping[str, Any]) -> None:
             self._last_frame = partial_frame(rows, facts)
 
-        answer, facts, status = await self._ask(tool, arguments, progress, keep)
-        frame: DataFrame = answer_frame(answer, facts, status=status)
+        answer, attributes, status = await self._ask(tool, arguments, progress, keep)
+        frame: DataFrame = answer_frame(answer, attributes, status=status)
         self._last_frame = frame
         return frame
 
@@ -152,9 +152,11 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
             For arguments that the tool doesn't take.
         """
         definition = find_tool(tool)
-        answer, facts, status = await self._ask(definition, definition.parse(arguments), progress, lambda *_: None)
-        facts |= {**answer.attributes, "status": status, "notices": "; ".join(answer.notices)}
-        return answer.table.replace_schema_metadata({f"sourcelight.{name}": str(facts[name]) for name in facts})
+        answer, attributes, status = await self._ask(definition, definition.parse(arguments), progress, lambda *_: None)
+        attributes |= {**answer.attributes, "status": status, "notices": "; ".join(answer.notices)}
+        return answer.table.replace_schema_metadata(
+            {f"sourcelight.{name}": str(attributes[name]) for name in attributes}
+        )
 
     async def _ask(
         self,
@@ -207,5 +209,5 @@ def _status(tool: Tool[Any], answer: ToolResult, arguments: Mapping[str, Any]) -
 
 
 def _format_call(name: str, arguments: Mapping[str, Any]) -> str:
-    shown = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
-    return f"{name}({shown})"
+    arguments_text = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
+    return f"{name}({arguments_text})"

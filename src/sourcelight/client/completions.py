@@ -50,9 +50,9 @@ class Completions:
         """Add the names of a record batch or an Arrow table from its dictionaries, without reading rows."""
         for kind, columns in _COLUMNS.items():
             for column in columns:
-                at = table.schema.get_field_index(column)
-                if at >= 0:
-                    self._from_dictionaries(kind, table.column(at))
+                index = table.schema.get_field_index(column)
+                if index >= 0:
+                    self._from_dictionaries(kind, table.column(index))
 
     def _from_dictionaries(self, kind: str, column: Any) -> None:
         import pyarrow as pa
@@ -63,10 +63,10 @@ class Completions:
 
     def learn_filters(self, filters: Iterable[SuggestedFilter]) -> None:
         """Add the names in suggested filters."""
-        for one in filters:
-            kind = {"repo": "repository", "lang": "language", "author": "author"}.get(one.kind)
+        for item in filters:
+            kind = {"repo": "repository", "lang": "language", "author": "author"}.get(item.kind)
             if kind is not None:
-                self.add(kind, [one.label])
+                self.add(kind, [item.label])
 
 
 _lock = threading.Lock()

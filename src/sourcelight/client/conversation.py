@@ -89,7 +89,7 @@ class DeepSearchAnswer:
         self._base_url = base_url
         self._made_at = now()
         self._asker = asker
-        self._turns = tuple((str(what), str(about)) for what, about in (turns or answer.get("turns") or ()))
+        self._turns = tuple((str(activity), str(about)) for activity, about in (turns or answer.get("turns") or ()))
         self.questions: Sequence[Mapping[str, Any]] = tuple(answer.get("questions") or ())
         self.title: str = answer.get("title") or (self.question if self.questions else "")
         self.url: str = answer.get("url") or ""
@@ -115,7 +115,11 @@ class DeepSearchAnswer:
     @property
     def follow_ups(self) -> list[str]:
         """Suggested follow-up questions."""
-        return [str(one) for question in self.questions[-1:] for one in question.get("suggested_followups") or ()]
+        return [
+            str(follow_up)
+            for question in self.questions[-1:]
+            for follow_up in question.get("suggested_followups") or ()
+        ]
 
     @property
     def stats(self) -> dict[str, Any]:
@@ -194,8 +198,8 @@ class DeepSearchAnswer:
     @property
     def _source(self) -> dict[str, Any]:
         """What `attrs` of its frames say."""
-        where = {"status": self.status} if self._asker is None else provenance(self._asker.backend, status=self.status)
-        return {"call": "deepsearch", **where, "requested_at": self._made_at}
+        attrs = {"status": self.status} if self._asker is None else provenance(self._asker.backend, status=self.status)
+        return {"call": "deepsearch", **attrs, "requested_at": self._made_at}
 
     def ask(self, question: str) -> DeepSearchAnswer:
         """Ask a follow-up in the same conversation; blocks, inside a running event loop too.
@@ -281,15 +285,15 @@ class DeepSearchAnswer:
 
     def _view(self) -> AnswerView:
         url = self.url if "://" in self.url else ""
-        places = places_of(self._source) if not self._base_url and self._asker is not None else LinkResolver()
-        return AnswerView(self.status, self.title, self.questions, self._turns, self._base_url, url, places)
+        links = places_of(self._source) if not self._base_url and self._asker is not None else LinkResolver()
+        return AnswerView(self.status, self.title, self.questions, self._turns, self._base_url, url, links)
 
     def __repr__(self) -> str:
         return answer_text(self._view())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
-        shown = self._view()
-        return {"text/plain": answer_text(shown), "text/html": answer_html(shown)}
+        view = self._view()
+        return {"text/plain": answer_text(view), "text/html": answer_html(view)}
 
 
 def address_of(attributes: Mapping[str, Any]) -> str:
@@ -307,17 +311,19 @@ def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]
     question
         The question without its filters, where the answer is to one.
     """
-    facts = answer.attributes
-    questions = facts.get("questions")
+    attributes = answer.attributes
+    questions = attributes.get("questions")
     if questions is None:
-        questions = [{**facts, "question": question}]
-    status = str(facts.get("state") or (questions[-1].get("state") if questions else "") or facts.get("status"))
+        questions = [{**attributes, "question": question}]
+    status = str(
+        attributes.get("state") or (questions[-1].get("state") if questions else "") or attributes.get("status")
+    )
     rows = [{**row, "question": question or row["question"]} for row in answer.table.to_pylist()]
     return {
         "status": _STATUS.get(status, "running" if status in {"pending", "processing"} else "complete"),
-        "title": facts.get("title") or "",
-        "url": address_of(facts),
-        "read_token": facts.get("read_token") or "",
+        "title": attributes.get("title") or "",
+        "url": address_of(attributes),
+        "read_token": attributes.get("read_token") or "",
         "notices": list(answer.notices),
         "questions": [{name: one[name] for name in _KEPT if name in one} for one in questions],
         "rows": rows,

@@ -73,9 +73,9 @@ class _Answer:
         return bool(self.fault or faults(self.alerts, self.errors))
 
 
-def _untold(done: int, known: int, matches: int) -> None:
+def _untold(done: int, total: int, matches: int) -> None:
     """Ignore a report."""
-    del done, known, matches
+    del done, total, matches
 
 
 class ExhaustiveSearch(BackendWrapper):
@@ -281,19 +281,19 @@ class _PartQueue:
         from sourcelight.core.batches.rows import match_count
 
         new: set[tuple[Any, ...]] = set()
-        facts = [item for item in answer.facts if item.name not in self._known_facts]
-        self._known_facts.update(item.name for item in facts)
+        new_repositories = [item for item in answer.facts if item.name not in self._known_facts]
+        self._known_facts.update(item.name for item in new_repositories)
         for batch in answer.batches:
             table = conform([batch], shown_only=True).select(list(_FILE))
             keys = list(zip(*(table.column(name).to_pylist() for name in _FILE), strict=True))
             keep = [key not in self._yielded_keys and kind in {"", key[0]} for key in keys]
-            new.update(key for key, kept in zip(keys, keep, strict=True) if kept)
+            new.update(key for key, is_kept in zip(keys, keep, strict=True) if is_kept)
             self._repeated |= not kind and not all(keep)
-            fresh = batch if all(keep) else batch.filter(pa.array(keep, pa.bool_()))
-            if fresh.num_rows:
-                self._matches += match_count(fresh)
-                yield MatchBatch(fresh, tuple(facts))
-                facts = []
+            new_rows = batch if all(keep) else batch.filter(pa.array(keep, pa.bool_()))
+            if new_rows.num_rows:
+                self._matches += match_count(new_rows)
+                yield MatchBatch(new_rows, tuple(new_repositories))
+                new_repositories = []
         self._yielded_keys |= new
 
     def _suggestions(self) -> Iterator[Suggestion]:
@@ -311,9 +311,9 @@ class _PartQueue:
         for part, answer in self._incomplete[:_MOST_NAMED]:
             reasons = "; ".join(answer.reasons)
             yield Skipped("part-incomplete", f"{part.label}: {reasons}", "This part can't be split further.", "warn")
-        if more := self._incomplete[_MOST_NAMED:]:
-            names = "\n".join(f"- `{part.label}`" for part, _ in more)
-            yield Skipped("part-incomplete", f"{len(more):,} more parts", names, "warn")
+        if unnamed := self._incomplete[_MOST_NAMED:]:
+            names = "\n".join(f"- `{part.label}`" for part, _ in unnamed)
+            yield Skipped("part-incomplete", f"{len(unnamed):,} more parts", names, "warn")
         if self._waiting:
             names = "\n".join(f"- `{part.label}`" for part in list(self._waiting)[:_MOST_NAMED])
             title = f"{len(self._waiting):,} parts not requested after {self._request_count:,} requests"
@@ -347,9 +347,9 @@ def listing_query(query: Query) -> str:
     """A query for the repositories that `query` searches; empty where its alternatives search different ones."""
     if len(query.plan) != 1:
         return ""
-    where: list[Node] = [
+    filters: list[Node] = [
         item
         for item in query.plan[0].filters
         if (item.on if isinstance(item, Predicate) else item.name) in _REPOSITORY_FIELDS
     ]
-    return str(Expression(And((*where, Filter("type", "repo"), Filter("count", "99999999")))))
+    return str(Expression(And((*filters, Filter("type", "repo"), Filter("count", "99999999")))))

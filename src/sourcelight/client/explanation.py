@@ -64,15 +64,15 @@ def from_tree(request: SearchRequest, name: str) -> QueryExplanation:
         When the query can't be read.
     """
     query = parse(request.query, request.pattern_type, version=request.version)
-    shown = tree_text(query.root)
+    tree = tree_text(query.root)
     data = {
         "query": query.text,
         "pattern_type": query.pattern_type,
         "tree": query.canonical(),
-        "tree_text": shown,
+        "tree_text": tree,
         "alternatives": (),
         "warnings": (),
-        "text": f"{query.text}\nread as {query.pattern_type}\n\n{shown}",
+        "text": f"{query.text}\nread as {query.pattern_type}\n\n{tree}",
     }
     return QueryExplanation(data, _UNTOLD.format(name=name))
 
@@ -93,8 +93,8 @@ def add_facets(query: str, chosen: Sequence[SuggestedFilter], pattern_type: str 
         How its patterns are read.
     """
     kinds: dict[str, list[str]] = {}
-    for one in chosen:
-        kinds.setdefault(one.kind, []).append(one.value)
+    for facet in chosen:
+        kinds.setdefault(facet.kind, []).append(facet.value)
     parts = []
     for kind, values in kinds.items():
         if len(values) > 1 and kind in _ALTERNATIVES:

@@ -118,12 +118,12 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
     }
     snippets: list[tuple[str | None, int | None]] = []
     has_line = matches.index.isin(lines.index) if matches.index.is_unique else [True] * len(matches)
-    for known, (repository, commit, path, number) in zip(
+    for is_known, (repository, commit, path, number) in zip(
         has_line, _places(matches, [*_PLACE, line_column(matches)]), strict=True
     ):
-        file_text = texts.get((repository, commit if isinstance(commit, str) else "", path)) if known else None
-        at = int(number) if file_text else 0
-        numbers = [k for k in range(at - n, at + n + 1) if k in file_text] if file_text else []
+        file_text = texts.get((repository, commit if isinstance(commit, str) else "", path)) if is_known else None
+        position = int(number) if file_text else 0
+        numbers = [k for k in range(position - n, position + n + 1) if k in file_text] if file_text else []
         snippets.append(
             ("\n".join(file_text[k] for k in numbers), numbers[0]) if file_text and numbers else (None, None)
         )
@@ -142,8 +142,12 @@ def line_column(frame: DataFrame) -> str:
 
 def _lines(matches: DataFrame) -> DataFrame:
     """The rows that are lines of files at a commit."""
-    known = matches[line_column(matches)].notna() & matches["path"].notna()
-    return matches[known & matches["type"].isin(["content", "symbol"])] if "type" in matches.columns else matches[known]
+    is_located = matches[line_column(matches)].notna() & matches["path"].notna()
+    return (
+        matches[is_located & matches["type"].isin(["content", "symbol"])]
+        if "type" in matches.columns
+        else matches[is_located]
+    )
 
 
 def _places(frame: DataFrame, names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
@@ -164,8 +168,8 @@ async def join_with_progress(
     async with painting(state, progress, after_s=_SHOWN_AFTER_S):
         try:
             frame = await join(backend, matches, state.update)
-        except Exception as fault:
-            state.fail(str(fault))
+        except Exception as exc:
+            state.fail(str(exc))
             raise
         except asyncio.CancelledError:
             state.interrupt()
@@ -184,7 +188,7 @@ def _files(matches: DataFrame) -> list[tuple[str, str, list[str]]]:
     files: dict[tuple[str, str], dict[str, None]] = {}
     for repository, commit, path in dict.fromkeys(_places(matches, _PLACE)):
         files.setdefault((repository, commit if isinstance(commit, str) else ""), {})[path] = None
-    return [(*place, list(paths)) for place, paths in files.items()]
+    return [(*key, list(paths)) for key, paths in files.items()]
 
 
 async def _ask(
@@ -226,7 +230,7 @@ def _join(
     notices: list[str],
 ) -> DataFrame:
     """The matches with the columns `names` of the answers, joined on the commit of the request."""
-    known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    cached: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     columns = list(names)
     keys = ["line_number" if name == "start_line" else name for name in on if name not in {"repository", "commit"}]
     kinds: dict[str, Any] = {}
@@ -236,16 +240,16 @@ def _join(
         frame = answer_frame(answer)
         kinds = kinds or {name: frame[name].dtype for name in columns if str(frame[name].dtype).startswith("datetime")}
         for row in frame[[*keys, *columns]].astype("object").itertuples(index=False, name=None):
-            known[(repository, commit, *row[: len(keys)])] = row[len(keys) :]
+            cached[(repository, commit, *row[: len(keys)])] = row[len(keys) :]
     nothing = (None,) * len(columns)
     keys_of_rows = (
-        tuple("" if at == 1 and not isinstance(value, str) else value for at, value in enumerate(place))
-        for place in _places(matches, on)
+        tuple("" if index == 1 and not isinstance(value, str) else value for index, value in enumerate(location))
+        for location in _places(matches, on)
     )
-    answer_rows = [known.get(key, nothing) for key in keys_of_rows]
+    answer_rows = [cached.get(key, nothing) for key in keys_of_rows]
     joined_frame = matches.copy(deep=False)
-    for at, name in enumerate(columns):
-        values = [row[at] for row in answer_rows]
+    for index, name in enumerate(columns):
+        values = [row[index] for row in answer_rows]
         joined_frame[names[name]] = values
         joined_frame[names[name]] = joined_frame[names[name]].astype(
             kinds.get(name, "datetime64[us, UTC]" if "date" in name else "str")

@@ -197,8 +197,8 @@ class _Task(Generic[T]):
                 # The interrupt came before the task began, when there was nothing to cancel yet.
                 raise asyncio.CancelledError  # noqa: TRY301 - as if it had been cancelled
             self._done.append(await self._function())
-        except BaseException as fault:
-            self._fault = fault
+        except BaseException as exc:
+            self._fault = exc
             raise
         finally:
             _board.reset(token)
@@ -212,14 +212,14 @@ class _Task(Generic[T]):
 
     def result(self) -> T:
         """Return or raise the outcome of a task that has unwound."""
-        fault, self._fault = self._fault, None
+        error, self._fault = self._fault, None
         try:
-            if isinstance(fault, asyncio.CancelledError):
-                raise CancelledError from fault
-            if fault is not None:
-                raise fault
+            if isinstance(error, asyncio.CancelledError):
+                raise CancelledError from error
+            if error is not None:
+                raise error
         finally:
-            del fault  # its frames hold this one
+            del error  # its frames hold this one
         return self._done[0]
 
     def soon(self, function: Callable[[], object]) -> None:

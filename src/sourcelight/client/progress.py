@@ -62,8 +62,8 @@ async def painting(
         with suppress(asyncio.CancelledError):
             await asyncio.gather(ticker, return_exceptions=True)
         painter.finish()
-    if not ticker.cancelled() and (fault := ticker.exception()) is not None:
-        raise fault
+    if not ticker.cancelled() and (error := ticker.exception()) is not None:
+        raise error
 
 
 async def arriving(

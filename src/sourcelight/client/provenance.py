@@ -68,22 +68,22 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
         raise ClientNotFound("this frame has no origin (its attrs have no endpoint); pass a client (client=…)")
     with _lock:
         backend = _living.get(str(attrs.get("backend_id", "")))
-        others = [one for one in _living.values() if one.name == endpoint]
+        others = [candidate for candidate in _living.values() if candidate.name == endpoint]
     if backend is not None:
         return backend
-    if len({id(one) for one in others}) == 1:
+    if len({id(candidate) for candidate in others}) == 1:
         return others[0]
     if others:
         raise ClientNotFound(
             f"the client of this frame is closed, and {len(others)} others are open; pass one as client="
         )
-    how = "sourcelight.open(…)" if endpoint == "embedded" else f"sourcelight.connect({str(endpoint)!r})"
+    call_text = "sourcelight.open(…)" if endpoint == "embedded" else f"sourcelight.connect({str(endpoint)!r})"
     if str(endpoint).startswith(FEDERATION):
-        how = "sourcelight.federate(…)"
+        call_text = "sourcelight.federate(…)"
     elif str(endpoint).startswith(CLUSTER):
-        how = "sourcelight.open_cluster(…)"
+        call_text = "sourcelight.open_cluster(…)"
     raise ClientNotFound(
-        f"the origin of this frame ({endpoint}) is not open: keep the client of {how}, or name one (client=…)"
+        f"the origin of this frame ({endpoint}) is not open: keep the client of {call_text}, or name one (client=…)"
     )
 
 
@@ -125,5 +125,5 @@ def provenance(
 
 def asked_for(call: str, arguments: Mapping[str, Any]) -> str:
     """Describe a call for `attrs`; tokens that open a conversation are left out."""
-    shown = ", ".join(f"{key}={value!r}" for key, value in arguments.items() if key != "identifier")
-    return f"{call}({shown})"[:_LONGEST]
+    arguments_text = ", ".join(f"{key}={value!r}" for key, value in arguments.items() if key != "identifier")
+    return f"{call}({arguments_text})"[:_LONGEST]

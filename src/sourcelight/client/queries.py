@@ -64,9 +64,9 @@ class QueryPart:
         if self.step not in {"repository", "path"}:
             return self.filters
         field, pattern = ("repo", _names_regexp) if self.step == "repository" else ("file", _below)
-        named = ((field, pattern(self.names)),) if self.names else ()
+        name_filters = ((field, pattern(self.names)),) if self.names else ()
         left_out = ((f"-{field}", pattern(self.but)),) if self.but else ()
-        return (*self.filters, *named, *left_out)
+        return (*self.filters, *name_filters, *left_out)
 
     def split(self, query: Query, seen: ObservedValues) -> tuple[QueryPart, ...]:
         """Smaller parts that together are this one; none when it can't be cut any further."""
@@ -84,8 +84,8 @@ class QueryPart:
         new = tuple(name for name in dict.fromkeys(all_names) if name and name not in self.but)
         if not new:
             return ()
-        named = tuple(replace(self, names=names, but=()) for names in _pieces(new))
-        return (*named, replace(self, but=(*self.but, *new)))
+        by_names = tuple(replace(self, names=names, but=()) for names in _pieces(new))
+        return (*by_names, replace(self, but=(*self.but, *new)))
 
     def _by_language(self, query: Query, seen: ObservedValues) -> tuple[QueryPart, ...]:
         if not all(_FILES & set(alternative.types) for alternative in query.plan):
@@ -93,12 +93,12 @@ class QueryPart:
         path_part = QueryPart(self._all_filters(), step="path")
         # A filter on files finds no repositories by name, so those are a part of their own.
         names = () if not finds_names(query) else (QueryPart((*self._all_filters(), ("type", "repo")), step="end"),)
-        known = tuple(dict.fromkeys(name for name in seen.languages if name and find_language(name)))
-        if not known:
+        languages = tuple(dict.fromkeys(name for name in seen.languages if name and find_language(name)))
+        if not languages:
             return (*names, *path_part.split(query, seen))
-        of_one = tuple(replace(path_part, filters=(*path_part.filters, ("lang", name))) for name in known)
-        rest = replace(path_part, filters=(*path_part.filters, *(("-lang", name) for name in known)))
-        return (*names, *of_one, rest)
+        of_one = tuple(replace(path_part, filters=(*path_part.filters, ("lang", name))) for name in languages)
+        remaining = replace(path_part, filters=(*path_part.filters, *(("-lang", name) for name in languages)))
+        return (*names, *of_one, remaining)
 
     def _by_path(self, paths: Sequence[str]) -> tuple[QueryPart, ...]:
         below = self.names[0] if self.names else ""
@@ -114,8 +114,8 @@ class QueryPart:
         new = tuple(entry for entry in entries if entry and entry != below)
         if not new:
             return ()
-        rest = replace(self, but=(*self.but, *new))
-        return (*(replace(self, names=names, but=()) for names in _pieces(new)), rest)
+        remaining = replace(self, but=(*self.but, *new))
+        return (*(replace(self, names=names, but=()) for names in _pieces(new)), remaining)
 
 
 def finds_names(query: Query) -> bool:
@@ -140,13 +140,13 @@ def _below(entries: Sequence[str]) -> str:
 
 def _common(folders: Sequence[str]) -> str:
     """The deepest folder that holds all of `folders`, with its slash; empty for the top."""
-    low, high = min(folders).split("/"), max(folders).split("/")
-    same = list(takewhile(lambda pair: pair[0] == pair[1], zip(low, high, strict=False)))
+    first_parts, last_parts = min(folders).split("/"), max(folders).split("/")
+    same = list(takewhile(lambda pair: pair[0] == pair[1], zip(first_parts, last_parts, strict=False)))
     return "".join(f"{name}/" for name, _ in same if name)
 
 
-def _entry(path: str, at: int) -> str:
-    slash = path.find("/", at)
+def _entry(path: str, position: int) -> str:
+    slash = path.find("/", position)
     return path if slash < 0 else path[: slash + 1]
 
 

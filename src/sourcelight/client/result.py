@@ -107,8 +107,8 @@ class SearchResult:
 
     @property
     def _columns(self) -> tuple[Column, ...]:
-        shown = tuple(column for column in MATCHES if column.shown)
-        return (SERVICE, *shown) if self._served else shown
+        visible = tuple(column for column in MATCHES if column.shown)
+        return (SERVICE, *visible) if self._served else visible
 
     @cached_property
     def matches(self) -> Frame:
@@ -129,7 +129,7 @@ class SearchResult:
         to the client, in this process), ``status``, ``reasons``, ``limit_hit``, ``matches``, ``requested_at`` (RFC
         3339, UTC), ``duration_ms``, ``version``; and ``cut`` where a limit of matches was reached: which part this is.
         """
-        where: dict[str, str | int] = (
+        origin: dict[str, str | int] = (
             {"endpoint": self.backend, "status": self.status}
             if self._source is None
             else provenance(
@@ -142,7 +142,7 @@ class SearchResult:
         )
         request_attrs = {"query": self.query, "pattern_type": self.request.pattern_type}
         cut = cut_text(self.match_count, self._skipped)
-        return {**request_attrs, **where, "matches": self.match_count, **({"cut": cut} if cut else {})}
+        return {**request_attrs, **origin, "matches": self.match_count, **({"cut": cut} if cut else {})}
 
     @cached_property
     def progress(self) -> Frame:
@@ -179,10 +179,10 @@ class SearchResult:
         Of a federation each service has a row, whether or not it answered; else there is the one that did. Columns as
         in ``columns_of("services")``.
         """
-        one = ServiceStatus(
+        service_status = ServiceStatus(
             self.backend, self.backend, self.status, self.reasons, self.match_count, len(self), 0, self._elapsed_s
         )
-        return self._with_source(frames.services_frame(self._services or (one,)))
+        return self._with_source(frames.services_frame(self._services or (service_status,)))
 
     @cached_property
     def repositories(self) -> Frame:
@@ -193,8 +193,8 @@ class SearchResult:
         for batch in self._batches:
             counter.add(batch)
         counts = {row["repository"]: row["matches"] for row in counter.table().to_pylist()}
-        known = {f.name for f in self._facts}
-        nameless = [RepositoryInfo(name) for name in counts if name is not None and name not in known]
+        names = {f.name for f in self._facts}
+        nameless = [RepositoryInfo(name) for name in counts if name is not None and name not in names]
         return self._with_source(frames.repositories_frame([*self._facts, *nameless], counts))
 
     def _with_source(self, frame: Frame) -> Frame:
@@ -224,7 +224,7 @@ class SearchResult:
         from sourcelight.display.notebook.widgets.facets import FacetPanel
 
         kind = self.request.pattern_type
-        return FacetPanel(self._filters, lambda chosen: add_facets(self.query, chosen, kind), self._search_again)
+        return FacetPanel(self._filters, lambda selected: add_facets(self.query, selected, kind), self._search_again)
 
     def _search_again(self, query: str) -> SearchResult:
         if self._rerun is None:
@@ -350,7 +350,7 @@ class SearchResult:
     def _links(self, folder_of: Callable[[str], str]) -> LinkResolver:
         hosts = {fact.name: fact.url for fact in self._facts if fact.url}
         if self._services:
-            addresses = {one.name: one.endpoint for one in self._services if "://" in one.endpoint}
+            addresses = {service.name: service.endpoint for service in self._services if "://" in service.endpoint}
             return LinkResolver("", hosts, folder_of, addresses)
         base_url = self.backend if "://" in self.backend else ""
         return LinkResolver(base_url, hosts, folder_of)
@@ -364,8 +364,8 @@ class SearchResult:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
         from sourcelight.display.notebook.result_view import result_html
 
-        shown = self._view()
-        return {"text/plain": result_text(shown), "text/html": result_html(shown)}
+        view = self._view()
+        return {"text/plain": result_text(view), "text/html": result_html(view)}
 
 
 def metadata(attrs: dict[str, str | int]) -> dict[str, str]:

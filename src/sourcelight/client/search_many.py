@@ -38,10 +38,10 @@ class ManyResult(SearchResult):
 
     def __init__(self, results: Mapping[str, SearchResult], backend: str, state: ManyState) -> None:
         batches = tuple(batch for result in results.values() for batch in result._batches)  # noqa: SLF001 - its own kind
-        facts = {item.name: item for result in results.values() for item in result._facts}  # noqa: SLF001
+        infos = {item.name: item for result in results.values() for item in result._facts}  # noqa: SLF001
         title = f"{count_of(len(results), 'search')}: {', '.join(results)}"
         started_at = min(result._asked_at for result in results.values())  # noqa: SLF001
-        super().__init__(SearchRequest(title), backend, state, batches, tuple(facts.values()), asked_at=started_at)
+        super().__init__(SearchRequest(title), backend, state, batches, tuple(infos.values()), asked_at=started_at)
         self._source = next(iter(results.values()))._source  # noqa: SLF001
         self._results = dict(results)
 
@@ -135,15 +135,15 @@ def label_queries(queries: Mapping[str, QueryText] | Iterable[QueryText]) -> dic
     if isinstance(queries, str):
         raise TypeError("give a dict of names and queries, or a list of queries; search() takes one query")
     if isinstance(queries, Mapping):
-        named = {str(name): query for name, query in queries.items()}
+        by_name = {str(name): query for name, query in queries.items()}
     else:
         listed = list(queries)
-        named = {query_text(query): query for query in listed}
-        if len(named) < len(listed):
+        by_name = {query_text(query): query for query in listed}
+        if len(by_name) < len(listed):
             raise ValueError("a query occurs twice in the list; pass a dict to name them")
-    if not named:
+    if not by_name:
         raise ValueError("no queries: give a dict of names and queries")
-    return named
+    return by_name
 
 
 class SearchManyRun:
@@ -174,8 +174,8 @@ class SearchManyRun:
         SourcelightError
             When every search failed: the fault of the first, with what arrived as its `result`.
         """
-        waiting = deque(self.runs.items())
-        workers = [asyncio.create_task(self._work_off(waiting)) for _ in range(min(self._at_once, len(self.runs)))]
+        pending = deque(self.runs.items())
+        workers = [asyncio.create_task(self._work_off(pending)) for _ in range(min(self._at_once, len(self.runs)))]
         try:
             await asyncio.gather(*workers)
         finally:
@@ -187,17 +187,17 @@ class SearchManyRun:
             self._faults[0].result = self.result()
             raise self._faults[0]
 
-    async def _work_off(self, waiting: deque[tuple[str, SearchRun]]) -> None:
-        while waiting:
-            name, run = waiting.popleft()
+    async def _work_off(self, pending: deque[tuple[str, SearchRun]]) -> None:
+        while pending:
+            name, run = pending.popleft()
             self.state.begin(name)
             try:
                 async with aclosing(run.events()) as events:
                     async for event in events:
                         if isinstance(event, MatchBatch):
                             run.batches.append(event.batch)
-            except SourcelightError as fault:
-                self._faults.append(fault)
+            except SourcelightError as exc:
+                self._faults.append(exc)
 
     def result(self) -> ManyResult:
         """What has arrived so far."""

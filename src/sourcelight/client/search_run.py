@@ -182,8 +182,8 @@ class RunSource:
         """Read this moment."""
         state = self._run.state
         if state.phase != "running":
-            shown = self.result()._view()  # noqa: SLF001 - one room
-            return SourceUpdate(state.phase, headline(shown), tuple(statements(shown)))
+            view = self.result()._view()  # noqa: SLF001 - one room
+            return SourceUpdate(state.phase, headline(view), tuple(statements(view)))
         shot = state.snapshot()
         words = " \u00b7 ".join(f"{value} {name}" for name, value in shot.fields if name != "matches/s")
         return SourceUpdate("running", f"{shot.done:,} {shot.unit} \u00b7 {words}", shot.notices)

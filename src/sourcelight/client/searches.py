@@ -466,7 +466,7 @@ class SearchMethods:
         SourcelightError
             When every search failed: the fault of the first.
         """
-        named = label_queries(queries)
+        by_label = label_queries(queries)
         if concurrency is not None and concurrency < 1:
             raise ValueError(f"search_many: concurrency must be at least 1, got {concurrency}")
         runs = {
@@ -480,7 +480,7 @@ class SearchMethods:
                 max_line_bytes=max_line_bytes,
                 timeout_s=timeout_s,
             )
-            for name, query in named.items()
+            for name, query in by_label.items()
         }
         many = SearchManyRun(runs, self._backend.name, concurrency or (1 if self._backend.local else AT_ONCE))
         self._last = many

@@ -71,7 +71,7 @@ class AsyncServiceTools:
             reasons.append(f"the answer has {', '.join(sorted(set(other)))} content, which isn't read")
         elif not structured and not any(text.strip() for text in texts):
             reasons.append("the answer is empty")
-        facts: dict[str, Any] = provenance(
+        attributes: dict[str, Any] = provenance(
             self._backend,
             status="limited" if reasons else "complete",
             reasons=tuple(reasons),
@@ -79,9 +79,9 @@ class AsyncServiceTools:
             duration_s=time.monotonic() - began,
         )
         payload = None if structured is None else dict(structured)
-        facts |= {"call": name, "query": asked_for(name, bound), "notices": [_UNKNOWN], "payload": payload}
-        facts["text"] = payload["text"] if payload is not None and set(payload) == {"text"} else "\n".join(texts)
-        frame.attrs.update(facts)
+        attributes |= {"call": name, "query": asked_for(name, bound), "notices": [_UNKNOWN], "payload": payload}
+        attributes["text"] = payload["text"] if payload is not None and set(payload) == {"text"} else "\n".join(texts)
+        frame.attrs.update(attributes)
         return frame
 
     def __getattr__(self, name: str) -> Callable[..., Any]:

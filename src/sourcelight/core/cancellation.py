@@ -160,7 +160,7 @@ def _timed_steps(
     parts: Generator[_Part, None, None], cancellation: Cancellation, worker: ThreadPoolExecutor | StepThread
 ) -> Generator[_Part, None, None]:
     end = object()
-    left = False
+    is_abandoned = False
     try:
         while True:
             allowed_s = cancellation.remaining_s
@@ -172,13 +172,13 @@ def _timed_steps(
                 continue
             step = worker.submit(next, parts, end)
             wait([step], None if allowed_s is None else max(allowed_s, 0.0) + GRACE_S)
-            left = not step.done()
-            item = end if left else step.result()
+            is_abandoned = not step.done()
+            item = end if is_abandoned else step.result()
             if item is end:
                 return
             yield item  # type: ignore[misc]  # anything but the end is a part
     finally:
-        if not left:
+        if not is_abandoned:
             parts.close()
 
 

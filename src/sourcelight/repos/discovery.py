@@ -145,14 +145,14 @@ class Discovery:
 
     def _visit(self, step: _Step, names: set[str], modified: int) -> tuple[TrackedEntries, ...] | None:
         """Visit a directory; return the work trees around its entries, or None if it is not entered."""
-        if ".git" in names and self._work_tree(step.path, named=step.named):
+        if ".git" in names and self._work_tree(step.path, is_named=step.named):
             return (*step.enclosing, TrackedEntries(step.real, git_dir_of(step.real)))
         if _is_git_dir(step.path, names):
             if os.path.basename(step.real) == ".git":
                 is_dot = os.path.basename(step.path) == ".git"
-                self._add(step.real, os.path.dirname(step.path if is_dot else step.real), named=step.named)
+                self._add(step.real, os.path.dirname(step.path if is_dot else step.real), is_named=step.named)
             elif step.named or not step.enclosing:
-                self._add(step.path, "", named=step.named)
+                self._add(step.path, "", is_named=step.named)
             else:
                 self.lookalikes.append(step.path)
             return None
@@ -175,7 +175,7 @@ class Discovery:
             return
         yield _Step(path, real, enclosing_work_trees(real))
 
-    def _work_tree(self, folder: str, *, named: bool = False) -> bool:
+    def _work_tree(self, folder: str, *, is_named: bool = False) -> bool:
         """Add the ``.git`` directory or file of a work tree; return False if it is neither."""
         dot = os.path.join(folder, ".git")
         self.has_repository = True
@@ -189,7 +189,7 @@ class Discovery:
                 if names:
                     self.skipped.append(SkippedRepository(folder, "corrupt", f"{dot} holds no HEAD"))
                 return bool(names)
-            self._add(dot, folder, named=named)
+            self._add(dot, folder, is_named=is_named)
             return True
         try:
             os.close(os.open(dot, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)))
@@ -203,10 +203,10 @@ class Discovery:
             message = f"its .git file names {target}, which is not a git directory"
             self.skipped.append(SkippedRepository(folder, "corrupt", message))
         else:
-            self._add(target, folder, named=named)
+            self._add(target, folder, is_named=is_named)
         return True
 
-    def _add(self, git_dir: str, worktree: str, *, named: bool) -> None:
+    def _add(self, git_dir: str, worktree: str, *, is_named: bool) -> None:
         self.has_repository = True
         git_dir = os.path.realpath(git_dir)
         shared = os.path.realpath(common_dir(git_dir))
@@ -214,7 +214,7 @@ class Discovery:
             message = f"{shared}: {os.strerror(errno.ENOENT)}"
             self.skipped.append(SkippedRepository(worktree or git_dir, "corrupt", message))
             return
-        self._put(DiscoveredRepository(git_dir, shared, worktree, named))
+        self._put(DiscoveredRepository(git_dir, shared, worktree, is_named))
 
     def _put(self, repository: DiscoveredRepository) -> None:
         previous = self.repositories.get(repository.shared, repository)
@@ -239,7 +239,7 @@ class Discovery:
 
     def work_tree(self, folder: str) -> DiscoveredRepository | None:
         """Return the repository whose work tree is `folder`; None if no readable one is there."""
-        self._work_tree(folder, named=True)
+        self._work_tree(folder, is_named=True)
         return next(iter(self.repositories.values()), None)
 
     def _skip(self, folder: str, error: OSError, *, is_named: bool, is_nested: bool) -> None:

@@ -51,8 +51,8 @@ else:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        except OSError as fault:
-            raise IndexWriteFailed(str(file.name), f"the directory can't be locked ({fault.strerror})") from fault
+        except OSError as exc:
+            raise IndexWriteFailed(str(file.name), f"the directory can't be locked ({exc.strerror})") from exc
         return True
 
     def _unlock(file: IO[bytes]) -> None:

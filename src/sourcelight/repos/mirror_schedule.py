@@ -236,7 +236,7 @@ class MirrorSchedule:
                 check_address(origin, allow_local=True): partial(_update, path)
                 for path, origin in find_mirrors(self.folder).items()
             }
-        return {shown: partial(_clone, address, self.folder) for shown, address in self._read_addresses().items()}
+        return {name: partial(_clone, address, self.folder) for name, address in self._read_addresses().items()}
 
     def _wait(self, *, is_full: bool) -> None:
         """Wait for a fetch to end, or for the next to be due unless the schedule is full."""

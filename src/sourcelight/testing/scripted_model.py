@@ -136,12 +136,12 @@ def _event(handler: BaseHTTPRequestHandler, data: Mapping[str, Any]) -> None:
 def _calls(turn: Use) -> list[dict[str, Any]]:
     return [
         {
-            "index": at,
-            "id": f"call_{at}_{name}",
+            "index": index,
+            "id": f"call_{index}_{name}",
             "type": "function",
             "function": {"name": name, "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments)},
         }
-        for at, (name, arguments) in enumerate(turn.calls)
+        for index, (name, arguments) in enumerate(turn.calls)
     ]
 
 
@@ -149,8 +149,8 @@ def _deltas(turn: Say | Use) -> list[dict[str, Any]]:
     if isinstance(turn, Use):
         return [{"role": "assistant", "content": None, "tool_calls": _calls(turn)}]
     size = max(1, -(-len(turn.text) // turn.pieces))
-    texts = [turn.text[at : at + size] for at in range(0, len(turn.text), size)] or [""]
-    return [{"role": "assistant", "content": piece} for piece in texts]
+    texts = [turn.text[index : index + size] for index in range(0, len(turn.text), size)] or [""]
+    return [{"role": "assistant", "content": text} for text in texts]
 
 
 def _usage(turn: Say | Use) -> dict[str, int]:

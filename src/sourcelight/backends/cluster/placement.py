@@ -60,7 +60,7 @@ def place(
 
 def ranking(shard: str, workers: Sequence[str]) -> list[str]:
     """The workers by their weight for a shard, the highest first."""
-    return [workers[at] for at in next(_rank([shard], workers))]
+    return [workers[position] for position in next(_rank([shard], workers))]
 
 
 def _rank(shards: Sequence[str], workers: Sequence[str]) -> Iterator[list[int]]:

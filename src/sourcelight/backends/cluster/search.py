@@ -244,10 +244,10 @@ class ClusterSource:
             self._late |= {name for name, tried in skipped.items() if not tried}
         self.accounting = ShardAccounting(frozenset(names), frozenset(done - excluded), skipped, excluded)
 
-    def _skipped_items(self, shown: Collection[str]) -> Iterator[Skipped]:
+    def _skipped_items(self, shown_names: Collection[str]) -> Iterator[Skipped]:
         gaps = self._gaps
         skipped = {n: tried for n, tried in (self.accounting.skipped or {}).items() if n not in self._late}
-        yield from unanswered_items(skipped, shown)
+        yield from unanswered_items(skipped, shown_names)
         yield from notices.not_indexed(self._problems())
         yield from scope_items(self._scope, self.summary, gaps.without_history, gaps.unread, gaps.shallow)
         if self.task.viewer.sees_private:
@@ -299,4 +299,4 @@ def _repository_of(label: str, names: frozenset[str]) -> str:
     """The repository of a label such as ``name@revision``."""
     if label in names:
         return label
-    return next((label[:at] for at in range(len(label)) if label[at] == "@" and label[:at] in names), label)
+    return next((label[:index] for index in range(len(label)) if label[index] == "@" and label[:index] in names), label)

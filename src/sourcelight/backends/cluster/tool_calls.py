@@ -198,7 +198,12 @@ def candidates_of(cluster: ClusterSnapshot, repo: str, needed: Sequence[Reposito
     workers = holders.get(repo.strip("/"), ())
     return sorted(
         counts,
-        key=lambda one: (one not in workers, workers.index(one) if one in workers else 0, -counts[one], one.name),
+        key=lambda candidate: (
+            candidate not in workers,
+            workers.index(candidate) if candidate in workers else 0,
+            -counts[candidate],
+            candidate.name,
+        ),
     )
 
 
@@ -242,7 +247,7 @@ def _pin(call: ClusterToolCall, request: Any) -> Any:
         wanted_names = {name.casefold() for name in request.named.repositories}
         visible = call.cluster.catalog.visible(call.context.viewer)
         # Workers apply the filters; here a repository that they leave out only costs a question.
-        names = [one.name for one in visible if one.name.casefold() in wanted_names]
+        names = [repository.name for repository in visible if repository.name.casefold() in wanted_names]
     asking = call.holders(names, RESEARCH, {"asked": pickle.dumps(request)})
     messages = wait_for(call.cluster.fleet, asking.each(), call.context.cancellation)
     parts = [message["answer"]["attributes"]["found"].value for message in messages]

@@ -223,7 +223,10 @@ class EmbeddedBackend:
     def _overview(self) -> tuple[RepositoryOverview, ...]:
         if isinstance(self.engine, LocalEngine):
             return overview(self.engine, self.viewer)
-        return tuple(RepositoryOverview(one.name, one.facts.commit) for one in self.engine.catalog.visible(self.viewer))
+        return tuple(
+            RepositoryOverview(repository.name, repository.facts.commit)
+            for repository in self.engine.catalog.visible(self.viewer)
+        )
 
     def _cached_names(self) -> tuple[str, ...]:
         return tuple(repository.name for repository in self.engine.catalog.visible(self.viewer))

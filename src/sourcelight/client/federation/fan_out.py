@@ -49,8 +49,8 @@ async def ask_all(services: Sequence[Service], ask: Callable[[Service], Awaitabl
         began = time.monotonic()
         try:
             value = await ask(service)
-        except SourcelightError as fault:
-            return ServiceReply(service, None, fault, time.monotonic() - began)
+        except SourcelightError as exc:
+            return ServiceReply(service, None, exc, time.monotonic() - began)
         return ServiceReply(service, value, None, time.monotonic() - began)
 
     tasks = [asyncio.create_task(one(service)) for service in services]
@@ -163,8 +163,8 @@ class SummedProgress:
         def on_progress(at: ToolProgress) -> None:
             self._latest[name] = at
             if self._observer is not None:
-                known = list(self._latest.values())
-                done, total = sum(one.done for one in known), sum(one.total for one in known)
+                reports = list(self._latest.values())
+                done, total = sum(report.done for report in reports), sum(report.total for report in reports)
                 # Rows that are told on the way may come from several services, so none are.
                 self._observer(ToolProgress(at.stage, done, total, f"{name}: {at.detail}" if at.detail else name))
 
@@ -182,30 +182,30 @@ def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[MergedTable, di
     merged = join(parts, ("repository",))
     names = merged.table["repository"].to_pylist()
     order = sorted(range(len(names)), key=names.__getitem__)
-    names = [names[at] for at in order]
+    names = [names[index] for index in order]
     after, before, limit = arguments.get("after"), arguments.get("before"), arguments.get("limit")
     # The cursor is a name and not a position, so pages stay right while repositories come and go.
-    low = bisect_right(names, _name(after, "after")) if after else 0
-    high = max(bisect_left(names, _name(before, "before")), low) if before else len(names)
-    if limit is not None and high - low > limit:
-        low, high = (high - limit, high) if before and not after else (low, low + limit)
-    page = names[low:high]
+    start = bisect_right(names, _name(after, "after")) if after else 0
+    end = max(bisect_left(names, _name(before, "before")), start) if before else len(names)
+    if limit is not None and end - start > limit:
+        start, end = (end - limit, end) if before and not after else (start, start + limit)
+    page = names[start:end]
     attributes = {
         "total": len(names),
         "start_cursor": _cursor(page[0]) if page else None,
         "end_cursor": _cursor(page[-1]) if page else None,
-        "has_previous_page": low > 0,
-        "has_next_page": high < len(names),
+        "has_previous_page": start > 0,
+        "has_next_page": end < len(names),
     }
-    table = merged.table.take(pa.array(np.array(order[low:high], np.int64)))
+    table = merged.table.take(pa.array(np.array(order[start:end], np.int64)))
     owners: dict[str, list[str]] = {}
     for service, part in parts:
         for repository in part["repository"].to_pylist():
             owners.setdefault(repository, []).append(service)
-    at = table.schema.get_field_index(SERVICE.name)
+    index = table.schema.get_field_index(SERVICE.name)
     services = pa.array([", ".join(owners[name]) for name in page], pa.string()).dictionary_encode()
-    table = table.set_column(at, SERVICE.name, services.cast(table.schema.field(at).type))
-    return MergedTable(table, merged.duplicates, low > 0 or high < len(names)), attributes
+    table = table.set_column(index, SERVICE.name, services.cast(table.schema.field(index).type))
+    return MergedTable(table, merged.duplicates, start > 0 or end < len(names)), attributes
 
 
 def _cursor(name: str) -> str:

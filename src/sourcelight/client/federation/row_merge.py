@@ -84,15 +84,15 @@ def _keys(rows: MatchRows, starts: list[int]) -> list[_Key]:
     return list(zip(*(_column_texts(rows, name, starts) for name in FILE), strict=True))
 
 
-def _column_texts(rows: MatchRows, name: str, at: list[int]) -> list[str | None]:
+def _column_texts(rows: MatchRows, name: str, positions: list[int]) -> list[str | None]:
     """Texts of some rows, each distinct one decoded once: a dictionary may hold those of the whole answer."""
     if name not in rows:
-        return [None] * len(at)
+        return [None] * len(positions)
     column = rows.column(name)
     if not pa.types.is_dictionary(column.type):
-        return rows.texts(name, at)
-    codes = rows.codes(name)[at]
-    if len(column.dictionary) <= _FEW + len(at):
+        return rows.texts(name, positions)
+    codes = rows.codes(name)[positions]
+    if len(column.dictionary) <= _FEW + len(positions):
         texts: list[str | None] = [*column.dictionary.to_pylist(), None]  # -1, for null, is the last
         return [texts[code] for code in codes.tolist()]
     distinct, position = np.unique(codes, return_inverse=True)
@@ -167,11 +167,11 @@ def order_parts(
             service.append(np.full(int(is_new.sum()), number, np.int64))
     if not distinct:
         return OrderedRows([], [0] * len(names), [0] * len(names), duplicates)
-    of, place = np.concatenate(service), np.concatenate(file)
+    service_index, file_index = np.concatenate(service), np.concatenate(file)
     table = conform(distinct)
-    order = _order(table, of, place, is_complete=is_complete)
+    order = _order(table, service_index, file_index, is_complete=is_complete)
     # At most 127 services: the dictionary column has int8 codes.
-    codes = pa.array(of.astype(np.int8))
+    codes = pa.array(service_index.astype(np.int8))
     column = pa.DictionaryArray.from_arrays(codes, pa.array(list(names), pa.string()))
     table = table.append_column(pa.field(SERVICE.name, arrow_type(SERVICE.type)), column)
     if (np.diff(order) < 0).any():
@@ -220,8 +220,8 @@ def _ranks(column: Any) -> Int64Array:
     ranks = np.zeros(size + 1, np.int64)
     by_text = pa.compute.array_sort_indices(column.dictionary)
     ranks[np.asarray(by_text.to_numpy(zero_copy_only=False), np.int64)] = np.arange(1, size + 1)
-    at = column.indices.cast(pa.int64()).fill_null(size).to_numpy(zero_copy_only=False)
-    row_ranks: Int64Array = ranks[at]
+    position = column.indices.cast(pa.int64()).fill_null(size).to_numpy(zero_copy_only=False)
+    row_ranks: Int64Array = ranks[position]
     return row_ranks
 
 
@@ -238,14 +238,14 @@ def _is_sorted(keys: Sequence[Int64Array]) -> bool:
 def _limit(table: Any, duplicates: list[int], limit: int | None) -> OrderedRows:
     services = len(duplicates)
     ordered = OrderedRows([], [0] * services, [0] * services, duplicates)
-    left = limit
+    remaining = limit
     for batch in table.to_batches(max_chunksize=_MOST_OF_ONE_BATCH):
-        limited = batch if left is None else first_matches(batch, left)
+        limited = batch if remaining is None else first_matches(batch, remaining)
         if not limited.num_rows:
             continue
         ordered.batches.append(limited)
-        if left is not None:
-            left -= match_count(limited)
+        if remaining is not None:
+            remaining -= match_count(limited)
         owners = limited.column(limited.schema.get_field_index(SERVICE.name)).indices.to_numpy(zero_copy_only=False)
         counts = (
             limited.column(limited.schema.get_field_index("match_count")).fill_null(0).to_numpy(zero_copy_only=False)

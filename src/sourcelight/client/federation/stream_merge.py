@@ -259,11 +259,11 @@ class StreamMerge:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         faults = [(part.name, part.fault) for part in self._parts if part.fault is not None]
-        fault = first_of(faults) if len(faults) == len(self._parts) else None
-        if not isinstance(fault, QueryError):
+        error = first_of(faults) if len(faults) == len(self._parts) else None
+        if not isinstance(error, QueryError):
             yield services_of(self._parts, time.monotonic())
-        if fault is not None:
-            raise fault
+        if error is not None:
+            raise error
         for out_event in self._closing():
             yield out_event
 
@@ -272,8 +272,12 @@ class StreamMerge:
         names = [part.name for part in self._parts]
         parts, repeated = [part.batches for part in self._parts], any(part.duplicates for part in self._parts)
         ordered = order_parts(parts, names, is_complete=self._is_complete, limit=self._most, repeated=repeated)
-        for at, part in enumerate(self._parts):
-            part.matches, part.rows, part.duplicates = ordered.matches[at], ordered.rows[at], ordered.duplicates[at]
+        for index, part in enumerate(self._parts):
+            part.matches, part.rows, part.duplicates = (
+                ordered.matches[index],
+                ordered.rows[index],
+                ordered.duplicates[index],
+            )
             part.batches.clear()
         return ordered.batches, services_of(self._parts, time.monotonic())
 
@@ -285,7 +289,7 @@ class StreamMerge:
 
     async def _ask(self, part: ServiceStream, queue: asyncio.Queue[tuple[ServiceStream, Event | None]]) -> None:
         """Hand over the events of one service, and None at the end, however it comes."""
-        fault: SourcelightError | None = None
+        error: SourcelightError | None = None
         idle_timeout_s = None if part.service.backend.local else self._idle_timeout_s
         # All rows of each service: a limit can be applied only after duplicates are removed.
         request = replace(self._request, display=-1)
@@ -300,16 +304,16 @@ class StreamMerge:
                     if not done:
                         await queue.put((part, event))
         except StopAsyncIteration:
-            fault = StreamBroken("the stream ended without its last event")
+            error = StreamBroken("the stream ended without its last event")
         except TimeoutError:
-            fault = TimedOut(f"it said nothing for {idle_timeout_s:g} s")
+            error = TimedOut(f"it said nothing for {idle_timeout_s:g} s")
         except SourcelightError as exc:
-            fault = exc
+            error = exc
         # A bug and not a service's fault: the end marker is sent first, or the reader would wait forever.
         except Exception:
             await queue.put((part, None))
             raise
-        part.end(time.monotonic(), fault)
+        part.end(time.monotonic(), error)
         await queue.put((part, None))
 
     def _take(self, part: ServiceStream, event: Event | None) -> Iterator[Event]:
@@ -348,8 +352,8 @@ class StreamMerge:
         self._shown += matches
         part.matches += matches
         part.rows += batch.num_rows
-        facts, self._facts = tuple(self._facts), []
-        yield MatchBatch(add_service(batch, part.name), facts)
+        repositories, self._facts = tuple(self._facts), []
+        yield MatchBatch(add_service(batch, part.name), repositories)
 
     def _closing(self) -> Iterator[Event]:
         capped = self._received >= self._limit

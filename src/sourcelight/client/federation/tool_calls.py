@@ -114,12 +114,12 @@ class FederatedTools:
                 answer = await call_one(
                     service, name, service_arguments, _labelling(observer, service.name), self._idle_timeout_s
                 )
-            except _NEXT as fault:
-                missing.append(fault)
+            except _NEXT as error:
+                missing.append(error)
             except (ToolError, ValueError):
                 raise
-            except SourcelightError as fault:
-                broken.append((service, fault))
+            except SourcelightError as error:
+                broken.append((service, error))
             else:
                 return self._by(service, tool, answer, broken)
         if broken:
@@ -130,7 +130,7 @@ class FederatedTools:
         order = (RevisionNotFound, PathNotFound, UnsupportedTool, RepositoryNotFound)
         # The most specific reason: a service that knows the repository, but not the revision, says more than one that
         # knows neither.
-        raise min(missing, key=lambda fault: next(at for at, kind in enumerate(order) if isinstance(fault, kind)))
+        raise min(missing, key=lambda error: next(index for index, kind in enumerate(order) if isinstance(error, kind)))
 
     def _by(
         self, service: Service, tool: Tool[Any], answer: ToolResult, broken: Sequence[tuple[Service, SourcelightError]]

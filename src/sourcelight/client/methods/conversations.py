@@ -135,11 +135,11 @@ class ConversationMethods:
 
         try:
             await watch(state, work(), progress, 0.3, client=self)
-        except TransportError as fault:
+        except TransportError as error:
             stored = None if answer_cache is None else answer_cache.newest()
             if stored is None or attributes:
                 raise
-            notice = f"The service can't be reached ({fault}); this is the newest stored answer."
+            notice = f"The service can't be reached ({error}); this is the newest stored answer."
             stored = {**stored, "notices": [*stored.get("notices", ()), notice]}
             return DeepSearchAnswer(stored, base_url=base_url, asker=self, cached=True)
         finally:
@@ -373,11 +373,11 @@ async def _poll(
 ) -> ToolResult:
     """Read a conversation until its last question is answered, less and less often."""
     loop = asyncio.get_running_loop()
-    ends = None if timeout_s is None else loop.time() + timeout_s
+    deadline = None if timeout_s is None else loop.time() + timeout_s
     attempt = 0
     while True:
         wait_s = _WAITS_S[min(attempt, len(_WAITS_S) - 1)]
-        if ends is not None and loop.time() + wait_s > ends:
+        if deadline is not None and loop.time() + wait_s > deadline:
             return ToolResult("conversation", table_of("conversation", 0), {}, complete=False)
         await asyncio.sleep(wait_s)
         attempt += 1

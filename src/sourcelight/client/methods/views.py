@@ -151,11 +151,11 @@ class ViewMethods:
             For what is not there.
         """
         frame = await self.compare_revisions(repo, base, head, progress=progress)
-        ends = (str(frame.attrs.get("base") or base), str(frame.attrs.get("head") or head))
-        return _diff(frame, repo, *ends, {}, await places_of(self.backend))
+        revisions = (str(frame.attrs.get("base") or base), str(frame.attrs.get("head") or head))
+        return _diff(frame, repo, *revisions, {}, await places_of(self.backend))
 
 
-def _diff(frame: DataFrame, repo: str, base: str, head: str, about: dict[str, str], places: LinkResolver) -> DiffView:
+def _diff(frame: DataFrame, repo: str, base: str, head: str, about: dict[str, str], links: LinkResolver) -> DiffView:
     from sourcelight.display.notebook.views.diff_view import DiffContent, DiffView
 
     columns = ["path", "old_path", "status", "additions", "deletions", "binary", "patch", "truncated"]
@@ -163,7 +163,7 @@ def _diff(frame: DataFrame, repo: str, base: str, head: str, about: dict[str, st
     rows = part.where(part.notna(), None).itertuples(index=False, name=None)
     files: list[dict[str, Any]] = [dict(zip(columns, row, strict=True)) for row in rows]
     notices = tuple(frame.attrs.get("notices", ()))
-    return DiffView(DiffContent(repo, base, head, files, about, places, notices), frame)
+    return DiffView(DiffContent(repo, base, head, files, about, links, notices), frame)
 
 
 async def places_of(backend: Backend) -> LinkResolver:

@@ -180,34 +180,34 @@ class _Parts:
     def __init__(
         self, chunk: NDArray[np.int32], places: list[Int64Array], first: Int64Array, lines: _ChunkLines
     ) -> None:
-        begins, begin_column, begin_offset, stops, stop_column, stop_offset = places
-        back = (begins[1:] < begins[:-1]) | (begins[1:] == begins[:-1]) & (begin_column[1:] < begin_column[:-1])
+        starts, begin_column, begin_offset, stops, stop_column, stop_offset = places
+        back = (starts[1:] < starts[:-1]) | (starts[1:] == starts[:-1]) & (begin_column[1:] < begin_column[:-1])
         if (back & (chunk[1:] == chunk[:-1])).any():
-            order = np.lexsort((begin_column, begins, chunk))
-            begins, begin_column, begin_offset = begins[order], begin_column[order], begin_offset[order]
+            order = np.lexsort((begin_column, starts, chunk))
+            starts, begin_column, begin_offset = starts[order], begin_column[order], begin_offset[order]
             stops, stop_column, stop_offset = stops[order], stop_column[order], stop_offset[order]
-        begins, stops = begins - first[chunk], stops - first[chunk]
-        low = np.maximum(begins, 0)
+        starts, stops = starts - first[chunk], stops - first[chunk]
+        start = np.maximum(starts, 0)
         # A range that ends before the first column ends with the newline before it.
-        high = np.minimum(stops - ((stops > begins) & (stop_column == 0)), lines.count[chunk] - 1)
-        counts = np.maximum(high - low + 1, 0)
+        end = np.minimum(stops - ((stops > starts) & (stop_column == 0)), lines.count[chunk] - 1)
+        counts = np.maximum(end - start + 1, 0)
         total = int(counts.sum())
         if total > MAX_OVERLAPS + len(lines.start):
             raise OverlappingRanges("the ranges of a match overlap too often")
-        of = repeats(counts)
-        at = low[of] + np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-        line = lines.first[chunk[of]] + at
+        location_index = repeats(counts)
+        position = start[location_index] + np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+        line = lines.first[chunk[location_index]] + position
         if (line[1:] < line[:-1]).any():
             order = np.argsort(line, kind="stable")
-            of, at, line = of[order], at[order], line[order]
+            location_index, position, line = location_index[order], position[order], line[order]
         length = lines.length(line)
         self.line = line
-        self.chunk = chunk[of]
-        self.is_first = at == begins[of]
-        self._is_last = at == stops[of]
-        self._is_head = at == low[of]
-        self._begin_column, self._stop_column = begin_column[of], stop_column[of]
-        self._begin_offset, self._stop_offset = begin_offset[of], stop_offset[of]
+        self.chunk = chunk[location_index]
+        self.is_first = position == starts[location_index]
+        self._is_last = position == stops[location_index]
+        self._is_head = position == start[location_index]
+        self._begin_column, self._stop_column = begin_column[location_index], stop_column[location_index]
+        self._begin_offset, self._stop_offset = begin_offset[location_index], stop_offset[location_index]
         self.start = np.where(self.is_first, np.minimum(self._begin_column, length), 0)
         # The part of a match that goes on ends after the newline.
         self.end = np.where(self._is_last, np.minimum(self._stop_column, length), length + 1)
@@ -218,8 +218,8 @@ class _Parts:
         inside = lines.byte(line, np.maximum(self.start[top], 0))
         offset = self._begin_offset[top] - inside
         # A row that starts with the end of a match follows the row of the line before it.
-        known: Int64Array = np.maximum.accumulate(np.where(self._is_head[top], np.arange(len(top)), 0))
-        line_offset: Int64Array = offset[known] + lines.start[line] - lines.start[line[known]]
+        offsets: Int64Array = np.maximum.accumulate(np.where(self._is_head[top], np.arange(len(top)), 0))
+        line_offset: Int64Array = offset[offsets] + lines.start[line] - lines.start[line[offsets]]
         return line_offset
 
     def in_bytes(self, line_offset: Int64Array, lines: _ChunkLines) -> tuple[Int64Array, Int64Array]:
@@ -305,5 +305,7 @@ def _in_bytes(line: Any, counts: AnyArray, *offsets: NDArray[np.int32]) -> tuple
         return ()
     first = points.before(bounds)
     line_starts, minimum, maximum = (np.repeat(x, counts) for x in (bounds[:-1], first[:-1], first[1:]))
-    byte_offsets = (points.byte(np.minimum(minimum + np.maximum(at, 0), maximum)) - line_starts for at in offsets)
-    return lists(counts, *(at.astype(np.int32) for at in byte_offsets))
+    byte_offsets = (
+        points.byte(np.minimum(minimum + np.maximum(position, 0), maximum)) - line_starts for position in offsets
+    )
+    return lists(counts, *(position.astype(np.int32) for position in byte_offsets))

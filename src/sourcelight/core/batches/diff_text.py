@@ -100,14 +100,14 @@ def read_diff(lines: list[str], positions: Container[int]) -> dict[int, DiffLine
     """The lines of a diff preview at the positions `positions`; hunk headers are left out."""
     diff_lines: dict[int, DiffLine] = {}
     path, old, new, in_hunk = "", 0, 0, False
-    ends: tuple[int, int] | None = None
+    end_numbers: tuple[int, int] | None = None
     for position, line in enumerate(lines[1:], start=1):
         if line.startswith("@") and (hunk := HUNK.match(line)) is not None:
             old, new, in_hunk = int(hunk[1]), int(hunk[3]), True
             # Where the hunk must end by its header: a removed line that looks like a header of a file is text before
             # that point.
-            ends = (old + int(hunk[2]), new + int(hunk[4])) if hunk[2] and hunk[4] else None
-        elif in_hunk and line[:1] in _SIDES and not (ends == (old, new) and _is_header(lines, position)):
+            end_numbers = (old + int(hunk[2]), new + int(hunk[4])) if hunk[2] and hunk[4] else None
+        elif in_hunk and line[:1] in _SIDES and not (end_numbers == (old, new) and _is_header(lines, position)):
             side = _SIDES[line[:1]]
             if position in positions:
                 diff_lines[position] = DiffLine(path, side, old if side == "removed" else new, line[1:], 1)

@@ -58,7 +58,7 @@ class RowEncoder:
     def _file(self, number: int, start: int, end: int) -> dict[str, Any]:
         kind, path, names = self.kinds[number], self.paths[number], self.names[number] if self.names else ()
         file: dict[str, Any] = {"type": kind, "path": path}
-        ranges = [name_range(path, low, high) for low, high in names]
+        ranges = [name_range(path, lower, upper) for lower, upper in names]
         if ranges and kind == "content":
             file["pathMatches"] = ranges
         file |= self.places[number]
@@ -108,10 +108,10 @@ def names_of(rows: MatchRows, starts: Int64Array) -> list[list[tuple[int, int]]]
     counts, first = rows.lists("name_start")
     if not len(first):
         return []
-    low, high = first.tolist(), rows.lists("name_end")[1].tolist()
+    lower, upper = first.tolist(), rows.lists("name_end")[1].tolist()
     ends, sizes = np.cumsum(counts)[starts].tolist(), counts[starts].tolist()
     bounds = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
-    return [list(zip(low[bound], high[bound], strict=True)) for bound in bounds]
+    return [list(zip(lower[bound], upper[bound], strict=True)) for bound in bounds]
 
 
 def name_range(path: str, start: int, end: int) -> dict[str, Any]:
@@ -170,8 +170,8 @@ class FileEncoder:
         tails = {code: b',"language":%b}' % dump(text) if text else b"}" for code, text in languages.items()}
         join = b"".join
         self.before = [
-            join((openings[has_content], path, b'",', place))
-            for has_content, path, place in zip(self.in_content, paths, place_texts, strict=True)
+            join((openings[has_content], path, b'",', place_text))
+            for has_content, path, place_text in zip(self.in_content, paths, place_texts, strict=True)
         ]
         self.after = [tails[code] for code in language]
         entries = cell_entries(rows)
@@ -184,7 +184,7 @@ class FileEncoder:
         names = names_of(rows, self.starts)
         for number in (number for number, spans in enumerate(names) if spans) if names else ():
             path = rows.text("path", int(self.starts[number]))
-            ranges = b'"pathMatches":%b' % dump([name_range(path, low, high) for low, high in names[number]])
+            ranges = b'"pathMatches":%b' % dump([name_range(path, lower, upper) for lower, upper in names[number]])
             if self.in_content[number]:
                 self.before[number] = join((openings[True], paths[number], b'",', ranges, b",", place_texts[number]))
             else:

@@ -313,7 +313,9 @@ def _diff_content(rows: MatchRows) -> tuple[str, _Triples]:
     if "preview" in rows and (preview := rows.first("preview")):
         lines_of_rows = rows.column("preview_line").to_pylist()
         triples = (
-            diff_text.triples(at, _spans(rows, row), 1) for row, at in enumerate(lines_of_rows) if at is not None
+            diff_text.triples(position, _spans(rows, row), 1)
+            for row, position in enumerate(lines_of_rows)
+            if position is not None
         )
         return diff_text.fence_diff(preview), tuple(sorted(t for of_row in triples for t in of_row))
     numbers = rows.numbers("line_number").tolist()
@@ -323,5 +325,7 @@ def _diff_content(rows: MatchRows) -> tuple[str, _Triples]:
         for row in side_rows
     ]
     content, positions = diff_text.write_diff(lines)
-    spans = (diff_text.triples(at, _spans(rows, row), 1) for row, at in zip(side_rows, positions, strict=True))
+    spans = (
+        diff_text.triples(position, _spans(rows, row), 1) for row, position in zip(side_rows, positions, strict=True)
+    )
     return content, tuple(t for of_row in spans for t in of_row)

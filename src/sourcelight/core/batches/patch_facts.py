@@ -54,12 +54,12 @@ def abbreviate_object_ids(patch: str) -> str:
 
 def _read_header(line: str) -> dict[str, Any]:
     if match := _MODE.fullmatch(line):
-        what, mode = match[1], match[2]
-        if what == "new file mode":
+        field, mode = match[1], match[2]
+        if field == "new file mode":
             return {"mode": mode, "old_mode": _NO_MODE, "old_object_id": _NO_OBJECT}
-        if what == "deleted file mode":
+        if field == "deleted file mode":
             return {"mode": _NO_MODE, "old_mode": mode, "object_id": _NO_OBJECT}
-        return {"old_mode" if what == "old mode" else "mode": mode}
+        return {"old_mode" if field == "old mode" else "mode": mode}
     if match := _INDEX.fullmatch(line):
         modes = {"mode": match[3], "old_mode": match[3]} if match[3] else {}
         return {"old_object_id": match[1], "object_id": match[2], **modes}

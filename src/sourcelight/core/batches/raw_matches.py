@@ -308,12 +308,13 @@ def _files(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> t
     columns = zip(matches.in_content.tolist(), texts, matches.place.tolist(), strict=True)
     join = b"".join
     before = [
-        join((_CONTENT if has_content else _PATH, text, b'",', place_texts[at])) for has_content, text, at in columns
+        join((_CONTENT if has_content else _PATH, text, b'",', place_texts[language_index]))
+        for has_content, text, language_index in columns
     ]
-    after = [tails[at] for at in matches.language.tolist()]
+    after = [tails[language_index] for language_index in matches.language.tolist()]
     for number, spans in matches.names.items():
         path = str(matches.paths[number], "utf-8", "replace")
-        ranges = b'"pathMatches":%b' % dump([name_range(path, low, high) for low, high in spans])
+        ranges = b'"pathMatches":%b' % dump([name_range(path, start, end) for start, end in spans])
         if matches.in_content[number]:
             before[number] = join((_CONTENT, texts[number], b'",', ranges, b",", place_texts[matches.place[number]]))
         else:

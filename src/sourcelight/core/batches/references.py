@@ -39,10 +39,10 @@ _UPPER_KEY = re.compile(_KEY, re.ASCII)
 def references_of(message: str) -> list[str]:
     """Return the references of a message, each once, in the order of the text; at most `MAX_REFERENCES`."""
     text = message[:_MAX_MESSAGE]
-    places = [(match.start(), match[0]) for form in (_REFERENCE, _ADDRESS) for match in form.finditer(text)]
+    occurrences = [(match.start(), match[0]) for form in (_REFERENCE, _ADDRESS) for match in form.finditer(text)]
     subject = _SUBJECT_KEY.match(text)
     if subject is not None:
-        places.append((subject.start(1), subject[1]))
+        occurrences.append((subject.start(1), subject[1]))
     # The words are taken in any case, keys in capitals only.
-    places += [(match.start(1), match[1]) for match in _NAMED_KEY.finditer(text) if _UPPER_KEY.fullmatch(match[1])]
-    return list(dict.fromkeys(reference for _, reference in sorted(places)))[:MAX_REFERENCES]
+    occurrences += [(match.start(1), match[1]) for match in _NAMED_KEY.finditer(text) if _UPPER_KEY.fullmatch(match[1])]
+    return list(dict.fromkeys(reference for _, reference in sorted(occurrences)))[:MAX_REFERENCES]

@@ -177,14 +177,14 @@ def place_text(url: str) -> str:
     match = _ADDRESS.fullmatch(unquote(path))
     if match is None or path.startswith("/deepsearch/"):
         return url
-    name, commit, kind, rest = match["repository"], match["commit"], match["kind"], match["rest"]
+    name, commit, kind, remaining = match["repository"], match["commit"], match["kind"], match["rest"]
     if kind == "commit":
-        return f"{name}@{rest}"
+        return f"{name}@{remaining}"
     if name == "search" and query.startswith("q="):
         return f"search: {unquote(query[2:])}"
-    place = f"{name}@{commit}" if commit else name
-    place += f":{rest}" if rest else ""
-    return f"{place}#{query}" if query.startswith("L") else place
+    text = f"{name}@{commit}" if commit else name
+    text += f":{remaining}" if remaining else ""
+    return f"{text}#{query}" if query.startswith("L") else text
 
 
 def file_url(base_url: str, repository: str, commit: str, path: str, lines: tuple[int, int] | None = None) -> str:

@@ -111,7 +111,7 @@ class MatchRows:
         if data is None:
             return [""] * len(line)
         view = memoryview(data)
-        return [str(view[low:high], "utf-8") for low, high in pairwise(offsets)]
+        return [str(view[start:end], "utf-8") for start, end in pairwise(offsets)]
 
     def text_bytes(self, *, chunks: bool) -> Int64Array:
         """The bytes of each row's line and, with `chunks`, of its chunk."""
@@ -206,7 +206,7 @@ def _is_ascii(column: Any, offsets: NDArray[np.int32]) -> bool:
     if data is None or start == end:
         return True
     raw = np.frombuffer(data, np.uint8, end - start, start)
-    return not any(int(raw[at : at + _PROBE].max()) >= _ASCII_END for at in range(0, len(raw), _PROBE))
+    return not any(int(raw[offset : offset + _PROBE].max()) >= _ASCII_END for offset in range(0, len(raw), _PROBE))
 
 
 _CUT_COLUMNS = (("start", "end"), ("byte_start", "byte_end"))

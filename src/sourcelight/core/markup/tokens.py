@@ -29,8 +29,10 @@ _BEYOND_BMP = re.compile(r"[\U00010000-\U0010ffff]")
 def estimate_tokens(text: str) -> int:
     """Return about how many tokens `text` is; rather too many than too few."""
     hex_digits = sum(len(run) for run in _HEX.findall(text))
-    rest = _HEX.sub("", text) if hex_digits else text
-    pieces = len(_PIECE.findall(rest))
+    remaining = _HEX.sub("", text) if hex_digits else text
+    piece_count = len(_PIECE.findall(remaining))
     # An emoji is up to three tokens, an ideograph up to two.
-    rare = 0 if rest.isascii() else 2 * len(_BEYOND_BMP.findall(rest)) + len(_EAST_ASIAN.findall(rest)) // 2
-    return pieces + rare + math.ceil(hex_digits * _TOKENS_PER_HEX_DIGIT)
+    rare = (
+        0 if remaining.isascii() else 2 * len(_BEYOND_BMP.findall(remaining)) + len(_EAST_ASIAN.findall(remaining)) // 2
+    )
+    return piece_count + rare + math.ceil(hex_digits * _TOKENS_PER_HEX_DIGIT)

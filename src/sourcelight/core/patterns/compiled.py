@@ -101,9 +101,9 @@ class CompiledPattern:
             syntax = parse(text, fold=not case_sensitive, multi_line=not whole_text)
         self._tree = syntax.tree
         anchor_kinds = anchors(self._tree)
-        ends = {"text-start", "text-end"} & anchor_kinds
+        anchored_ends = {"text-start", "text-end"} & anchor_kinds
         # \A and \z name the ends of the document, which a scan of single lines can't see.
-        self.multi_line = matches_newline(self._tree) or (bool(ends) and not whole_text)
+        self.multi_line = matches_newline(self._tree) or (bool(anchored_ends) and not whole_text)
         self.matches_empty = nullable(self._tree)
         self.literal = raw if kind == "literal" and case_sensitive and raw else plain_text(self._tree)
         self.exact = self.literal is not None
@@ -130,7 +130,7 @@ class CompiledPattern:
         self._runs = None if self._nullable or anchor_kinds else class_runs(self._tree, greedy=syntax.greedy)
         self._finder = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=self._nullable, runs=self._runs)
         self._unanchored = not anchor_kinds
-        self._line_is_text = bool(ends)
+        self._line_is_text = bool(anchored_ends)
         # A pattern that begins with its flags needs no brackets, which an open ``\\Q`` would swallow.
         bulk_source = kernel if shorter is not None and kernel else b"(?i)" * (not case_sensitive) + flagged
         self._bulk = BulkMatcher(bulk_source, lambda: weaker_patterns(self._tree))
@@ -257,7 +257,7 @@ class CompiledPattern:
             return count_texts(view, self.literal, byte_ranges if self.multi_line else join_adjacent(byte_ranges))
         if self.multi_line:
             # A pattern that can match a newline may span lines, so each range is one text; others are counted by line.
-            return sum(len(self._matcher.find(view[low:high])) for low, high in byte_ranges.tolist())
+            return sum(len(self._matcher.find(view[start:end])) for start, end in byte_ranges.tolist())
         byte_ranges = join_adjacent(byte_ranges)
         starts, ends = lines_around(view, self.lines(view, byte_ranges), byte_ranges)
         return len(self.spans(view, starts, ends)[0])
@@ -283,7 +283,7 @@ class CompiledPattern:
         self, view: memoryview, starts: Int64Array, ends: Int64Array
     ) -> tuple[Int64Array, Int64Array, Int64Array] | None:
         pairs = zip(starts.tolist(), ends.tolist(), strict=True)
-        folded = b"\n".join([view[low:high] for low, high in pairs]).lower()
+        folded = b"\n".join([view[start:end] for start, end in pairs]).lower()
         if self.needs_fold_check and any(hazard in folded for hazard in FOLD_HAZARDS):
             return None
         # Texts are joined by newlines, which `_folded` never holds: no occurrence lies in two texts.
@@ -291,8 +291,8 @@ class CompiledPattern:
         whole_range = np.array([[0, len(folded)]], dtype=np.int64)
         offsets = find_texts(memoryview(folded), self._folded, whole_range)
         rows = np.searchsorted(bounds, offsets, side="right").astype(np.int64)
-        low = offsets - np.concatenate(([0], bounds))[rows]
-        return rows, low, low + len(self._folded)
+        start = offsets - np.concatenate(([0], bounds))[rows]
+        return rows, start, start + len(self._folded)
 
     def _candidates(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
         blocks = cut_at_lines(buffers, ranges, PORTION)

@@ -83,7 +83,7 @@ class ClassRuns:
         if are_separate and last > first and 2 * int((ends - starts).sum() + len(starts)) >= last - first:
             return np.frombuffer(view, np.uint8)[first:last], starts - first
         pairs = zip(starts.tolist(), ends.tolist(), strict=True)
-        text = b"\n".join([*(view[low:high] for low, high in pairs), b""])
+        text = b"\n".join([*(view[start:end] for start, end in pairs), b""])
         bounds = np.cumsum(ends - starts + 1)
         return np.frombuffer(text, np.uint8), bounds - (ends - starts + 1)
 
@@ -112,17 +112,17 @@ def class_runs(tree: Node, *, greedy: bool) -> ClassRuns | None:
     node = tree
     while isinstance(node, Concat) and len(node.parts) == 1:
         node = node.parts[0]
-    low, high = 1, 1
+    minimum, maximum = 1, 1
     if isinstance(node, Repeat):
-        low, high, node = node.low, node.high, node.part  # type: ignore[assignment]
+        minimum, maximum, node = node.low, node.high, node.part  # type: ignore[assignment]
         # A lazy repetition takes `low` characters, not as many as there are.
-        if not greedy and low != high:
+        if not greedy and minimum != maximum:
             return None
-    if not isinstance(node, Chars) or low < 1 or high == 0:
+    if not isinstance(node, Chars) or minimum < 1 or maximum == 0:
         return None
     members = np.zeros(256, dtype=np.bool_)
     members[[code for code in range(_ASCII_END) if node.narrow >> code & 1]] = True
-    return ClassRuns(members, low, high)
+    return ClassRuns(members, minimum, maximum)
 
 
 FEW_ROWS = 64
@@ -304,7 +304,7 @@ class ExactMatcher:
             if number % LINES_PER_CHECK == 0:
                 check_stopped(stopped)
             # The whole line is passed with a position to start at: `\b` and `^` depend on the text before it.
-            spans += [(row, low, high) for low, high in self.find(bytes(view[start:end]), position, stopped)]
+            spans += [(row, lower, upper) for lower, upper in self.find(bytes(view[start:end]), position, stopped)]
         table = np.array(spans, dtype=np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
 

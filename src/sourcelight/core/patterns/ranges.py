@@ -41,13 +41,13 @@ class BufferList:
         """Return the bytes of ranges, none of which goes past its text."""
         if len(self.views) == 1:
             view, base = self.views[0], int(self.first[0])
-            return [view[low - base : high - base] for low, high in ranges.tolist()]
+            return [view[start - base : end - base] for start, end in ranges.tolist()]
         which = self.index_of(ranges[:, 0])
         numbers = which.tolist()
         # Each view is taken once: shards are mapped, and checked, when they are first taken.
-        views = {at: self.views[at] for at in set(numbers)}
+        views = {number: self.views[number] for number in set(numbers)}
         local_ranges = ranges - self.first[which][:, None]
-        return [views[at][low:high] for at, (low, high) in zip(numbers, local_ranges.tolist(), strict=True)]
+        return [views[number][start:end] for number, (start, end) in zip(numbers, local_ranges.tolist(), strict=True)]
 
     def index_of(self, addresses: Int64Array) -> NDArray[np.intp]:
         """Return the index of the text that holds each address."""
@@ -255,14 +255,19 @@ def _find_dense(view: memoryview, text: bytes, ranges: Int64Array) -> Int64Array
     counts = np.bincount(raw[start : min(start + BLOCK, end)], minlength=256)
     # The rarest byte of a sample leaves the fewest candidates; the others are compared by rarity too, so that the array
     # shrinks fast.
-    rarest = min(range(len(text)), key=lambda at: int(counts[text[at]]))
-    other_indexes = sorted((at for at in range(len(text)) if at != rarest), key=lambda at: int(counts[text[at]]))
+    rarest = min(range(len(text)), key=lambda position: int(counts[text[position]]))
+    other_indexes = sorted(
+        (position for position in range(len(text)) if position != rarest),
+        key=lambda position: int(counts[text[position]]),
+    )
     offsets = [np.empty(0, dtype=np.int64)]
     for start, end in ranges.tolist():
         # Places of the rarest byte for which the whole text lies in the range.
         first, last = start + rarest, end - (len(text) - 1 - rarest)
-        for at in range(first, last, BLOCK):
-            candidates = np.flatnonzero(raw[at : min(at + BLOCK, last)] == text[rarest]) + (at - rarest)
+        for position in range(first, last, BLOCK):
+            candidates = np.flatnonzero(raw[position : min(position + BLOCK, last)] == text[rarest]) + (
+                position - rarest
+            )
             for index in other_indexes:
                 candidates = candidates[raw[candidates + index] == text[index]]
             offsets.append(candidates)
@@ -273,14 +278,17 @@ def _find_byte(view: memoryview, byte: int, ranges: Int64Array) -> Int64Array:
     raw = np.frombuffer(view, dtype=np.uint8)
     offsets = [np.empty(0, dtype=np.int64)]
     for start, end in ranges.tolist():
-        offsets += (np.flatnonzero(raw[at : min(at + BLOCK, end)] == byte) + at for at in range(start, end, BLOCK))
+        offsets += (
+            np.flatnonzero(raw[offset : min(offset + BLOCK, end)] == byte) + offset
+            for offset in range(start, end, BLOCK)
+        )
     return np.concatenate(offsets)
 
 
 def count_texts(view: memoryview, text: bytes, ranges: Int64Array) -> int:
     """Count the non-overlapping occurrences of `text` in the ranges."""
     haystack = stringzilla.Str(view)
-    return sum(haystack.count(text, low, high) for low, high in ranges.tolist())
+    return sum(haystack.count(text, start, end) for start, end in ranges.tolist())
 
 
 def count_in_all(buffers: BufferList, text: bytes, ranges: Int64Array) -> int:

@@ -120,13 +120,13 @@ def replace_filter(query: Query, name: str, value: str) -> str:
     remaining = _without(query.root, {name}) if query.root is not None else None
     replacement = f"{name}:{quote_value(value)}"
     node = combine("and", [Filter(name, value), *([] if remaining is None else [remaining])])
-    plain: tuple[str, ...]
+    texts: tuple[str, ...]
     if remaining == query.root:  # what was typed comes first
-        text, plain = query.text, (f"{query.text} {replacement}", f"{replacement} {query.text}")
+        text, texts = query.text, (f"{query.text} {replacement}", f"{replacement} {query.text}")
     else:
         text = _without_filters(query.text, {name})
-        plain = (f"{replacement} {text}",)
-    candidates = (*plain, f"({text}) {replacement}", f"{replacement} ({text})")
+        texts = (f"{replacement} {text}",)
+    candidates = (*texts, f"({text}) {replacement}", f"{replacement} ({text})")
     return _write(node, query.pattern_type, [candidate.strip() for candidate in candidates])
 
 
@@ -167,7 +167,10 @@ def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, replace
     if changed is None or changed == query.root:
         raise QueryError(f"there is no pattern {pattern.value} in this query", query=query.text, stage="parse")
     positions = [match.start() for match in re.finditer(re.escape(typed), query.text)] if typed else []
-    variants = (f"{query.text[:at]}{replacement}{query.text[at + len(typed) :]}" for at in positions[:_MAX_POSITIONS])
+    variants = (
+        f"{query.text[:position]}{replacement}{query.text[position + len(typed) :]}"
+        for position in positions[:_MAX_POSITIONS]
+    )
     return _write(changed, query.pattern_type, (*variants, query.text.replace(typed, replacement)))
 
 

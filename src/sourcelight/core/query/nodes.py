@@ -215,8 +215,8 @@ def tree_text(node: Node | None, indent: str = "") -> str:
     if isinstance(node, Pattern):
         sign = "NOT " if node.negated else ""
         text = f"/{node.value}/" if node.kind == "regexp" else json.dumps(node.value, ensure_ascii=False)
-        where = " as code" if node.kind == "structure" else " in content" if node.content else ""
-        return f"{indent}{sign}{text}{where}"
+        suffix = " as code" if node.kind == "structure" else " in content" if node.content else ""
+        return f"{indent}{sign}{text}{suffix}"
     return f"{indent}{filter_text(node)}"
 
 

@@ -65,13 +65,13 @@ def limit_answer(answer: ToolResult, max_rows: int = MAX_ROWS, max_bytes: int = 
     """Return the answer with at most so many rows and bytes; a cut one is not complete, and a notice says so."""
     rows = answer.table.num_rows
     size = answer.table.nbytes
-    kept = min(rows, max_rows)
+    row_count = min(rows, max_rows)
     if size > max_bytes:
-        kept = min(kept, max(1, rows * max_bytes // size))
-    if kept == rows:
+        row_count = min(row_count, max(1, rows * max_bytes // size))
+    if row_count == rows:
         return answer
-    notice = f"The service sent the first {kept:,} of {rows:,} rows, the most that it sends; narrow the call."
-    return replace(answer, table=answer.table.slice(0, kept), complete=False, notices=(*answer.notices, notice))
+    notice = f"The service sent the first {row_count:,} of {rows:,} rows, the most that it sends; narrow the call."
+    return replace(answer, table=answer.table.slice(0, row_count), complete=False, notices=(*answer.notices, notice))
 
 
 def encode_progress(progress: ToolProgress) -> bytes:

@@ -36,7 +36,7 @@ def chunk_heads(rows: MatchRows) -> Int64Array:
     """The first row of each chunk; a file of which only the path matched is one."""
     names = [*_PLACE, "chunk_start_line"]
     codes = [rows.numbers(name) if name == "chunk_start_line" else rows.codes(name) for name in names]
-    return np.array([low for low, _ in boundaries(len(rows), codes)], dtype=np.int64)
+    return np.array([start for start, _ in boundaries(len(rows), codes)], dtype=np.int64)
 
 
 def _columns(batch: Any, schema: Any) -> Any:

@@ -97,7 +97,7 @@ def _places(column: Any, arguments: Arguments) -> Int64Array:
 
     names = [name or "" for name in column.to_pylist()]
     order = list(dict.fromkeys(str(one).strip("/") for one in arguments.get("repos") or ())) or sorted(set(names))
-    position = {name: at for at, name in enumerate(order)}
+    position = {name: index for index, name in enumerate(order)}
     return np.array([position.get(name, len(position)) for name in names], np.int64)
 
 
@@ -140,7 +140,7 @@ def diff_lines(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTa
     if count is not None:
         pairs = list(zip(table["repository"].to_pylist(), table["commit"].to_pylist(), strict=True))
         order = np.lexsort((np.arange(len(pairs)), _places(table["repository"], arguments), -_times(table)))
-        ranked = list(dict.fromkeys(pairs[at] for at in order.tolist()))
+        ranked = list(dict.fromkeys(pairs[index] for index in order.tolist()))
         is_truncated, selected = len(ranked) > count, set(ranked[:count])
         table = table.filter(pa.array([pair in selected for pair in pairs], pa.bool_()))
     order = np.lexsort((np.arange(len(table)), _places(table["repository"], arguments)))
@@ -165,11 +165,11 @@ def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
 
     del columns
     union = join(parts, ("repository", "commit", "path", "start_line", "end_line"))
-    ranks, order_of = {}, {name: at for at, (name, _) in enumerate(parts)}
+    ranks, order_of = {}, {name: index for index, (name, _) in enumerate(parts)}
     for name, table in parts:
         positions: dict[tuple[str, str], int] = {}
-        for place in zip(table["repository"].to_pylist(), table["path"].to_pylist(), strict=True):
-            ranks[name, place] = positions.setdefault(place, len(positions))
+        for location in zip(table["repository"].to_pylist(), table["path"].to_pylist(), strict=True):
+            ranks[name, location] = positions.setdefault(location, len(positions))
     table = union.table
     owners = table[SERVICE.name].to_pylist()
     files = list(zip(table["repository"].to_pylist(), table["path"].to_pylist(), strict=True))
@@ -245,9 +245,9 @@ def _one_name_each(parts: Parts, arguments: Arguments) -> Parts:
     for service, table in parts:
         pairs = zip(*(table[column].to_pylist() for column in _PERSON), strict=True)
         people = [names.get(pair, pair) for pair in pairs]
-        for at, column in enumerate(_PERSON):
+        for index, column in enumerate(_PERSON):
             column_index = table.schema.get_field_index(column)
-            values = pa.array([person[at] for person in people], pa.string()).dictionary_encode()
+            values = pa.array([person[index] for person in people], pa.string()).dictionary_encode()
             field = table.schema.field(column_index)
             table = table.set_column(column_index, field, values.cast(field.type))  # noqa: PLW2901 - one by one
         renamed_parts.append((service, table))

@@ -236,11 +236,11 @@ _BOUNDS = frozenset({"minimum", "maximum", "minLength"})
 
 
 @cache
-def _marked(arguments: type[Arguments], mark: Literal["own", "plain"]) -> frozenset[str]:
+def _marked(arguments: type[Arguments], marker: Literal["own", "plain"]) -> frozenset[str]:
     """Wire names of the arguments with a mark: ``own`` are taken and not advertised, ``plain`` need no description."""
     hints = get_type_hints(arguments, include_extras=True)
     fields = msgspec.structs.fields(arguments)
-    return frozenset(each.encode_name for each in fields if mark in _Shape.of(hints[each.name]).extra)
+    return frozenset(field.encode_name for field in fields if marker in _Shape.of(hints[field.name]).extra)
 
 
 @cache
@@ -254,8 +254,8 @@ def schema_of(arguments: type[Arguments]) -> Mapping[str, Any]:
     fields = msgspec.structs.fields(arguments)
     return {
         "type": "object",
-        "properties": {each.encode_name: _Shape.of(hints[each.name]).to_json() for each in fields},
-        "required": [each.encode_name for each in fields if each.required],
+        "properties": {field.encode_name: _Shape.of(hints[field.name]).to_json() for field in fields},
+        "required": [field.encode_name for field in fields if field.required],
     }
 
 
@@ -289,7 +289,7 @@ class _Shape:
                 shape.extra |= note.extra or {}
             return shape
         if get_origin(hint) in {Union, types.UnionType}:
-            (inner,) = (each for each in get_args(hint) if each is not type(None))
+            (inner,) = (arg for arg in get_args(hint) if arg is not type(None))
             return cls.of(inner)
         return cls(hint)
 
@@ -353,9 +353,9 @@ def _check_value(call: str, name: str, schema: Mapping[str, Any], value: Any) ->
             argument=name,
             accepted=tuple(map(str, choices)),
         )
-    least, most = schema.get("minimum"), schema.get("maximum")
-    if (least is not None and value < least) or (most is not None and value > most):
-        bounds = f"{least} or more" if most is None else f"{least} to {most}"
+    minimum, maximum = schema.get("minimum"), schema.get("maximum")
+    if (minimum is not None and value < minimum) or (maximum is not None and value > maximum):
+        bounds = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum}"
         raise ToolError(f"{call}: {name} is {value}; it must be {bounds}", tool=call, argument=name)
     if kind == "string" and len(value) < schema.get("minLength", 0):
         raise ToolError(f"{call}: {name} is empty", tool=call, argument=name)

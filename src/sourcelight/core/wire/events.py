@@ -221,10 +221,10 @@ class SuggestedFilter:
 
 def facet_title(name: str, filters: Iterable[SuggestedFilter]) -> str:
     """Return the title of suggested filters of one kind: its name, and what their counts are, if not just matches."""
-    values = {each.value for each in filters}
+    values = {item.value for item in filters}
     if {"type:file", "type:path"} <= values:
         return f"{name} (matches; a file may be of both)"
-    units = {each.unit for each in filters}
+    units = {item.unit for item in filters}
     return name if units <= {"matches"} else f"{name} ({', '.join(sorted(units))})"
 
 

@@ -22,10 +22,10 @@ def union_dtype() -> Any:
         """Equal to the `pandas.CategoricalDtype` of the same categories, and pickled as one."""
 
         def _get_common_dtype(self, dtypes: list[Any]) -> Any:
-            is_union = all(isinstance(each, pd.CategoricalDtype) and not each.ordered for each in dtypes)
-            if not is_union or any(each.categories is None for each in dtypes):
+            is_union = all(isinstance(dtype, pd.CategoricalDtype) and not dtype.ordered for dtype in dtypes)
+            if not is_union or any(dtype.categories is None for dtype in dtypes):
                 return super()._get_common_dtype(dtypes)  # type: ignore[misc]  # not in the stubs
-            category_lists = [each.categories for each in dtypes if len(each.categories)]
+            category_lists = [dtype.categories for dtype in dtypes if len(dtype.categories)]
             if not category_lists:
                 return self
             categories = category_lists[0]

@@ -161,7 +161,9 @@ def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     served = (SERVICE,) if SERVICE.name in rows[0].column_names else ()
     names = [name for name in rows[0].column_names if name != SERVICE.name]
     # The rows of a stopped call have lost their table's name; its columns identify it.
-    columns = next((each for each in COLUMNS.values() if [one.name for one in each] == names), None)
+    columns = next(
+        (candidate for candidate in COLUMNS.values() if [column.name for column in candidate] == names), None
+    )
     frame_attrs = {**attrs, "status": "interrupted", "notices": ["the call was stopped: there may be more"]}
     if columns is None:
         return None

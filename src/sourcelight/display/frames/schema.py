@@ -165,9 +165,9 @@ def table_schema(columns: Iterable[Column]) -> Any:
 
 def pandas_dtype(column: Column) -> str:
     """Dtype of a column in pandas; numbers and truth values that can be null use the nullable dtypes."""
-    known = _DTYPES.get(column.type)
-    if known is not None:
-        return known
+    dtype = _DTYPES.get(column.type)
+    if dtype is not None:
+        return dtype
     if column.type == "bool":
         return "boolean" if column.null else "bool"
     return column.type.capitalize() if column.null else column.type

@@ -99,7 +99,7 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
     frame = _frame(arrow_result)
     attrs = [getattr(table, "attrs", {}) for table in (result, *tables.values())]
     # Without a result, a limit of any table is one of what was computed from it.
-    source = attrs[0] if result is not None else min(attrs[1:], key=lambda facts: "cut" not in facts)
+    source = attrs[0] if result is not None else min(attrs[1:], key=lambda frame_attrs: "cut" not in frame_attrs)
     frame.attrs = {**source, "sql": query[:2_000]}
     return frame
 

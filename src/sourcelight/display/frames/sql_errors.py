@@ -74,7 +74,7 @@ def _list_columns(query: str, tables: Mapping[str, Sequence[str]]) -> str:
 
 
 def _near(name: str, names: Sequence[str]) -> str:
-    close_names = [one for one in names if one.casefold().startswith(name.casefold())]
+    close_names = [candidate for candidate in names if candidate.casefold().startswith(name.casefold())]
     close_names = close_names or difflib.get_close_matches(name.casefold(), names, 1, 0.6)
     return f"; did you mean {close_names[0]!r}?" if close_names else ""
 

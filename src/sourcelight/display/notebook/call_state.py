@@ -277,13 +277,13 @@ class AskState(CallState):
         if moment.phase != "running":
             unit = "source" if moment.done == 1 else "sources"
             return replace(moment, unit=unit if moment.unit.startswith("row") else moment.unit)
-        where = (("info", f"answer at {self.address}"),) if self.address else ()
-        steps = tuple(("info", f"{what}: {about}") for what, about in self.turns[-_SHOWN:])
+        address_line = (("info", f"answer at {self.address}"),) if self.address else ()
+        steps = tuple(("info", f"{activity}: {about}") for activity, about in self.turns[-_SHOWN:])
         if self._latest.stage == WRITING:
             # The end of it, from the beginning of a word.
             tail = self.written[-_TAIL:]
             tail = f"…{tail.partition(' ')[2]}" if len(tail) < len(self.written) else tail
             steps = (*steps, ("info", f"unchecked: {one_line(' '.join(tail.split()), _TAIL)}"))
-        notices = (*where, *steps, *moment.notices)
+        notices = (*address_line, *steps, *moment.notices)
         moment = replace(moment, title=self.title, notices=notices, activity="Researching")
         return moment if moment.total else replace(moment, done=len(self.turns), unit="steps")

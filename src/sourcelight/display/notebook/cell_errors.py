@@ -47,14 +47,14 @@ def error_lines(exc: BaseException) -> list[str]:
     if mode in _FULL_MODES or getattr(exc, _WHOLE, False):
         lines: list[str] = shell.InteractiveTB.structured_traceback(type(exc), exc, exc.__traceback__)
         return lines
-    red, green, plain = (_RED, _GREEN, _PLAIN) if _is_colored(shell) else ("", "", "")
-    name = f"{red}{type(exc).__name__}{plain}"
+    red, green, reset = (_RED, _GREEN, _PLAIN) if _is_colored(shell) else ("", "", "")
+    name = f"{red}{type(exc).__name__}{reset}"
     message = visible(str(exc))[:_MAX_CHARS]
     notes = [visible(str(note))[:_MAX_CHARS] for note in getattr(exc, "__notes__", ())]
     last = f"{name}: {message}" if message else name
     if mode == "Minimal":
         return [last, *notes]
-    calls = list(_calls(exc, shell, green, plain))
+    calls = list(_calls(exc, shell, green, reset))
     first = f"{name}: {one_line(message.partition(chr(10))[0], _FIRST_CHARS)}" if message else name
     return [first, "", *calls, *notes, "(%tb Verbose shows all frames)", last] if calls else [*notes, last]
 
@@ -68,10 +68,12 @@ def current_shell() -> Any:
 def variable_of(value: object) -> str:
     """Name of the reader's variable that holds `value`; empty for none."""
     names = getattr(current_shell(), "user_ns", {})
-    return next((n for n, one in list(names.items()) if one is value and n.isidentifier() and n[0] != "_"), "")
+    return next(
+        (n for n, candidate in list(names.items()) if candidate is value and n.isidentifier() and n[0] != "_"), ""
+    )
 
 
-def _calls(exc: BaseException, shell: Any, green: str, plain: str) -> Iterator[str]:
+def _calls(exc: BaseException, shell: Any, green: str, reset: str) -> Iterator[str]:
     """The frames outside of this package that led into it, each with its line; the last five."""
     frames = []
     for frame, number in traceback.walk_tb(exc.__traceback__):
@@ -81,17 +83,17 @@ def _calls(exc: BaseException, shell: Any, green: str, plain: str) -> Iterator[s
         if f"{os.sep}IPython{os.sep}" not in file:
             frames.append((file, number, frame.f_code.co_name))
     for file, number, function in frames[-_MAX_FRAMES:]:
-        where = _cell_name(shell, file) or f"{file} in {function}"
-        yield f"{where}, line {number}"
+        location = _cell_name(shell, file) or f"{file} in {function}"
+        yield f"{location}, line {number}"
         line = linecache.getline(file, number).strip()
         if line:
-            yield f"{green}----> {number}{plain} {visible(line)}"
+            yield f"{green}----> {number}{reset} {visible(line)}"
 
 
 def _cell_name(shell: Any, file: str) -> str:
     """The name of a cell's code, such as ``Cell In[3]``; empty for a file."""
-    named = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
-    return " ".join(named) if named else ""
+    cell_name = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
+    return " ".join(cell_name) if cell_name else ""
 
 
 def _is_colored(shell: Any) -> bool:

@@ -42,10 +42,12 @@ def client_html(kind: str, name: str, repositories: Sequence[RepositoryOverview]
     if repositories is None:
         hint = "<code>list_repos()</code> lists what the service has"
         return f'{_STYLE}<div class="sl-client"><b>{escape(kind)}</b> of {link(name, name)}<br>{hint}</div>'
-    shown = repositories[:_ROWS]
-    rows = "".join(_row(repository, places) for repository in shown)
-    left = len(repositories) - len(shown)
-    more = f'<div class="sl-dim">and {left:,} more: <code>list_repos()</code> lists all</div>' if left else ""
+    visible = repositories[:_ROWS]
+    rows = "".join(_row(repository, places) for repository in visible)
+    remaining = len(repositories) - len(visible)
+    more_html = (
+        f'<div class="sl-dim">and {remaining:,} more: <code>list_repos()</code> lists all</div>' if remaining else ""
+    )
     heads = (
         '<th scope="col">repository</th><th scope="col">commit</th><th scope="col" class="sl-number">files</th>'
         '<th scope="col" class="sl-number">text</th><th scope="col" class="sl-number">indexes</th>'
@@ -54,25 +56,25 @@ def client_html(kind: str, name: str, repositories: Sequence[RepositoryOverview]
     return (
         f'{_STYLE}<div class="sl-client tex2jax_ignore"><b>{escape(kind)}</b> '
         f"({escape(one_line(name, 200))}): {escape(_sums(repositories))}"
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}</div>"
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more_html}</div>"
     )
 
 
 def _sums(repositories: Sequence[RepositoryOverview]) -> str:
     count = len(repositories)
     text = count_of(count, "repository")
-    indexed = [one for one in repositories if one.text_bytes is not None]
+    indexed = [repository for repository in repositories if repository.text_bytes is not None]
     if indexed:
-        files = sum(one.files or 0 for one in indexed)
-        size = sum(one.text_bytes or 0 for one in indexed)
+        files = sum(repository.files or 0 for repository in indexed)
+        size = sum(repository.text_bytes or 0 for repository in indexed)
         text += f", {count_of(files, 'file')}, {size_text(size)} of text"
-    if any(one.ready for one in repositories) and len(indexed) < count:
+    if any(repository.ready for repository in repositories) and len(indexed) < count:
         text += f", {count - len(indexed):,} not indexed yet"
     return text
 
 
-def _row(repository: RepositoryOverview, places: LinkResolver) -> str:
-    name = link(one_line(repository.name, 60), places.repository(repository.name))
+def _row(repository: RepositoryOverview, links: LinkResolver) -> str:
+    name = link(one_line(repository.name, 60), links.repository(repository.name))
     ready = [kind for kind, is_ready in repository.ready.items() if is_ready]
     missing = [kind for kind, is_ready in repository.ready.items() if not is_ready]
     later = f' <span class="sl-dim">({", ".join(missing)} when first needed)</span>' if missing else ""

@@ -57,5 +57,5 @@ def _has_view(frame: Any) -> bool:
     import pandas as pd
 
     displayed_by = getattr(pd.DataFrame, "_repr_html_", None)
-    own = getattr(displayed_by, "__module__", "") == "pandas.core.frame"
-    return own and isinstance(frame, pd.DataFrame) and is_answer(frame)
+    is_pandas = getattr(displayed_by, "__module__", "") == "pandas.core.frame"
+    return is_pandas and isinstance(frame, pd.DataFrame) and is_answer(frame)

@@ -60,7 +60,7 @@ def _status(snapshot: ProgressSnapshot) -> Node:
     """The line of words and numbers, announced politely to screen readers."""
     word, sign = _WORDS[snapshot.phase]
     word = snapshot.activity if snapshot.phase == "running" else word
-    of = f" of {snapshot.total:,}" if snapshot.total else ""
+    suffix = f" of {snapshot.total:,}" if snapshot.total else ""
     fields = " \u00b7 ".join(f"{value}\u202f{name}" for name, value in snapshot.fields)
     names = {"class": f"sl-status tex2jax_ignore sl-{snapshot.phase}", "role": "status", "aria-live": "polite"}
     return element(
@@ -69,7 +69,7 @@ def _status(snapshot: ProgressSnapshot) -> Node:
         element("b", {"class": "sl-word"}, element("span", {"aria-hidden": "true"}, sign), f" {word}"),
         " ",
         element("b", {}, f"{snapshot.done:,}"),
-        f"{of} {snapshot.unit} \u00b7 {fields}",
+        f"{suffix} {snapshot.unit} \u00b7 {fields}",
         element("br"),
         element("code", {}, one_line(snapshot.title, 200)),
     )

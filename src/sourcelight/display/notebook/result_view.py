@@ -118,7 +118,7 @@ def place(row: dict[str, Any]) -> str:
 def result_text(view: ResultView) -> str:
     """The whole text: headline, query, statements, first page of rows."""
     parts = [f"SearchResult: {headline(view)}", f"  query: {one_line(view.query, _WIDTH)}"]
-    parts += [f"  service {one_line(service_text(one), _WIDTH)}" for one in view.services]
+    parts += [f"  service {one_line(service_text(service), _WIDTH)}" for service in view.services]
     parts += [f"  {severity}: {one_line(text, _WIDTH)}" for severity, text in statements(view)]
     rows = first_rows(view.batches, view.page)
     for row in rows:
@@ -195,8 +195,8 @@ def _contents(view: ResultView, hint: str) -> str:
     chunked = any(row["chunk"] is not None for row in rows)
     body = _chunks(rows, view.places) if chunked else _table(rows, view.places)
     is_cut = len(rows) < view.rows
-    more = f'<div class="sl-more">{len(rows):,} of {view.rows:,} rows{hint}</div>' if is_cut else ""
-    return f"{_banner(view)}{body}{more}"
+    more_html = f'<div class="sl-more">{len(rows):,} of {view.rows:,} rows{hint}</div>' if is_cut else ""
+    return f"{_banner(view)}{body}{more_html}"
 
 
 def _banner(view: ResultView) -> str:
@@ -211,14 +211,14 @@ def _banner(view: ResultView) -> str:
     )
 
 
-def _services(shown: ResultView) -> str:
+def _services(view: ResultView) -> str:
     """The status of each service, where there are several."""
-    if not shown.services:
+    if not view.services:
         return ""
     items = "".join(
-        f'<li style="--sl-color:{_COLORS.get(one.status, "inherit")}"><b class="sl-service">{escape(one.status)}</b> '
-        f"{escape(one_line(service_text(one).replace(f': {one.status}', '', 1), 500))}</li>"
-        for one in shown.services
+        f'<li style="--sl-color:{_COLORS.get(service.status, "inherit")}"><b class="sl-service">{escape(service.status)}</b> '
+        f"{escape(one_line(service_text(service).replace(f': {service.status}', '', 1), 500))}</li>"
+        for service in view.services
     )
     return f'<ul class="sl-services" aria-label="Services">{items}</ul>'
 
@@ -231,28 +231,28 @@ def _mark(row: dict[str, Any], column: str) -> str:
     return highlight(*cut_window(row[column].removesuffix("\r"), starts, ends))
 
 
-def _cell(row: dict[str, Any], column: str, places: LinkResolver, opened: tuple[Link, ...]) -> str:
+def _cell(row: dict[str, Any], column: str, links: LinkResolver, row_links: tuple[Link, ...]) -> str:
     value = row[column]
     if value is None:
         return ""
     if column == "line" or (column == "repository" and row["type"] == "repo"):
         return _mark(row, column)
     if column == "repository":
-        return with_breaks(link(value, places.repository(value)))
+        return with_breaks(link(value, links.repository(value)))
     if column in {"author_date", "commit_date"}:
         return f"{value:%Y-%m-%d\u00a0%H:%M}"
     if column not in {"path", "line_number", "commit"}:
         return escape(one_line(str(value), MAX_CHARS))
     text = str(value)[:10] if column == "commit" else str(value)
     html = with_breaks(_mark(row, column)) if column == "path" else escape(text)
-    return _with_link(html, opened, f"Open {text}")
+    return _with_link(html, row_links, f"Open {text}")
 
 
-def _with_link(html: str, opened: tuple[Link, ...], words: str) -> str:
+def _with_link(html: str, row_links: tuple[Link, ...], words: str) -> str:
     """HTML made elsewhere as a link to the best of some places."""
-    if not opened:
+    if not row_links:
         return html
-    blank = anchor("", opened, one_line(f"{words}: {opened[0].words}", MAX_CHARS))
+    blank = anchor("", row_links, one_line(f"{words}: {row_links[0].words}", MAX_CHARS))
     return blank.replace("></a>", f">{html}</a>") if blank else html
 
 
@@ -269,7 +269,7 @@ def _columns(rows: list[dict[str, Any]]) -> list[str]:
     return [*first, *columns[: columns.index("line") + 1], "language", *columns[columns.index("line") + 1 :]]
 
 
-def _table(rows: list[dict[str, Any]], places: LinkResolver) -> str:
+def _table(rows: list[dict[str, Any]], links: LinkResolver) -> str:
     if not rows:
         return "<div>no matches</div>"
     columns = [c for c in _columns(rows) if any(row[c] not in {None, ""} for row in rows)]
@@ -278,21 +278,21 @@ def _table(rows: list[dict[str, Any]], places: LinkResolver) -> str:
     head = "".join(
         f'<th scope="col"{" class=sl-count" if c == "line_number" else ""}>{escape(c)}</th>' for c in columns
     )
-    opened = [places.of(row) for row in rows]
+    row_links = [links.of(row) for row in rows]
     body = "".join(
-        "<tr>" + "".join(f"<td{classes.get(c, '')}>{_cell(row, c, places, there)}</td>" for c in columns) + "</tr>"
-        for row, there in zip(rows, opened, strict=True)
+        "<tr>" + "".join(f"<td{classes.get(c, '')}>{_cell(row, c, links, there)}</td>" for c in columns) + "</tr>"
+        for row, there in zip(rows, row_links, strict=True)
     )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="sl-scroll" role="region" tabindex="0" aria-label="First matches">{table}</div>'
 
 
-def _chunks(rows: list[dict[str, Any]], places: LinkResolver) -> str:
+def _chunks(rows: list[dict[str, Any]], links: LinkResolver) -> str:
     """Matches in their surroundings: files, and in them chunks with line numbers."""
     blocks = []
     for name, group in groupby(rows, key=lambda r: place(r | {"line_number": None})):
         file_rows = list(group)
-        blocks.append(f"<div><b>{anchor(name, places.of(file_rows[0]))}</b></div>")
+        blocks.append(f"<div><b>{anchor(name, links.of(file_rows[0]))}</b></div>")
         end = 0
         for first, chunk in groupby(file_rows, key=lambda r: r["chunk_start_line"]):
             lines = list(chunk)
@@ -333,7 +333,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
         line = (
             row_line(hit) if hit and is_json else (text, *((hit["start"] or [], hit["end"] or []) if hit else ([], [])))
         )
-        shown = highlight(*cut_window(*line))
-        yield f'<span class="sl-number">{number:>{width}}{":" if hit else "-"}</span> {shown}\n'
+        code_html = highlight(*cut_window(*line))
+        yield f'<span class="sl-number">{number:>{width}}{":" if hit else "-"}</span> {code_html}\n'
     if rows[0]["truncated"]:
         yield '<span class="sl-number">(long lines are truncated)</span>\n'

@@ -145,11 +145,11 @@ class SearchState:
 
     def finish(self) -> None:
         """The stream has ended: derive the status from its events."""
-        counted = self.progress[-1].match_count if self.progress else 0
+        match_count = self.progress[-1].match_count if self.progress else 0
         status, reasons = status_of(
             self.query,
             self._pattern_type,
-            max(self.matches, counted),
+            max(self.matches, match_count),
             self.skipped,
             self.alerts,
             display=self._display,
@@ -170,8 +170,8 @@ class SearchState:
             self._elapsed = self._clock() - self._started
             self._end = (status, reasons)
             self.services = tuple(
-                replace(one, status=status, reasons=reasons) if one.status == "running" else one
-                for one in self.services
+                replace(service, status=status, reasons=reasons) if service.status == "running" else service
+                for service in self.services
             )
 
     @property
@@ -199,13 +199,13 @@ class SearchState:
         elapsed = self.elapsed_s
         repositories = max(len(self.repositories), self.repositories_count or 0)
         rate = self.matches / elapsed if elapsed > 0 else 0.0
-        known = {f"{s.reason}: {s.title}" for s in self.skipped}
+        seen = {f"{s.reason}: {s.title}" for s in self.skipped}
         notices = [("info" if s.severity == "info" else s.severity, _note(s)) for s in self.skipped]
         notices += [(a.kind or "info", ": ".join(t for t in (a.title, a.description) if t)) for a in self.alerts]
         notices += [
             ({"failed": "error", "partial": "info"}.get(self.phase, "warning"), r)
             for r in (self._end[1] if self._end else ())
-            if r not in known and not r.startswith("alert: ") and r not in {n for _, n in notices}
+            if r not in seen and not r.startswith("alert: ") and r not in {n for _, n in notices}
         ]
         return ProgressSnapshot(
             title=self.query,
@@ -225,7 +225,7 @@ class SearchState:
         )
 
     def _services_ended(self) -> str:
-        ended = sum(one.status != "running" for one in self.services)
+        ended = sum(service.status != "running" for service in self.services)
         return f"{ended} of {len(self.services)}"
 
 

@@ -104,7 +104,7 @@ def complexity_of(root: Node, own_name: bytes, apart: frozenset[tuple[int, int]]
             operators = list(_operators(node))
             total.decisions += len(operators)
             # Each change of the operator begins another sequence; the first one begins one, too.
-            total.cognitive += 1 + sum(one != next_one for one, next_one in pairwise(operators))
+            total.cognitive += 1 + sum(operator != next_one for operator, next_one in pairwise(operators))
         elif kind in CALLS and own_name and not is_recursive:
             is_recursive = _callee(node) == own_name
             total.cognitive += is_recursive

@@ -64,32 +64,34 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
         measures.incomplete = measures.incomplete or "timed-out"
         return measures
     names: list[str] = []
-    places: list[tuple[Definition, str, Node]] = []
+    functions: list[tuple[Definition, str, Node]] = []
     for definition in table.each():
-        around = names[definition.parent] if definition.parent >= 0 else definition.container
-        names.append(f"{around}.{definition.name}" if around and around.count(".") < _MAX_DEPTH else definition.name)
+        enclosing = names[definition.parent] if definition.parent >= 0 else definition.container
+        names.append(
+            f"{enclosing}.{definition.name}" if enclosing and enclosing.count(".") < _MAX_DEPTH else definition.name
+        )
         node = _function_at(tree, definition) if definition.kind in _KINDS and not definition.declaration else None
         if node is not None:
-            places.append((definition, names[-1], node))
+            functions.append((definition, names[-1], node))
     code, comments = _kinds_of_lines(tree)
-    apart = frozenset((node.start_byte, node.end_byte) for _, _, node in places)
-    for definition, name, node in places:
+    apart = frozenset((node.start_byte, node.end_byte) for _, _, node in functions)
+    for definition, name, node in functions:
         first = node.start_point[0]
         # A comment behind the last statement is within the grammar's block, but not within the function.
         last = max(code.intersection(range(first, node.end_point[0] + 1)), default=first)
-        counted = complexity_of(node, definition.name.encode(), apart)
+        complexity = complexity_of(node, definition.name.encode(), apart)
         within = range(first, last + 1)
         measures.functions.append(
             FunctionMeasures(
                 name, definition.kind, first + 1, last + 1, len(code.intersection(within)),
-                len(comments.intersection(within)), _parameters(node), 1 + counted.decisions, counted.cognitive,
-                counted.nesting,
+                len(comments.intersection(within)), _parameters(node), 1 + complexity.decisions, complexity.cognitive,
+                complexity.nesting,
             )
         )  # fmt: skip
-    rest: Complexity = complexity_of(tree.root_node, b"", apart)
+    remaining: Complexity = complexity_of(tree.root_node, b"", apart)
     measures.code_lines, measures.comment_lines = len(code), len(comments)
-    measures.cyclomatic = rest.decisions + sum(each.cyclomatic for each in measures.functions)
-    measures.cognitive = rest.cognitive + sum(each.cognitive for each in measures.functions)
+    measures.cyclomatic = remaining.decisions + sum(function.cyclomatic for function in measures.functions)
+    measures.cognitive = remaining.cognitive + sum(function.cognitive for function in measures.functions)
     return measures
 
 

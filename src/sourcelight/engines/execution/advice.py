@@ -311,10 +311,10 @@ def _with_choice(query: Query, languages: Sequence[str]) -> str:
         return ""
 
 
-def _with_pattern(query: Query, leaf: Pattern, node: Node, typed: str, written: str) -> str:
+def _with_pattern(query: Query, leaf: Pattern, node: Node, typed: str, replacement: str) -> str:
     """The query with another meaning of one pattern; empty when no text says so, or it has no meaning."""
     try:
-        proposed = with_pattern(query, leaf, node, typed, written)
+        proposed = with_pattern(query, leaf, node, typed, replacement)
         parse(proposed, query.pattern_type)
     except QueryError:
         return ""
@@ -399,13 +399,13 @@ def _other_type(query: Query) -> Iterator[Advice]:
         return
     words = next((leaf.value for leaf in _leaves(query) if " " in leaf.value), "")
     separate = " AND ".join(f"`{leaf.value}`" for leaf in _leaves(other))
-    how = (
+    advice_text = (
         f"{query.pattern_type} search looks for `{words}` as it stands; keyword search would look for files that hold "
         f"{separate}, anywhere and in any order"
         if words and not any(isinstance(a.pattern, Or) for a in other.plan)
         else f"keyword search would read this query otherwise than {query.pattern_type} search does"
     )
-    yield Advice("keyword", how, "add patternType:keyword for the other reading", _in_keyword(query.text))
+    yield Advice("keyword", advice_text, "add patternType:keyword for the other reading", _in_keyword(query.text))
 
 
 def _leaves(query: Query) -> list[Pattern]:

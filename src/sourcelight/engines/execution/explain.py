@@ -94,16 +94,20 @@ def _add_up(parts: Sequence[AlternativeMeaning]) -> AlternativeMeaning:
     first = nonempty[0]
     sums = {name: sum(getattr(part, name) for part in parts) for name in _ADDED}
     filters = tuple(
-        replace(meaning, files=_sum(each.files for each in same), repositories=_sum(each.repositories for each in same))
+        replace(
+            meaning,
+            files=_sum(same_pattern.files for same_pattern in same),
+            repositories=_sum(same_pattern.repositories for same_pattern in same),
+        )
         for same in zip(*(part.filters for part in nonempty), strict=True)
         for meaning in same[:1]
     )
     patterns = []
     for same_patterns in zip(*(part.patterns for part in nonempty), strict=True):
         units, candidates = (
-            sum(getattr(each, name) for each in same_patterns) for name in ("units", "candidate_units")
+            sum(getattr(same_pattern, name) for same_pattern in same_patterns) for name in ("units", "candidate_units")
         )
-        size = sum(each.candidate_bytes for each in same_patterns)
+        size = sum(same_pattern.candidate_bytes for same_pattern in same_patterns)
         patterns.append(
             replace(
                 same_patterns[0],
@@ -129,8 +133,8 @@ def _sum(numbers: Iterable[int | None]) -> int | None:
 
 
 def _source(query: Query, request: SearchRequest) -> str:
-    named = (a.first("patterntype") for a in query.plan)
-    if any(item is not None and effective_type(item.value) is not None for item in named):
+    pattern_types = (a.first("patterntype") for a in query.plan)
+    if any(item is not None and effective_type(item.value) is not None for item in pattern_types):
         return "patternType: in the query"
     default = replace(request, pattern_type="").effective_pattern_type
     if request.effective_pattern_type == default:

@@ -133,7 +133,7 @@ class LocalSource:
     def report(self, shown: Collection[str], *, limit_hit: bool) -> SourceReport:
         """Sum up the search."""
         del shown  # a repository that is late here is named whether it has matches or not
-        late = self.late_repositories() if self.task.cancellation.expired and not limit_hit else []
+        timed_out = self.late_repositories() if self.task.cancellation.expired and not limit_hit else []
         # Asked first: what is said of the first indexing is no failure any more afterwards.
         is_complete = not self._pending.intersection(self.failed)
         skipped = list(self._missing_work())
@@ -143,7 +143,7 @@ class LocalSource:
             skipped += notices.changed_worktrees(self.repositories.changes.count(at_head))
         pipeline = self.pipeline
         return SourceReport(
-            late,
+            timed_out,
             skipped,
             capped=0 if pipeline is None else pipeline.capped,
             is_complete=is_complete,
@@ -185,9 +185,9 @@ class LocalSource:
             return sorted({t.repository.facts.name for p in plans for t in p.targets} | undecided)
         sources = [targets for p in plans for targets in [p.targets] * ((p.text is not None) + (p.symbols is not None))]
         needed = Counter(t.repository.facts.name for targets in sources for t in targets)
-        late = {name for name, count in needed.items() if self.finished[name] < count} | undecided
-        histories = {place.repository.name for p in plans for place in p.places}
-        return sorted(late | histories.difference(self.commits.done, self.commits.failed))
+        timed_out = {name for name, count in needed.items() if self.finished[name] < count} | undecided
+        histories = {history_commit.repository.name for p in plans for history_commit in p.places}
+        return sorted(timed_out | histories.difference(self.commits.done, self.commits.failed))
 
     def missing_names(self) -> dict[str, tuple[str, ...]]:
         """Some of the files that the query asks to look into and whose content is not there, by repository."""
@@ -241,7 +241,7 @@ class LocalSource:
         scoped = self.task.scoped
         if self.repositories.worktree or self.late_to_plan or not self.scoper.clean or not stands(scoped, self.plans):
             return
-        worktrees = [one for one in self.scoper.at_head(self.summary.searched.values()) if one.worktree]
+        worktrees = [item for item in self.scoper.at_head(self.summary.searched.values()) if item.worktree]
         self.cached_plan = CachedPlan(self.plans, worktrees, self.summary)
         self.plan_cache.put(scoped, self.task.viewer, repositories, self.cached_plan)
 
@@ -250,8 +250,8 @@ class LocalSource:
         failures = {} if repositories.report is None else dict(repositories.report.failures)
         if unread := self._pending.intersection(self.failed):
             yield repositories.indexing.missing(sorted(unread))
-            self.failed = {name: why for name, why in self.failed.items() if name not in unread}
-        yield from notices.not_indexed({n: why for n, why in (self.failed | failures).items() if n in targets})
+            self.failed = {name: reason for name, reason in self.failed.items() if name not in unread}
+        yield from notices.not_indexed({n: reason for n, reason in (self.failed | failures).items() if n in targets})
         commits = self.commits
         yield from scope_items(self.scoper, self.summary, commits.failed, commits.unread, commits.shallow)
         if self.task.viewer.sees_private:

@@ -82,9 +82,9 @@ class RankedSearch:
 def split_filters(text: str) -> tuple[str, str]:
     """Return the filters of a text, as a query, and the question without them."""
     groups = [match[0] for match in _GROUP.finditer(text)]
-    rest = _GROUP.sub(" ", text)
-    filters = [match[0] for match in _FILTER.finditer(rest)]
-    return " ".join((*groups, *filters)), " ".join(_FILTER.sub(" ", rest).split(" ")).strip()
+    remaining = _GROUP.sub(" ", text)
+    filters = [match[0] for match in _FILTER.finditer(remaining)]
+    return " ".join((*groups, *filters)), " ".join(_FILTER.sub(" ", remaining).split(" ")).strip()
 
 
 def rank(
@@ -109,31 +109,31 @@ def rank(
     for item in repositories.indexing.wait(cancellation):
         if observer is not None:
             observer(ToolProgress(item.title, 0, 0))
-    places, failed = _places(repositories, request, filters, viewer, cancellation)
-    pending = set(repositories.pending([target for target, _ in places]))
+    queried_targets, failed = _places(repositories, request, filters, viewer, cancellation)
+    pending = set(repositories.pending([target for target, _ in queried_targets]))
     failed.update(dict.fromkeys(pending, "it is being indexed for the first time; ask again in a moment"))
-    places = [place for place in places if place[0].repository.name not in pending]
-    targets = [target for target, _ in places]
+    queried_targets = [pair for pair in queried_targets if pair[0].repository.name not in pending]
+    targets = [target for target, _ in queried_targets]
     failed.update(repositories.update_terms(targets, cancellation, observer))
-    opened: list[OpenedTerms] = []
+    open_terms: list[OpenedTerms] = []
     masks: list[BoolArray | None] = []
-    for target, texts in places:
+    for target, texts in queried_targets:
         try:
-            each = repositories.terms.open(target)
-            mask = _mask(each, texts)
-        except (SourcelightError, OSError) as fault:
-            failed.setdefault(label_of(target), str(fault))
+            opened_terms = repositories.terms.open(target)
+            mask = _mask(opened_terms, texts)
+        except (SourcelightError, OSError) as exc:
+            failed.setdefault(label_of(target), str(exc))
             continue
-        opened.append(each)
+        open_terms.append(opened_terms)
         masks.append(mask)
-        missing = each.snapshot.missing_count(mask)
+        missing = opened_terms.snapshot.missing_count(mask)
         if missing:
             files = "1 of its files is" if missing == 1 else f"{missing:,} of its files are"
             failed.setdefault(label_of(target), f"{files} not in this clone, or can't be read")
     cancellation.check()
     limits = RankLimits(request.limit, request.files, request.per_file)
     ranking = Ranker(scorers=request.scorers, exchange=request.exchange).rank(
-        question, opened, masks, limits, cancellation
+        question, open_terms, masks, limits, cancellation
     )
     return replace(ranking, failed=failed)
 
@@ -169,10 +169,10 @@ def _places(
         plan = make_plan(scope)
         for target in _visible_targets(repositories, request, plan.targets, viewer):
             text = plan.text or TextQuery(None)
-            place = queries_by_target.setdefault((target.repository.key, target.commit), (target, []))
-            if text not in place[1]:
-                place[1].append(text)
-    ordered = sorted(queries_by_target.values(), key=lambda place: (place[0].repository.name, place[0].revision))
+            pair = queries_by_target.setdefault((target.repository.key, target.commit), (target, []))
+            if text not in pair[1]:
+                pair[1].append(text)
+    ordered = sorted(queries_by_target.values(), key=lambda pair: (pair[0].repository.name, pair[0].revision))
     failed = dict(scoper.unsearchable) | dict(scoper.invalid)
     return [(target, tuple(texts)) for target, texts in ordered], failed
 
@@ -194,9 +194,9 @@ def _visible_targets(
     return [target for target in request.targets if target.repository.key in seen]
 
 
-def _mask(opened: OpenedTerms, texts: Sequence[TextQuery]) -> BoolArray | None:
+def _mask(terms: OpenedTerms, texts: Sequence[TextQuery]) -> BoolArray | None:
     """Return a mask of the files that pass one of the filters; None for all."""
-    masks = [opened.snapshot.passing_files(text.files, text.languages) for text in texts]
+    masks = [terms.snapshot.passing_files(text.files, text.languages) for text in texts]
     narrow = [mask for mask in masks if mask is not None]
     return np.logical_or.reduce(narrow) if len(narrow) == len(masks) else None
 
@@ -208,13 +208,13 @@ def targets_of(
 
     Every target has its commit, so that what is asked of it later is asked of the same text.
     """
-    places, failed = _places(repositories, RankedSearch(""), filters, viewer, cancellation)
+    queried_targets, failed = _places(repositories, RankedSearch(""), filters, viewer, cancellation)
     targets = []
-    for target, _ in places:
+    for target, _ in queried_targets:
         try:
             commit = target.commit or resolve(target.repository, target.revision or "HEAD")
-        except SourcelightError as fault:
-            failed[label_of(target)] = str(fault)
+        except SourcelightError as exc:
+            failed[label_of(target)] = str(exc)
             continue
         targets.append(replace(target, commit=commit))
     return targets, failed

@@ -41,18 +41,18 @@ def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
 
 def unsearchable(places: Mapping[str, str]) -> Iterator[Skipped]:
     """Requested repositories or revisions that don't exist, or can't be indexed."""
-    shown = [f"{name}: {reason}" for name, reason in sorted(places.items())[:_MAX_IN_TITLE]]
-    more = ["…"] if len(places) > len(shown) else []
+    visible = [f"{name}: {reason}" for name, reason in sorted(places.items())[:_MAX_IN_TITLE]]
+    extra = ["…"] if len(places) > len(visible) else []
     for item in _skipped_item("repository-missing", "missing", "Requested, but not searched", places):
-        title = f"{item.title} ({'; '.join([*shown, *more])})"
+        title = f"{item.title} ({'; '.join([*visible, *extra])})"
         yield replace(item, title=title if len(title) <= _LONGEST_IN_TITLE else f"{title[:_LONGEST_IN_TITLE]}…")
 
 
-def _skipped_item(reason: str, what: str, message: str, of_names: Mapping[str, str]) -> Iterator[Skipped]:
+def _skipped_item(reason: str, subject: str, message: str, of_names: Mapping[str, str]) -> Iterator[Skipped]:
     """Count `what` and list some of them with their reasons; empty for none."""
     if of_names:
-        listed = [f"- `{name}`: {why}" for name, why in sorted(of_names.items())[:_MAX_LISTED]]
-        yield Skipped(reason, f"{amount(len(of_names))} {what}", "\n".join([f"{message}:", *listed]), "warn")
+        listed = [f"- `{name}`: {text}" for name, text in sorted(of_names.items())[:_MAX_LISTED]]
+        yield Skipped(reason, f"{amount(len(of_names))} {subject}", "\n".join([f"{message}:", *listed]), "warn")
 
 
 @dataclass(slots=True)
@@ -210,14 +210,14 @@ def named_only(
         files = sum(of_repository.get(key, 0) for of_repository in counts.values())
         if files:
             tail = by_name if key in {"binary", "too-large"} else ""
-            where = [name for name, of_repository in counts.items() if of_repository.get(key)]
+            affected = [name for name, of_repository in counts.items() if of_repository.get(key)]
             title = f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}"
-            message = f"Files that {label}{tail}: {files:,}, in\n{names(where)}"
+            message = f"Files that {label}{tail}: {files:,}, in\n{names(affected)}"
             if key == "missing" and missing:
-                named = [f"{name}: {text}" for name in sorted(missing) for text in missing[name]][:files]
-                title += f": {', '.join(_short(text) for text in named[:_MAX_IN_TITLE])}"
+                examples = [f"{name}: {text}" for name in sorted(missing) for text in missing[name]][:files]
+                title += f": {', '.join(_short(text) for text in examples[:_MAX_IN_TITLE])}"
                 title += f" and {amount(files - _MAX_IN_TITLE)} more" if files > _MAX_IN_TITLE else ""
-                message += "\nAmong them:\n" + "\n".join(f"- `{text}`" for text in named[:_MAX_LISTED])
+                message += "\nAmong them:\n" + "\n".join(f"- `{text}`" for text in examples[:_MAX_LISTED])
             yield Skipped(reason=reason, title=title, message=message, severity=severity)
 
 
@@ -332,10 +332,10 @@ def timed_out(query: Query | None, late: Sequence[str], allowed_s: float | None)
     longer = protocol.longer_timeout(allowed_s)
     proposals = _proposals(query, (("timeout", longer, "query with longer timeout"),)) if query is not None else ()
     unread = f"The query is very long, and the time limit passed before it was parsed. Add timeout:{longer} to it."
-    where = f"{count_of(len(late), 'repository')} timed out without a match."
+    subject = f"{count_of(len(late), 'repository')} timed out without a match."
     return Alert(
         title="Timed out while searching",
-        description=where if late else unread,
+        description=subject if late else unread,
         kind="warning",
         proposed_queries=proposals,
     )
@@ -362,10 +362,10 @@ def unsearchable_alert(places: Mapping[str, str]) -> Alert:
 
 def absent_facts(names: Collection[str]) -> Alert:
     """The query filters on facts that no repository has."""
-    what = " or ".join(sorted(names))
+    subject = " or ".join(sorted(names))
     return Alert(
-        f"No repository has {what}",
-        f"The query asks for {what} of repositories, and no repository here has any. Set them in `repos.toml`.",
+        f"No repository has {subject}",
+        f"The query asks for {subject} of repositories, and no repository here has any. Set them in `repos.toml`.",
         "warning",
     )
 

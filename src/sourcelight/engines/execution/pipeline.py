@@ -127,8 +127,8 @@ class ResultPipeline:
             definitions=definitions.positions,
             complete=definitions.complete,
         )
-        pieces = chain.from_iterable(map(by_place, batches))
-        return ranking.add_scores(pieces) if self.for_another else ranking.rank(pieces)
+        blocks = chain.from_iterable(map(by_place, batches))
+        return ranking.add_scores(blocks) if self.for_another else ranking.rank(blocks)
 
     def _repositories(self) -> Iterator[Any]:
         for plan in self.plans:
@@ -147,10 +147,12 @@ class ResultPipeline:
     def _commits(self) -> Iterator[Any]:
         plans = [plan for plan in self.plans if plan.commits is not None]
         if self._is_separate:
-            for name in sorted({place.repository.name for plan in plans for place in plan.places}):
+            for name in sorted({history_commit.repository.name for plan in plans for history_commit in plan.places}):
                 for plan in plans:
-                    own = tuple(place for place in plan.places if place.repository.name == name)
-                    yield from self._within(plan, self._commits_of([replace(plan, places=own)]))
+                    of_repository = tuple(
+                        history_commit for history_commit in plan.places if history_commit.repository.name == name
+                    )
+                    yield from self._within(plan, self._commits_of([replace(plan, places=of_repository)]))
         elif self._rooms and len(plans) > 1:
             # Each alternative stops at its own count, so they come one by one; a commit comes with the first of them.
             yielded_keys: set[tuple[str | None, ...]] = set()
@@ -164,12 +166,12 @@ class ResultPipeline:
 
     def _commits_of(self, plans: Sequence[Plan]) -> Iterator[Any]:
         pairs = [(plan.commits, plan.places) for plan in plans if plan.commits is not None]
-        for place, one, batch in self.histories.batches(pairs):
+        for history_commit, one, batch in self.histories.batches(pairs):
             if not one.repositories_only:
                 yield batch
                 continue
-            shown = {(t.repository.key, t.commit): t for plan in plans for t in plan.targets}
-            targets = [t for t in shown.values() if t.repository.key == place.repository.key]
+            targets_by_key = {(t.repository.key, t.commit): t for plan in plans for t in plan.targets}
+            targets = [t for t in targets_by_key.values() if t.repository.key == history_commit.repository.key]
             hits = [t for t in targets if (t.repository.facts.name, t.revision) not in self._yielded_files]
             if not self._is_separate:
                 self._yielded_files.update((t.repository.facts.name, t.revision) for t in hits)
@@ -369,8 +371,8 @@ def limit_of(alternatives: Sequence[Alternative], default: int) -> int:
     counts = {id(a.first("count")): a.count_limit(default) for a in alternatives}
     if None in counts.values():
         return sys.maxsize
-    own = sum(count or 0 for node, count in counts.items() if node != id(None))
-    return max(own, default if id(None) in counts or not counts else 0)
+    total = sum(count or 0 for node, count in counts.items() if node != id(None))
+    return max(total, default if id(None) in counts or not counts else 0)
 
 
 def _target(batch: Any, of_place: Mapping[Place, Target]) -> Target:
@@ -397,7 +399,7 @@ def _not_in(yielded_keys: set[tuple[str | None, ...]], batches: Iterable[Any]) -
     """The rows of commits that are not yet in `yielded_keys` when a batch arrives; all rows of repositories."""
     before = frozenset(yielded_keys)
     for batch in batches:
-        fresh = [key[2] is None or key not in before for key in _commits_in(batch)]
-        new_rows = batch if all(fresh) else batch.filter(pa.array(fresh, pa.bool_()))
+        new = [key[2] is None or key not in before for key in _commits_in(batch)]
+        new_rows = batch if all(new) else batch.filter(pa.array(new, pa.bool_()))
         if new_rows.num_rows:
             yield new_rows

@@ -118,8 +118,8 @@ def make_plan(scope: Scope) -> Plan:
     if ("repo" in types or only_repositories) and not cells and _fields(alternative) <= _REPOSITORY_FIELDS:
         hits = repository_hits(alternative, scope.targets)
     commits = asked_of(alternative)
-    places = () if commits is None else places_of(scope.targets, lambda r: scope.without.get(r.key, ()))
-    return Plan(alternative, scope.selection, scope.targets, text, hits, symbols, commits, places)
+    history_commits = () if commits is None else places_of(scope.targets, lambda r: scope.without.get(r.key, ()))
+    return Plan(alternative, scope.selection, scope.targets, text, hits, symbols, commits, history_commits)
 
 
 def _cells_of(alternative: Alternative, types: set[str]) -> frozenset[str]:
@@ -236,8 +236,8 @@ def _regexp(text: str, *, sensitive: bool) -> CompiledPattern:
 
 def histories_of(plans: Sequence[Plan]) -> list[HistoryRequest]:
     """The histories that `plans` need: of commits, and of the files whose contributors they ask for."""
-    requests = [place.request for plan in plans for place in plan.places]
+    requests = [history_commit.request for plan in plans for history_commit in plan.places]
     for plan in plans:
         if any(predicate.name == "has.contributor" for predicate in plan.alternative.predicates("file")):
-            requests += [place.request for place in places_of(plan.targets, lambda _: ())]
-    return list({one.key: one for one in requests}.values())
+            requests += [history_commit.request for history_commit in places_of(plan.targets, lambda _: ())]
+    return list({request.key: request for request in requests}.values())

@@ -48,12 +48,12 @@ class PlanSummary:
 
 def summary_of(plans: Sequence[Plan]) -> PlanSummary:
     """Sum up plans."""
-    facts = {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
+    infos = {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
     return PlanSummary(
-        facts=facts,
+        facts=infos,
         searched={t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches},
-        replaced={name: known.replaced_objects for name, known in facts.items() if known.replaced_objects},
-        structures=tuple(dict.fromkeys(one for plan in plans for one in plan.structures)),
+        replaced={name: info.replaced_objects for name, info in infos.items() if info.replaced_objects},
+        structures=tuple(dict.fromkeys(structure for plan in plans for structure in plan.structures)),
         forks=sorted({name for plan in plans for name in plan.selection.forks_left_out}),
         archived=sorted({name for plan in plans for name in plan.selection.archived_left_out}),
     )

@@ -178,8 +178,8 @@ class IndexedRepositories:
     @property
     def default_histories(self) -> list[HistoryRequest]:
         """What `histories` has to read so that commits of every repository can be searched at its current commit."""
-        repositories = (one for one in self.catalog.repositories if one.kind == "git")
-        return [HistoryRequest(one, (one.facts.commit,)) for one in repositories]
+        repositories = (repository for repository in self.catalog.repositories if repository.kind == "git")
+        return [HistoryRequest(repository, (repository.facts.commit,)) for repository in repositories]
 
     @property
     def removed_repositories(self) -> list[str]:

@@ -151,18 +151,18 @@ class SearchExecution:
     def _closing(self, limit: int, allowed_s: float | None) -> Iterator[Event]:
         cancellation = self.task.cancellation
         report = self.source.report(self.tally.repositories, limit_hit=self._limit_hit)
-        late = sorted(cancellation.untold.union(report.late))
+        timed_out = sorted(cancellation.untold.union(report.late))
         skipped = report.skipped
         capped = limit if self._limit_hit else report.capped
         if capped:
             skipped.append(match_limit(capped))
-        if late and self.tally.matches:
-            skipped.append(limit_items.timed_out(late, allowed_s, cancellation.untold))
+        if timed_out and self.tally.matches:
+            skipped.append(limit_items.timed_out(timed_out, allowed_s, cancellation.untold))
         skipped += self._excluded_items()
-        exhaustive = not (capped or late) and report.is_complete
+        exhaustive = not (capped or timed_out) and report.is_complete
         yield from self._filters(exhaustive=exhaustive)
         yield self._progress(done=True, skipped=skipped)
-        alert = self._alert(report, late, allowed_s)
+        alert = self._alert(report, timed_out, allowed_s)
         if alert is None:
             alert = self._hint(report, exhaustive=exhaustive)
         if alert is not None:
@@ -196,9 +196,9 @@ class SearchExecution:
             report.advice.append(alert)
         return alert
 
-    def _alert(self, report: SourceReport, late: list[str], allowed_s: float | None) -> Alert | None:
-        if late and not self.tally.matches:
-            return notices.timed_out(self.task.query, late, allowed_s)
+    def _alert(self, report: SourceReport, timed_out: list[str], allowed_s: float | None) -> Alert | None:
+        if timed_out and not self.tally.matches:
+            return notices.timed_out(self.task.query, timed_out, allowed_s)
         if report.scope_alert is not None:
             return report.scope_alert
         if not any(plan.targets for plan in self.source.plans):

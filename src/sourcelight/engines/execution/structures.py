@@ -64,15 +64,15 @@ def languages_of(alternative: Alternative) -> tuple[str, ...]:
     filters = [(find_language(item.value) or item.value, item) for item in alternative.all("lang") if item.value]
     for name, item in filters:
         if not item.negated and name not in LANGUAGES:
-            known = ", ".join(LANGUAGES)
+            languages_text = ", ".join(LANGUAGES)
             raise QueryError(
                 f"lang:{item.value}: no code of {name} is found by its structure",
                 query=item.value,
-                hint=f"structures are found in {known}",
+                hint=f"structures are found in {languages_text}",
             )
-    named = list(dict.fromkeys(name for name, item in filters if not item.negated))
+    names = list(dict.fromkeys(name for name, item in filters if not item.negated))
     left_out = {name for name, item in filters if item.negated}
-    return tuple(named[:1]) or tuple(name for name in LANGUAGES if name not in left_out)
+    return tuple(names[:1]) or tuple(name for name in LANGUAGES if name not in left_out)
 
 
 def structure_pattern(pattern: Pattern, alternative: Alternative) -> StructurePattern:
@@ -91,9 +91,9 @@ def structure_pattern(pattern: Pattern, alternative: Alternative) -> StructurePa
     problems = {name: reading.problem or _errors(reading) for name, reading in readings.items()}
     usable = [name for name in languages if not readings[name].problem and (is_named or not problems[name])]
     if not usable:
-        where = languages[0] if len(languages) == 1 else "any language here"
+        language = languages[0] if len(languages) == 1 else "any language here"
         raise QueryError(
-            f"{pattern.value!r} is no pattern of code in {where}: {problems[languages[0]]}",
+            f"{pattern.value!r} is no pattern of code in {language}: {problems[languages[0]]}",
             query=pattern.value,
             hint=_HINT,
         )
@@ -127,11 +127,11 @@ def common_languages(patterns: Iterable[StructurePattern]) -> tuple[str, ...]:
 def unread_patterns(patterns: Iterable[StructurePattern]) -> Iterator[Skipped]:
     """Languages in which patterns of code were not looked for, or not surely as meant, and why."""
     for pattern in patterns:
-        left_out = [(name, why) for name, why in pattern.problems if name not in pattern.languages]
-        doubtful = [(name, why) for name, why in pattern.problems if name in pattern.languages]
+        left_out = [(name, reason) for name, reason in pattern.problems if name not in pattern.languages]
+        doubtful = [(name, reason) for name, reason in pattern.problems if name in pattern.languages]
         text = pattern.text if len(pattern.text) <= _MAX_TITLE_CHARS else f"{pattern.text[:_MAX_TITLE_CHARS]}…"
         if left_out:
-            listed = "\n".join(f"- {name}: {why}" for name, why in left_out)
+            listed = "\n".join(f"- {name}: {reason}" for name, reason in left_out)
             # What the query itself says decides: nothing is missing that was asked for.
             yield Skipped(
                 reason="structure-language",
@@ -139,9 +139,9 @@ def unread_patterns(patterns: Iterable[StructurePattern]) -> Iterator[Skipped]:
                 message=f"`{text}` was looked for in files of {', '.join(pattern.languages)}. It is no pattern of "
                 f"code, or not a whole one, in\n{listed}\nName the language with `lang:` to say which is meant.",
             )
-        for name, why in doubtful:
+        for name, reason in doubtful:
             yield Skipped(
                 reason="structure-language",
                 title=f"{name} reads the pattern in part: {text}",
-                message=f"`{text}` may match other code than is meant in {name}: {why}.",
+                message=f"`{text}` may match other code than is meant in {name}: {reason}.",
             )

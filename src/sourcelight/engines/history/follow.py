@@ -110,7 +110,7 @@ class _PathWalk:
         if names.files:
             pairs = zip(new.tolist(), old.tolist(), strict=True)
             mask |= np.array([one in names.files or other in names.files for one, other in pairs], np.bool_)
-        return [first + at for at in np.flatnonzero(mask).tolist()]
+        return [first + index for index in np.flatnonzero(mask).tolist()]
 
     def _inside_of(self, directories: frozenset[bytes]) -> BoolArray:
         # Names of directories change a few times in a history, so that a mask over all paths is made a few times.
@@ -148,10 +148,10 @@ class _PathWalk:
         for old, new in renames:
             old_name, new_name = self._layout.names[old], self._layout.names[new]
             for directory in names.directories:
-                rest = new_name.removeprefix(directory)
-                if rest != new_name and old_name.endswith(b"/" + rest):
+                remaining = new_name.removeprefix(directory)
+                if remaining != new_name and old_name.endswith(b"/" + remaining):
                     sources = moved.setdefault(directory, {})
-                    source = old_name[: len(old_name) - len(rest)]
+                    source = old_name[: len(old_name) - len(remaining)]
                     sources[source] = sources.get(source, 0) + 1
         renamed = set()
         # Two directories can be merged into one: only the one that gave most of the files was renamed. What is left

@@ -183,7 +183,7 @@ def suggest_identities(usages: Sequence[IdentityUsage]) -> list[IdentitySuggesti
                 continue
             # A login alone is a weak key: two people may be called "max". One noreply address in the group shows that
             # the word is a login.
-            if reason == _LOGIN and not any(_NOREPLY.fullmatch(people[at].email.strip()) for at in members):
+            if reason == _LOGIN and not any(_NOREPLY.fullmatch(people[position].email.strip()) for position in members):
                 continue
             first = members[0]
             for member in members[1:]:
@@ -192,15 +192,24 @@ def suggest_identities(usages: Sequence[IdentityUsage]) -> list[IdentitySuggesti
                     reasons.setdefault(first, reason)
                     parent[root(member)] = root(first)
     groups = defaultdict(list)
-    for at in range(len(people)):
-        groups[root(at)].append(at)
+    for position in range(len(people)):
+        groups[root(position)].append(position)
     shared_groups = [members for members in groups.values() if len(members) > 1]
-    shared_groups.sort(key=lambda members: -sum(people[at].commits for at in members))
+    shared_groups.sort(key=lambda members: -sum(people[position].commits for position in members))
     suggestions = []
     for number, members in enumerate(shared_groups):
-        members.sort(key=lambda at: (-people[at].commits, -people[at].last, people[at].name, people[at].email))
+        members.sort(
+            key=lambda position: (
+                -people[position].commits,
+                -people[position].last,
+                people[position].name,
+                people[position].email,
+            )
+        )
         proper = people[members[0]]
-        suggestions += [IdentitySuggestion(number, people[at], proper, reasons.get(at, "")) for at in members]
+        suggestions += [
+            IdentitySuggestion(number, people[position], proper, reasons.get(position, "")) for position in members
+        ]
     return suggestions
 
 

@@ -103,7 +103,10 @@ def _prefixes(
     reached = np.flatnonzero(history.reachable(commit)).tolist()
     commits = history.commits
     starts, flat = commits.parent_starts.tolist(), commits.parents.tolist()
-    parents = {number: [at for at in flat[starts[number] : starts[number + 1]] if at >= 0] for number in reached}
+    parents = {
+        number: [position for position in flat[starts[number] : starts[number + 1]] if position >= 0]
+        for number in reached
+    }
     roots = [number for number in reached if not parents[number]]
     # Only a second root can have been merged as a subtree.
     if len(roots) < 2:

@@ -69,38 +69,38 @@ def _receiver(node: Node, data: bytes) -> str:
     return ""
 
 
-def _callable(module: str, around: str, kind: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
+def _callable(module: str, container: str, kind: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
     name = node.child_by_field_name("name")
     if name is not None and _is_exported(text_of(name, data)):
         signature = one_line(before_body(node, data))
         if node.type == "method_declaration":
             signature = _RECEIVER_NAME.sub("func (", signature)  # it is the method's own business
-        yield PublicSymbol(module, f"{around}{text_of(name, data)}", kind, signature, line_of(name))
+        yield PublicSymbol(module, f"{container}{text_of(name, data)}", kind, signature, line_of(name))
 
 
 def _type(module: str, spec: Node, data: bytes) -> Iterator[PublicSymbol]:
     name, kind = spec.child_by_field_name("name"), spec.child_by_field_name("type")
     if name is None or kind is None or not _is_exported(text_of(name, data)):
         return
-    own = text_of(name, data)
-    head = f"type {own}{text_of(spec.child_by_field_name('type_parameters'), data)}"
+    type_name = text_of(name, data)
+    head = f"type {type_name}{text_of(spec.child_by_field_name('type_parameters'), data)}"
     if kind.type == "struct_type":
-        yield PublicSymbol(module, own, "struct", one_line(f"{head} struct"), line_of(name))
-        yield from _fields(module, own, kind, data)
+        yield PublicSymbol(module, type_name, "struct", one_line(f"{head} struct"), line_of(name))
+        yield from _fields(module, type_name, kind, data)
     elif kind.type == "interface_type":
         # What is embedded is a part of the type's own declaration: its methods stand elsewhere.
-        embedded = [one_line(text_of(each, data)) for each in kind.named_children if each.type == "type_elem"]
+        embedded = [one_line(text_of(child, data)) for child in kind.named_children if child.type == "type_elem"]
         inner = f" {{ {'; '.join(embedded)} }}" if embedded else ""
-        yield PublicSymbol(module, own, "interface", one_line(f"{head} interface{inner}"), line_of(name))
-        for each in kind.named_children:
-            if each.type == "method_elem":
-                yield from _callable(module, f"{own}.", "method", each, data)
+        yield PublicSymbol(module, type_name, "interface", one_line(f"{head} interface{inner}"), line_of(name))
+        for child in kind.named_children:
+            if child.type == "method_elem":
+                yield from _callable(module, f"{type_name}.", "method", child, data)
     else:
         equals = " =" if spec.type == "type_alias" else ""
-        yield PublicSymbol(module, own, "class", one_line(f"{head}{equals} {text_of(kind, data)}"), line_of(name))
+        yield PublicSymbol(module, type_name, "class", one_line(f"{head}{equals} {text_of(kind, data)}"), line_of(name))
 
 
-def _fields(module: str, own: str, struct: Node, data: bytes) -> Iterator[PublicSymbol]:
+def _fields(module: str, type_name: str, struct: Node, data: bytes) -> Iterator[PublicSymbol]:
     for fields in struct.named_children:
         for field in fields.named_children:
             kind = field.child_by_field_name("type")
@@ -111,12 +111,12 @@ def _fields(module: str, own: str, struct: Node, data: bytes) -> Iterator[Public
             for name in names:
                 if _is_exported(text_of(name, data)):
                     label = text_of(name, data)
-                    yield PublicSymbol(module, f"{own}.{label}", "field", f"{label} {text}", line_of(name))
+                    yield PublicSymbol(module, f"{type_name}.{label}", "field", f"{label} {text}", line_of(name))
             # An embedded type is a field of its own name, without package, pointer and arguments.
             label = text.lstrip("*").partition("[")[0].rpartition(".")[2]
             if not names and _is_exported(label):
                 pointer = "*" if text_of(field, data).lstrip().startswith("*") and not text.startswith("*") else ""
-                yield PublicSymbol(module, f"{own}.{label}", "field", pointer + text, line_of(field))
+                yield PublicSymbol(module, f"{type_name}.{label}", "field", pointer + text, line_of(field))
 
 
 def _values(module: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:

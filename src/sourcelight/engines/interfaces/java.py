@@ -36,12 +36,12 @@ def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
     return [symbol for node in root.named_children for symbol in _type(module, "", node, data, 0, is_open=False)]
 
 
-def _type(module: str, around: str, node: Node, data: bytes, depth: int, *, is_open: bool) -> Iterator[PublicSymbol]:
+def _type(module: str, container: str, node: Node, data: bytes, depth: int, *, is_open: bool) -> Iterator[PublicSymbol]:
     """A type with its members; `is_open` says that it is a member of an interface, and so public."""
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if node.type not in _TYPES or name is None or depth > MAX_DEPTH or not (is_open or _is_public(node, data)):
         return
-    qualified = f"{around}{text_of(name, data)}"
+    qualified = f"{container}{text_of(name, data)}"
     yield PublicSymbol(module, qualified, _TYPES[node.type], _declaration(node, body, data), line_of(name))
     if body is None:
         return
@@ -55,18 +55,22 @@ def _type(module: str, around: str, node: Node, data: bytes, depth: int, *, is_o
         yield from _member(module, f"{qualified}.", member, data, depth, is_open=inside_interface)
 
 
-def _member(module: str, around: str, node: Node, data: bytes, depth: int, *, is_open: bool) -> Iterator[PublicSymbol]:
+def _member(
+    module: str, container: str, node: Node, data: bytes, depth: int, *, is_open: bool
+) -> Iterator[PublicSymbol]:
     name = node.child_by_field_name("name")
     if node.type in _TYPES:
-        yield from _type(module, around, node, data, depth + 1, is_open=is_open)
+        yield from _type(module, container, node, data, depth + 1, is_open=is_open)
     elif node.type == "enum_constant" and name is not None:
-        yield PublicSymbol(module, f"{around}{text_of(name, data)}", "enummember", text_of(name, data), line_of(name))
+        yield PublicSymbol(
+            module, f"{container}{text_of(name, data)}", "enummember", text_of(name, data), line_of(name)
+        )
     elif not _is_public(node, data) and not (is_open and "private" not in _modifiers(node, data)):
         return
     elif node.type in _METHODS and name is not None:
         end = node.child_by_field_name("value") or node.child_by_field_name("body")
         signature = _declaration(node, end, data)
-        yield PublicSymbol(module, f"{around}{text_of(name, data)}", _METHODS[node.type], signature, line_of(name))
+        yield PublicSymbol(module, f"{container}{text_of(name, data)}", _METHODS[node.type], signature, line_of(name))
     elif node.type in _FIELDS:
         head = _declaration(node, node.child_by_field_name("declarator"), data)
         for declarator in node.children_by_field_name("declarator"):
@@ -74,7 +78,7 @@ def _member(module: str, around: str, node: Node, data: bytes, depth: int, *, is
             if label is not None:
                 text = text_of(label, data)
                 signature = f"{head} {text}{text_of(declarator.child_by_field_name('dimensions'), data)}"
-                yield PublicSymbol(module, f"{around}{text}", _FIELDS[node.type], signature, line_of(label))
+                yield PublicSymbol(module, f"{container}{text}", _FIELDS[node.type], signature, line_of(label))
 
 
 def _modifiers(node: Node, data: bytes) -> set[str]:

@@ -94,12 +94,12 @@ def before_body(node: Node, data: bytes) -> str:
 
 def span_text(node: Node, data: bytes, start: int, end: int) -> str:
     """The text of a part of a node without its comments."""
-    parts, at = [], start
+    parts, position = [], start
     for comment in _comments(node, end):
         if comment.start_byte >= start:
-            parts.append(data[at : comment.start_byte])
-            at = comment.end_byte
-    return b" ".join([*parts, data[at:end]]).decode("utf-8", "replace")
+            parts.append(data[position : comment.start_byte])
+            position = comment.end_byte
+    return b" ".join([*parts, data[position:end]]).decode("utf-8", "replace")
 
 
 def _comments(node: Node, end: int) -> Iterator[Node]:

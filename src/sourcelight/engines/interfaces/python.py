@@ -53,8 +53,8 @@ def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
 
 
 def _is_public(name: str) -> bool:
-    first, *rest = name.split(".")
-    return first[:1] != "_" and all(part[:1] != "_" or (part[:2] == "__" and part[-2:] == "__") for part in rest)
+    first, *remaining = name.split(".")
+    return first[:1] != "_" and all(part[:1] != "_" or (part[:2] == "__" and part[-2:] == "__") for part in remaining)
 
 
 def _export_names(root: Node, data: bytes) -> dict[str, int] | None:
@@ -79,7 +79,7 @@ def _export_names(root: Node, data: bytes) -> dict[str, int] | None:
     return names
 
 
-def _members(module: str, around: str, node: Node, data: bytes, depth: int) -> Iterator[PublicSymbol]:
+def _members(module: str, container: str, node: Node, data: bytes, depth: int) -> Iterator[PublicSymbol]:
     """Definitions in the statements of a module or class, those in branches included."""
     if depth > MAX_DEPTH:
         return
@@ -92,41 +92,41 @@ def _members(module: str, around: str, node: Node, data: bytes, depth: int) -> I
             definition = inner
             decorators = [_decorator(each, data) for each in child.named_children if each.type == "decorator"]
         if definition.type in _BLOCKS:
-            yield from _members(module, around, definition, data, depth + 1)
+            yield from _members(module, container, definition, data, depth + 1)
         elif definition.type == "function_definition":
-            yield from _function(module, around, definition, decorators, data)
+            yield from _function(module, container, definition, decorators, data)
         elif definition.type == "class_definition":
-            yield from _class(module, around, definition, data, depth)
+            yield from _class(module, container, definition, data, depth)
         elif definition.type == "expression_statement":
-            yield from _variables(module, around, definition, data)
+            yield from _variables(module, container, definition, data)
 
 
 def _decorator(node: Node, data: bytes) -> str:
     return text_of(node, data).removeprefix("@").strip().partition("(")[0].rpartition(".")[2]
 
 
-def _function(module: str, around: str, node: Node, decorators: list[str], data: bytes) -> Iterator[PublicSymbol]:
+def _function(module: str, container: str, node: Node, decorators: list[str], data: bytes) -> Iterator[PublicSymbol]:
     name = node.child_by_field_name("name")
     if name is None:
         return
-    marks = "".join(f"@{each} " for each in decorators if each in _DECORATORS)
+    marks = "".join(f"@{decorator} " for decorator in decorators if decorator in _DECORATORS)
     signature = marks + one_line(before_body(node, data)).rstrip(":").rstrip()
-    kind = "property" if {"property", "cached_property"} & set(decorators) else "method" if around else "function"
-    yield PublicSymbol(module, f"{around}{text_of(name, data)}", kind, signature, line_of(name))
+    kind = "property" if {"property", "cached_property"} & set(decorators) else "method" if container else "function"
+    yield PublicSymbol(module, f"{container}{text_of(name, data)}", kind, signature, line_of(name))
 
 
-def _class(module: str, around: str, node: Node, data: bytes, depth: int) -> Iterator[PublicSymbol]:
+def _class(module: str, container: str, node: Node, data: bytes, depth: int) -> Iterator[PublicSymbol]:
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if name is None:
         return
-    qualified = f"{around}{text_of(name, data)}"
+    qualified = f"{container}{text_of(name, data)}"
     signature = one_line(before_body(node, data)).rstrip(":").rstrip()
     yield PublicSymbol(module, qualified, "class", signature, line_of(name))
     if body is not None:
         yield from _members(module, f"{qualified}.", body, data, depth + 1)
 
 
-def _variables(module: str, around: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
+def _variables(module: str, container: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
     assignment = node.named_children[0] if node.named_children else None
     for _ in range(MAX_DEPTH):
         if assignment is None or assignment.type != "assignment":
@@ -137,8 +137,8 @@ def _variables(module: str, around: str, node: Node, data: bytes) -> Iterator[Pu
             if name.type == "identifier" and text_of(name, data) != "__all__":
                 text = text_of(name, data)
                 signature = one_line(f"{text}: {text_of(kind, data)}") if kind is not None else text
-                symbol_kind = "field" if around else "variable"
-                yield PublicSymbol(module, f"{around}{text}", symbol_kind, signature, line_of(name))
+                symbol_kind = "field" if container else "variable"
+                yield PublicSymbol(module, f"{container}{text}", symbol_kind, signature, line_of(name))
         # ``a = b = 1`` is an assignment whose value is one.
         assignment = assignment.child_by_field_name("right")
 

@@ -35,7 +35,7 @@ def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
     return list(_exports(module, "", root, data, 0))
 
 
-def _exports(module: str, around: str, node: Node, data: bytes, depth: int) -> Iterator[PublicSymbol]:
+def _exports(module: str, container: str, node: Node, data: bytes, depth: int) -> Iterator[PublicSymbol]:
     """What a module or namespace exports: declarations, and names in lists of exports."""
     local = {
         symbol_name: child
@@ -48,17 +48,17 @@ def _exports(module: str, around: str, node: Node, data: bytes, depth: int) -> I
         declaration = statement.child_by_field_name("declaration")
         if declaration is not None:
             is_default = any(child.type == "default" for child in statement.children)
-            yield from _symbols_of(module, around, declaration, data, depth, "default" if is_default else "")
+            yield from _symbols_of(module, container, declaration, data, depth, "default" if is_default else "")
             continue
         source, value = statement.child_by_field_name("source"), statement.child_by_field_name("value")
         if value is not None:
             target = local.get(text_of(value, data)) if value.type == "identifier" else None
-            yield from _alias(module, around, "default", value, target, data, depth)
-        yield from _clause_exports(module, around, statement, {} if source is not None else local, data, depth)
+            yield from _alias(module, container, "default", value, target, data, depth)
+        yield from _clause_exports(module, container, statement, {} if source is not None else local, data, depth)
 
 
 def _clause_exports(
-    module: str, around: str, statement: Node, local: dict[str, Node], data: bytes, depth: int
+    module: str, container: str, statement: Node, local: dict[str, Node], data: bytes, depth: int
 ) -> Iterator[PublicSymbol]:
     """Names in ``export { … }``, and the whole of ``export * from``."""
     source = statement.child_by_field_name("source")
@@ -66,7 +66,7 @@ def _clause_exports(
     for clause in statement.named_children:
         if clause.type == "namespace_export":
             space = clause.named_children[0]
-            label = f"{around}{text_of(space, data)}"
+            label = f"{container}{text_of(space, data)}"
             yield PublicSymbol(module, label, "namespace", f"* as {text_of(space, data)}{origin}", line_of(space))
         if clause.type != "export_clause":
             continue
@@ -77,51 +77,53 @@ def _clause_exports(
                 continue
             if source is not None:
                 text = one_line(f"{text_of(item, data)}{origin}")
-                yield PublicSymbol(module, f"{around}{text_of(alias, data)}", "variable", text, line_of(alias))
+                yield PublicSymbol(module, f"{container}{text_of(alias, data)}", "variable", text, line_of(alias))
             else:
                 target = local.get(text_of(name, data))
-                yield from _alias(module, around, text_of(alias, data), name, target, data, depth)
+                yield from _alias(module, container, text_of(alias, data), name, target, data, depth)
     if source is not None and not any(
         c.type in {"export_clause", "namespace_export"} for c in statement.named_children
     ):
-        yield PublicSymbol(module, f"{around}*{origin}", "namespace", f"*{origin}", line_of(statement))
+        yield PublicSymbol(module, f"{container}*{origin}", "namespace", f"*{origin}", line_of(statement))
 
 
 def _alias(
-    module: str, around: str, name: str, node: Node, target: Node | None, data: bytes, depth: int
+    module: str, container: str, name: str, node: Node, target: Node | None, data: bytes, depth: int
 ) -> Iterator[PublicSymbol]:
     """A name that is exported apart from its declaration: the declaration's own symbols under that name."""
     if target is None:
-        yield PublicSymbol(module, f"{around}{name}", "variable", name, line_of(node))
+        yield PublicSymbol(module, f"{container}{name}", "variable", name, line_of(node))
         return
     inner = target.named_children[0] if target.type == "ambient_declaration" else target
-    own = text_of(node, data)
-    for symbol in _symbols_of(module, around, inner, data, depth, ""):
-        first, dot, rest = symbol.name.removeprefix(around).partition(".")
-        if first == own:
-            renamed = f"{around}{name}{dot}{rest}"
+    own_name = text_of(node, data)
+    for symbol in _symbols_of(module, container, inner, data, depth, ""):
+        first, dot, remaining = symbol.name.removeprefix(container).partition(".")
+        if first == own_name:
+            renamed = f"{container}{name}{dot}{remaining}"
             yield PublicSymbol(module, renamed, symbol.kind, symbol.signature, symbol.line)
 
 
 def _names(node: Node, data: bytes) -> list[str]:
     """Names that a statement declares."""
     if node.type in _VARIABLES:
-        names = [each.child_by_field_name("name") for each in node.named_children if each.type == "variable_declarator"]
+        names = [
+            child.child_by_field_name("name") for child in node.named_children if child.type == "variable_declarator"
+        ]
     else:
         names = [node.child_by_field_name("name")]
     return [text_of(name, data) for name in names if name is not None]
 
 
-def _symbols_of(module: str, around: str, node: Node, data: bytes, depth: int, given: str) -> Iterator[PublicSymbol]:
+def _symbols_of(module: str, container: str, node: Node, data: bytes, depth: int, alias: str) -> Iterator[PublicSymbol]:
     """The symbols of a declaration; `given` is its name in place of its own, as of a default export."""
     if depth > MAX_DEPTH:
         return
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-    label = f"{around}{given or text_of(name, data)}"
+    label = f"{container}{alias or text_of(name, data)}"
     line = line_of(name if name is not None else node)
     if node.type == "ambient_declaration":
         for child in node.named_children:
-            yield from _symbols_of(module, around, child, data, depth, given)
+            yield from _symbols_of(module, container, child, data, depth, alias)
     elif node.type in _CLASSES:
         yield PublicSymbol(module, label, _CLASSES[node.type], one_line(before_body(node, data)), line)
         for member in () if body is None else body.named_children:
@@ -135,12 +137,12 @@ def _symbols_of(module: str, around: str, node: Node, data: bytes, depth: int, g
         if body is not None:
             yield from _exports(module, f"{label}.", body, data, depth + 1)
     elif node.type in _VARIABLES:
-        yield from _variables(module, around, node, data)
+        yield from _variables(module, container, node, data)
     else:
-        yield PublicSymbol(module, label, "variable", given or label, line)
+        yield PublicSymbol(module, label, "variable", alias or label, line)
 
 
-def _variables(module: str, around: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
+def _variables(module: str, container: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
     word = text_of(node.children[0], data)
     for declarator in node.named_children:
         name, value = declarator.child_by_field_name("name"), declarator.child_by_field_name("value")
@@ -150,18 +152,18 @@ def _variables(module: str, around: str, node: Node, data: bytes) -> Iterator[Pu
         text = f"{word} {text_of(name, data)}{text_of(declarator.child_by_field_name('type'), data)}"
         if value is not None and value.type in _CALLABLES:
             kind, text = "function", f"{text} = {before_body(value, data)}".rstrip().removesuffix("=>")
-        yield PublicSymbol(module, f"{around}{text_of(name, data)}", kind, one_line(text), line_of(name))
+        yield PublicSymbol(module, f"{container}{text_of(name, data)}", kind, one_line(text), line_of(name))
 
 
-def _member(module: str, around: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
+def _member(module: str, container: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
     if node.type in {"property_identifier", "enum_assignment"}:
         text = text_of(node.child_by_field_name("name") or node, data)
-        yield PublicSymbol(module, f"{around}{text}", "enummember", text, line_of(node))
+        yield PublicSymbol(module, f"{container}{text}", "enummember", text, line_of(node))
         return
     name = node.child_by_field_name("name")
     if name is None or name.type == "private_property_identifier" or _is_hidden(node, data):
         return
-    label = f"{around}{text_of(name, data)}"
+    label = f"{container}{text_of(name, data)}"
     if node.type in _METHODS:
         yield PublicSymbol(module, label, "method", one_line(before_body(node, data)), line_of(name))
     elif node.type in _PROPERTIES:

@@ -71,9 +71,9 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
         search = References(question, workspace)
         for references in search.batches():
             calls = [call for call in references if call.occurrence.is_called and not call.is_definition]
-            found = len(calls)
+            call_count = len(calls)
             calls = [call for call in calls if not _is_guess(call.how, call.document)]
-            left_out += found - len(calls)
+            left_out += call_count - len(calls)
             holders = enclosing_definitions(
                 references[0].document, [call.occurrence.start for call in calls], workspace
             )
@@ -153,8 +153,10 @@ def _is_guess(how: How, document: Document) -> bool:
 
 def _note_left_out(count: int, workspace: Workspace) -> None:
     if count:
-        places = count_of(count, "further place")
-        workspace.notice("left-out", f"{places} left out: what is called there is unknown, or in no repository here.")
+        count_text = count_of(count, "further place")
+        workspace.notice(
+            "left-out", f"{count_text} left out: what is called there is unknown, or in no repository here."
+        )
 
 
 def _implementation(definition: ResolvedDefinition, workspace: Workspace) -> ResolvedDefinition:

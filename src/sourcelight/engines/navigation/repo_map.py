@@ -98,9 +98,9 @@ def _weigh_files(project: Project, workspace: Workspace) -> dict[int, float]:
     files = sorted({*counts, *targets, *(target for by_target in targets.values() for target in by_target)})
     if not files:
         return {}
-    positions = {number: at for at, number in enumerate(files)}
+    positions = {number: index for index, number in enumerate(files)}
     base = np.array([np.sqrt(1.0 + counts.get(number, 0)) for number in files])
-    base[[at for at, number in enumerate(files) if is_test(project.paths[number])]] *= 0.05
+    base[[index for index, number in enumerate(files) if is_test(project.paths[number])]] *= 0.05
     base /= base.sum()
     weight = base.copy()
     for _ in range(_ROUNDS):
@@ -111,7 +111,7 @@ def _weigh_files(project: Project, workspace: Workspace) -> dict[int, float]:
                 next_weight[positions[target]] += _DAMPING * weight[positions[number]] * count / total
         next_weight += (1.0 - next_weight.sum()) * base
         weight = next_weight
-    return {number: round(float(weight[at]), 6) for number, at in positions.items()}
+    return {number: round(float(weight[index]), 6) for number, index in positions.items()}
 
 
 def _definition_counts(project: Project, workspace: Workspace) -> dict[int, int]:

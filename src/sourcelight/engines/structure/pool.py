@@ -137,13 +137,15 @@ class StructurePool:
         if data is not None:
             readings = msgspec.msgpack.decode(data, type=dict[str, worker.Reading])
             return {
-                language: PatternReading(one.problem, one.has_errors, tuple(one.texts))
-                for language, one in readings.items()
+                language: PatternReading(reading.problem, reading.has_errors, tuple(reading.texts))
+                for language, reading in readings.items()
             }
         if len(languages) == 1:
             return {languages[0]: PatternReading("ast-grep fails on it")}
         # One of them ended the process: each alone says which.
-        return {name: one for language in languages for name, one in self.read(pattern, [language], stopped).items()}
+        return {
+            name: reading for language in languages for name, reading in self.read(pattern, [language], stopped).items()
+        }
 
     def _read(self, pattern: str, languages: Sequence[str], stopped: Stopped) -> bytes | None:
         process = self._wait(stopped)
@@ -175,12 +177,12 @@ class StructurePool:
 
         def fail(process: _Process, problem: str) -> None:
             """Abandon the text that a process is busy with; another one gets the rest of its order."""
-            failed, *rest = running.pop(process)
+            failed, *remaining = running.pop(process)
             self._release(process, reusable=False)
             self._failures.put(keys[failed], problem)
             results[failed] = StructureSpans(_NO_OFFSETS, _NO_OFFSETS, problem)
-            if rest:
-                orders.appendleft(rest)
+            if remaining:
+                orders.appendleft(remaining)
 
         try:
             while orders or running:
@@ -193,7 +195,7 @@ class StructurePool:
                     running[process] = deque(order)
                     language, data = texts[order[0]].language, [texts[index].data for index in order]
                     process.send(worker.FindOrder(pattern, language, data), events)
-                for process in [one for one in running if time.monotonic() - one.heard_s > MAX_TEXT_S]:
+                for process in [item for item in running if time.monotonic() - item.heard_s > MAX_TEXT_S]:
                     fail(process, "timed-out")
                 with contextlib.suppress(queue.Empty):
                     process, data_or_end = events.get(timeout=_SLICE_S)
@@ -226,11 +228,11 @@ class StructurePool:
             self._taken += 1
             # One that has rested for long is about to end by itself.
             since = time.monotonic() - _REST_S
-            stale = [one for one in self._idle if one.rests_since_s < since]
-            self._idle = [one for one in self._idle if one.rests_since_s >= since]
+            stale = [item for item in self._idle if item.rests_since_s < since]
+            self._idle = [item for item in self._idle if item.rests_since_s >= since]
             process = self._idle.pop() if self._idle else None
-        for one in stale:
-            one.end()
+        for item in stale:
+            item.end()
         try:
             return process or _Process()
         except BaseException:
@@ -268,10 +270,10 @@ def _orders(indexes: Sequence[int], texts: Sequence[SourceText]) -> Iterator[lis
     by_language: dict[str, list[int]] = {}
     for index in indexes:
         by_language.setdefault(texts[index].language, []).append(index)
-    for own in by_language.values():
+    for group in by_language.values():
         order: list[int] = []
         size = 0
-        for index in own:
+        for index in group:
             if order and (size + len(texts[index].data) > _ORDER_BYTES or len(order) == _ORDER_TEXTS):
                 yield order
                 order, size = [], 0

@@ -144,8 +144,8 @@ def find_spans(pattern: str, language: str, data: bytes) -> tuple[Int64Array, In
     # The syntax tree lives as long as its root: kept until the ranges are read.
     root = SgRoot(text, LANGUAGES[language])
     ranges = [node.range() for node in root.root().find_all(pattern=pattern)]
-    starts = np.array([one.start.index for one in ranges], dtype=np.int64)
-    ends = np.array([one.end.index for one in ranges], dtype=np.int64)
+    starts = np.array([span_range.start.index for span_range in ranges], dtype=np.int64)
+    ends = np.array([span_range.end.index for span_range in ranges], dtype=np.int64)
     if offsets is not None:
         starts, ends = offsets[starts], offsets[ends]
     spans = np.unique(np.stack((starts, -ends), axis=1), axis=0)

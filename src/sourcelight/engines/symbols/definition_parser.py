@@ -183,7 +183,7 @@ def parse_tree(language: str, data: bytes, deadline: float) -> Tree | None:
         return timed_out
 
     try:
-        tree: Tree = parser.parse(lambda at, _: data[at : at + _READ_BYTES], progress_callback=stop)
+        tree: Tree = parser.parse(lambda position, _: data[position : position + _READ_BYTES], progress_callback=stop)
     except ValueError:  # how the parser says that it was stopped
         parser.reset()
         return None

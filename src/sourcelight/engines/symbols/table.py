@@ -360,7 +360,9 @@ class SymbolTable:
         """Return the number of a name, None when nothing bears it."""
         starts, text = self.name_start, self._names
         number = bisect.bisect_left(
-            range(len(self._name_end)), name, key=lambda at: bytes(text[int(starts[at]) : int(starts[at + 1]) - 1])
+            range(len(self._name_end)),
+            name,
+            key=lambda position: bytes(text[int(starts[position]) : int(starts[position + 1]) - 1]),
         )
         is_match = (
             number < len(self._name_end) and bytes(text[int(starts[number]) : int(starts[number + 1]) - 1]) == name

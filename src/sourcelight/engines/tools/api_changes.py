@@ -62,16 +62,16 @@ def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolRe
     below = clean_path(arguments.path or "")
     with ObjectReader(repository) as reader:
         trees = [_files(reader, commit, below) for commit in (base, head)]
-        old, new = (_read(reader, own, other, context) for own, other in (trees, trees[::-1]))
+        old, new = (_read(reader, tree, other, context) for tree, other in (trees, trees[::-1]))
     changes = sorted(_with_moves(_differences(old, new)), key=lambda change: (change.key[1:], change.status))
     notices = [_RULE]
     unread = sorted({*old.unread, *new.unread})
     if unread:
         notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(unread, _MAX_NAMED)}.")
     counts = {status: sum(change.status == status for change in changes) for status in _STATUSES}
-    facts = {"repository": repository.name, "base": base, "head": head, "path": below, **counts}
+    attributes = {"repository": repository.name, "base": base, "head": head, "path": below, **counts}
     table = _table(repository.name, base, head, changes)
-    return ToolResult("api_changes", table, facts, not unread, tuple(notices))
+    return ToolResult("api_changes", table, attributes, not unread, tuple(notices))
 
 
 _STATUSES = ("added", "removed", "changed", "moved")
@@ -81,25 +81,27 @@ def _files(reader: ObjectReader, commit: str, below: str) -> dict[str, bytes]:
     """Contents, by path, of the files of a commit that can have public symbols."""
     tree = reader.tree(commit)
     names = [path.decode("utf-8", "replace") for path in tree.paths]
-    return {name: tree.blob_id(at) for at, name in enumerate(names) if is_below(name, below) and is_public_file(name)}
+    return {
+        name: tree.blob_id(index) for index, name in enumerate(names) if is_below(name, below) and is_public_file(name)
+    }
 
 
 def _read(
-    reader: ObjectReader, own: Mapping[str, bytes], other: Mapping[str, bytes], context: ToolContext
+    reader: ObjectReader, tree: Mapping[str, bytes], other: Mapping[str, bytes], context: ToolContext
 ) -> _Interface:
     """Read the files of a revision that the other one has otherwise or not at all."""
-    paths = [path for path, blob in own.items() if other.get(path) != blob]
+    paths = [path for path, blob in tree.items() if other.get(path) != blob]
     # Files of a Go package share one set of names: a name that one file lost may stand in one that didn't change.
-    differing = {path for path in {*own, *other} if own.get(path) != other.get(path)}
+    differing = {path for path in {*tree, *other} if tree.get(path) != other.get(path)}
     packages = {_directory(path) for path in differing if path.endswith(".go")}
-    paths += [path for path, blob in own.items()
+    paths += [path for path, blob in tree.items()
               if path.endswith(".go") and other.get(path) == blob and _directory(path) in packages]  # fmt: skip
     interface = _Interface()
     for number, path in enumerate(sorted(paths)):
         context.cancellation.check()
         if context.observer is not None and number % _REPORT_EVERY == 0:
             context.observer(ToolProgress("reading interfaces", number, len(paths)))
-        interface.add(path, reader.read(own[path], MAX_FILE_BYTES))
+        interface.add(path, reader.read(tree[path], MAX_FILE_BYTES))
     return interface
 
 
@@ -131,13 +133,13 @@ def _with_moves(changes: list[_ApiChange]) -> list[_ApiChange]:
             identity = (change.key[0], change.key[2], _signature(change.old or change.new))
             sides[change.status].setdefault(identity, []).append(change)
     moved: list[_ApiChange] = []
-    joined: set[int] = set()
-    for identity, (lost, *others) in sides["removed"].items():
+    paired_ids: set[int] = set()
+    for identity, (removed, *others) in sides["removed"].items():
         gained = sides["added"].get(identity, [])
         if not others and len(gained) == 1:
-            moved.append(_ApiChange("moved", gained[0].key, lost.old, gained[0].new))
-            joined |= {id(lost), id(gained[0])}
-    return [*moved, *(change for change in changes if id(change) not in joined)]
+            moved.append(_ApiChange("moved", gained[0].key, removed.old, gained[0].new))
+            paired_ids |= {id(removed), id(gained[0])}
+    return [*moved, *(change for change in changes if id(change) not in paired_ids)]
 
 
 def _table(repository: str, base: str, head: str, changes: list[_ApiChange]) -> Any:

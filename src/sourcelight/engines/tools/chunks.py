@@ -132,13 +132,13 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
     if not len(rows):
         return
     heads = chunk_heads(rows).tolist()
-    where = list(zip(*(rows.texts(name, heads) for name in _PLACE), strict=True))
+    locations = list(zip(*(rows.texts(name, heads) for name in _PLACE), strict=True))
     firsts, texts = rows.numbers("chunk_start_line"), rows.texts("chunk", heads)
     lines, starts, ends = (rows.column(name).to_pylist() for name in ("line_number", "start", "end"))
     words, counts = rows.texts("line"), rows.numbers("match_count")
-    for at, (start, end) in enumerate(zip(heads, [*heads[1:], len(rows)], strict=True)):
-        repository, revision, commit, path = (value or "" for value in where[at])
-        text = texts[at]
+    for index, (start, end) in enumerate(zip(heads, [*heads[1:], len(rows)], strict=True)):
+        repository, revision, commit, path = (value or "" for value in locations[index])
+        text = texts[index]
         if text is None:
             yield ResultChunk(repository, revision, commit, path)
             continue
@@ -210,10 +210,10 @@ def shortened_answer(
         messages.append(cut_notice or usual)
     if left_out:
         messages.append(f"{left_out} further places in these files are not shown; read_file shows whole files.")
-    facts = {"query": query, "matches": sum(chunk.matches or 0 for chunk in chunks_kept), "files": files}
+    attributes = {"query": query, "matches": sum(chunk.matches or 0 for chunk in chunks_kept), "files": files}
     cut = left_out > 0 or any(chunk.truncated for chunk in chunks_kept)
     return ToolResult(
-        "found_chunks", chunk_table(chunks_kept), facts, is_complete and not cut, tuple(dict.fromkeys(messages))
+        "found_chunks", chunk_table(chunks_kept), attributes, is_complete and not cut, tuple(dict.fromkeys(messages))
     )
 
 
@@ -239,9 +239,9 @@ def _cut_line(line: str, match_at: int) -> str:
     if len(line) <= MAX_LINE_CHARACTERS:
         return line
     inner = MAX_LINE_CHARACTERS - 2 * len(_CUT)
-    begin = 0 if match_at < inner - 40 else min(match_at - 80, len(line) - inner)
-    piece = line[begin : begin + inner]
-    return f"{_CUT if begin else ''}{piece}{_CUT if begin + inner < len(line) else ''}"
+    start = 0 if match_at < inner - 40 else min(match_at - 80, len(line) - inner)
+    line_part = line[start : start + inner]
+    return f"{_CUT if start else ''}{line_part}{_CUT if start + inner < len(line) else ''}"
 
 
 def chunk_table(chunks: Sequence[ResultChunk]) -> Any:
@@ -278,8 +278,8 @@ def render_found(answer: ToolResult, context: ToolContext) -> tuple[dict[str, An
     blocks: list[dict[str, Any]] = []
     text: list[str] = []
     rows = answer.table.to_pylist()
-    for place, group in groupby(rows, key=lambda row: [row[name] for name in _PLACE]):
-        repository, revision, _, path = place
+    for location, group in groupby(rows, key=lambda row: [row[name] for name in _PLACE]):
+        repository, revision, _, path = location
         of_file = list(group)
         block: dict[str, Any] = {
             "type": "file",

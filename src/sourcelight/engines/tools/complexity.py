@@ -34,10 +34,10 @@ _Row = dict[str, Any]
 def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolResult:
     histories = open_history(CALL, context, arguments.repo, arguments.revision)
     by, below = arguments.by or "function", clean_path(arguments.path or "")
-    facts: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below, "total": 0}
+    attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below, "total": 0}
     if not histories.opened:
         empty = tables.table("complexity", {}, 0)
-        return ToolResult("complexity", empty, facts, histories.complete, tuple(histories.notices))
+        return ToolResult("complexity", empty, attributes, histories.complete, tuple(histories.notices))
     (opened,) = histories.opened
     notices, unread, rows = histories.notices, list[str](), list[_Row]()
     for path, measures in _measure_files(opened, below, context):
@@ -60,9 +60,9 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
         rows = rows[: arguments.limit]
         notices.append(f"The {arguments.limit:,} most complex of {total:,} rows are shown.")
     notices.append(f"Files of {', '.join(LANGUAGES)} are measured.")
-    facts |= {"commit": opened.commits[0], "total": total}
+    attributes |= {"commit": opened.commits[0], "total": total}
     is_complete = histories.complete and not unread and len(rows) == total
-    return ToolResult("complexity", _table(opened, rows), facts, is_complete, tuple(notices))
+    return ToolResult("complexity", _table(opened, rows), attributes, is_complete, tuple(notices))
 
 
 def _measure_files(opened: OpenedHistory, below: str, context: ToolContext) -> Iterator[tuple[str, FileMeasures]]:
@@ -70,30 +70,31 @@ def _measure_files(opened: OpenedHistory, below: str, context: ToolContext) -> I
     with ObjectReader(opened.repository) as reader:
         tree = reader.tree(opened.commits[0])
         names = [path.decode("utf-8", "replace") for path in tree.paths]
-        inside = [at for at, name in enumerate(names) if is_below(name, below)]
+        inside = [index for index, name in enumerate(names) if is_below(name, below)]
         if below and not inside:
             raise PathNotFound(opened.name, "", below)
-        chosen = [at for at in inside if language_of(names[at]) in LANGUAGES]
-        for number, at in enumerate(chosen):
+        selected = [index for index in inside if language_of(names[index]) in LANGUAGES]
+        for number, index in enumerate(selected):
             context.cancellation.check()
             if context.observer is not None and number % _REPORT_EVERY == 0:
-                context.observer(ToolProgress("measuring", number, len(chosen)))
-            data = reader.read(tree.blob_id(at), MAX_FILE_BYTES)
+                context.observer(ToolProgress("measuring", number, len(selected)))
+            data = reader.read(tree.blob_id(index), MAX_FILE_BYTES)
             measures = (
-                FileMeasures(incomplete="too-large") if data is None else measure_file(language_of(names[at]), data)
+                FileMeasures(incomplete="too-large") if data is None else measure_file(language_of(names[index]), data)
             )
-            yield names[at], measures
+            yield names[index], measures
 
 
 def _function_rows(path: str, measures: FileMeasures) -> list[_Row]:
     return [
         {
-            "path": path, "symbol": each.name, "kind": each.kind, "line_number": each.begin_line,
-            "end_line": each.end_line, "lines": each.end_line - each.begin_line + 1, "code_lines": each.code_lines,
-            "comment_lines": each.comment_lines, "parameters": each.parameters, "cyclomatic": each.cyclomatic,
-            "cognitive": each.cognitive, "nesting": each.nesting,
+            "path": path, "symbol": function.name, "kind": function.kind, "line_number": function.begin_line,
+            "end_line": function.end_line, "lines": function.end_line - function.begin_line + 1,
+            "code_lines": function.code_lines, "comment_lines": function.comment_lines,
+            "parameters": function.parameters, "cyclomatic": function.cyclomatic,
+            "cognitive": function.cognitive, "nesting": function.nesting,
         }
-        for each in measures.functions
+        for function in measures.functions
     ]  # fmt: skip
 
 

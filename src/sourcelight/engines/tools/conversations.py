@@ -64,22 +64,26 @@ def _sources(sources: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _beside(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _beside(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """What we say beside the known keys: who answered, of which commits, the tables, and what went wrong."""
-    extras = {name: facts.get(name) for name in ("stats", "tables", "pins", "researcher", "model", "error", "state")}
-    extras["sources"] = _sources(facts.get("sources", ()))
-    extras["suggestedFollowups"] = list(facts.get("suggested_followups") or ())
+    extras = {
+        name: attributes.get(name) for name in ("stats", "tables", "pins", "researcher", "model", "error", "state")
+    }
+    extras["sources"] = _sources(attributes.get("sources", ()))
+    extras["suggestedFollowups"] = list(attributes.get("suggested_followups") or ())
     extras["tables"] = [
         {**table, "rows": list(table["rows"])[:_MAX_ROWS], "truncated": len(table["rows"]) > _MAX_ROWS}
-        for table in facts.get("tables") or ()
+        for table in attributes.get("tables") or ()
     ]
-    extras["rejected"] = _sources(facts.get("rejected", ()))
+    extras["rejected"] = _sources(attributes.get("rejected", ()))
     return drop_empty(extras)
 
 
-def _source_lines(facts: Mapping[str, Any]) -> str:
-    lines = "".join(f"- [{source.get('label', '')}]({source.get('link', '')})\n" for source in facts.get("sources", ()))
-    rejected = "".join(f"- {code(str(source.get('label', '')))}\n" for source in facts.get("rejected", ()))
+def _source_lines(attributes: Mapping[str, Any]) -> str:
+    lines = "".join(
+        f"- [{source.get('label', '')}]({source.get('link', '')})\n" for source in attributes.get("sources", ())
+    )
+    rejected = "".join(f"- {code(str(source.get('label', '')))}\n" for source in attributes.get("rejected", ()))
     section = f"\n## Sources\n\n{lines}" if lines else ""
     return f"{section}\n## Citations taken out\n\n{rejected}" if rejected else section
 
@@ -99,12 +103,12 @@ def _with_places(value: Any, context: ToolContext) -> Any:
 
 
 def _render_asked(answer: ToolResult, context: ToolContext) -> Rendered:
-    facts = _with_places(answer.attributes, context)
-    status, url = facts.get("status", "completed"), facts.get("url", "")
-    token = facts.get("read_token", "")
+    attributes = _with_places(answer.attributes, context)
+    status, url = attributes.get("status", "completed"), attributes.get("url", "")
+    token = attributes.get("read_token", "")
     # An address of a conversation ends with its token.
-    known = {} if url.endswith(f"/{token}") else {"readToken": token}
-    payload: dict[str, Any] = {"url": url, **known, "status": status}
+    extra = {} if url.endswith(f"/{token}") else {"readToken": token}
+    payload: dict[str, Any] = {"url": url, **extra, "status": status}
     text = f"Link: {url}\n\n"
     if status == "processing":
         text += (
@@ -112,13 +116,13 @@ def _render_asked(answer: ToolResult, context: ToolContext) -> Rendered:
             "and again until it says completed.\n"
         )
     else:
-        payload |= {"title": facts.get("title", ""), "answer": facts.get("answer", ""), **_beside(facts)}
-        text += f"{facts.get('answer', '').rstrip()}\n{_source_lines(facts)}"
+        payload |= {"title": attributes.get("title", ""), "answer": attributes.get("answer", ""), **_beside(attributes)}
+        text += f"{attributes.get('answer', '').rstrip()}\n{_source_lines(attributes)}"
     return payload | tail(answer), with_notices(text, answer)
 
 
 def _render_read(answer: ToolResult, context: ToolContext) -> Rendered:
-    facts = _with_places(answer.attributes, context)
+    attributes = _with_places(answer.attributes, context)
     questions = [
         {
             "question": question.get("question", ""),
@@ -126,14 +130,14 @@ def _render_read(answer: ToolResult, context: ToolContext) -> Rendered:
             "status": question.get("status", "completed"),
             **_beside(question),
         }
-        for question in facts.get("questions", ())
+        for question in attributes.get("questions", ())
     ]
     payload = {
-        "title": facts.get("title", ""),
-        "shareUrl": facts.get("share_url", ""),
-        "createdAt": facts.get("created_at", ""),
-        "updatedAt": facts.get("updated_at", ""),
-        "status": facts.get("status", "completed"),
+        "title": attributes.get("title", ""),
+        "shareUrl": attributes.get("share_url", ""),
+        "createdAt": attributes.get("created_at", ""),
+        "updatedAt": attributes.get("updated_at", ""),
+        "status": attributes.get("status", "completed"),
         "questions": questions,
         **tail(answer),
     }

@@ -52,8 +52,8 @@ def definition_texts(language: str, data: bytes) -> Iterator[DefinitionText]:
     lines[-1] = lines[-1][:-1]
     names: list[str] = []
     for definition in table.each():
-        around = names[definition.parent] if definition.parent >= 0 else definition.container
-        name = f"{around}.{definition.name}" if around and around.count(".") < MAX_DEPTH else definition.name
+        enclosing = names[definition.parent] if definition.parent >= 0 else definition.container
+        name = f"{enclosing}.{definition.name}" if enclosing and enclosing.count(".") < MAX_DEPTH else definition.name
         names.append(name)
         text = b"".join(lines[definition.begin_line - 1 : definition.end_line])
         yield DefinitionText(name, definition.kind, definition.begin_line, definition.end_line, text)
@@ -74,6 +74,8 @@ def plain_name(symbol: str) -> str:
 
 def likeness(text: bytes, other: bytes) -> int:
     """Lines that two texts share, of the mean of both, in percent; white space and empty lines don't count."""
-    one, two = (Counter(line for raw in each.split(b"\n") if (line := b"".join(raw.split()))) for each in (text, other))
-    size = one.total() + two.total()
-    return round(200 * (one & two).total() / size) if size else 0
+    first, two = (
+        Counter(line for raw in side.split(b"\n") if (line := b"".join(raw.split()))) for side in (text, other)
+    )
+    size = first.total() + two.total()
+    return round(200 * (first & two).total() / size) if size else 0

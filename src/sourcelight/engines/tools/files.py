@@ -57,23 +57,23 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
     table = table_of(
         "repository_list",
         len(page),
-        repository=[facts.name for facts in page],
-        repository_id=[facts.id for facts in page],
-        stars=[facts.stars for facts in page],
-        description=[facts.description for facts in page],
-        fork=[facts.fork for facts in page],
-        archived=[facts.archived for facts in page],
-        private=[facts.private for facts in page],
-        topics=[list(facts.topics) for facts in page],
-        last_fetched=[utc_time(facts.last_fetched) for facts in page],
-        commit=[facts.commit or None for facts in page],
-        url=[facts.url or None for facts in page],
+        repository=[info.name for info in page],
+        repository_id=[info.id for info in page],
+        stars=[info.stars for info in page],
+        description=[info.description for info in page],
+        fork=[info.fork for info in page],
+        archived=[info.archived for info in page],
+        private=[info.private for info in page],
+        topics=[list(info.topics) for info in page],
+        last_fetched=[utc_time(info.last_fetched) for info in page],
+        commit=[info.commit or None for info in page],
+        url=[info.url or None for info in page],
     )
     has_next_page = end < len(names)
     notices: tuple[str, ...] = ()
     if has_next_page and limit is not None:
         notices = (f"{len(names):,} repositories have this in their name; pass endCursor as after for more.",)
-    facts = {
+    info = {
         "query": arguments.query,
         "total": len(names),
         "start_cursor": _cursor(page[0].name) if page else None,
@@ -81,7 +81,7 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
         "has_previous_page": start > 0,
         "has_next_page": has_next_page,
     }
-    return ToolResult("repository_list", table, facts, not has_next_page and not start, notices)
+    return ToolResult("repository_list", table, info, not has_next_page and not start, notices)
 
 
 def _cursor(name: str) -> str:
@@ -108,13 +108,13 @@ def _name_of(cursor: str | None, argument: str, tool: str = "list_repos") -> str
 
 
 def _render_repos(answer: ToolResult, context: ToolContext) -> Rendered:
-    facts = answer.attributes
+    attributes = answer.attributes
     rows = answer.table.to_pylist()
     page = {
-        "startCursor": facts["start_cursor"],
-        "endCursor": facts["end_cursor"],
-        "hasPreviousPage": facts["has_previous_page"],
-        "hasNextPage": facts["has_next_page"],
+        "startCursor": attributes["start_cursor"],
+        "endCursor": attributes["end_cursor"],
+        "hasPreviousPage": attributes["has_previous_page"],
+        "hasNextPage": attributes["has_next_page"],
     }
     payload = {
         "repos": [
@@ -135,12 +135,12 @@ def _render_repos(answer: ToolResult, context: ToolContext) -> Rendered:
             for row in rows
         ],
         "pageInfo": page,
-        **total_beside(answer, "total", facts["total"], len(rows)),
+        **total_beside(answer, "total", attributes["total"], len(rows)),
         **tail(answer),
     }
     lines = "".join(f"{_repository_line(row)}\n" for row in rows) or NOTHING
-    if facts["has_next_page"]:
-        lines += f"\n(more results available - pass after={facts['end_cursor']} for the next page)\n"
+    if attributes["has_next_page"]:
+        lines += f"\n(more results available - pass after={attributes['end_cursor']} for the next page)\n"
     return payload, lines
 
 
@@ -177,9 +177,9 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         size = reader.size(entry.object_id)
         if context.served and is_whole_file and size is not None and size > MAX_SERVED_BYTES:
             raise ToolError(_too_large(path, f"the file has {size:,} bytes"), tool="read_file", argument="startLine")
-        begin = first or 1
+        start = first or 1
         # By streaming: a file of gigabytes is read up to the requested lines, not into memory.
-        selected = read_lines(reader, entry.object_id, begin, last, context.cancellation)
+        selected = read_lines(reader, entry.object_id, start, last, context.cancellation)
     if selected is None:
         missing = "this clone does not hold the content of the file, or it can't be read"
         if size is not None and size > MAX_CONTENT_BYTES:
@@ -193,18 +193,18 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         )
     total = selected.total_lines
     stop = min(last or total, total)
-    if begin > max(total, 1):
+    if start > max(total, 1):
         raise ToolError(
-            f"read_file: startLine is {begin}, but {path} has {total:,} {'line' if total == 1 else 'lines'}",
+            f"read_file: startLine is {start}, but {path} has {total:,} {'line' if total == 1 else 'lines'}",
             tool="read_file",
             argument="startLine",
         )
-    chosen = selected.lines
+    text_lines = selected.lines
     if selected.range_bytes > (MAX_SERVED_BYTES if context.served else MAX_RANGE_BYTES):
         limit = MAX_SERVED_BYTES if context.served else MAX_RANGE_BYTES
-        what = f"lines {begin} to {stop} have {selected.range_bytes:,} bytes"
-        raise ToolError(_too_large(path, what, chosen, begin, limit=limit), tool="read_file", argument="endLine")
-    texts = [line.decode("utf-8", "replace") for line in chosen]
+        problem = f"lines {start} to {stop} have {selected.range_bytes:,} bytes"
+        raise ToolError(_too_large(path, problem, text_lines, start, limit=limit), tool="read_file", argument="endLine")
+    texts = [line.decode("utf-8", "replace") for line in text_lines]
     table = table_of(
         "file_lines",
         len(texts),
@@ -212,27 +212,27 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         revision=target.revision,
         commit=target.commit,
         path=entry.path,
-        line_number=list(range(begin, begin + len(texts))),
+        line_number=list(range(start, start + len(texts))),
         line=texts,
     ).replace_schema_metadata(
         {FILE_BYTES: b"%d" % (size or selected.total_bytes), LAST_LINE_IS_OPEN: b"%d" % selected.is_open}
     )
-    facts = {
+    attributes = {
         "repository": target.name,
         "revision": target.revision,
         "commit": target.commit,
         "path": entry.path,
-        "start_line": begin,
-        "end_line": begin + len(texts) - 1,
+        "start_line": start,
+        "end_line": start + len(texts) - 1,
         "total_lines": total,
         "whole": is_whole_file,
     }
     notices = ("This is a symbolic link; the text is where it leads.",) if entry.kind == "symlink" else ()
-    return ToolResult("file_lines", table, facts, notices=notices)
+    return ToolResult("file_lines", table, attributes, notices=notices)
 
 
 def _too_large(
-    path: str, what: str, lines: list[bytes] | None = None, begin: int = 1, *, limit: int = MAX_SERVED_BYTES
+    path: str, problem: str, lines: list[bytes] | None = None, start: int = 1, *, limit: int = MAX_SERVED_BYTES
 ) -> str:
     """Explain why a text is too large, and what to request instead."""
     fitting = size_bytes = 0
@@ -241,11 +241,11 @@ def _too_large(
         if size_bytes > limit:
             break
         fitting += 1
-    fits = f" (lines {begin} to {begin + fitting - 1} fit)" if fitting else ""
+    fits = f" (lines {start} to {start + fitting - 1} fit)" if fitting else ""
     if lines is not None and not fitting:
-        fits = f" (line {begin} alone is longer: find a part of it with keyword_search)"
+        fits = f" (line {start} alone is longer: find a part of it with keyword_search)"
     return (
-        f"read_file: {path} is too large to be read at once: {what}, and the limit is {limit:,}; "
+        f"read_file: {path} is too large to be read at once: {problem}, and the limit is {limit:,}; "
         f"ask for a smaller part with startLine and endLine{fits}"
     )
 
@@ -257,14 +257,14 @@ def _submodule(call: str, entry: TreeEntry) -> ToolError:
 
 
 def _render_file(answer: ToolResult, context: ToolContext) -> Rendered:
-    facts = answer.attributes
-    content = number_lines(facts["start_line"], answer.table.column("line").to_pylist())
-    lines = None if facts["whole"] else (facts["start_line"], facts["end_line"])
-    url = context.link(file_url("", facts["repository"], facts["commit"], facts["path"], lines))
+    attributes = answer.attributes
+    content = number_lines(attributes["start_line"], answer.table.column("line").to_pylist())
+    lines = None if attributes["whole"] else (attributes["start_line"], attributes["end_line"])
+    url = context.link(file_url("", attributes["repository"], attributes["commit"], attributes["path"], lines))
     payload = {
         "content": content,
         "url": url,
-        "totalLines": facts["total_lines"],
+        "totalLines": attributes["total_lines"],
         **tail(answer),
     }
     return payload, with_notices(f"URL: {url}\n{content}", answer)
@@ -289,18 +289,18 @@ def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResu
     notices: tuple[str, ...] = ()
     if end < total:
         notices = (f"Entries {start + 1:,} to {end:,} of {total:,} are shown; pass endCursor as after for the next.",)
-    folders = [each.kind in {"directory", "submodule"} for each in entries]
+    folders = [item.kind in {"directory", "submodule"} for item in entries]
     table = table_of(
         "files",
         len(entries),
         repository=target.name,
         revision=target.revision,
         commit=target.commit,
-        path=[each.path + ("/" if folder else "") for each, folder in zip(entries, folders, strict=True)],
+        path=[item.path + ("/" if folder else "") for item, folder in zip(entries, folders, strict=True)],
         is_directory=folders,
-        kind=[each.kind for each in entries],
+        kind=[item.kind for item in entries],
     )
-    facts = {
+    attributes = {
         "repository": target.name,
         "revision": target.revision,
         "commit": target.commit,
@@ -309,7 +309,7 @@ def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResu
         "end_cursor": _cursor(f"{target.commit}:{end}") if end < total else None,
     }
     # A reader of pages ends where a page says that nothing follows.
-    return ToolResult("files", table, facts, not notices and (context.served or not start), notices)
+    return ToolResult("files", table, attributes, not notices and (context.served or not start), notices)
 
 
 def _position(cursor: str | None, commit: str, total: int) -> int:
@@ -352,25 +352,25 @@ def _render_files(answer: ToolResult, context: ToolContext) -> Rendered:
     return payload, with_notices(text, answer)
 
 
-def _of_lines(part: ToolResult, whole: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+def _of_lines(part: ToolResult, full_result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
     """Correct the range of a part of a file."""
     del stop
-    first = whole.attributes["start_line"] + start.item
-    facts = {"start_line": first, "end_line": first + part.table.num_rows - 1, "whole": False}
-    return replace(part, attributes={**part.attributes, **facts})
+    first = full_result.attributes["start_line"] + start.item
+    attributes = {"start_line": first, "end_line": first + part.table.num_rows - 1, "whole": False}
+    return replace(part, attributes={**part.attributes, **attributes})
 
 
-def _of_repositories(part: ToolResult, whole: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+def _of_repositories(part: ToolResult, full_result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
     """Correct the cursors of a part of a page, so that `after` and `before` go on where the part ends."""
     names = part.table.column("repository").to_pylist()
-    facts: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     if names:
-        facts = {"start_cursor": _cursor(names[0]), "end_cursor": _cursor(names[-1])}
+        attributes = {"start_cursor": _cursor(names[0]), "end_cursor": _cursor(names[-1])}
     if start.item:
-        facts["has_previous_page"] = True
-    if stop.item < whole.table.num_rows:
-        facts["has_next_page"] = True
-    return replace(part, attributes={**part.attributes, **facts})
+        attributes["has_previous_page"] = True
+    if stop.item < full_result.table.num_rows:
+        attributes["has_next_page"] = True
+    return replace(part, attributes={**part.attributes, **attributes})
 
 
 READ_FILE_HANDLER = Handler(READ_FILE, _read_file, _render_file, TableItems("lines", "line", adjust=_of_lines))

@@ -63,7 +63,7 @@ def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
     if arguments.limit is not None and len(rows) > arguments.limit:
         notices.append(f"The {arguments.limit:,} rows with most matches of {len(rows):,} are shown.")
         rows, is_complete = rows[: arguments.limit], False
-    keys: dict[str, Any] = {name: [key[at] for key, _ in rows] for at, name in enumerate(by)}
+    keys: dict[str, Any] = {name: [key[index] for key, _ in rows] for index, name in enumerate(by)}
     result = table_of(
         "counts",
         len(rows),
@@ -71,14 +71,14 @@ def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
         matches=[matches for _, (matches, _) in rows],
         files=[files for _, (_, files) in rows],
     )
-    facts: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "query": arguments.query,
         "by": list(by),
         "status": "complete" if is_complete else "limited",
         **total,
     }
-    facts["commits"] = {name: sorted(oids) for name, oids in sorted(commits.items())}
-    return ToolResult("counts", result, facts, is_complete, tuple(dict.fromkeys(notices)))
+    attributes["commits"] = {name: sorted(oids) for name, oids in sorted(commits.items())}
+    return ToolResult("counts", result, attributes, is_complete, tuple(dict.fromkeys(notices)))
 
 
 def _sum_groups(rows: Iterable[Row], by: Sequence[str]) -> tuple[_Counts, dict[str, set[str]]]:
@@ -113,16 +113,16 @@ def _follow(
         for event in events:
             if isinstance(event, MatchBatch):
                 rows = MatchRows(event.batch)
-                at = list(range(len(rows)))
-                file = list(zip(*(rows.texts(name, at) for name in ("repository", "commit", "path")), strict=True))
-                keys = list(zip(*(rows.texts(name, at) for name in by), strict=True)) if by else [()] * len(at)
+                order = list(range(len(rows)))
+                file = list(zip(*(rows.texts(name, order) for name in ("repository", "commit", "path")), strict=True))
+                keys = list(zip(*(rows.texts(name, order) for name in by), strict=True)) if by else [()] * len(order)
                 if "author" not in event.batch.schema.names:  # the commits of history are matches, not what was read
                     for repository, commit, _ in file:
                         if commit:  # a repository that matches by its name has none
                             commits.setdefault(repository, set()).add(commit)
-                for key, where, count in zip(keys, file, rows.numbers("match_count").tolist(), strict=True):
+                for key, file_index, count in zip(keys, file, rows.numbers("match_count").tolist(), strict=True):
                     matches[key] = matches.get(key, 0) + int(count)
-                    files.setdefault(key, set()).add(where)
+                    files.setdefault(key, set()).add(file_index)
             elif isinstance(event, Progress):
                 if context.observer is not None:
                     context.observer(ToolProgress("counting", event.match_count, 0, "matches"))
@@ -149,11 +149,11 @@ _count_rows = render_rows(_count_line, keeps_lines=True)
 
 def _render_counts(answer: ToolResult, context: ToolContext) -> Rendered:
     payload, text = _count_rows(answer, context)
-    facts = answer.attributes
-    head = f"{facts['matches']:,} matches, {facts['status']}\n"
-    shown = sum(answer.table.column("matches").to_pylist())
-    matches = {} if shown == facts["matches"] else {"matches": facts["matches"]}
-    return {**payload, **matches, "status": facts["status"]}, head + text
+    attributes = answer.attributes
+    head = f"{attributes['matches']:,} matches, {attributes['status']}\n"
+    match_count = sum(answer.table.column("matches").to_pylist())
+    matches = {} if match_count == attributes["matches"] else {"matches": attributes["matches"]}
+    return {**payload, **matches, "status": attributes["status"]}, head + text
 
 
 def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
@@ -175,15 +175,15 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
         ]
     rows += [(None, "warning", advice.message, advice.fix, None, None) for advice in explanation.warnings]
     names = ("alternative", "part", "text", "meaning", "matching_files", "matching_repositories")
-    columns: dict[str, Any] = {name: [row[at] for row in rows] for at, name in enumerate(names)}
-    facts: dict[str, Any] = {
+    columns: dict[str, Any] = {name: [row[index] for row in rows] for index, name in enumerate(names)}
+    attributes: dict[str, Any] = {
         "query": arguments.query,
         "pattern_type": explanation.pattern_type,
         "tree": explanation.tree_text,
     }
     # Clients of ours show it as they do embedded; the text for models is made of the rows.
-    facts["explanation"] = explanation.to_dict()
-    return ToolResult("query_parts", table_of("query_parts", len(rows), **columns), facts)
+    attributes["explanation"] = explanation.to_dict()
+    return ToolResult("query_parts", table_of("query_parts", len(rows), **columns), attributes)
 
 
 def _part_line(row: Row) -> str:
@@ -206,17 +206,17 @@ def _render_explanation(answer: ToolResult, context: ToolContext) -> Rendered:
 def _list_refs(arguments: ListRefsArguments, context: ToolContext) -> ToolResult:
     repository = context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)
     fragment = (arguments.query or "").casefold()
-    wanted = [prefix for prefix, kind in _KINDS.items() if arguments.kind in {None, kind}]
+    prefixes = [prefix for prefix, kind in _KINDS.items() if arguments.kind in {None, kind}]
 
     def accepts(name: str) -> bool:
-        prefix = next((prefix for prefix in wanted if name.startswith(prefix)), "")
+        prefix = next((prefix for prefix in prefixes if name.startswith(prefix)), "")
         return bool(prefix) and fragment in name.removeprefix(prefix).casefold()
 
-    found = matching_refs(repository, accepts)
+    refs = matching_refs(repository, accepts)
     rows: list[tuple[int, str, str, str, str]] = []
     with suppress(UnusableRepository, RepositoryError):
         handle: Any = open_handle(repository.git_dir)
-        for name, commit in found:
+        for name, commit in refs:
             context.cancellation.check()
             when, subject = _commit_of(handle, commit)
             prefix = next(prefix for prefix in _KINDS if name.startswith(prefix))
@@ -236,15 +236,15 @@ def _list_refs(arguments: ListRefsArguments, context: ToolContext) -> ToolResult
     }
     table = tables.table("refs", values, len(rows))
     notices = (f"The newest {len(rows):,} of {total:,} refs are shown.",) if len(rows) < total else ()
-    facts = {"repository": repository.name, "total": total}
-    return ToolResult("refs", table, facts, len(rows) == total, notices)
+    attributes = {"repository": repository.name, "total": total}
+    return ToolResult("refs", table, attributes, len(rows) == total, notices)
 
 
 def _commit_of(handle: Any, commit: str) -> tuple[int, str]:
     """Return the committer time and the subject of a commit; -1 and nothing where it can't be read."""
     try:
-        found = handle[commit]
-        return int(found.commit_time), str(found.message).strip().split("\n", 1)[0]
+        git_object = handle[commit]
+        return int(git_object.commit_time), str(git_object.message).strip().split("\n", 1)[0]
     except (KeyError, ValueError, AttributeError, LookupError):
         return -1, ""
 

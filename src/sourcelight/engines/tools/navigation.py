@@ -190,9 +190,9 @@ def _find_references(arguments: FindReferencesArguments, context: ToolContext) -
         complete = complete and table.num_rows == cached.table.num_rows
         if not complete:
             workspace.notice("limit", f"The first {limit:,} references are listed; there may be more.")
-    facts = {**_facts(query, arguments), "definitions": cached.definitions, "left_out": cached.left_out}
+    attributes = {**_facts(query, arguments), "definitions": cached.definitions, "left_out": cached.left_out}
     complete = complete and not {"symbols-pending", "missing"} & set(workspace.notices)
-    return ToolResult("references", table, facts, complete, notices_of(workspace))
+    return ToolResult("references", table, attributes, complete, notices_of(workspace))
 
 
 def _references(
@@ -230,8 +230,8 @@ def _references(
         )
     if not search.definitions:
         workspace.notice("not-found", f"Symbol not found: {query.name} is not defined in {query.document.shown_path}.")
-    shown = [(row["repository"] != project.name, row["repository"], row["path"]) for row in rows]
-    order = np.array(sorted(range(len(rows)), key=shown.__getitem__), dtype=np.int64)
+    order_keys = [(row["repository"] != project.name, row["repository"], row["path"]) for row in rows]
+    order = np.array(sorted(range(len(rows)), key=order_keys.__getitem__), dtype=np.int64)
     references = CachedReferences(table("references", rows), order, len(search.definitions), search.left_out, {})
     return references, complete and search.complete
 

@@ -58,11 +58,13 @@ class _StageReporter:
             observer(ToolProgress(self._stage, done, self._total, detail))
 
 
-def _answer(columns: str, rows: Sequence[dict[str, Any]], facts: dict[str, Any], workspace: Workspace) -> ToolResult:
+def _answer(
+    columns: str, rows: Sequence[dict[str, Any]], attributes: dict[str, Any], workspace: Workspace
+) -> ToolResult:
     from sourcelight.engines.navigation.locations import table
 
     complete = not (_INCOMPLETE & set(workspace.notices)) and not workspace.unparsed
-    return ToolResult(columns, table(columns, rows), facts, complete, notices_of(workspace))
+    return ToolResult(columns, table(columns, rows), attributes, complete, notices_of(workspace))
 
 
 def project_of(repo: str, revision: str | None, context: ToolContext, workspace: Workspace) -> Project:
@@ -119,8 +121,8 @@ def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
         rows += [row for row in file_rows if not codes or row["kind"] in codes]
         reporter.report(number, f"{len(rows):,} definitions")
     workspace.note_missing([project], (arguments.path or "").strip("/").encode())
-    facts = {**_where(project, arguments.revision), "kind": sorted(codes), "path": arguments.path or ""}
-    return _answer("symbols", rows, facts, workspace)
+    attributes = {**_where(project, arguments.revision), "kind": sorted(codes), "path": arguments.path or ""}
+    return _answer("symbols", rows, attributes, workspace)
 
 
 def _outline(arguments: OutlineArguments, context: ToolContext) -> ToolResult:
@@ -132,8 +134,12 @@ def _outline(arguments: OutlineArguments, context: ToolContext) -> ToolResult:
     start_definitions(context, document)
     rows = symbol_rows(document, outline_of(document, workspace), arguments.revision or "")
     workspace.note_missing([document.project], document.path)
-    facts = {**_where(document.project, arguments.revision), "path": document.shown_path, "language": document.language}
-    return _answer("symbols", rows, facts, workspace)
+    attributes = {
+        **_where(document.project, arguments.revision),
+        "path": document.shown_path,
+        "language": document.language,
+    }
+    return _answer("symbols", rows, attributes, workspace)
 
 
 def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
@@ -148,10 +154,10 @@ def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
     for number, file_imports in enumerate(imports_in(project, workspace)):
         if not _below(file_imports[0].document.path, directory):
             continue
-        where = file_columns(file_imports[0].document, arguments.revision or "")
+        location_columns = file_columns(file_imports[0].document, arguments.revision or "")
         rows += [
             {
-                **where,
+                **location_columns,
                 "line_number": import_.statement.line,
                 "module": import_.statement.module,
                 "member": import_.statement.member,
@@ -230,8 +236,8 @@ def _calls(name: str, arguments: CallGraphArguments, context: ToolContext) -> To
     workspace.note_missing_anywhere()
     if not rows:
         workspace.notice("none", f"No {name} of {query.name} were found.")
-    facts = {**_where(document.project, arguments.revision), "path": document.shown_path, "symbol": query.name}
-    return _answer("calls", rows, {**facts, "depth": arguments.depth or 1}, workspace)
+    attributes = {**_where(document.project, arguments.revision), "path": document.shown_path, "symbol": query.name}
+    return _answer("calls", rows, {**attributes, "depth": arguments.depth or 1}, workspace)
 
 
 def _call_row(call_site: CallSite) -> dict[str, Any]:

@@ -68,8 +68,8 @@ Adjust: TypeAlias = Callable[[ToolResult, ToolResult, ItemMark, ItemMark], ToolR
 """Corrects the facts of a part: from the part, the whole answer, and where the part starts and stops."""
 
 
-def _keep(part: ToolResult, whole: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
-    del whole, start, stop
+def _keep(part: ToolResult, full_result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+    del full_result, start, stop
     return part
 
 
@@ -131,8 +131,10 @@ class TableItems:
             numbers[row] += text[:skip].count("\n")
             columns[self.first_line] = numbers
         for name, changed in columns.items():
-            at = table.schema.get_field_index(name)
-            table = table.set_column(at, table.schema.field(at), pa.array(changed, table.schema.field(at).type))
+            index = table.schema.get_field_index(name)
+            table = table.set_column(
+                index, table.schema.field(index), pa.array(changed, table.schema.field(index).type)
+            )
         return table
 
 
@@ -175,8 +177,11 @@ class FactItems:
                 texts[len(entries) - 1] = (0, stop.offset)
             if start.offset:
                 texts[0] = (start.offset, texts[0][1] if 0 in texts else None)
-            for at, (begin, end) in texts.items():
-                entries[at] = {**entries[at], self.body: str(entries[at].get(self.body) or "")[begin:end]}
+            for position, (begin, end) in texts.items():
+                entries[position] = {
+                    **entries[position],
+                    self.body: str(entries[position].get(self.body) or "")[begin:end],
+                }
         return replace(result, attributes={**result.attributes, self.fact: entries})
 
     def entries(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> list[Any]:
@@ -218,7 +223,7 @@ def split_page_arguments(
     ToolError
         For a number of tokens or a cursor that can't be taken.
     """
-    rest = {name: value for name, value in arguments.items() if name not in PAGE_SCHEMA}
+    remaining = {name: value for name, value in arguments.items() if name not in PAGE_SCHEMA}
     tokens, cursor = arguments.get(MAX_TOKENS_ARGUMENT), arguments.get(CURSOR_ARGUMENT)
     if isinstance(tokens, float) and tokens.is_integer():
         tokens = int(tokens)
@@ -232,7 +237,7 @@ def split_page_arguments(
             tool=call,
             argument=CURSOR_ARGUMENT,
         )
-    return PageRequest(default if tokens is None else tokens, cursor or "", with_structure), rest
+    return PageRequest(default if tokens is None else tokens, cursor or "", with_structure), remaining
 
 
 def _refusal(call: str, message: str) -> ToolError:
@@ -286,20 +291,22 @@ class _Pager:
         if self.size(ItemMark(item + 1)) <= budget:
             return ItemMark(item + 1)
         text = self.items.text(self.result, item)
-        ends = [at + 1 for at, character in enumerate(text) if character == "\n" and skip <= at < len(text) - 1]
-        end = self._longest(item, ends, budget) or self._longest(item, list(range(skip + 1, len(text))), budget)
+        stops = [
+            index + 1 for index, character in enumerate(text) if character == "\n" and skip <= index < len(text) - 1
+        ]
+        end = self._longest(item, stops, budget) or self._longest(item, list(range(skip + 1, len(text))), budget)
         # An item that can't be cut, or of which nothing fits, is shown whole: else no page would ever lead beyond it.
         return ItemMark(item, end) if end else ItemMark(item + 1)
 
-    def _longest(self, item: int, ends: list[int], budget: int) -> int:
-        fits, too_long = -1, len(ends)
+    def _longest(self, item: int, stops: list[int], budget: int) -> int:
+        fits, too_long = -1, len(stops)
         while too_long - fits > 1:
             middle = (fits + too_long) // 2
-            if self.size(ItemMark(item, ends[middle])) <= budget:
+            if self.size(ItemMark(item, stops[middle])) <= budget:
                 fits = middle
             else:
                 too_long = middle
-        return ends[fits] if fits >= 0 else 0
+        return stops[fits] if fits >= 0 else 0
 
 
 def measure(payload: Mapping[str, Any], text: str, request: PageRequest) -> int:
@@ -347,18 +354,18 @@ def render_page(
         if start == ItemMark(0):
             return render(result)
         return render(items.part(result, start, stop))
-    left = last - stop.item - (1 if stop.offset else 0)
+    remaining = last - stop.item - (1 if stop.offset else 0)
     tokens = max(0, pager.size(ItemMark(last)) - pager.size(stop))
     part = items.part(result, start, stop)
     cursor = _write_cursor(result, items, stop)
     payload, text = render(replace(part, complete=False))
-    payload = {**payload, "nextCursor": cursor, "leftOut": {items.noun: left, "tokens": tokens}}
+    payload = {**payload, "nextCursor": cursor, "leftOut": {items.noun: remaining, "tokens": tokens}}
     partly = " and the rest of the last one" if stop.offset else ""
-    shown = (
+    position_text = (
         f"{items.noun.capitalize()} {start.item + 1:,} to {stop.item + (1 if stop.offset else 0):,} of {last:,}; "
-        f"{left:,} more{partly}, about {tokens:,} tokens, with the same arguments and cursor {cursor}"
+        f"{remaining:,} more{partly}, about {tokens:,} tokens, with the same arguments and cursor {cursor}"
     )
-    return payload, f"{text.rstrip(chr(10))}\n\n({shown})\n"
+    return payload, f"{text.rstrip(chr(10))}\n\n({position_text})\n"
 
 
 def _cut_text(call: str, payload: dict[str, Any], text: str, request: PageRequest) -> Rendered:
@@ -377,11 +384,12 @@ def _cut_text(call: str, payload: dict[str, Any], text: str, request: PageReques
             fits = middle
         else:
             too_long = middle
-    shown = "\n".join(lines[:fits])
-    left = {"lines": len(lines) - fits, "tokens": estimate_tokens(text) - estimate_tokens(shown)}
-    note = f"({left['lines']:,} more lines, about {left['tokens']:,} tokens, are left out; pass a larger maxTokens.)"
-    facts = {name: value for name, value in payload.items() if isinstance(value, str) and len(value) <= _SHORT}
-    return {**facts, "text": f"{shown}\n", "limitHit": True, "leftOut": left}, f"{shown}\n\n{note}\n"
+    visible = "\n".join(lines[:fits])
+    remaining = {"lines": len(lines) - fits, "tokens": estimate_tokens(text) - estimate_tokens(visible)}
+    amount = f"{remaining['lines']:,} more lines, about {remaining['tokens']:,} tokens,"
+    note = f"({amount} are left out; pass a larger maxTokens.)"
+    attributes = {name: value for name, value in payload.items() if isinstance(value, str) and len(value) <= _SHORT}
+    return {**attributes, "text": f"{visible}\n", "limitHit": True, "leftOut": remaining}, f"{visible}\n\n{note}\n"
 
 
 _VERSION = "1"

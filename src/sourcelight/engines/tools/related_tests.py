@@ -26,10 +26,10 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
 
     path = clean_path(arguments.path)
     histories = open_history(CALL, context, arguments.repo, arguments.revision)
-    facts: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path}
+    attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path}
     if not histories.opened:
         empty = tables.table("related_tests", {}, 0)
-        return ToolResult("related_tests", empty, facts, histories.complete, tuple(histories.notices))
+        return ToolResult("related_tests", empty, attributes, histories.complete, tuple(histories.notices))
     (opened,) = histories.opened
     with ObjectReader(opened.repository) as reader:
         find_entry(reader, opened.commits[0], path, arguments.revision or "")
@@ -40,9 +40,9 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     for file_imports in imports_in(project_of(arguments.repo, arguments.revision, context, workspace), workspace):
         name = file_imports[0].document.shown_path
         if is_test(name):
-            import_lines = [each.statement.line for each in file_imports
-                     if each.target is not None and each.target.shown_path == path
-                     and each.target.project.name == opened.name]  # fmt: skip
+            import_lines = [file_import.statement.line for file_import in file_imports
+                     if file_import.target is not None and file_import.target.shown_path == path
+                     and file_import.target.project.name == opened.name]  # fmt: skip
             if import_lines:
                 lines[name] = sorted(import_lines)
     counts = commits_beside(opened, path, tests, context)
@@ -63,9 +63,9 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
         len(related),
     )
     notices = (*histories.notices, *notices_of(workspace), _RULE)
-    facts |= {"commit": opened.commits[0], "total": len(related), "min_commits": fewest}
+    attributes |= {"commit": opened.commits[0], "total": len(related), "min_commits": fewest}
     is_complete = histories.complete and not workspace.unparsed and not workspace.notices
-    return ToolResult("related_tests", table, facts, is_complete, notices)
+    return ToolResult("related_tests", table, attributes, is_complete, notices)
 
 
 HANDLERS: tuple[Handler[Any], ...] = (Handler(RELATED_TESTS, _related_tests),)

@@ -37,12 +37,12 @@ def _caller_line(row: Row) -> str:
 
 
 def _callee_line(row: Row) -> str:
-    where = "" if row["callee_path"] is None else f"{row['callee_path']}:{row['callee_line']}"
-    if where and row["callee_repository"] != row["caller_repository"]:
-        where = f"{row['callee_repository']} {where}"
+    location = "" if row["callee_path"] is None else f"{row['callee_path']}:{row['callee_line']}"
+    if location and row["callee_repository"] != row["caller_repository"]:
+        location = f"{row['callee_repository']} {location}"
     by = f" (by {row['caller']})" if row["depth"] > 1 else ""
-    where = where or "not in these repositories"
-    return join_parts([_depth(row), f"{row['line_number']}: {row['callee']}{by}", "→", where, _certainty(row)])
+    location = location or "not in these repositories"
+    return join_parts([_depth(row), f"{row['line_number']}: {row['callee']}{by}", "→", location, _certainty(row)])
 
 
 def _certainty(row: Row) -> str:

@@ -39,17 +39,17 @@ def render_rows(
         for shared, group in groupby(rows, key=heading or (lambda _: "")):
             lines = "".join(f"{_shorten(line(row), keeps_lines=keeps_lines)}\n" for row in group)
             parts.append(f"{_shorten(shared)}\n{lines}" if shared else lines)
-        facts = answer.attributes
-        said = {name: facts[name] for name in _FACTS if facts.get(name)}
+        attributes = answer.attributes
+        reported = {name: attributes[name] for name in _FACTS if attributes.get(name)}
         # A column that says nothing, or the same as a fact of the whole answer, is left out.
         columns = [
             name
             for name in answer.table.schema.names
-            if any(row[name] is not None and row[name] not in ("", [], said.get(name, "")) for row in rows)
+            if any(row[name] is not None and row[name] not in ("", [], reported.get(name, "")) for row in rows)
         ]
-        total = total_beside(answer, "total", facts.get("total"), len(rows))
+        total = total_beside(answer, "total", attributes.get("total"), len(rows))
         payload = {
-            **{_FACTS[name]: fact for name, fact in said.items()},
+            **{_FACTS[name]: fact for name, fact in reported.items()},
             **total,
             "columns": columns,
             "rows": [[_value(row[name]) for name in columns] for row in rows],

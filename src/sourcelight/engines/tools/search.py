@@ -99,18 +99,18 @@ def _answer(
         if ranking.matched_files > MAX_FILES and (limit is None or limit > MAX_FILES):
             is_complete = False
             cut_notice = f"{ranking.matched_files:,} files share a word with the query; the best {MAX_FILES} are shown."
-        shown = [chunk for _, chunk in best_first]
+        visible = [chunk for _, chunk in best_first]
         return shortened_answer(
-            text, shown, notices, is_complete=is_complete, per_file=limit or MAX_CHUNKS, cut_notice=cut_notice
+            text, visible, notices, is_complete=is_complete, per_file=limit or MAX_CHUNKS, cut_notice=cut_notice
         )
-    facts = {
+    attributes = {
         "query": text,
         "coverage": ranking.coverage,
         "matched_files": ranking.matched_files,
         "searched_files": ranking.searched_files,
         "unknown": list(ranking.unknown),
     }
-    return ToolResult("found_chunks", chunk_table(chunks), facts, is_complete, tuple(notices))
+    return ToolResult("found_chunks", chunk_table(chunks), attributes, is_complete, tuple(notices))
 
 
 def _notices(ranking: Ranking) -> list[str]:

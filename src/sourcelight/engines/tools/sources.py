@@ -66,13 +66,15 @@ def sources_of(result: ToolResult, context: ToolContext) -> list[ReadSource]:
 
 def _repositories_read(result: ToolResult) -> Iterable[tuple[str, str]]:
     """Yield names of repositories with the commit that was read; empty: the one that searches read."""
-    facts: Mapping[str, Any] = result.attributes
+    attributes: Mapping[str, Any] = result.attributes
     columns = set(result.table.schema.names)
-    if facts.get("repository"):
-        for commit in (facts.get("base"), facts.get("head")) if "base" in facts else (facts.get("commit"),):
-            yield str(facts["repository"]), str(commit or "")
+    if attributes.get("repository"):
+        for commit in (
+            (attributes.get("base"), attributes.get("head")) if "base" in attributes else (attributes.get("commit"),)
+        ):
+            yield str(attributes["repository"]), str(commit or "")
         return
-    commits = facts.get("commits")
+    commits = attributes.get("commits")
     if isinstance(commits, Mapping):
         for name, oids in commits.items():
             yield from ((str(name), str(oid)) for oid in oids)
@@ -85,7 +87,7 @@ def _repositories_read(result: ToolResult) -> Iterable[tuple[str, str]]:
             yield row["repository"], row.get("commit") or ""
         if named:
             return
-    yield from ((str(name), "") for name in facts.get("repositories") or ())
+    yield from ((str(name), "") for name in attributes.get("repositories") or ())
 
 
 def _source(repository: Repository, commit: str, context: ToolContext) -> ReadSource:
@@ -108,8 +110,8 @@ def with_sources(rendered: tuple[dict[str, Any], str], sources: Sequence[ReadSou
     # The first line of a file or a definition has the whole commit.
     if len(sources) == 1 and not sources[0].changed_files and sources[0].commit in text.partition("\n")[0]:
         return payload, text
-    more = f" and {count_of(len(sources) - MAX_NAMED, 'more repository')}" if len(sources) > MAX_NAMED else ""
-    line = f"(Read from {'; '.join(map(str, sources[:MAX_NAMED]))}{more}.)"
+    extra = f" and {count_of(len(sources) - MAX_NAMED, 'more repository')}" if len(sources) > MAX_NAMED else ""
+    line = f"(Read from {'; '.join(map(str, sources[:MAX_NAMED]))}{extra}.)"
     return payload, f"{text.rstrip(chr(10))}\n\n{line}\n"
 
 

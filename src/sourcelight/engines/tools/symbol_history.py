@@ -105,100 +105,105 @@ class _DefinitionWalk:
             current = pending.pop(commit, None)
             if current is None:
                 continue
-            before = {earlier for each in current for earlier in self._before(commit, each)}
+            before = {earlier for definition in current for earlier in self._before(commit, definition)}
             for parent in parents[starts[commit] : starts[commit + 1]].tolist():
                 if parent >= 0 and before:
                     pending.setdefault(parent, set()).update(before)
 
-    def _before(self, commit: int, place: _DefinitionPlace) -> list[_DefinitionPlace]:
+    def _before(self, commit: int, definition: _DefinitionPlace) -> list[_DefinitionPlace]:
         """Where the definition was before a commit; nothing where the commit brought it."""
         changes = self.history.changes
         first, end = self.history.commits.change_starts[commit : commit + 2].tolist()
-        at = np.flatnonzero(changes.path[first:end] == place.path)
-        if not len(at):
-            return [place]
-        change = first + int(at[-1])
+        index = np.flatnonzero(changes.path[first:end] == definition.path)
+        if not len(index):
+            return [definition]
+        change = first + int(index[-1])
         new = self._read(changes.new_blob[change].tobytes())
-        if place.text not in new:
+        if definition.text not in new:
             # A merge after this commit changed the text: it goes on as this commit has it.
-            own = self._find(new, place.path, place.name)
-            if own is None:
+            current = self._find(new, definition.path, definition.name)
+            if current is None:
                 return []
-            place = _DefinitionPlace(place.path, own.name, own.kind, own.text)
-        row = self._change(commit, change, place, new)
+            definition = _DefinitionPlace(definition.path, current.name, current.kind, current.text)
+        row = self._change(commit, change, definition, new)
         if row.status != "unchanged":
             self.rows.append(row)
         return [] if row.before is None or self.parsed > MAX_PARSED else [row.before]
 
-    def _change(self, commit: int, change: int, place: _DefinitionPlace, new: bytes) -> _DefinitionChange:
+    def _change(self, commit: int, change: int, definition: _DefinitionPlace, new: bytes) -> _DefinitionChange:
         """What a commit did to the definition, which the content `new` has after it."""
         changes = self.history.changes
         old_path, is_renamed = int(changes.old_path[change]), changes.status[change] == _RENAMED
         old = self._read(changes.old_blob[change].tobytes())
-        line = new.count(b"\n", 0, new.find(place.text)) + 1
+        line = new.count(b"\n", 0, new.find(definition.text)) + 1
         # A text that occurs as often before is the same one, wherever it stands in the file.
         earlier = None
-        is_same = old.count(place.text) >= new.count(place.text)
+        is_same = old.count(definition.text) >= new.count(definition.text)
         if not is_same:
-            earlier = self._find(old, old_path, place.name)
-            is_same = earlier is not None and earlier.text == place.text
+            earlier = self._find(old, old_path, definition.name)
+            is_same = earlier is not None and earlier.text == definition.text
         if is_same:
-            same = _DefinitionPlace(old_path, place.name, place.kind, place.text)
-            return _DefinitionChange(commit, "file renamed" if is_renamed else "unchanged", place, same, line)
+            same = _DefinitionPlace(old_path, definition.name, definition.kind, definition.text)
+            return _DefinitionChange(commit, "file renamed" if is_renamed else "unchanged", definition, same, line)
         if earlier is not None:
             before = _DefinitionPlace(old_path, earlier.name, earlier.kind, earlier.text)
-            return _DefinitionChange(commit, "modified", place, before, line)
-        score, origin = self._origin(commit, place, old, new, old_path)
+            return _DefinitionChange(commit, "modified", definition, before, line)
+        score, origin = self._origin(commit, definition, old, new, old_path)
         if origin is None:
-            return _DefinitionChange(commit, "added", place, None, line)
-        return _DefinitionChange(commit, "renamed" if origin.path == old_path else "moved", place, origin, line, score)
+            return _DefinitionChange(commit, "added", definition, None, line)
+        return _DefinitionChange(
+            commit, "renamed" if origin.path == old_path else "moved", definition, origin, line, score
+        )
 
     def _origin(
-        self, commit: int, place: _DefinitionPlace, old: bytes, new: bytes, old_path: int
+        self, commit: int, definition: _DefinitionPlace, old: bytes, new: bytes, old_path: int
     ) -> tuple[int, _DefinitionPlace | None]:
         """The definition that a commit made into this one, and how alike both are."""
         candidates = [
-            (old_path, each)
-            for each in self._lost_definitions(old, new, old_path, place.path)
-            if each.kind == place.kind
+            (old_path, lost_definition)
+            for lost_definition in self._lost_definitions(old, new, old_path, definition.path)
+            if lost_definition.kind == definition.kind
         ]
-        candidates += self._elsewhere(commit, place)
-        scored = [(likeness(place.text, each.text), path, each) for path, each in candidates]
+        candidates += self._elsewhere(commit, definition)
+        scored = [
+            (likeness(definition.text, lost_definition.text), path, lost_definition)
+            for path, lost_definition in candidates
+        ]
         likely = [entry for entry in scored if entry[0] >= MIN_LIKENESS]
         if not likely:
             return 0, None
         # The most alike; of equals, the one with the same name, then the first path.
-        score, path, best = max(likely, key=lambda entry: (entry[0], entry[2].name == place.name, -entry[1]))
+        score, path, best = max(likely, key=lambda entry: (entry[0], entry[2].name == definition.name, -entry[1]))
         return score, _DefinitionPlace(path, best.name, best.kind, best.text)
 
     def _lost_definitions(self, old: bytes, new: bytes, old_path: int, path: int) -> list[DefinitionText]:
         """Definitions that a file had and has no more."""
-        remaining = {each.name for each in self._parse(new, path)}
-        return [each for each in self._parse(old, old_path) if each.name not in remaining]
+        remaining = {definition.name for definition in self._parse(new, path)}
+        return [definition for definition in self._parse(old, old_path) if definition.name not in remaining]
 
-    def _elsewhere(self, commit: int, place: _DefinitionPlace) -> list[tuple[int, DefinitionText]]:
+    def _elsewhere(self, commit: int, definition: _DefinitionPlace) -> list[tuple[int, DefinitionText]]:
         """Definitions of the same name that other files lost in the commit."""
         changes = self.history.changes
         first, end = self.history.commits.change_starts[commit : commit + 2].tolist()
-        own_name = place.name.rpartition(".")[2]
+        own_name = definition.name.rpartition(".")[2]
         word = own_name.encode("utf-8", "surrogateescape")
-        gone: list[tuple[int, DefinitionText]] = []
+        candidates: list[tuple[int, DefinitionText]] = []
         parsed = 0
         for change in range(first, end):
             path, blob = int(changes.old_path[change]), changes.old_blob[change].tobytes()
-            if changes.path[change] == place.path or blob == NO_BLOB or parsed >= MAX_CANDIDATES:
+            if changes.path[change] == definition.path or blob == NO_BLOB or parsed >= MAX_CANDIDATES:
                 continue
             old = self._read(blob)
             if word not in old:
                 continue
             parsed += 1
             new = self._read(changes.new_blob[change].tobytes())
-            lost = self._lost_definitions(old, new, path, int(changes.path[change]))
-            gone += [(path, each) for each in lost if each.own_name == own_name]
-        return gone
+            lost_definitions = self._lost_definitions(old, new, path, int(changes.path[change]))
+            candidates += [(path, candidate) for candidate in lost_definitions if candidate.own_name == own_name]
+        return candidates
 
     def _find(self, data: bytes, path: int, name: str) -> DefinitionText | None:
-        return next((each for each in self._parse(data, path) if each.name == name), None)
+        return next((candidate for candidate in self._parse(data, path) if candidate.name == name), None)
 
     def _parse(self, data: bytes, path: int) -> list[DefinitionText]:
         language = language_of(self.history.paths.text(path))
@@ -222,10 +227,10 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
     if not name or "\n" in name:
         raise ToolError(f"{CALL}: {arguments.symbol!r} is no name of a definition", tool=CALL, argument="symbol")
     histories = open_history(CALL, context, arguments.repo, revision)
-    facts: dict[str, Any] = {"repository": arguments.repo.strip("/"), "symbol": name, "total": 0}
+    attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "symbol": name, "total": 0}
     if not histories.opened:
         empty = tables.table("symbol_history", {}, 0)
-        return ToolResult("symbol_history", empty, facts, histories.complete, tuple(histories.notices))
+        return ToolResult("symbol_history", empty, attributes, histories.complete, tuple(histories.notices))
     (opened,) = histories.opened
     history, notices, is_complete = opened.history, histories.notices, histories.complete
     with ObjectReader(opened.repository) as reader:
@@ -247,34 +252,37 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
         is_complete = False
     notices.append("Merges change no definition, and copies are not followed.")
     shown_path = path.decode("utf-8", "replace")
-    facts |= {"commit": opened.commits[0], "symbol": definition.name, "kind": definition.kind, "path": shown_path,
+    attributes |= {"commit": opened.commits[0], "symbol": definition.name, "kind": definition.kind, "path": shown_path,
               "line_number": definition.begin_line, "total": total}  # fmt: skip
-    return ToolResult("symbol_history", _table(opened, rows), facts, is_complete, tuple(notices))
+    return ToolResult("symbol_history", _table(opened, rows), attributes, is_complete, tuple(notices))
 
 
 def _definition_of(
     name: str, arguments: SymbolHistoryArguments, opened: OpenedHistory, reader: ObjectReader, context: ToolContext
 ) -> tuple[bytes, DefinitionText]:
     """Find the one definition that a call names, and its file; raises `ToolError` for none and for several."""
-    places = [
-        (path, each)
+    candidates = [
+        (path, candidate)
         for path, data in _contents(name, arguments, opened, reader, context)
-        for each in definition_texts(language_of(path.decode("utf-8", "replace")), data)
-        if is_named(each, name)
+        for candidate in definition_texts(language_of(path.decode("utf-8", "replace")), data)
+        if is_named(candidate, name)
     ]
     # One that bears the whole name as it is comes before those where it is the end of a longer one.
-    places = [place for place in places if place[1].name == name] or places
-    where = arguments.path or opened.name
-    if not places:
-        raise ToolError(f"{CALL}: {where} has no definition of {name!r}", tool=CALL, argument="symbol")
-    if len(places) > 1:
-        listed = [f"{path.decode('utf-8', 'replace')}:{each.begin_line} {each.name}" for path, each in places]
+    candidates = [place for place in candidates if place[1].name == name] or candidates
+    scope = arguments.path or opened.name
+    if not candidates:
+        raise ToolError(f"{CALL}: {scope} has no definition of {name!r}", tool=CALL, argument="symbol")
+    if len(candidates) > 1:
+        listed = [
+            f"{path.decode('utf-8', 'replace')}:{candidate.begin_line} {candidate.name}"
+            for path, candidate in candidates
+        ]
         message = (
-            f"{CALL}: {where} has {len(places):,} definitions of {name!r}: {list_names(listed, _MAX_NAMED)}; "
+            f"{CALL}: {scope} has {len(candidates):,} definitions of {name!r}: {list_names(listed, _MAX_NAMED)}; "
             "give the path or more of the name"
         )
         raise ToolError(message, tool=CALL, argument="symbol")
-    return places[0]
+    return candidates[0]
 
 
 def _contents(
@@ -290,7 +298,11 @@ def _contents(
             raise ToolError(f"{CALL}: {path} is a {entry.kind}; a file is needed", tool=CALL, argument="path")
         return [(path.encode("utf-8", "surrogateescape"), reader.read(entry.object_id, _MAX_BYTES) or b"")]
     tree = reader.tree(commit)
-    files = [at for at, path in enumerate(tree.paths) if language_of(path.decode("utf-8", "replace")) in LANGUAGES]
+    files = [
+        position
+        for position, path in enumerate(tree.paths)
+        if language_of(path.decode("utf-8", "replace")) in LANGUAGES
+    ]
     if len(files) > MAX_FILES_READ:
         raise ToolError(
             f"{CALL}: {opened.name} has {len(files):,} files that may have {name!r}; give the path",
@@ -298,11 +310,11 @@ def _contents(
             argument="path",
         )
     candidates = []
-    for at in files:
+    for position in files:
         context.cancellation.check()
-        data = reader.read(tree.blob_id(at), _MAX_BYTES)
+        data = reader.read(tree.blob_id(position), _MAX_BYTES)
         if data is not None and word in data:
-            candidates.append((tree.paths[at], data))
+            candidates.append((tree.paths[position], data))
     return candidates
 
 

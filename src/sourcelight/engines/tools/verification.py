@@ -61,35 +61,35 @@ class CodeReference:
 
 def code_references(text: str) -> list[CodeReference]:
     """Return the citations of a text in order, those of a line before the quote that belongs to them."""
-    found: list[CodeReference] = []
+    references: list[CodeReference] = []
     lines = text.split("\n")
-    at = 0
+    position = 0
     last_of_line: dict[int, int] = {}
-    while at < len(lines):
-        fence = _FENCE.match(lines[at])
+    while position < len(lines):
+        fence = _FENCE.match(lines[position])
         if fence is None:
-            for reference in _in_line(lines[at], at + 1):
-                last_of_line[at] = len(found)
-                found.append(reference)
-            at += 1
+            for reference in _in_line(lines[position], position + 1):
+                last_of_line[position] = len(references)
+                references.append(reference)
+            position += 1
             continue
-        end = at + 1
+        end = position + 1
         while end < len(lines) and not _ends_fence(lines[end], fence[1]):
             end += 1
-        quote = tuple(lines[at + 1 : end])
-        own = list(_in_line(fence[2], at + 1))
-        before = next((n for n in range(at - 1, max(-1, at - 3), -1) if lines[n].strip()), -1)
-        if own:
-            found.append(replace(own[0], quote=quote))
-        elif before in last_of_line and not found[last_of_line[before]].quote:
+        quote = tuple(lines[position + 1 : end])
+        own_references = list(_in_line(fence[2], position + 1))
+        before = next((n for n in range(position - 1, max(-1, position - 3), -1) if lines[n].strip()), -1)
+        if own_references:
+            references.append(replace(own_references[0], quote=quote))
+        elif before in last_of_line and not references[last_of_line[before]].quote:
             index = last_of_line[before]
-            found[index] = replace(found[index], quote=quote)
+            references[index] = replace(references[index], quote=quote)
         elif end + 1 < len(lines) and (after := list(_in_line(lines[end + 1], end + 2))):
-            found.append(replace(after[0], quote=quote))
-            found += after[1:]
+            references.append(replace(after[0], quote=quote))
+            references += after[1:]
             end += 1
-        at = end + 1
-    return found
+        position = end + 1
+    return references
 
 
 def _ends_fence(line: str, fence: str) -> bool:
@@ -112,13 +112,15 @@ def _of_word(text: str, number: int) -> CodeReference | None:
     """Return the citation that a word is; None for other words."""
     end = _END.search(text, max(0, len(text) - 24))
     first, last = _range(end["a"] or end["c"], end["b"] or end["d"]) if end else (0, 0)
-    rest = text[: end.start()] if end else text
-    place = _PLACE.fullmatch(rest)
-    if place is not None:
-        return CodeReference(number, text, place["path"], first, last, place["repo"], place["commit"])
+    remaining = text[: end.start()] if end else text
+    match = _PLACE.fullmatch(remaining)
+    if match is not None:
+        return CodeReference(number, text, match["path"], first, last, match["repo"], match["commit"])
     # The path needs an extension or a slash: `12:30` and `host:80` are no files.
-    is_path = _PATH.fullmatch(rest) is not None and ("/" in rest or _EXTENSION.search(rest[-12:]) is not None)
-    return CodeReference(number, text, rest, first, last) if end and is_path and rest.strip("/.") else None
+    is_path = _PATH.fullmatch(remaining) is not None and (
+        "/" in remaining or _EXTENSION.search(remaining[-12:]) is not None
+    )
+    return CodeReference(number, text, remaining, first, last) if end and is_path and remaining.strip("/.") else None
 
 
 def _range(first: str | None, last: str | None) -> tuple[int, int]:
@@ -135,8 +137,8 @@ def _of_url(url: str, number: int) -> CodeReference | None:
     path = unquote(parts.path)
     anchor = _ANCHOR.match(parts.fragment) or _ANCHOR.match(parts.query.partition("&")[0])
     if anchor is None and "?L" in path:  # an address with its question mark escaped
-        path, _, rest = path.rpartition("?")
-        anchor = _ANCHOR.match(rest)
+        path, _, remaining = path.rpartition("?")
+        anchor = _ANCHOR.match(remaining)
     first, last = _range(anchor[1], anchor[2]) if anchor else (0, 0)
     ours, forge = _OURS.match(path), _FORGE.match(path)
     # GitLab's addresses look alike, but have lines behind a `#`, and always a revision.
@@ -169,10 +171,10 @@ class _Checker:
             "start_line": reference.first or None,
             "end_line": reference.last or None,
         }
-        places, reason = self._places(reference)
-        if len(places) != 1:
+        locations, reason = self._places(reference)
+        if len(locations) != 1:
             return {**row, "status": "rejected", "reason": reason}
-        repository, commit, path = places[0]
+        repository, commit, path = locations[0]
         row |= {"repository": repository.name, "commit": commit, "path": path}
         lines = self._text(repository, commit, path)
         if lines is None:
@@ -195,7 +197,7 @@ class _Checker:
         if first and last <= len(lines) and normalize_lines(lines[first - 1 : last]) == quoted:
             return {"status": "verified", "reason": ""}
         positions = find_lines(lines, quoted)
-        if any(not first or (first - 1 <= at and at + len(quoted) <= last) for at in positions):
+        if any(not first or (first - 1 <= position and position + len(quoted) <= last) for position in positions):
             return {"status": "verified", "reason": ""}  # a part of the cited lines, or somewhere in the cited file
         return _elsewhere(positions, len(quoted), path)
 
@@ -215,25 +217,25 @@ class _Checker:
             except SourcelightError:
                 reasons.add(f"{repository.name} has no revision {revision}")
                 continue
-            for own in self._names(repository, commit):
-                if own == path:
-                    exact.append((repository, commit, own))
-                elif own.endswith(f"/{path}"):
-                    alike.append((repository, commit, own))
-        places = exact or alike
-        if len(places) == 1:
-            return places, ""
-        if places:
-            return places, f"{len(places):,} files have this path: name the repository and the whole path"
+            for name in self._names(repository, commit):
+                if name == path:
+                    exact.append((repository, commit, name))
+                elif name.endswith(f"/{path}"):
+                    alike.append((repository, commit, name))
+        locations = exact or alike
+        if len(locations) == 1:
+            return locations, ""
+        if locations:
+            return locations, f"{len(locations):,} files have this path: name the repository and the whole path"
         return [], next(iter(sorted(reasons)), "no such file at the commit that was checked")
 
     def _candidates(self, reference: CodeReference) -> list[Repository]:
         name = reference.repository or (self.arguments.repo or "").strip("/")
         if not name:
             return list(self.repositories[:_MAX_CANDIDATES])
-        own = [repository for repository in self.repositories if repository.name == name]
+        same_name = [repository for repository in self.repositories if repository.name == name]
         # A path that starts with the name of a repository names it: `name/src/a.py:3`.
-        return own or [repository for repository in self.repositories if repository.name.endswith(f"/{name}")]
+        return same_name or [repository for repository in self.repositories if repository.name.endswith(f"/{name}")]
 
     def _names(self, repository: Repository, commit: str) -> tuple[str, ...]:
         key = repository.key, commit
@@ -263,11 +265,11 @@ def _elsewhere(positions: Sequence[int], size: int, path: str) -> dict[str, Any]
     """Say where in its file code stands that is not on the cited lines."""
     if len(positions) == 1:
         start, end = positions[0] + 1, positions[0] + size
-        place = {"new_path": path, "new_start_line": start, "new_end_line": end}
-        return {"status": "moved", "reason": f"the quoted code is on lines {start} to {end}", **place}
+        location = {"new_path": path, "new_start_line": start, "new_end_line": end}
+        return {"status": "moved", "reason": f"the quoted code is on lines {start} to {end}", **location}
     if positions:
         # Nothing says which of them was meant.
-        starts = ", ".join(str(at + 1) for at in positions[:5])
+        starts = ", ".join(str(position + 1) for position in positions[:5])
         return {"status": "rejected", "reason": f"the quoted code is elsewhere, in several places: lines {starts}"}
     return {"status": "rejected", "reason": "the file has no such code"}
 
@@ -291,9 +293,9 @@ def _verify(arguments: VerifyArguments, context: ToolContext) -> ToolResult:
     rows = [checker.check(reference) for reference in references[:MAX_CITATIONS]]
     columns: dict[str, Any] = {name: [row.get(name) for row in rows] for name in _NAMES}
     statuses = [row["status"] for row in rows]
-    facts = {status: statuses.count(status) for status in ("verified", "moved", "rejected")}
+    attributes = {status: statuses.count(status) for status in ("verified", "moved", "rejected")}
     complete = len(references) <= MAX_CITATIONS
-    return ToolResult("citations", table_of("citations", len(rows), **columns), facts, complete, notices)
+    return ToolResult("citations", table_of("citations", len(rows), **columns), attributes, complete, notices)
 
 
 def _line(row: Row) -> str:

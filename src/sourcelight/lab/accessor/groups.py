@@ -44,20 +44,20 @@ def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool 
         groupings = _of_query(frame.attrs, case_sensitive)
     else:
         groupings = [_compile(pattern, case_sensitive=bool(case_sensitive))]
-    groupings = [one for one in groupings if one.groups]
+    groupings = [grouping for grouping in groupings if grouping.groups]
     if not groupings:
         raise ToolError(
             "groups: no named group, such as (?P<name>…): search with one, as in /v(?P<major>\\d+)/, or give a pattern",
             tool="groups",
             argument="pattern",
         )
-    names = list(dict.fromkeys(name for one in groupings for name, _ in one.groups))
+    names = list(dict.fromkeys(name for grouping in groupings for name, _ in grouping.groups))
     matches: list[tuple[int, int, int, str, dict[str, str | None]]] = []
     unmatched_count = 0
     for row, line in enumerate(frame["line"].astype("object")):
         match_count = len(matches)
         if isinstance(line, str):
-            matches.extend((row, *match) for one in groupings for match in _matches(one, line))
+            matches.extend((row, *match) for grouping in groupings for match in _matches(grouping, line))
         unmatched_count += len(matches) == match_count
     positions = [match[0] for match in matches]
     carried = frame[[name for name in _PLACE if name in frame.columns]].iloc[positions].reset_index(drop=True)
@@ -76,11 +76,11 @@ def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool 
     return result
 
 
-def _matches(one: _Grouping, line: str) -> Iterator[tuple[int, int, str, dict[str, str | None]]]:
-    for match in one.regexp.finditer(line):
+def _matches(grouping: _Grouping, line: str) -> Iterator[tuple[int, int, str, dict[str, str | None]]]:
+    for match in grouping.regexp.finditer(line):
         start, end = match.span()
         if start < end:
-            yield start, end, match.group(), {name: match.group(number) for name, number in one.groups}
+            yield start, end, match.group(), {name: match.group(number) for name, number in grouping.groups}
 
 
 def _of_query(attrs: Any, case_sensitive: bool | None) -> list[_Grouping]:  # noqa: FBT001 - None is an answer of its own

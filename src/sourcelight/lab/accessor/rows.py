@@ -201,11 +201,11 @@ def _shown_spans(row: Mapping[Any, Any], spans: tuple[list[int], list[int]]) -> 
     return spans if shown is None else (shown.starts, shown.ends)
 
 
-def _spans(frame: DataFrame, place: int) -> tuple[list[int], list[int]]:
+def _spans(frame: DataFrame, row_index: int) -> tuple[list[int], list[int]]:
     """Spans of a row: lists of a search, or the one of `groups`; none elsewhere."""
     if not {"start", "end"} <= set(frame.columns):
         return [], []
-    start, end = frame["start"].iloc[place], frame["end"].iloc[place]
+    start, end = frame["start"].iloc[row_index], frame["end"].iloc[row_index]
     try:
         return list(start), list(end)
     except TypeError:

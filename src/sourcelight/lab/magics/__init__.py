@@ -18,7 +18,7 @@ def load(shell: Any) -> None:
     from sourcelight.lab.magics.completion import Completer
     from sourcelight.lab.magics.magics import SourcelightMagics
 
-    if any(isinstance(each, Completer) for each in _loaded_magics(shell)):
+    if any(isinstance(magic, Completer) for magic in _loaded_magics(shell)):
         return
     magics = SourcelightMagics(shell)
     shell.register_magics(magics)

@@ -45,8 +45,8 @@ class ClientChoice:
         """
         value = self._variables.get(name)
         if not isinstance(value, Client):
-            what = "isn't a variable" if name not in self._variables else f"is {type(value).__name__}, no Client"
-            raise ClientNotFound(f"{name} {what}; {self._there_are()}")
+            problem = "isn't a variable" if name not in self._variables else f"is {type(value).__name__}, no Client"
+            raise ClientNotFound(f"{name} {problem}; {self._there_are()}")
         if age(value) < 0:
             raise ClientNotFound(f"the client {name} is closed; {self._there_are()}")
         return value
@@ -55,7 +55,7 @@ class ClientChoice:
         """Variables that hold an open client, the newest client first."""
         clients = [(name, value) for name, value in list(self._variables.items()) if isinstance(value, Client)]
         ages = [(age(client), name) for name, client in clients if not name.startswith("_")]
-        return tuple(name for at, name in sorted(ages, reverse=True) if at >= 0)
+        return tuple(name for position, name in sorted(ages, reverse=True) if position >= 0)
 
     def client(self, name: str | None = None) -> Client:
         """The client to use.

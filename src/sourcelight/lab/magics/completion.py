@@ -80,24 +80,29 @@ class Completer:
     def _in_magic(self, magic: str, text: str) -> dict[str, Any]:
         if magic == "sourcelight":
             return self._in_command(text.lstrip())
-        at = cursor_context(text, OPTIONS[magic])
-        if at.where == "option":
-            return _result(at.text, [Completion(name, "option") for name in _spellings(OPTIONS[magic], at.text)])
-        if at.where == "value":
-            return _result(at.text, [Completion(v, "value") for v in self._choices(at.option) if v.startswith(at.text)])
-        return self._in_query(at.text, self._completions()) if magic != "ask" else _nothing()
+        context = cursor_context(text, OPTIONS[magic])
+        if context.where == "option":
+            return _result(
+                context.text, [Completion(name, "option") for name in _spellings(OPTIONS[magic], context.text)]
+            )
+        if context.where == "value":
+            return _result(
+                context.text,
+                [Completion(v, "value") for v in self._choices(context.option) if v.startswith(context.text)],
+            )
+        return self._in_query(context.text, self._completions()) if magic != "ask" else _nothing()
 
     def _in_command(self, text: str) -> dict[str, Any]:
-        command, blank, rest = text.partition(" ")
+        command, blank, remaining = text.partition(" ")
         if not blank:
             return _result(text, [Completion(name, "command") for name in COMMANDS if name.startswith(text)])
         if command == "use":
             names = self.magics.chosen.names()
-            return _result(rest, [Completion(name, "client") for name in names if name.startswith(rest)])
+            return _result(remaining, [Completion(name, "client") for name in names if name.startswith(remaining)])
         options = {"open": OPEN, "connect": CONNECT}.get(command, ())
-        at = cursor_context(rest, options)
-        if at.where == "option":
-            return _result(at.text, [Completion(name, "option") for name in _spellings(options, at.text)])
+        context = cursor_context(remaining, options)
+        if context.where == "option":
+            return _result(context.text, [Completion(name, "option") for name in _spellings(options, context.text)])
         return _nothing()
 
     def _choices(self, option: MagicOption | None) -> Iterator[str]:
@@ -120,13 +125,13 @@ class Completer:
         if literal.argument not in {_QUERIES[method], "query", "queries"}:
             return _nothing()
         fragment, completions = suggest(decode_literal(literal.text, raw=literal.raw), _names(client.completions))
-        shown = literal.text[len(literal.text) - _length(literal.text, fragment, raw=literal.raw) :]
+        typed = literal.text[len(literal.text) - _length(literal.text, fragment, raw=literal.raw) :]
         texts = [
-            Completion(text, one.kind)
-            for one in completions
-            if (text := encode_literal(one.text, literal.quote, raw=literal.raw)) is not None
+            Completion(text, completion.kind)
+            for completion in completions
+            if (text := encode_literal(completion.text, literal.quote, raw=literal.raw)) is not None
         ]
-        return _result(shown, texts)
+        return _result(typed, texts)
 
     def _in_query(self, query: str, known: Completions | None) -> dict[str, Any]:
         fragment, completions = suggest(query, _names(known))
@@ -150,8 +155,8 @@ def _length(text: str, fragment: str, *, raw: bool) -> int:
     return len(fragment)
 
 
-def _names(known: Completions | None) -> Any:
-    return known.names if known is not None else lambda _kind: ()
+def _names(completions: Completions | None) -> Any:
+    return completions.names if completions is not None else lambda _kind: ()
 
 
 def _spellings(options: tuple[MagicOption, ...], typed: str) -> list[str]:
@@ -162,7 +167,7 @@ def _result(fragment: str, completions: list[Completion]) -> dict[str, Any]:
     if not completions:
         return _nothing()
     return {
-        "completions": [SimpleCompletion(text=one.text, type=one.kind) for one in completions],
+        "completions": [SimpleCompletion(text=completion.text, type=completion.kind) for completion in completions],
         "matched_fragment": fragment,
         "suppress": True,
         "ordered": True,

@@ -145,13 +145,13 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         ``-o NAME``, open and connect keep the client in a variable. Without a choice it is the newest client that a
         variable holds.
         """
-        command, _, rest = line.strip().partition(" ")
+        command, _, remaining = line.strip().partition(" ")
         commands = {"": self._status, "status": self._status, "use": self._use, "open": self._open,
                     "connect": self._connect}  # fmt: skip
         if command not in commands:
             raise UsageError(f"%sourcelight knows {', '.join(COMMANDS)}, not {command!r}")
         try:
-            commands[command](rest)
+            commands[command](remaining)
         except (ToolError, ClientNotFound, ValueError) as exc:
             raise UsageError(str(exc)) from None
 
@@ -275,9 +275,9 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
                 self._answer = last
 
 
-def _text(rest: str, cell: str | None, between: str) -> str:
+def _text(remaining: str, cell: str | None, between: str) -> str:
     """What is looked for: the rest of the line, and the lines of the cell."""
-    parts = [rest, *(part.strip() for part in (cell or "").split("\n"))]
+    parts = [remaining, *(part.strip() for part in (cell or "").split("\n"))]
     return between.join(part for part in parts if part).strip()
 
 

@@ -42,21 +42,23 @@ def term_of(query: str) -> str:
     >>> term_of("/a b/ (la")
     'la'
     """
-    at = begin = 0
+    position = start = 0
     closing = ""
-    while at < len(query):
-        char = query[at]
+    while position < len(query):
+        char = query[position]
         if closing:
             if char == "\\":
-                at += 1
+                position += 1
             elif char == closing:
                 closing = ""
-        elif char.isspace() or (char in "()" and ":" not in query[begin:at]):
-            begin = at + 1
-        elif (char in "\"'" and (at == begin or query[at - 1] == ":")) or (char == "/" and at == begin):
+        elif char.isspace() or (char in "()" and ":" not in query[start:position]):
+            start = position + 1
+        elif (char in "\"'" and (position == start or query[position - 1] == ":")) or (
+            char == "/" and position == start
+        ):
             closing = char
-        at += 1
-    return query[begin:]
+        position += 1
+    return query[start:]
 
 
 def suggest(query: str, names: Names) -> tuple[str, list[Completion]]:
@@ -201,14 +203,14 @@ def _end(code: str, position: int, quote: str) -> int:
     return -1
 
 
-def _literal(code: str, at: int, open_: list[_Bracket], text: str, quote: str, *, raw: bool) -> Literal | None:
+def _literal(code: str, position: int, open_: list[_Bracket], text: str, quote: str, *, raw: bool) -> Literal | None:
     calls = [bracket for bracket in open_ if bracket.sign == "("]
     if not calls or not calls[-1].callee:
         return None
     call = calls[-1]
-    if open_[-1].sign == "{" and not re.search(r":\s*$", code[:at]):
+    if open_[-1].sign == "{" and not re.search(r":\s*$", code[:position]):
         return None
-    keyword = re.search(r"([A-Za-z_]\w*)\s*=\s*$", code[:at]) if open_[-1] is call else None
+    keyword = re.search(r"([A-Za-z_]\w*)\s*=\s*$", code[:position]) if open_[-1] is call else None
     return Literal(call.callee, keyword[1] if keyword else str(call.commas), text, quote, raw)
 
 

@@ -260,8 +260,8 @@ def _hidden_text(names: Sequence[str], totals: Series[Any], unit: str, noun: str
     if not names:
         return ""
     amount = format_amount(sum(float(totals[name]) for name in names), unit)
-    more = f"{len(names):,} more {plural(noun) if noun and len(names) != 1 else noun}".rstrip()
-    return f"Not shown: {more} with {amount}"
+    extra = f"{len(names):,} more {plural(noun) if noun and len(names) != 1 else noun}".rstrip()
+    return f"Not shown: {extra} with {amount}"
 
 
 def _percent(share: float) -> str:

@@ -308,8 +308,8 @@ _SINGULARS = {"matches": "match", "commits": "commit", "lines": "line", "rows": 
 def format_amount(value: float, unit: str) -> str:
     """Return a number with its unit, a plural: ``1 match``, ``2 matches``, ``1 added line``."""
     head, _, last = unit.rpartition(" ")
-    shown = f"{head} {_SINGULARS.get(last, last)}".strip() if value == 1 else unit
-    return f"{format_number(value)} {shown}"
+    unit_text = f"{head} {_SINGULARS.get(last, last)}".strip() if value == 1 else unit
+    return f"{format_number(value)} {unit_text}"
 
 
 def others_label(count: int) -> str:

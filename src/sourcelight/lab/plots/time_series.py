@@ -100,10 +100,10 @@ def over_time(
         fills = [*colors.series[: len(bars.series) - bars.has_rest], *([colors.rest] if bars.has_rest else [])]
         for fill, (name, amounts) in zip(fills, bars.series.items(), strict=True):
             heights = [float(amount) for amount in amounts]
-            bottoms = [top if height >= 0 else low for height, top, low in zip(heights, tops, lows, strict=True)]
+            bottoms = [top if height >= 0 else bottom for height, top, bottom in zip(heights, tops, lows, strict=True)]
             axes.bar(starts, heights, widths, bottom=bottoms, align="edge", color=fill, label=short_label(name, 34))
             tops = [top + max(height, 0) for height, top in zip(heights, tops, strict=True)]
-            lows = [low + min(height, 0) for height, low in zip(heights, lows, strict=True)]
+            lows = [bottom + min(height, 0) for height, bottom in zip(heights, lows, strict=True)]
         use_whole_numbers(axes.yaxis)
         axes.margins(x=0.01)
         if min(lows, default=0) == 0:
@@ -168,8 +168,8 @@ def _period_bars(data: PlotData, by: str | None, period: str | None, column: str
     series: dict[str, Any] = {head: sums[head].reindex(periods, fill_value=0.0) for head in heads}
     if other_groups:
         in_rest = groups.isin(list(other_groups))
-        rest = amounts[in_rest].groupby(steps[in_rest]).sum()
-        series[others_label(len(other_groups))] = rest.reindex(periods, fill_value=0.0)
+        other_amounts = amounts[in_rest].groupby(steps[in_rest]).sum()
+        series[others_label(len(other_groups))] = other_amounts.reindex(periods, fill_value=0.0)
     return _PeriodBars(name, periods, series, bool(other_groups))
 
 
@@ -296,8 +296,8 @@ def _draw_year(axes: Any, colors: Theme, year: int, top: float) -> list[Any]:
     for weekday, name in enumerate(_WEEKDAYS):
         axes.text(-0.4, top + weekday + 0.5, name, fontsize=7, color=colors.muted, ha="right", va="center")
     axes.text(-3.1, top + 3.5, str(year), fontsize=10, weight="bold", color=colors.text, ha="right", va="center")
-    places = [divmod(first_weekday + day, 7) for day in range(365 + isleap(year))]
-    return [Rectangle((week + 0.08, top + weekday + 0.08), 0.84, 0.84) for week, weekday in places]
+    cells = [divmod(first_weekday + day, 7) for day in range(365 + isleap(year))]
+    return [Rectangle((week + 0.08, top + weekday + 0.08), 0.84, 0.84) for week, weekday in cells]
 
 
 def _draw_legend(axes: Any, colors: Theme, bounds: Sequence[float], top: float) -> None:

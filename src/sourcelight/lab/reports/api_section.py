@@ -15,7 +15,7 @@ def api_section(api: Frame, link: LinkOf) -> Section:
         return Section("Public symbols", "")
     columns = ["status", "kind", "module", "symbol", "signature", "old_signature", "path", "line_number", "old_path",
                "old_line_number", "language"]  # fmt: skip
-    order = api["status"].astype("str").map({name: at for at, name in enumerate(_API_ORDER)})
+    order = api["status"].astype("str").map({name: index for index, name in enumerate(_API_ORDER)})
     rows = api.assign(_order=order).sort_values(["_order", "module", "symbol"], kind="stable")[columns]
     counts = api["status"].astype("str").value_counts()
     text = join_words([f"{int(counts[name]):,} {name}" for name in _API_ORDER if name in counts])

@@ -25,8 +25,8 @@ def agent_metrics(commits: Frame) -> list[Metric]:
     if not names:
         return []
     count = int(commits["agent"].isin(names).sum())
-    counted = f"Commits whose author, trailers or message name a coding assistant: {LOWER_BOUND}."
-    return [Metric("commits with an assistant", count, counted, "", "commits", {"agent": names})]
+    counts_text = f"Commits whose author, trailers or message name a coding assistant: {LOWER_BOUND}."
+    return [Metric("commits with an assistant", count, counts_text, "", "commits", {"agent": names})]
 
 
 def agents_section(commits: Frame, period: str) -> Section:
@@ -34,9 +34,9 @@ def agents_section(commits: Frame, period: str) -> Section:
     names = _agents(commits)
     if not names:
         return Section("Coding assistants", "")
-    named = commits[commits["agent"].isin(names)]
+    by_agents = commits[commits["agent"].isin(names)]
     frame = (
-        named.assign(agent=named["agent"].astype("str"))
+        by_agents.assign(agent=by_agents["agent"].astype("str"))
         .groupby("agent")
         .agg(
             commits=("commit", "size"),
@@ -62,7 +62,7 @@ def agents_section(commits: Frame, period: str) -> Section:
         f"Commits by committer date, in the {period} that begins at period (UTC), those that name a coding assistant, "
         f"and their share: {LOWER_BOUND}."
     )
-    text = f"At least {share_text(len(named) / len(commits))} of the commits name a coding assistant."
+    text = f"At least {share_text(len(by_agents) / len(commits))} of the commits name a coding assistant."
     return Section(
         "Coding assistants",
         text,
@@ -125,9 +125,9 @@ def _integrators(commits: Frame) -> ReportTable:
 
     merges = commits.loc[commits["merge"]]
     merged = merges["author"].astype("str") + " <" + merges["author_email"].astype("str") + ">"
-    rest = commits.loc[~commits["merge"] & commits["committer_email"].notna()]
-    by_others = rest.loc[
-        rest["committer_email"].astype("str").str.lower() != rest["author_email"].astype("str").str.lower()
+    remaining = commits.loc[~commits["merge"] & commits["committer_email"].notna()]
+    by_others = remaining.loc[
+        remaining["committer_email"].astype("str").str.lower() != remaining["author_email"].astype("str").str.lower()
     ]
     committed = by_others["committer"].astype("str") + " <" + by_others["committer_email"].astype("str") + ">"
     frame = pd.DataFrame({"merges": merged.value_counts(), "commits_of_others": committed.value_counts()})
@@ -137,8 +137,8 @@ def _integrators(commits: Frame) -> ReportTable:
 
     def behind(row: int) -> Frame:
         name = frame["integrator"][row]
-        found = commits.index.isin([*merged[merged == name].index, *committed[committed == name].index])
-        return commits[found].reset_index(drop=True)
+        is_merged = commits.index.isin([*merged[merged == name].index, *committed[committed == name].index])
+        return commits[is_merged].reset_index(drop=True)
 
     about = (
         "merges are merges that the person wrote; commits_of_others are commits without merges that the person "
@@ -153,8 +153,8 @@ def time_section(commits: Frame, period: str, span: Span, *, is_full_history: bo
     table, figure = activity(commits, period, span)
     hours, card = clock(commits)
     # Who wrote before the time would seem to have joined in it.
-    kept, curves = _retention(commits) if is_full_history else (None, ())
-    tables = (table, hours, _time_zones(commits), *(() if kept is None else (kept,)))
+    retention, curves = _retention(commits) if is_full_history else (None, ())
+    tables = (table, hours, _time_zones(commits), *(() if retention is None else (retention,)))
     return Section("Time", "When commits were made.", tables, (figure, card, *curves, change_sizes(commits)))
 
 

@@ -354,9 +354,9 @@ def _where(diffs: Frame) -> str:
     size = (diffs["additions"].fillna(0) + diffs["deletions"].fillna(0)).astype("int64")
     folder = diffs["path"].map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top")
     totals = size.groupby(folder).sum()
-    most = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
+    largest_shares = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
     text += f": {count_of(more, 'line')} more and {less:,} less"
-    return f"{text}, most of them in {most}." if most else f"{text}."
+    return f"{text}, most of them in {largest_shares}." if largest_shares else f"{text}."
 
 
 def _kinds(log: Frame) -> str:

@@ -208,16 +208,16 @@ def _line(tip: str, by_id: Mapping[str, CommitInfo], used: set[str]) -> Iterator
     return iter(line[::-1])
 
 
-def _behind(tips: Sequence[str], known: Mapping[str, CommitInfo], used: set[str]) -> tuple[str, ...]:
+def _behind(tips: Sequence[str], commits_by_id: Mapping[str, CommitInfo], used: set[str]) -> tuple[str, ...]:
     """The commits behind some that no release has yet, merges left out."""
     commits: list[str] = []
     queue = list(tips)
     while queue:
         commit = queue.pop()
-        if commit in used or commit not in known:
+        if commit in used or commit not in commits_by_id:
             continue
         used.add(commit)
-        queue += known[commit].parents
-        if len(known[commit].parents) < 2:
+        queue += commits_by_id[commit].parents
+        if len(commits_by_id[commit].parents) < 2:
             commits.append(commit)
     return tuple(commits)

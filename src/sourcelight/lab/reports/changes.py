@@ -172,8 +172,8 @@ def _make(
     if other_files == "without":
         notices.append("Vendored, generated and lock files are left out; commits are all.")
     if other_files == "without" and len(diffs):
-        written = diffs[is_written(diffs)].drop(columns="file_kind")
-        diffs = _with_attrs(written.reset_index(drop=True), diffs)
+        written_diffs = diffs[is_written(diffs)].drop(columns="file_kind")
+        diffs = _with_attrs(written_diffs.reset_index(drop=True), diffs)
         if not paths and len(commits_in_scope):
             churn = partial(stages.ask, "commits", code.churn)
             commits_in_scope = count_by_kinds(commits_in_scope, churn, repos=[repo], revisions=[head, f"^{base}"])

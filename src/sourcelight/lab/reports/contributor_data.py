@@ -218,8 +218,8 @@ def current_owners(
         notice_count = len(notices)
         try:
             repository_owners = _owners_of_repository(code, stages, name, request, notices)
-        except SourcelightError as fault:
-            notices.append(f"Ownership of {name} could not be worked out: {fault}")
+        except SourcelightError as exc:
+            notices.append(f"Ownership of {name} could not be worked out: {exc}")
             continue
         if repository_owners is None:
             del notices[notice_count + 1 :]

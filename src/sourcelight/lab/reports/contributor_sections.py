@@ -41,14 +41,14 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
     bot = people["bot"].fillna(value=False).astype("bool")
     has_commits = people["commits"] > 0
     joining = JOINED if request.join_addresses else APART
-    counted = (
+    counts_text = (
         "A row is a person with a commit in the time. commits are those written, merges included; co_authored further "
         "ones whose trailers name the person; lines and files those of commits written that are no merges. " + joining
     )
     other_kinds = LEFT_OUT[request.other_files].removeprefix(", ")
     tables = []
     for name, heading, mask, table_counts, table_excludes in (
-        ("contributors", "Contributors", has_commits & ~bot, counted, "bots, and co-authors without a commit."),
+        ("contributors", "Contributors", has_commits & ~bot, counts_text, "bots, and co-authors without a commit."),
         ("co_authors", "Co-authors without a commit", ~has_commits & ~bot, CO_AUTHORS, "bots."),
         ("bots", "Bots", bot, _BOTS_COUNTED, "people."),
     ):
@@ -316,5 +316,5 @@ def nothing(after: Any, before: Any, oldest: Any, newest: Any, names: str) -> st
         return f"No commit is after {date_text(after)}: the newest is of {date_text(newest)}."
     if before is not None and oldest is not None and oldest >= before:
         return f"No commit is before {date_text(before)}: the oldest is of {date_text(oldest)}."
-    ends = f"the first is of {date_text(oldest)}, the newest of {date_text(newest)}"
-    return f"No commit is between {date_text(after)} and {date_text(before)}; {ends}."
+    period_text = f"the first is of {date_text(oldest)}, the newest of {date_text(newest)}"
+    return f"No commit is between {date_text(after)} and {date_text(before)}; {period_text}."

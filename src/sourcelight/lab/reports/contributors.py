@@ -304,10 +304,10 @@ def _heads(all_commits: Frame) -> dict[str, str]:
 def _span(commits: Frame, newest: Any) -> Span:
     """The time that is known: up to `until`, or now, or, where the repositories are old, their newest commit."""
     now = datetime.now(UTC)
-    ends = [end for end in (date_bound(commits, "before"), now) if end is not None]
+    end_times = [end for end in (date_bound(commits, "before"), now) if end is not None]
     if newest is not None and (now - newest).days >= OLD_DAYS:
-        ends.append(newest)
-    return Span(date_bound(commits, "after"), min(ends))
+        end_times.append(newest)
+    return Span(date_bound(commits, "after"), min(end_times))
 
 
 def _reason(code: Client, stages: ReportProgress, request: Request, commits: Frame, changes: Frame | None) -> str:
@@ -376,9 +376,9 @@ def _summary(
     ]
     if len(owners) == 1 and owners[0][2] is not None and len(owners[0][2]):
         factor = owners[0][2].iloc[0]
-        counted = "Fewest people who own more than half of the lines of the newest commit, whatever the time."
+        counts_text = "Fewest people who own more than half of the lines of the newest commit, whatever the time."
         left_out = f"bots{'' if request.table_kinds is None else LEFT_OUT['without']}."
-        numbers.append(Metric("bus factor", int(factor["bus_factor"]), counted, left_out))
+        numbers.append(Metric("bus factor", int(factor["bus_factor"]), counts_text, left_out))
     if comparison is not None:
         is_full_history = request.after is None
         earlier_span = (

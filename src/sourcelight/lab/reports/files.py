@@ -79,9 +79,9 @@ def changed_files(
     """
     try:
         return churn(repos=repos, by=["repository", "commit", "path", "file_kind"], revisions=revisions, **dates)
-    except UnsupportedTool as fault:
+    except UnsupportedTool as exc:
         text = f"{call}: only and exclude need the files of each commit, which this service does not tell"
-        raise ToolError(text, tool=call, argument="only") from fault
+        raise ToolError(text, tool=call, argument="only") from exc
 
 
 def _texts(call: str, name: str, patterns: PathPatterns) -> tuple[str, ...]:

@@ -84,8 +84,8 @@ def call_if_supported(ask: Callable[[], Frame], what: str, notices: list[str]) -
     """What a client answers; None, with a notice, where its service can't."""
     try:
         return ask()
-    except UnsupportedTool as fault:
-        notices.append(f"Not in this report: {what}. {fault}")
+    except UnsupportedTool as exc:
+        notices.append(f"Not in this report: {what}. {exc}")
         return None
 
 
@@ -101,8 +101,8 @@ def limit_to_changes(commits: Frame, changes: Frame) -> Frame:
     sums = rows.groupby(keys).agg(
         files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum")
     )
-    rest = commits.drop(columns=["files", "additions", "deletions"]).astype(dict.fromkeys(keys, "str"))
-    frame = rest.merge(sums.reset_index(), on=keys, how="inner")
+    remaining = commits.drop(columns=["files", "additions", "deletions"]).astype(dict.fromkeys(keys, "str"))
+    frame = remaining.merge(sums.reset_index(), on=keys, how="inner")
     frame = frame.astype({"files": "Int32", "additions": "Int64", "deletions": "Int64"})
     frame = frame[list(commits.columns)]
     frame.attrs = dict(commits.attrs)

@@ -118,9 +118,9 @@ def _figure(figure: Figure) -> str:
 def _list(listing: Listing, level: int) -> str:
     items = "".join(map(_item, listing.items[: listing.shown]))
     remaining = len(listing.items) - listing.shown
-    rest = f'<p class="sl-about">and {remaining:,} more</p>' if remaining > 0 else ""
+    more_html = f'<p class="sl-about">and {remaining:,} more</p>' if remaining > 0 else ""
     heading_html = f'<h{level} class="sl-name">{escape(listing.title)} ({len(listing.items):,})</h{level}>'
-    return f'{heading_html}<ul class="sl-list">{items}</ul>{rest}'
+    return f'{heading_html}<ul class="sl-list">{items}</ul>{more_html}'
 
 
 def _item(item: Item) -> str:

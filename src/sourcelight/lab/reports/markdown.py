@@ -159,7 +159,7 @@ _PRINT_TIMEOUT_S = 120.0
 def find_browser() -> str | None:
     """Path of a Chromium; None when there is none."""
     browser = next((path for name in _NAMES if (path := shutil.which(name))), None)
-    return browser or next((place for place in _PLACES if Path(place).exists()), None)
+    return browser or next((candidate for candidate in _PLACES if Path(candidate).exists()), None)
 
 
 def print_page(html: str, path: str | os.PathLike[str]) -> str:
@@ -196,8 +196,8 @@ def print_page(html: str, path: str | os.PathLike[str]) -> str:
             command.insert(1, "--no-sandbox")  # Chromium refuses to run as root with its sandbox; the page runs nothing
         try:
             run = subprocess.run(command, capture_output=True, timeout=_PRINT_TIMEOUT_S, check=False)
-        except subprocess.TimeoutExpired as fault:
-            raise SourcelightError(f"{browser} printed nothing within {_PRINT_TIMEOUT_S:.0f} s") from fault
+        except subprocess.TimeoutExpired as exc:
+            raise SourcelightError(f"{browser} printed nothing within {_PRINT_TIMEOUT_S:.0f} s") from exc
         if not temporary.exists():
             message = run.stderr.decode("utf-8", "replace").strip()[-400:]
             raise SourcelightError(f"{browser} printed nothing (status {run.returncode}): {message}")

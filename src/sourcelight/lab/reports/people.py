@@ -48,7 +48,7 @@ def unify_names(commits: Frame, people: Frame | None, *, join_addresses: bool) -
     if people is not None:
         columns = (people["author"].astype("str"), people["author_email"].astype("str"), people["bot"])
         bots = {(name, email): bot is True or bot == True for name, email, bot in zip(*columns, strict=True)}  # noqa: E712 - pandas' own types
-        frame["bot"] = [bots.get(pair, own) for pair, own in zip(named_pairs, frame["bot"], strict=True)]
+        frame["bot"] = [bots.get(pair, is_bot) for pair, is_bot in zip(named_pairs, frame["bot"], strict=True)]
     return frame
 
 
@@ -145,10 +145,10 @@ class Turnover:
 def turnover(commits: Frame, before: Frame, earlier_people: AbstractSet[Pair], start: Any, end: Any) -> Turnover:
     """Compare the people of two times; `earlier_people` are keys of people with a commit before the later one."""
     people, earlier = _people(commits), _people(before)
-    joined = people[~people["key"].isin(earlier_people | set(earlier["key"]))]
-    left = earlier[~earlier["key"].isin(set(people["key"]))]
-    joined, left = (frame.drop(columns="key").reset_index(drop=True) for frame in (joined, left))
-    return Turnover(start, end, joined, left, before, len(commits))
+    joiners = people[~people["key"].isin(earlier_people | set(earlier["key"]))]
+    leavers = earlier[~earlier["key"].isin(set(people["key"]))]
+    joiners, leavers = (frame.drop(columns="key").reset_index(drop=True) for frame in (joiners, leavers))
+    return Turnover(start, end, joiners, leavers, before, len(commits))
 
 
 def keys_of(frame: Frame) -> set[Pair]:
@@ -185,8 +185,8 @@ def turnover_section(comparison: Turnover, link: LinkOf | None) -> Section:
         ReportTable("joined", "Joined", comparison.joined, of_joined, "bots.", "", keys, shown=15, link=link),
         ReportTable("left", "Left", comparison.left, of_left, "bots.", "", keys, shown=15, link=link),
     )
-    joined, left = count_of(len(comparison.joined), "person"), count_of(len(comparison.left), "person")
-    text = f"From {span}, {joined} joined, and {left} of the {time} before wrote no commit."
+    joiners, leavers = count_of(len(comparison.joined), "person"), count_of(len(comparison.left), "person")
+    text = f"From {span}, {joiners} joined, and {leavers} of the {time} before wrote no commit."
     return Section("Joiners and leavers", text, tables)
 
 

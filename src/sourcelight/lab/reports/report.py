@@ -104,7 +104,7 @@ class Report(ReportContent):
         """
         for metric in self.metrics:
             if metric.name == name and metric.source and not where:
-                return _rows(self.sources[metric.source], metric.where, counted=True)
+                return _rows(self.sources[metric.source], metric.where, with_counts=True)
         for table in self._tables():
             if table.name == name and (table.source or table.behind):
                 unknown = sorted(set(where) - set(table.keys))
@@ -197,10 +197,10 @@ def _number(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _looked_up(table: ReportTable, where: Mapping[str, Any]) -> Frame:
+def _looked_up(table: ReportTable, filters: Mapping[str, Any]) -> Frame:
     """The commits behind one row of a table, from the service."""
     frame = table.frame.reset_index(drop=True)
-    for column, value in where.items():
+    for column, value in filters.items():
         frame = frame[frame[column].astype(object) == value]
     if len(frame) != 1 or table.behind is None:
         raise KeyError(
@@ -217,12 +217,12 @@ def _example(table: ReportTable) -> str:
     return ", ".join(f"{key}={first[key]!r}" for key in table.keys)
 
 
-def _rows(frame: Frame, where: Mapping[str, Any], *, counted: bool = False) -> Frame:
+def _rows(frame: Frame, filters: Mapping[str, Any], *, with_counts: bool = False) -> Frame:
     """Rows with these values; of a number that was `counted`, there may be none."""
-    for column, value in where.items():
+    for column, value in filters.items():
         values = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
         mask = frame[column].isin(values)
-        if not mask.any() and len(frame) and not counted and not isinstance(value, bool):
+        if not mask.any() and len(frame) and not with_counts and not isinstance(value, bool):
             raise KeyError(f"no row has {value!r} in {column}")
         frame = frame[mask]
     return frame.reset_index(drop=True)

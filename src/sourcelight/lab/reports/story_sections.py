@@ -75,12 +75,12 @@ def _reason(message: str) -> str:
 def metrics(thing: Thing, changes: Frame, commits: Frame) -> list[Metric]:
     """The numbers of the story."""
     people = commits.loc[~commits["bot"], "person"]
-    of = f"the {thing.noun}"
+    subject = f"the {thing.noun}"
     merges = "merges, which have no changes of their own."
     moves = changes["status"].astype("str").isin(MOVED)
     names = set(changes["path"].astype("str")) | set(changes.loc[moves, "old_path"].astype("str"))
     numbers = [
-        Metric("commits", len(commits), f"Commits that changed {of} under any of its names.", merges, "commits"),
+        Metric("commits", len(commits), f"Commits that changed {subject} under any of its names.", merges, "commits"),
         Metric("people", int(people.nunique()), f"Authors of these commits. {JOINED}", "bots.", "commits",
                {"bot": False}),
         Metric("commits by bots", int(commits["bot"].sum()), "Those of the commits whose author is a bot.", "",
@@ -91,7 +91,11 @@ def metrics(thing: Thing, changes: Frame, commits: Frame) -> list[Metric]:
         excludes = f"{merges[:-1]}; {left_out}." if left_out else merges
         numbers.append(
             Metric(
-                name, value, f"Lines of {of} in these commits, as git log --numstat counts them.", excludes, "commits"
+                name,
+                value,
+                f"Lines of {subject} in these commits, as git log --numstat counts them.",
+                excludes,
+                "commits",
             )
         )
     numbers.append(Metric("moves", int(moves.sum()), f"Changes by which {_a_part(thing)} got another {_place(thing)}.",
@@ -126,14 +130,15 @@ def references_frame(commits: Frame) -> Frame:
     import pandas as pd
 
     rows: dict[str, list[int]] = {}
-    for at, references in enumerate(commits["references"]):
+    for index, references in enumerate(commits["references"]):
         for reference in () if references is None else references:
-            rows.setdefault(str(reference), []).append(at)
+            rows.setdefault(str(reference), []).append(index)
     dates, subjects = commits["commit_date"], commits["subject"]
     ordered = sorted(rows.items(), key=lambda item: (-len(item[1]), item[0]))
     columns = ["reference", "commits", "first_date", "last_date", "subject"]
     records = [
-        (name, len(at), dates.iloc[at].min(), dates.iloc[at].max(), subjects.iloc[at[0]]) for name, at in ordered
+        (name, len(index), dates.iloc[index].min(), dates.iloc[index].max(), subjects.iloc[index[0]])
+        for name, index in ordered
     ]
     frame = pd.DataFrame(records, columns=columns)
     return frame.astype({"commits": "int64"})
@@ -161,8 +166,8 @@ def _milestones(thing: Thing, changes: Frame, links: Links) -> Section:
 
 def _turn_text(row: Mapping[Any, Any]) -> str:
     status, old, new = str(row["status"]), _location(row, "old_"), _location(row)
-    what = f"{status} from {old} to {new}" if status in MOVED else f"{status} as {new}"
-    return f"{date_text(row['commit_date'])}: {what}"
+    event_text = f"{status} from {old} to {new}" if status in MOVED else f"{status} as {new}"
+    return f"{date_text(row['commit_date'])}: {event_text}"
 
 
 def _location(row: Mapping[Any, Any], prefix: str = "") -> str:
@@ -300,8 +305,8 @@ def _beginning(thing: Thing, changes: Frame) -> str:
     name = _location(dict(first))
     if not thing.is_one:
         return f"The first file of {thing.name} was added {_by(first)} as {name}{subject}."
-    here = _location(dict(changes.iloc[0]))
-    return f"{thing.name} was added {_by(first)}{f' as {name}' if name != here else ''}{subject}."
+    location = _location(dict(changes.iloc[0]))
+    return f"{thing.name} was added {_by(first)}{f' as {name}' if name != location else ''}{subject}."
 
 
 def _work(thing: Thing, commits: Frame) -> str:
@@ -316,8 +321,8 @@ def _work(thing: Thing, commits: Frame) -> str:
         f": {len(human):,} by {count_of(len(counts), 'person')}" if bots else f", by {count_of(len(counts), 'person')}"
     )
     names = [str(person).rpartition(" <")[0] for person in counts.index]
-    most = shares_text(names, counts.tolist(), float(len(human))) if len(counts) > 1 else names[0]
-    return f"{text}: {most}. The last was made {_by(commits.iloc[0])}."
+    largest_shares = shares_text(names, counts.tolist(), float(len(human))) if len(counts) > 1 else names[0]
+    return f"{text}: {largest_shares}. The last was made {_by(commits.iloc[0])}."
 
 
 def _places(thing: Thing, changes: Frame) -> str:
@@ -328,16 +333,16 @@ def _places(thing: Thing, changes: Frame) -> str:
         commits = rows["commit"].astype("str").nunique()
         return f"{count_of(len(rows), 'change')} in {count_of(commits, 'commit')} moved files within it or into it."
     moves = [f"from {_location(row, 'old_')} {_by(row)}" for row in rows.head(_NAMES_SHOWN).to_dict("records")]
-    more = len(rows) - len(moves)
+    hidden_count = len(rows) - len(moves)
     times = "once" if len(rows) == 1 else f"{len(rows):,} times"
-    return f"It moved {times}: {join_words(moves)}{f', and {more:,} times before' if more else ''}."
+    return f"It moved {times}: {join_words(moves)}{f', and {hidden_count:,} times before' if hidden_count else ''}."
 
 
 def _end(thing: Thing, changes: Frame) -> str:
     if thing.exists:
         return ""
-    gone = changes[changes["status"].astype("str") == "deleted"]
-    if not thing.is_one or not len(gone):
+    deletions = changes[changes["status"].astype("str") == "deleted"]
+    if not thing.is_one or not len(deletions):
         return f"The revision does not have {thing.name} any more."
-    row = gone.iloc[0]
+    row = deletions.iloc[0]
     return f"It was deleted {_by(row)}: \u201c{row['subject']}\u201d."

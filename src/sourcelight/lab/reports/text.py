@@ -76,8 +76,10 @@ def row_count_text(table: ReportTable) -> str:
     total = len(table.frame)
     if total <= table.shown:
         return ""
-    shown = f"First {table.shown:,} of {total:,} rows" if table.shown else f"{count_of(total, 'row')}, not shown here"
-    return f"{shown}; the table and its file have all of them."
+    count_text = (
+        f"First {table.shown:,} of {total:,} rows" if table.shown else f"{count_of(total, 'row')}, not shown here"
+    )
+    return f"{count_text}; the table and its file have all of them."
 
 
 def is_unbroken(value: Any, column: str = "") -> bool:

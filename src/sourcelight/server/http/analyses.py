@@ -184,12 +184,12 @@ class Analyses:
         response = StreamResponse(send, zipped=accepts_gzip(headers.get("accept-encoding", "")))
         work = asyncio.create_task(self._work(call))
         work.add_done_callback(_outcome)
-        gone = asyncio.create_task(_wait_for_end(receive))
+        disconnected = asyncio.create_task(_wait_for_end(receive))
         self._running.add(call.cancellation)
         try:
             await response.start()
-            await self._report(call, work, gone, response, headers)
-            if gone.done():
+            await self._report(call, work, disconnected, response, headers)
+            if disconnected.done():
                 notes.outcome = "disconnected"
             else:
                 await self._finish(call, work, response, headers, notes)
@@ -198,21 +198,21 @@ class Analyses:
         finally:
             call.cancellation.cancel()
             self._running.discard(call.cancellation)
-            gone.cancel()
+            disconnected.cancel()
             work.cancel()
             with contextlib.suppress(BaseException):
-                await asyncio.wait({gone, work})
+                await asyncio.wait({disconnected, work})
 
     async def _report(
-        self, call: _AnalysisCall, work: asyncio.Task[ToolResult], gone: asyncio.Task[None], response: StreamResponse,
-        headers: Headers,
+        self, call: _AnalysisCall, work: asyncio.Task[ToolResult], disconnected: asyncio.Task[None],
+        response: StreamResponse, headers: Headers,
     ) -> None:  # fmt: skip
         """Send progress until the work ends, the reader has gone or the access has ended."""
         loop = asyncio.get_running_loop()
         last_s = loop.time()
         while True:
-            await asyncio.wait({work, gone}, timeout=self._limits.tick_s, return_when=asyncio.FIRST_COMPLETED)
-            if work.done() or gone.done():
+            await asyncio.wait({work, disconnected}, timeout=self._limits.tick_s, return_when=asyncio.FIRST_COMPLETED)
+            if work.done() or disconnected.done():
                 return
             progress = call.progress.take()
             is_quiet = loop.time() - last_s >= self._limits.heartbeat_s
@@ -287,9 +287,9 @@ class Analyses:
 
     def _error_event(self, call: _AnalysisCall, exc: BaseException) -> bytes:
         name = call.tool.name
-        known = encode_error(exc)
-        if known is not None:
-            return known
+        typed_error = encode_error(exc)
+        if typed_error is not None:
+            return typed_error
         if isinstance(exc, Cancelled | asyncio.CancelledError):
             if call.has_expired:
                 reason = (

@@ -69,8 +69,8 @@ class StreamResponse:
         if self._started:
             return
         self._started = True
-        more = {"Content-Encoding": "gzip", **self._extra} if self._packer is not None else self._extra
-        raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in more.items()]
+        headers = {"Content-Encoding": "gzip", **self._extra} if self._packer is not None else self._extra
+        raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
         await self._pass({"type": "http.response.start", "status": 200, "headers": [*_HEAD, *raw]})
 
     async def write(self, frames: list[bytes]) -> None:
@@ -143,8 +143,8 @@ class RemainingAwait:
             while True:
                 try:
                     got = yield self._waits_for
-                except BaseException as fault:  # noqa: BLE001 - the awaitable handles it
-                    self._waits_for = self._generator.throw(fault)
+                except BaseException as exc:  # noqa: BLE001 - the awaitable handles it
+                    self._waits_for = self._generator.throw(exc)
                 else:
                     self._waits_for = self._generator.send(got)
 

@@ -101,16 +101,16 @@ def named_tools(names: Sequence[str]) -> dict[str, Tool[Any]]:
     ConfigurationError
         For what is neither a suite nor a tool.
     """
-    known = mcp_tools("all")
-    chosen: set[str] = set()
+    available = mcp_tools("all")
+    selected: set[str] = set()
     for name in names:
         if name in {"default", "all"}:
-            chosen |= set(mcp_tools("all" if name == "all" else "default"))
-        elif name in known:
-            chosen.add(name)
+            selected |= set(mcp_tools("all" if name == "all" else "default"))
+        elif name in available:
+            selected.add(name)
         else:
-            raise ConfigurationError(f"unknown tool {name!r}; available: default, all, {', '.join(known)}")
-    return {name: tool for name, tool in known.items() if name in chosen}
+            raise ConfigurationError(f"unknown tool {name!r}; available: default, all, {', '.join(available)}")
+    return {name: tool for name, tool in available.items() if name in selected}
 
 
 def find_tool(tools: Mapping[str, Tool[Any]], name: str) -> Tool[Any] | None:

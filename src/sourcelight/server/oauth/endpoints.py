@@ -78,11 +78,11 @@ class OAuthEndpoints:
                 methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
             ),
             Route(addresses.STYLE, _style),
-            *(Route(f"{addresses.TOKEN_HELP}{rest}", _help_with_tokens) for rest in ("", "/{rest:path}")),
+            *(Route(f"{addresses.TOKEN_HELP}{suffix}", _help_with_tokens) for suffix in ("", "/{rest:path}")),
             *(
-                Route(f"{path}{rest}", self._metadata, methods=["GET", "OPTIONS"])
+                Route(f"{path}{suffix}", self._metadata, methods=["GET", "OPTIONS"])
                 for path in addresses.METADATA
-                for rest in ("", "/{rest:path}")
+                for suffix in ("", "/{rest:path}")
             ),
         ]
 

@@ -180,9 +180,9 @@ def _with_plain_error(answer: Response) -> Response:
         return answer
     if not isinstance(document, dict) or not isinstance(document.get("error_description"), str):
         return answer
-    plain = JSONResponse(document | {"error_description": plain_description(document["error_description"])})
-    answer.body = plain.body
-    answer.headers["content-length"] = str(len(plain.body))
+    response = JSONResponse(document | {"error_description": plain_description(document["error_description"])})
+    answer.body = response.body
+    answer.headers["content-length"] = str(len(response.body))
     return answer
 
 

@@ -165,8 +165,8 @@ def build_one(
             return build_shard(
                 repository, ShardStorage(storage), Path(folder or temporary), previous, max_file_size=max_file_size
             )
-        except (SourcelightError, OSError, MemoryError) as fault:
-            return str(fault) or type(fault).__name__
+        except (SourcelightError, OSError, MemoryError) as exc:
+            return str(exc) or type(exc).__name__
 
 
 def _here(workers: int) -> Any:
@@ -223,8 +223,8 @@ def _on_cluster(scheduler: str, tls: Mapping[str, str] | None) -> Any:
                         yield name, f"{DEATHS} workers died while they built it (not enough memory?)"
                     except Cancelled:
                         raise
-                    except Exception as fault:  # noqa: BLE001 - whatever a task raises belongs to its repository
-                        yield name, f"{type(fault).__name__}: {fault}"
+                    except Exception as exc:  # noqa: BLE001 - whatever a task raises belongs to its repository
+                        yield name, f"{type(exc).__name__}: {exc}"
                     future.release()
                 time.sleep(_LOOK_S)
         except BaseException:

@@ -261,7 +261,7 @@ class OrderedMerge:
             return
         # Copies hold the same rows in the same order, as shards never change. So any copy can continue after `given`
         # rows.
-        copy = max(slot.copies, key=lambda one: (one.complete, one.phase, one.rows))
+        copy = max(slot.copies, key=lambda candidate: (candidate.complete, candidate.phase, candidate.rows))
         row_index = 0
         for part in copy.parts:
             if part.phase > phase:

@@ -120,12 +120,12 @@ class WorkerStreams:
 
     def _give_up_the_rest(self) -> None:
         """Give up repositories without a pending request; there are some only after an internal error."""
-        left = [name for name, slot in self.slots.slots.items() if not slot.complete and not slot.given_up]
+        incomplete = [name for name, slot in self.slots.slots.items() if not slot.complete and not slot.given_up]
         if self._fault is not None:
             reason = f"asking failed ({type(self._fault).__name__}: {self._fault})"
-            for name in left:
+            for name in incomplete:
                 self.turns.add_failure(name, FailedAttempt("service", reason))
-        self.slots.give_up(left)
+        self.slots.give_up(incomplete)
 
     def _assign(self, names: Sequence[str]) -> None:
         """Start a stream at the next worker of each repository; try those without one a last time."""
@@ -283,9 +283,9 @@ class WorkerStreams:
         now = time.monotonic()
         # Few second attempts at a time: under a general load all streams are slow, and doubling the work would make it
         # worse.
-        left = max(HEDGES, len(self._open) // HEDGED_SHARE) - sum(stream.hedge for stream in self._open)
+        remaining = max(HEDGES, len(self._open) // HEDGED_SHARE) - sum(stream.hedge for stream in self._open)
         for stream in list(self._open):
-            if left <= 0:
+            if remaining <= 0:
                 return
             slow = now - stream.began >= usual or now - stream.heard_s >= QUIET_S
             # A paused stream waits for its reader, not for its worker.
@@ -299,4 +299,4 @@ class WorkerStreams:
                     groups.setdefault(member, []).append(name)
             for member, names in groups.items():
                 self._begin(member, names, hedge=True)
-            left -= len(groups)
+            remaining -= len(groups)

@@ -218,7 +218,7 @@ def _name(generation: str) -> str:
 
 
 def _entry(row: Mapping[str, Any]) -> StoredShard:
-    facts = json.loads(row["facts"])
-    facts["topics"] = tuple(facts["topics"])
-    lenders = row.get("lenders", [UNKNOWN_LENDER] if facts["private"] else [])
-    return StoredShard(**{**row, "facts": RepositoryInfo(**facts), "lenders": tuple(lenders)})
+    attributes = json.loads(row["facts"])
+    attributes["topics"] = tuple(attributes["topics"])
+    lenders = row.get("lenders", [UNKNOWN_LENDER] if attributes["private"] else [])
+    return StoredShard(**{**row, "facts": RepositoryInfo(**attributes), "lenders": tuple(lenders)})

@@ -198,7 +198,7 @@ def _answer(address: str, operation: str, message: Any) -> Message:
         raise WorkersUnreachable(address, f"it doesn't accept requests ({error_text(message)})")
     if "said" in message:
         body = unpack(message["said"])
-        parts = [piece_from_plain(plain, message["large"]) for plain in body["pieces"]]
+        parts = [piece_from_plain(item, message["large"]) for item in body["pieces"]]
         return {"kind": message["kind"], "pieces": parts, "outcome": body["outcome"]}
     if "answer" in message:
         message["answer"] = {**message["answer"], "attributes": message["answer"]["attributes"]["attributes"]}

@@ -62,10 +62,10 @@ class Outbox:
             first = not self._sent_bytes and self._bytes >= FIRST_BYTES
             self._urgent = self._urgent or urgent or first
             self._tell()
-            ends = self._loop.time() + HANDED_S
+            deadline = self._loop.time() + HANDED_S
             # The first rows wait for the event loop to take them. A search thread that goes on at once keeps the
             # interpreter lock, and the rows would wait for its next switch.
-            while first and not (self._handed or self._cancellation.cancelled) and self._loop.time() < ends:
+            while first and not (self._handed or self._cancellation.cancelled) and self._loop.time() < deadline:
                 self._changed.wait(_STEP_S)
 
     def close(self, last: Any) -> None:

@@ -223,7 +223,7 @@ def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:
     for batch in batches:
         names = batch.column(batch.schema.get_field_index("repository")).to_pylist() if batch.num_rows else []
         if names and MatchRows(batch).first("type") == "repo":
-            cuts += ((name, (batch, at, at + 1)) for at, name in enumerate(names))
+            cuts += ((name, (batch, index, index + 1)) for index, name in enumerate(names))
             continue
         if cuts:
             yield join_cuts([cut for _, cut in sorted(cuts, key=itemgetter(0))])

@@ -83,8 +83,8 @@ class StatsBarrier:
         self.say({"kind": "share", "how": method, "numbers": list(numbers)})
         # A worker that died sends no numbers, so the wait has a bound; the coordinator then names the repositories of
         # the missing part.
-        ends = time.monotonic() + WAIT_S
-        while time.monotonic() < ends:
+        deadline = time.monotonic() + WAIT_S
+        while time.monotonic() < deadline:
             self.cancellation.check()
             try:
                 return self.replies.get(timeout=_STEP_S)

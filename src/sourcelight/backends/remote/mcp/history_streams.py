@@ -46,8 +46,8 @@ def _query(tool: str, arguments: Mapping[str, Any]) -> str:
         raise ToolError(f"{tool}: no query has these arguments", tool=tool)
     repositories = "|".join(map(re.escape, _texts(arguments, "repos")))
     revisions = _texts(arguments, "revisions")
-    at = f"@{revisions[0]}" if revisions else ""
-    terms = [f"repo:{quote_value(f'^({repositories})${at}')}"] if repositories else []
+    revision_filter = f"@{revisions[0]}" if revisions else ""
+    terms = [f"repo:{quote_value(f'^({repositories})${revision_filter}')}"] if repositories else []
     if len(_texts(arguments, "repos")) != 1:
         # A search leaves these out unless it names one repository; the tools don't.
         terms += ["fork:yes", "archived:yes"]

@@ -116,8 +116,8 @@ def _definition(request: ToolRequest, rank: int, entry: Mapping[str, Any]) -> di
     }
     own_number = entry.get("line")
     if isinstance(own_number, int):
-        own = lines[own_number - text_chunk.first] if 0 <= own_number - text_chunk.first < len(lines) else ""
-        row |= {"line_number": own_number, "line": str(entry.get("text") or own), "start": None, "end": None}
+        own_line = lines[own_number - text_chunk.first] if 0 <= own_number - text_chunk.first < len(lines) else ""
+        row |= {"line_number": own_number, "line": str(entry.get("text") or own_line), "start": None, "end": None}
     same = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
     row |= {name: entry[name] for name in same if name in entry}
     row |= {ours: entry[name] for name, ours in (("beginLine", "start_line"), ("endLine", "end_line")) if name in entry}

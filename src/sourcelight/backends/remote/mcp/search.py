@@ -69,7 +69,12 @@ def _best_first(answer: ToolResult, limit: int | None) -> ToolResult:
     scores = [row["score"] for row in rows]
     order = list(range(len(rows)))
     if None not in scores:
-        order.sort(key=lambda at: (-scores[at], *(rows[at][name] or "" for name in ("repository", "revision", "path"))))
+        order.sort(
+            key=lambda position: (
+                -scores[position],
+                *(rows[position][name] or "" for name in ("repository", "revision", "path")),
+            )
+        )
     # An empty list alone would be an array of nulls, which takes nothing.
     return replace(answer, table=answer.table.take(pa.array(order[:limit], pa.int64())))
 

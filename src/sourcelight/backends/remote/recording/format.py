@@ -125,17 +125,17 @@ def parse_line(text: bytes) -> Line:
             _text(value, "where"),
             value.get("what"),
         )
-    number, at, ms = _number(value.get("of")), _number(value.get("at")), int(value.get("ms", 0))
+    number, position, ms = _number(value.get("of")), _number(value.get("at")), int(value.get("ms", 0))
     if "text" in value:
-        return RecordedReply(number, at, ms, "bytes", _text(value, "text").encode())
+        return RecordedReply(number, position, ms, "bytes", _text(value, "text").encode())
     if "base64" in value:
         try:
-            return RecordedReply(number, at, ms, "bytes", base64.b64decode(_text(value, "base64"), validate=True))
+            return RecordedReply(number, position, ms, "bytes", base64.b64decode(_text(value, "base64"), validate=True))
         except binascii.Error as exc:
             raise ValueError("the portion is not base64") from exc
     for kind in _SAID:
         if kind in value:
-            return RecordedReply(number, at, ms, kind, value[kind])
+            return RecordedReply(number, position, ms, kind, value[kind])
     raise ValueError("the line has an unknown kind")
 
 

@@ -54,7 +54,7 @@ def cell_html(name: str, row: Mapping[str, Any], places: LinkResolver) -> str:
         return _with_link(str(value), str(value), places.of(_place(row)))
     if name in _DAYS and isinstance(value, datetime):
         return _with_title(f"{value:%Y-%m-%d}", _plain(value))
-    return _with_title(one_line(shown := _plain(value), TEXT_CHARS), shown)
+    return _with_title(one_line(text := _plain(value), TEXT_CHARS), text)
 
 
 def _plain(value: Any) -> str:

@@ -70,10 +70,10 @@ def frame_html(frame: Any, places_of: Callable[[Mapping[Any, Any]], LinkResolver
     head, tail = shown_rows(len(frame), pd.get_option("display.max_rows"), pd.get_option("display.min_rows"))
     positions = [*head, *tail]
     rows = _rows(frame.iloc[positions])
-    places = places_of(frame.attrs)
+    links = places_of(frame.attrs)
     kinds = {name: _kind(name, frame[name], [row[name] for row in rows]) for name in names}
     labels = [one_line(str(label), _MAX_NAME_CHARS) for label in frame.index[positions]]
-    body = [_row(label, row, kinds, places) for label, row in zip(labels, rows, strict=True)]
+    body = [_row(label, row, kinds, links) for label, row in zip(labels, rows, strict=True)]
     if tail:
         body.insert(len(head), f"<tr><th>\u22ee</th>{_GAP * len(names)}</tr>")
     heads = "".join(f'<th scope="col"{kinds[name]}>{_head(name)}</th>' for name in names)
@@ -114,10 +114,10 @@ def _rows(frame: Any) -> list[dict[str, Any]]:
     return [dict(zip(frame.columns, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
-def _row(label: str, row: Mapping[str, Any], kinds: Mapping[str, str], places: LinkResolver) -> str:
+def _row(label: str, row: Mapping[str, Any], kinds: Mapping[str, str], links: LinkResolver) -> str:
     cells = "".join(
         f"<td{kind}>{with_breaks(cell) if 'sl-name' in kind else cell}</td>"
-        for kind, cell in ((kind, cell_html(name, row, places)) for name, kind in kinds.items())
+        for kind, cell in ((kind, cell_html(name, row, links)) for name, kind in kinds.items())
     )
     return f'<tr><th scope="row">{escape(label)}</th>{cells}</tr>'
 
@@ -127,7 +127,7 @@ def _head(name: str) -> str:
     return escape(one_line(name, _MAX_NAME_CHARS)).replace("_", "_<wbr>")
 
 
-def _kind(name: str, values: Any, shown: list[Any]) -> str:
+def _kind(name: str, values: Any, cells: list[Any]) -> str:
     """The class of a column's cells: long texts may break, so that the table fits the page instead of scrolling."""
     import pandas as pd
 
@@ -136,8 +136,8 @@ def _kind(name: str, values: Any, shown: list[Any]) -> str:
     is_number = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
     if is_number:
         return ' class="sl-number"'
-    texts = [str(value) for value in shown if not isinstance(value, datetime)]
-    if not any(len(text) > _MAX_WORD_CHARS for text in texts) or any(map(short_commit, shown)):
+    texts = [str(value) for value in cells if not isinstance(value, datetime)]
+    if not any(len(text) > _MAX_WORD_CHARS for text in texts) or any(map(short_commit, cells)):
         return ""
     return ' class="sl-text"' if any(" " in text for text in texts) else ' class="sl-name"'
 

@@ -73,9 +73,9 @@ class DiffContent:
     notices: tuple[str, ...] = ()
 
 
-def _line_counts(shown: DiffContent) -> tuple[int, int]:
-    added = sum(file["additions"] or 0 for file in shown.files)
-    return added, sum(file["deletions"] or 0 for file in shown.files)
+def _line_counts(content: DiffContent) -> tuple[int, int]:
+    added = sum(file["additions"] or 0 for file in content.files)
+    return added, sum(file["deletions"] or 0 for file in content.files)
 
 
 def _title(content: DiffContent) -> str:
@@ -84,10 +84,10 @@ def _title(content: DiffContent) -> str:
     return one_line(f"{content.repository}: {content.base[:10]}…{content.head[:10]}", 200)
 
 
-def _files(shown: DiffContent) -> str:
-    many = len(shown.files)
+def _files(content: DiffContent) -> str:
+    many = len(content.files)
     part = f"{FILES} of {many:,} files" if many > FILES else count_of(many, "file")
-    added, removed = _line_counts(shown)
+    added, removed = _line_counts(content)
     return f"{part}, +{added:,} \u2212{removed:,}"
 
 
@@ -121,15 +121,19 @@ def diff_html(content: DiffContent) -> str:
             f"{escape(content.about['message'].replace(_CRLF, _LF).strip()[:5_000])}</div>"
         )
     notes = "".join(f'<div class="sl-dim">{escape(one_line(notice, 300))}</div>' for notice in content.notices)
-    files = "".join(_file(file, content, opened=len(content.files) <= _ALL_OPEN) for file in content.files[:FILES])
-    left = len(content.files) - FILES
-    more = f'<div class="sl-dim">and {left:,} more files: <code>.files</code> has all of them</div>' if left > 0 else ""
-    return f'{STYLE}<div class="sl-view tex2jax_ignore">{head}{about}{notes}{files}{more}</div>'
+    files = "".join(_file(file, content, is_open=len(content.files) <= _ALL_OPEN) for file in content.files[:FILES])
+    remaining = len(content.files) - FILES
+    more_html = (
+        f'<div class="sl-dim">and {remaining:,} more files: <code>.files</code> has all of them</div>'
+        if remaining > 0
+        else ""
+    )
+    return f'{STYLE}<div class="sl-view tex2jax_ignore">{head}{about}{notes}{files}{more_html}</div>'
 
 
-def _sums(shown: DiffContent) -> str:
-    added, removed = _line_counts(shown)
-    many = len(shown.files)
+def _sums(content: DiffContent) -> str:
+    added, removed = _line_counts(content)
+    many = len(content.files)
     part = f"{FILES} of {many:,} files" if many > FILES else count_of(many, "file")
     return (
         f'<span class="sl-dim">{part}</span><span class="sl-plus">+{added:,}</span>'
@@ -137,7 +141,7 @@ def _sums(shown: DiffContent) -> str:
     )
 
 
-def _file(file: Mapping[str, Any], shown: DiffContent, *, opened: bool) -> str:
+def _file(file: Mapping[str, Any], content: DiffContent, *, is_open: bool) -> str:
     numbers = (
         "binary"
         if file["binary"]
@@ -149,11 +153,11 @@ def _file(file: Mapping[str, Any], shown: DiffContent, *, opened: bool) -> str:
     if file["patch"] is None:
         body = '<div class="sl-dim">its content is missing from the clone</div>'
     else:
-        body = _patch(file, shown)
-    return f"<details{' open' if opened else ''}><summary>{name}{status} {numbers}</summary>{body}</details>"
+        body = _patch(file, content)
+    return f"<details{' open' if is_open else ''}><summary>{name}{status} {numbers}</summary>{body}</details>"
 
 
-def _patch(file: Mapping[str, Any], shown: DiffContent) -> str:
+def _patch(file: Mapping[str, Any], content: DiffContent) -> str:
     rows = []
     changed_lines = list(changes(file["patch"]))
     language = language_of(file["path"])
@@ -175,7 +179,7 @@ def _patch(file: Mapping[str, Any], shown: DiffContent) -> str:
         html_lines.append(f"{LINES} of {len(changed_lines):,} lines")
     if file["truncated"]:
         html_lines.append("a limit of the service truncated the patch")
-    links = open_links(shown.places.file(shown.repository, shown.head, file["path"]))
+    links = open_links(content.places.file(content.repository, content.head, file["path"]))
     end = f'<div class="sl-dim">{", ".join(html_lines)} {links}</div>' if html_lines or links else ""
     label = escape(f"Changes of {_file_name(file)}")
     table = f"<table><tbody>{''.join(rows)}</tbody></table>"

@@ -117,12 +117,12 @@ def _whole_html(content: FileContent, lines_text: str, rows: Sequence[str]) -> s
     )
 
 
-def _tokens(shown: FileContent, first: int, last: int) -> list[list[Token]]:
+def _tokens(content: FileContent, first: int, last: int) -> list[list[Token]]:
     """Tokens of the lines on show; read from the beginning of the file, where a string or a comment may begin."""
-    language = language_of(shown.path)
-    before = sum(len(shown.lines[number]) for number in range(last))
+    language = language_of(content.path)
+    before = sum(len(content.lines[number]) for number in range(last))
     start = 0 if before <= _MAX_READ_CHARS else first - 1
-    return line_tokens([shown.lines[number] for number in range(start, last)], language)[first - 1 - start :]
+    return line_tokens([content.lines[number] for number in range(start, last)], language)[first - 1 - start :]
 
 
 def _at(commit: str) -> str:

@@ -169,23 +169,25 @@ class LinkResolver:
     def file(self, repository: str, commit: str, path: str, line: int = 0, url: str = "") -> list[Link]:
         """Links to a file, or to a line of it; `url` is the service's link, if any."""
         links: list[Link] = []
-        own = own_address(url, self.base_url) if url and self.base_url else ""
+        address = own_address(url, self.base_url) if url and self.base_url else ""
         # A frame of chosen columns may lack the repository: without it, and without an address, there is no place.
-        if own or (self.base_url and repository):
+        if address or (self.base_url and repository):
             lines = (line, line) if line else None
-            links.append(Link("service", "service", own or file_url(self.base_url, repository, commit, path, lines)))
+            links.append(
+                Link("service", "service", address or file_url(self.base_url, repository, commit, path, lines))
+            )
         base, host = self.hosts.get(repository, ""), _host_of(self.hosts.get(repository, ""))
         if host is not None and commit:
-            where = host.file.format(c=quote(commit, safe=""), p=quote(path))
-            links.append(Link("host", host.words, base + where + (host.line.format(a=line, b=line) if line else "")))
+            link = host.file.format(c=quote(commit, safe=""), p=quote(path))
+            links.append(Link("host", host.words, base + link + (host.line.format(a=line, b=line) if line else "")))
         links += self._lab(repository, path, line)
         return links
 
     def _commit(self, repository: str, commit: str, url: str) -> list[Link]:
         links: list[Link] = []
-        own = own_address(url, self.base_url) if url and self.base_url else ""
-        if own:
-            links.append(Link("service", "service", own))
+        address = own_address(url, self.base_url) if url and self.base_url else ""
+        if address:
+            links.append(Link("service", "service", address))
         base, host = self.hosts.get(repository, ""), _host_of(self.hosts.get(repository, ""))
         if host is not None and commit:
             links.append(Link("host", host.words, base + host.commit.format(c=quote(commit, safe=""))))

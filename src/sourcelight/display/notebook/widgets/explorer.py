@@ -182,16 +182,20 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
             context = [(row["line_number"], row["line"])] if row["line"] else []
             head["fault"] = one_line(f"the lines around can't be read: {error}", 300)
         spans = (row["start"] or [], row["end"] or [])
-        ends = {"top": first == 1, "bottom": not context or context[-1][0] < last}
+        edges = {"top": first == 1, "bottom": not context or context[-1][0] < last}
         if row["line"] is not None and has_json_line(row):
             match = row_line(row)
             texts = {**dict(context_lines(context)), row["line_number"]: match.text}
             context, spans = sorted(texts.items()), (match.starts, match.ends)
         lines = [
-            [at, pieces(line, *spans) if at == row["line_number"] else pieces(line), at == row["line_number"]]
-            for at, line in context
+            [
+                position,
+                pieces(line, *spans) if position == row["line_number"] else pieces(line),
+                position == row["line_number"],
+            ]
+            for position, line in context
         ]
-        return {**head, "lines": lines, **ends}
+        return {**head, "lines": lines, **edges}
 
     def _links(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
         with suppress(OSError):
@@ -223,15 +227,15 @@ def _parse_query(value: Any) -> RowQuery:
 
 def _choices(choices: tuple[tuple[str | None, int], ...]) -> dict[str, Any]:
     """Filter values: raw, as displayed, with their rows; and the number of further ones."""
-    shown = [[value, one_line(value, 80) if value else "(none)", count] for value, count in choices[:_CHOICES]]
-    return {"values": shown, "more": max(len(choices) - _CHOICES, 0)}
+    visible = [[value, one_line(value, 80) if value else "(none)", count] for value, count in choices[:_CHOICES]]
+    return {"values": visible, "more": max(len(choices) - _CHOICES, 0)}
 
 
 def _title(row: Mapping[str, Any]) -> str:
-    where = "/".join(part for part in (row["repository"], row["path"]) if part)
+    location = "/".join(part for part in (row["repository"], row["path"]) if part)
     if row["type"] in {"commit", "diff"} and row["commit"]:
-        where = f"{row['repository']}@{row['commit'][:10]}{'/' + row['path'] if row['path'] else ''}"
-    return one_line(f"{where}:{row['line_number']}" if row["line_number"] else where, 400)
+        location = f"{row['repository']}@{row['commit'][:10]}{'/' + row['path'] if row['path'] else ''}"
+    return one_line(f"{location}:{row['line_number']}" if row["line_number"] else location, 400)
 
 
 def _about(row: Mapping[str, Any]) -> str:
@@ -269,5 +273,5 @@ def _text(row: Mapping[str, Any]) -> list[Piece]:
         return pieces(stripped, [a - by for a in line.starts], [b - by for b in line.ends])
     if row["message"] is not None:
         return pieces(row["message"].partition("\n")[0])
-    named = row["path"] or row["repository"] or ""
-    return pieces(named, row["name_start"] or [], row["name_end"] or [])
+    title = row["path"] or row["repository"] or ""
+    return pieces(title, row["name_start"] or [], row["name_end"] or [])

@@ -150,9 +150,9 @@ class ExplorerRows:
             languages.counts(mask if in_repository is None else mask & in_repository),
         )
 
-    def _at_place(self, place: str) -> BoolArray:
+    def _at_place(self, location: str) -> BoolArray:
         mask = np.ones(len(self), np.bool_)
-        for word in place.lower().split():
+        for word in location.lower().split():
             is_excluded, text = word.startswith("-") and len(word) > 1, word.removeprefix("-") or word
             masks = [
                 np.fromiter(map(_matcher(text), codes.lowered), np.bool_, len(codes.lowered))[codes.codes]
@@ -218,13 +218,13 @@ def _conform(batches: Sequence[Any]) -> Any:
     for name in _COLUMNS:
         kind = schema.field(name).type
         if full_table is not None:
-            at = full_table.schema.get_field_index(name)
-            columns[name] = _one(full_table.column(at)) if at >= 0 else pa.nulls(rows, kind)
+            index = full_table.schema.get_field_index(name)
+            columns[name] = _one(full_table.column(index)) if index >= 0 else pa.nulls(rows, kind)
             continue
-        places = [batch.schema.get_field_index(name) for batch in batches]
+        column_indexes = [batch.schema.get_field_index(name) for batch in batches]
         chunks = [
-            batch.column(place) if place >= 0 else pa.nulls(batch.num_rows, kind)
-            for batch, place in zip(batches, places, strict=True)
+            batch.column(column_index) if column_index >= 0 else pa.nulls(batch.num_rows, kind)
+            for batch, column_index in zip(batches, column_indexes, strict=True)
         ]
         columns[name] = _one(pa.chunked_array(chunks, type=kind))
     columns["text"] = pc.coalesce(columns["line"], columns["message"].cast(arrow_type("string")))
@@ -239,8 +239,8 @@ def _one(column: Any) -> Any:
         try:
             column = column.unify_dictionaries()
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # a foreign dictionary with a value twice, or a null
-            plain = column.cast(column.type.value_type)
-            return plain.combine_chunks().dictionary_encode().cast(column.type)
+            values = column.cast(column.type.value_type)
+            return values.combine_chunks().dictionary_encode().cast(column.type)
     combined = column.combine_chunks()
     return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
 

@@ -53,7 +53,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
     @property
     def query(self) -> str:
         """Text of the query with the checked filters."""
-        return self._narrow([self._filters[at] for at in self._ticked()])
+        return self._narrow([self._filters[position] for position in self._ticked()])
 
     def choose(self, *values: str) -> str:
         """Tick the suggestions with these values, such as ``lang:go``, and no others; gives `query`.
@@ -63,8 +63,8 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         KeyError
             For what was not suggested.
         """
-        known = {one.value: at for at, one in enumerate(self._filters)}
-        self.chosen = [known[value] for value in values]
+        by_value = {item.value: index for index, item in enumerate(self._filters)}
+        self.chosen = [by_value[value] for value in values]
         return self.query
 
     def search(self) -> Any:
@@ -73,18 +73,18 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
 
     def _groups(self) -> list[tuple[str, list[tuple[int, SuggestedFilter]]]]:
         groups: dict[str, list[tuple[int, SuggestedFilter]]] = {}
-        for at, one in enumerate(self._filters):
-            groups.setdefault(one.kind, []).append((at, one))
+        for index, item in enumerate(self._filters):
+            groups.setdefault(item.kind, []).append((index, item))
         order = list(_WORDS)
         kinds = sorted(groups, key=lambda kind: order.index(kind) if kind in order else len(order))
         return [
-            (facet_title(_WORDS.get(kind, one_line(kind, 40)), [one for _, one in groups[kind]]), groups[kind])
+            (facet_title(_WORDS.get(kind, one_line(kind, 40)), [item for _, item in groups[kind]]), groups[kind])
             for kind in kinds
         ]
 
     def _ticked(self) -> list[int]:
         """The ticked suggestions, each once; what the page says of others is ignored."""
-        return [at for at in dict.fromkeys(self.chosen) if 0 <= at < len(self._filters)]
+        return [position for position in dict.fromkeys(self.chosen) if 0 <= position < len(self._filters)]
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
         if isinstance(message, Mapping) and message.get("kind") == "facets":
@@ -98,9 +98,10 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
                 "first": _FIRST,
                 "more": max(len(filters) - _MAX_VALUES, 0),
                 "facets": [
-                    {"at": at, "label": one_line(one.label, 80), "value": one_line(one.value, 200), "count": one.count,
-                     "limited": not one.exhaustive, "chosen": at in ticked}
-                    for at, one in filters[:_MAX_VALUES]
+                    {"at": position, "label": one_line(item.label, 80), "value": one_line(item.value, 200),
+                     "count": item.count,
+                     "limited": not item.exhaustive, "chosen": position in ticked}
+                    for position, item in filters[:_MAX_VALUES]
                 ],
             }
             for title, filters in self._groups()
@@ -111,8 +112,8 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         lines = [f"FacetPanel: {len(self._filters)} suggested filters of {one_line(self._narrow([]), 100)}"]
         for title, group in self._groups():
             lines.append(f"  {title}")
-            lines += [f"    {one.count:>8,}{'' if one.exhaustive else '+'} {one_line(one.value, 80)}"
-                      for _, one in group[:_FIRST]]  # fmt: skip
+            lines += [f"    {item.count:>8,}{'' if item.exhaustive else '+'} {one_line(item.value, 80)}"
+                      for _, item in group[:_FIRST]]  # fmt: skip
             if len(group) > _FIRST:
                 lines.append(f"    {_FIRST} of {len(group):,}")
         return "\n".join(lines)
@@ -125,12 +126,12 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         tables = []
         for title, filters in self._groups():
             rows = "".join(
-                f"<tr><td>{one.count:,}{'' if one.exhaustive else '+'}</td><td style='text-align:left'>"
-                f"<code>{escape(one_line(one.value, 80))}</code></td></tr>"
-                for _, one in filters[:_FIRST]
+                f"<tr><td>{item.count:,}{'' if item.exhaustive else '+'}</td><td style='text-align:left'>"
+                f"<code>{escape(one_line(item.value, 80))}</code></td></tr>"
+                for _, item in filters[:_FIRST]
             )
-            left = f"<div>and {len(filters) - _FIRST:,} more</div>" if len(filters) > _FIRST else ""
-            tables.append(f"<div><b>{escape(title)}</b><table><tbody>{rows}</tbody></table>{left}</div>")
+            remaining = f"<div>and {len(filters) - _FIRST:,} more</div>" if len(filters) > _FIRST else ""
+            tables.append(f"<div><b>{escape(title)}</b><table><tbody>{rows}</tbody></table>{remaining}</div>")
         query = escape(one_line(self._narrow([]), 100))
         return f"<div>Suggested filters of <code>{query}</code></div>{''.join(tables)}"
 

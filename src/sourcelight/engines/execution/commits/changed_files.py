@@ -106,11 +106,11 @@ class ChangedFilePredicates:
 
     def _read_rules(self, oid: str) -> CodeOwners | None:
         root = self._reader.root(oid)
-        for place in PLACES if root is not None else ():
+        for path in PLACES if root is not None else ():
             blob = root
-            for name in place.encode().split(b"/"):
+            for name in path.encode().split(b"/"):
                 entries = self._reader.folder(blob) if blob is not None else None
-                blob = next((entry_blob for _, known, entry_blob in entries or () if known == name), None)
+                blob = next((entry_blob for _, entry_name, entry_blob in entries or () if entry_name == name), None)
             if blob is None:
                 continue
             if blob not in self._rules:

@@ -81,7 +81,7 @@ def asked_of(alternative: Alternative) -> CommitPlan | None:
     tree = None
     is_structural = bool(structures_of(alternative))
     if alternative.pattern is not None and not is_structural:
-        tree = _tree(alternative.pattern, sensitive=sensitive, what="a changed line" if kind == "diff" else "")
+        tree = _tree(alternative.pattern, sensitive=sensitive, label="a changed line" if kind == "diff" else "")
     files = ChangedFileFilter(tuple(_paths(alternative, sensitive=sensitive)))
     commits = CommitFilter(
         authors=_tests(alternative, "author", "a name"),
@@ -112,10 +112,10 @@ def _instant(item: Filter) -> float:
     return parse_date(item.value, current_time()).timestamp()
 
 
-def _tests(alternative: Alternative, name: str, what: str = "") -> tuple[AnyPattern, ...]:
+def _tests(alternative: Alternative, name: str, label: str = "") -> tuple[AnyPattern, ...]:
     sensitive = alternative.case_sensitive()
     return tuple(
-        AnyPattern((_compile(Pattern(f.value, "regexp"), sensitive=sensitive, what=what),), negated=f.negated)
+        AnyPattern((_compile(Pattern(f.value, "regexp"), sensitive=sensitive, label=label),), negated=f.negated)
         for f in alternative.all(name)
         if f.value
     )
@@ -135,13 +135,13 @@ def _paths(alternative: Alternative, *, sensitive: bool) -> list[AnyPattern]:
     return terms
 
 
-def _tree(node: Node, *, sensitive: bool, what: str) -> Tree:
+def _tree(node: Node, *, sensitive: bool, label: str) -> Tree:
     if isinstance(node, And):
-        return AllOf(tuple(_tree(arg, sensitive=sensitive, what=what) for arg in node.args))
+        return AllOf(tuple(_tree(arg, sensitive=sensitive, label=label) for arg in node.args))
     if isinstance(node, Or):
-        return AnyOf(tuple(_tree(arg, sensitive=sensitive, what=what) for arg in node.args))
+        return AnyOf(tuple(_tree(arg, sensitive=sensitive, label=label) for arg in node.args))
     if isinstance(node, Pattern):
-        term = PatternTerm(_compile(node, sensitive=sensitive, what=what))
+        term = PatternTerm(_compile(node, sensitive=sensitive, label=label))
         return Not(term) if node.negated else term
     raise TypeError(f"no pattern: {node!r}")
 
@@ -157,7 +157,7 @@ def _structures(node: Node, alternative: Alternative) -> Boolean[StructurePatter
     raise TypeError(f"no pattern: {node!r}")
 
 
-def _compile(pattern: Pattern, *, sensitive: bool, whole_text: bool = False, what: str = "") -> CompiledPattern:
+def _compile(pattern: Pattern, *, sensitive: bool, whole_text: bool = False, label: str = "") -> CompiledPattern:
     """Compile a pattern; `what` names the texts it is looked for in, if these never hold a newline."""
     kind: Literal["regexp", "literal"] = "regexp" if pattern.kind == "regexp" else "literal"
     try:
@@ -165,7 +165,7 @@ def _compile(pattern: Pattern, *, sensitive: bool, whole_text: bool = False, wha
     except PatternError as error:
         # The parser has let it pass: only with case folded does it outgrow RE2's memory.
         raise QueryError(str(error), query=pattern.value, hint="make the pattern smaller, or add case:yes") from error
-    if what and not fits_a_line(compiled):
-        reason = f"{pattern.value!r} can't match without a newline, and {what} has none"
+    if label and not fits_a_line(compiled):
+        reason = f"{pattern.value!r} can't match without a newline, and {label} has none"
         raise QueryError(reason, query=pattern.value, hint="look for one of the lines, or for both with AND")
     return compiled

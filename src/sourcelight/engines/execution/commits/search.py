@@ -60,9 +60,11 @@ def places_of(targets: Sequence[Target], without: Callable[[Repository], Sequenc
         targets_by_repository.setdefault(target.repository.key, []).append(target)
     return tuple(
         HistoryCommit(
-            own[0].repository, tuple(dict.fromkeys(_commit(t) for t in own)), tuple(without(own[0].repository))
+            of_repository[0].repository,
+            tuple(dict.fromkeys(_commit(t) for t in of_repository)),
+            tuple(without(of_repository[0].repository)),
         )
-        for own in targets_by_repository.values()
+        for of_repository in targets_by_repository.values()
     )
 
 
@@ -107,46 +109,46 @@ class CommitSearch:
         self, plans: Sequence[tuple[CommitPlan, Sequence[HistoryCommit]]]
     ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
         """Batches of all plans, each commit once for each kind of result."""
-        places: dict[str, list[tuple[CommitPlan, HistoryCommit]]] = {}
-        for one, of_plan in plans:
-            for place in of_plan:
-                places.setdefault(place.repository.key, []).append((one, place))
-        for own in sorted(places.values(), key=lambda own: own[0][1].repository.name):
+        by_repository: dict[str, list[tuple[CommitPlan, HistoryCommit]]] = {}
+        for plan, of_plan in plans:
+            for history_commit in of_plan:
+                by_repository.setdefault(history_commit.repository.key, []).append((plan, history_commit))
+        for pairs in sorted(by_repository.values(), key=lambda pairs: pairs[0][1].repository.name):
             if self.cancellation.stopped:
                 return
-            name = own[0][1].repository.name
+            name = pairs[0][1].repository.name
             if name in self.failed:
                 continue
             try:
-                yield from self._of_repository(own)
+                yield from self._of_repository(pairs)
             except (ScanStopped, KeyError):  # out of time, or its history was not read in time
                 continue
-            except (SourcelightError, OSError) as fault:
-                self.failed[name] = str(fault)
+            except (SourcelightError, OSError) as exc:
+                self.failed[name] = str(exc)
             self.done.append(name)
 
     def _of_repository(
-        self, own: Sequence[tuple[CommitPlan, HistoryCommit]]
+        self, pairs: Sequence[tuple[CommitPlan, HistoryCommit]]
     ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
-        target = own[0][1]
+        target = pairs[0][1]
         history = self.store.open(target.repository)
-        facts = target.repository.facts
+        info = target.repository.facts
         self.note(history, target.repository.name, target.revisions)
         stopped = lambda: self.cancellation.stopped  # noqa: E731 - what scans ask every 10 ms
         for kind in ("commit", "diff"):
-            mine = [(one, at) for one, at in own if one.kind == kind]
+            mine = [(plan, position) for plan, position in pairs if plan.kind == kind]
             if not mine:
                 continue
-            if any(isinstance(one.query, StructureQuery) for one, _ in mine):
+            if any(isinstance(plan.query, StructureQuery) for plan, _ in mine):
                 yielded: set[int] = set()
                 batches: Iterator[Any] = chain.from_iterable(
-                    self._structures(history, facts, one, at, yielded) for one, at in mine
+                    self._structures(history, info, plan, position, yielded) for plan, position in mine
                 )
             elif kind == "commit":
-                history_commits = [one.at(at.revisions, at.without) for one, at in mine]
+                history_commits = [plan.at(position.revisions, position.without) for plan, position in mine]
                 matches = [
-                    self._commits(history, one, at, find_commits(history, q, stopped), q)
-                    for (one, at), q in zip(mine, history_commits, strict=True)
+                    self._commits(history, plan, position, find_commits(history, q, stopped), q)
+                    for (plan, position), q in zip(mine, history_commits, strict=True)
                     if isinstance(q, CommitQuery)
                 ]
                 trees = [q.tree for q in history_commits if isinstance(q, CommitQuery) and q.tree is not None]
@@ -155,67 +157,72 @@ class CommitSearch:
                     if len(matches) == 1
                     else newest_first(history, CommitNumbers(np.unique(np.concatenate(matches))))
                 )
-                batches = commit_matches(history, facts, commits, _either(trees))
+                batches = commit_matches(history, info, commits, _either(trees))
             else:
-                hits = [self._diffs(history, one, at) for one, at in mine]
+                hits = [self._diffs(history, plan, position) for plan, position in mine]
                 git_dir = target.repository.git_dir if self.with_previews else ""
                 previews = DiffPreviews(git_dir) if git_dir else None
-                batches = diff_matches(history, facts, _unite(history, hits), stopped, previews)
+                batches = diff_matches(history, info, _unite(history, hits), stopped, previews)
             for batch in batches:
                 yield target, mine[0][0], batch
-                if all(one.repositories_only for one, _ in mine):
+                if all(plan.repositories_only for plan, _ in mine):
                     break
                 if self.cancellation.stopped:
                     raise ScanStopped
 
     def _structures(
-        self, history: History, facts: RepositoryInfo, plan: CommitPlan, place: HistoryCommit, yielded: set[int]
+        self, history: History, info: RepositoryInfo, plan: CommitPlan, history_commit: HistoryCommit, yielded: set[int]
     ) -> Iterator[Any]:
         """Commits, or changed lines, of the changes that bring or remove structures, as soon as some are found.
 
         Commits that are in `yielded` have been told by another alternative.
         """
-        query = plan.at(place.revisions, place.without)
+        query = plan.at(history_commit.revisions, history_commit.without)
         if not isinstance(query, StructureQuery):
             return
-        search = StructureSearch(place.repository, history, query, lambda: self.cancellation.stopped)
-        git_dir = place.repository.git_dir if self.with_previews else ""
+        search = StructureSearch(history_commit.repository, history, query, lambda: self.cancellation.stopped)
+        git_dir = history_commit.repository.git_dir if self.with_previews else ""
         for hits in search.matches():
             matches = hits
             if plan.predicates:
-                passing = self._passing(history, plan, place, hits.changes)
+                passing = self._passing(history, plan, history_commit, hits.changes)
                 matches = _of_rows(history, hits, np.isin(hits.row_changes, passing), passing)
             if plan.kind == "commit":
                 new = [number for number in matches.commits.tolist() if number not in yielded]
                 yielded.update(new)
-                yield from commit_matches(history, facts, CommitNumbers(np.array(new, dtype=np.int64)), None)
+                yield from commit_matches(history, info, CommitNumbers(np.array(new, dtype=np.int64)), None)
             else:
                 previews = DiffPreviews(git_dir) if git_dir else None
-                yield from diff_matches(history, facts, matches, search.stopped, previews)
-            self._note_unread(history, place.repository.name, search.unread)
+                yield from diff_matches(history, info, matches, search.stopped, previews)
+            self._note_unread(history, history_commit.repository.name, search.unread)
 
     def _note_unread(self, history: History, name: str, commits: set[int]) -> None:
         """Record commits with a file in which structures could not be looked for."""
         if commits:
-            known = self.unread.get(name, (0, ()))
-            own = len(commits), tuple(history.oid(number) for number in sorted(commits)[-MAX_NAMED_UNREAD:])
-            self.unread[name] = max(known, own)
+            cached = self.unread.get(name, (0, ()))
+            unread = len(commits), tuple(history.oid(number) for number in sorted(commits)[-MAX_NAMED_UNREAD:])
+            self.unread[name] = max(cached, unread)
 
-    def _diffs(self, history: History, plan: CommitPlan, place: HistoryCommit) -> DiffMatches:
-        query = plan.at(place.revisions, place.without)
+    def _diffs(self, history: History, plan: CommitPlan, history_commit: HistoryCommit) -> DiffMatches:
+        query = plan.at(history_commit.revisions, history_commit.without)
         if not isinstance(query, DiffQuery):
             raise TypeError(f"no query of changed lines: {query!r}")
         query = replace(query, with_rows=plan.side is not None)
         hits = find_diffs(history, query, lambda: self.cancellation.stopped)
         if plan.predicates:
-            passing = self._passing(history, plan, place, hits.changes)
+            passing = self._passing(history, plan, history_commit, hits.changes)
             hits = _of_rows(history, hits, np.isin(hits.row_changes, passing), passing)
         if plan.side is None:
             return hits
         return _of_rows(history, hits, removed_rows(history, hits.rows) == (plan.side == "removed"))
 
     def _commits(
-        self, history: History, plan: CommitPlan, place: HistoryCommit, commits: CommitNumbers, query: CommitQuery
+        self,
+        history: History,
+        plan: CommitPlan,
+        history_commit: HistoryCommit,
+        commits: CommitNumbers,
+        query: CommitQuery,
     ) -> CommitNumbers:
         """Those of some commits that changed a file which passes the predicates, and the filters on files."""
         if not plan.predicates:
@@ -223,18 +230,18 @@ class CommitSearch:
         every = np.isin(history.changes.commit, commits)
         files = filter_changes(history, query.files, lambda: self.cancellation.stopped)
         changes = ChangeNumbers(np.flatnonzero(every if files is None else every & files))
-        passing_commits = history.changes.commit[self._passing(history, plan, place, changes)]
+        passing_commits = history.changes.commit[self._passing(history, plan, history_commit, changes)]
         return CommitNumbers(commits[np.isin(commits, passing_commits)])
 
     def _passing(
-        self, history: History, plan: CommitPlan, place: HistoryCommit, changes: ChangeNumbers
+        self, history: History, plan: CommitPlan, history_commit: HistoryCommit, changes: ChangeNumbers
     ) -> ChangeNumbers:
         files = ChangedFilePredicates(
-            place.repository, history, plan.predicates, self.cancellation, case_sensitive=plan.case_sensitive
+            history_commit.repository, history, plan.predicates, self.cancellation, case_sensitive=plan.case_sensitive
         )
         passing_changes = ChangeNumbers(files.passing(changes))
         if files.without_owners:
-            self.without_owners.add(place.repository.name)
+            self.without_owners.add(history_commit.repository.name)
         return passing_changes
 
     def note(self, history: History, name: str, revisions: Sequence[str]) -> None:

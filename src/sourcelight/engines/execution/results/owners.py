@@ -306,29 +306,27 @@ class OwnerSelector:
         if owners_file is None:
             return None
         key, revision = target.repository.key, target.revision
-        fresh: dict[Owner, None] = {}
+        new: dict[Owner, None] = {}
         for path in rows.texts("path", [start for start, _ in rows.files()]):
             if path is None or (key, revision, path) in self._seen:
                 continue
             self._seen.add((key, revision, path))
-            named = owners_file.rules.owners_of(path)
-            self.ownership.unowned[target.repository.facts.name] += not named
-            for owner in named:
+            names = owners_file.rules.owners_of(path)
+            self.ownership.unowned[target.repository.facts.name] += not names
+            for owner in names:
                 if (key, revision, owner.name) not in self._yielded:
                     self._yielded.add((key, revision, owner.name))
-                    fresh[owner] = None
+                    new[owner] = None
         return (
-            self._batch(batch, owners_file, sorted(fresh, key=lambda owner: (owner.line, owner.start)))
-            if fresh
-            else None
+            self._batch(batch, owners_file, sorted(new, key=lambda owner: (owner.line, owner.start))) if new else None
         )
 
     def _batch(self, batch: Any, rules: FileOwners, owners: Sequence[Owner]) -> Any:
-        by_line = [(line, list(own)) for line, own in groupby(owners, key=lambda owner: owner.line)]
+        by_line = [(line, list(line_owners)) for line, line_owners in groupby(owners, key=lambda owner: owner.line)]
         raw = rules.content.split(b"\n")
         lines = [raw[line] for line, _ in by_line]
         offsets = _offsets(raw)
-        bytes_of = [_byte_spans(text, own) for text, (_, own) in zip(lines, by_line, strict=True)]
+        bytes_of = [_byte_spans(text, line_owners) for text, (_, line_owners) in zip(lines, by_line, strict=True)]
         size = len(by_line)
         columns: dict[str, tuple[list[Any], str]] = {
             "type": (["content"] * size, "dict8"),
@@ -336,12 +334,12 @@ class OwnerSelector:
             "language": ([language_of(rules.path) or None] * size, "dict32"),
             "line_number": ([line + 1 for line, _ in by_line], "int32"),
             "line": ([text.decode(errors="replace") for text in lines], "string"),
-            "start": ([[owner.start for owner in own] for _, own in by_line], "list"),
-            "end": ([[owner.end for owner in own] for _, own in by_line], "list"),
+            "start": ([[owner.start for owner in line_owners] for _, line_owners in by_line], "list"),
+            "end": ([[owner.end for owner in line_owners] for _, line_owners in by_line], "list"),
             "byte_start": ([[start for start, _ in spans] for spans in bytes_of], "list"),
             "byte_end": ([[end for _, end in spans] for spans in bytes_of], "list"),
             "line_offset": ([offsets[line] for line, _ in by_line], "int64"),
-            "match_count": ([len(own) for _, own in by_line], "int32"),
+            "match_count": ([len(line_owners) for _, line_owners in by_line], "int32"),
             "name_start": ([[]] * size, "list"),
             "name_end": ([[]] * size, "list"),
         }
@@ -371,13 +369,13 @@ class OwnerSelector:
             max_line_bytes > 0 and any(len(text) > max_line_bytes for text in raw[start : end + 1])
             for start, end in bounds
         ]
-        shown = [truncate_line(text, max_line_bytes) for text in raw] if max_line_bytes > 0 else raw
-        texts = [b"\n".join(shown[start : end + 1]).decode(errors="replace") for start, end in bounds]
+        displayed = [truncate_line(text, max_line_bytes) for text in raw] if max_line_bytes > 0 else raw
+        texts = [b"\n".join(displayed[start : end + 1]).decode(errors="replace") for start, end in bounds]
         return {
-            "chunk": ([texts[at] for at in number], "dict32"),
-            "chunk_start_line": ([bounds[at][0] + 1 for at in number], "int32"),
-            "chunk_offset": ([offsets[bounds[at][0]] for at in number], "int64"),
-            "truncated": ([cut[at] for at in number], "bool"),
+            "chunk": ([texts[position] for position in number], "dict32"),
+            "chunk_start_line": ([bounds[position][0] + 1 for position in number], "int32"),
+            "chunk_offset": ([offsets[bounds[position][0]] for position in number], "int64"),
+            "truncated": ([cut[position] for position in number], "bool"),
         }
 
 
@@ -391,11 +389,11 @@ def _offsets(raw: Sequence[bytes]) -> list[int]:
 
 def _byte_spans(line: bytes, owners: Sequence[Owner]) -> list[tuple[int, int]]:
     """Where owners are in a line as stored; by characters where the text is not UTF-8 there."""
-    spans, at = [], 0
+    spans, position = [], 0
     for owner in owners:
         name = owner.name.encode()
-        name_start = line.find(name, at)
+        name_start = line.find(name, position)
         start, size = (name_start, len(name)) if name_start >= 0 else (owner.start, owner.end - owner.start)
         spans.append((start, start + size))
-        at = start + size
+        position = start + size
     return spans

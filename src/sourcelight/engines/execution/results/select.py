@@ -61,7 +61,7 @@ class Selector:
         """Return the new values in `batch`, whose rows share repository and revision; None for nothing."""
         if not self.path or not batch.num_rows:
             return batch if batch.num_rows else None
-        head, rest = self.path[0], self.path[1:]
+        head, remaining = self.path[0], self.path[1:]
         if head == "repo":
             return self._repository(batch)
         kinds = batch.column(batch.schema.get_field_index("type"))
@@ -72,14 +72,14 @@ class Selector:
         if head == "content":
             return _without_names(batch)
         if head == "symbol":
-            return _of_kind(batch, rest[0]) if rest else batch
-        return self._directories(batch) if rest == ("directory",) else self._files(batch)
+            return _of_kind(batch, remaining[0]) if remaining else batch
+        return self._directories(batch) if remaining == ("directory",) else self._files(batch)
 
     def _repository(self, batch: Any) -> Any | None:
-        place = _place(batch)
-        if place in self._yielded:
+        location = _place(batch)
+        if location in self._yielded:
             return None
-        self._yielded.add(place)
+        self._yielded.add(location)
         return _rows(batch, np.zeros(1, dtype=np.int64), "repo", None)
 
     def _files(self, batch: Any) -> Any | None:
@@ -96,15 +96,15 @@ class Selector:
         seen = self._seen.setdefault(_place(batch), set())
         rows = MatchRows(batch)
         starts = [start for start, _ in rows.files()]
-        fresh: dict[str, int] = {}
+        new: dict[str, int] = {}
         for start, path in zip(starts, rows.texts("path", starts), strict=True):
             folder = (path or "").rpartition("/")[0]
-            fresh.setdefault(f"{folder}/" if folder else "./", start)
-        fresh = {folder: start for folder, start in fresh.items() if folder not in seen}
-        seen.update(fresh)
-        if not fresh:
+            new.setdefault(f"{folder}/" if folder else "./", start)
+        new = {folder: start for folder, start in new.items() if folder not in seen}
+        seen.update(new)
+        if not new:
             return None
-        return _rows(batch, np.array(list(fresh.values()), dtype=np.int64), "directory", pa.array(list(fresh)))
+        return _rows(batch, np.array(list(new.values()), dtype=np.int64), "directory", pa.array(list(new)))
 
 
 def _place(batch: Any) -> Place:
@@ -112,24 +112,24 @@ def _place(batch: Any) -> Place:
     return rows.first("repository"), rows.first("revision")
 
 
-def _rows(batch: Any, at: Any, kind: str, paths: Any | None) -> Any:
+def _rows(batch: Any, position: Any, kind: str, paths: Any | None) -> Any:
     """Rows of `kind` for the rows `at` of `batch`; directories are paths without spans and language."""
     columns: dict[str, Any] = {}
-    selected_rows = batch.take(pa.array(at))
+    selected_rows = batch.take(pa.array(position))
     names = [name for name in _WHERE if kind != "repo" or name != "commit"]
     names += ["language"] if kind == "path" else []
-    columns["type"] = pa.array(["path" if kind == "directory" else kind] * len(at), type=arrow_type("dict8"))
+    columns["type"] = pa.array(["path" if kind == "directory" else kind] * len(position), type=arrow_type("dict8"))
     for name in names:
         index = selected_rows.schema.get_field_index(name)
         if index >= 0:
             columns[name] = selected_rows.column(index)
     if paths is not None:
         columns["path"] = paths if pa.types.is_dictionary(paths.type) else paths.cast(pa.string()).dictionary_encode()
-    columns["match_count"] = pa.array(np.ones(len(at), dtype=np.int32))
+    columns["match_count"] = pa.array(np.ones(len(position), dtype=np.int32))
     spans = kind == "path" and selected_rows.schema.get_field_index("name_start") >= 0
     for name in ("name_start", "name_end"):
         columns[name] = (
-            selected_rows.column(selected_rows.schema.get_field_index(name)) if spans else _empty_lists(len(at))
+            selected_rows.column(selected_rows.schema.get_field_index(name)) if spans else _empty_lists(len(position))
         )
     return pa.record_batch(columns)
 
@@ -297,15 +297,15 @@ def by_place(batch: Any) -> Sequence[Any]:
 
 def repository_batch(hits: Sequence[tuple[Target, tuple[tuple[int, int], ...]]]) -> Any:
     """Rows of type ``repo``, with the spans of the match in each name."""
-    facts = [target.repository.facts for target, _ in hits]
+    infos = [target.repository.facts for target, _ in hits]
 
     def column(values: list[Any], kind: str) -> Any:
         return pa.array(values, type=arrow_type(kind))
 
     columns = {
         "type": column(["repo"] * len(hits), "dict8"),
-        "repository": column([f.name for f in facts], "dict32"),
-        "repository_id": column([f.id for f in facts], "int64"),
+        "repository": column([f.name for f in infos], "dict32"),
+        "repository_id": column([f.id for f in infos], "int64"),
         "revision": column([target.revision for target, _ in hits], "dict32"),
         "match_count": column([1] * len(hits), "int32"),
         "name_start": column([[a for a, _ in spans] for _, spans in hits], "list"),

@@ -223,31 +223,31 @@ class Tally:
             for kind, (value, label) in _TYPES.items()
             if self._by_type[kind] and self._typed
         ]
-        rest = [
+        remaining = [
             SuggestedFilter(
                 f"repo:{quote_value(exact_name(name) + (f'@{rev}' if rev else ''))}", name, n, exhaustive, "repo"
             )
             for (name, rev), n in most_frequent(self._by_place, MAX_FILTERS)
             if n
         ]
-        rest += [
+        remaining += [
             SuggestedFilter(f"lang:{quote_value(name.lower())}", name, n, exhaustive, "lang")
             for name, n in most_frequent(self._by_language, MAX_FILTERS)
             if n and name
         ]
-        rest += [
+        remaining += [
             SuggestedFilter(f"-file:{regexp}", label, self._by_exclude[regexp], exhaustive, "file")
             for label, regexp in _EXCLUDES
             if self._by_exclude[regexp]
         ]
-        rest += [
+        remaining += [
             SuggestedFilter(f"select:symbol.{_SELECTED.get(kind, kind)}", kind.title(), n, exhaustive, "symbol type")
             for kind, n in most_frequent(self._by_kind, MAX_FILTERS)
             if n
         ]
         if self._commits is not None:
-            rest += self._commits.filters(MAX_FILTERS, exhaustive=exhaustive)
-        return tuple(sorted(first, key=_by_count)) + tuple(sorted(rest, key=_by_count))
+            remaining += self._commits.filters(MAX_FILTERS, exhaustive=exhaustive)
+        return tuple(sorted(first, key=_by_count)) + tuple(sorted(remaining, key=_by_count))
 
 
 def _places(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tuple[str, str], int]:
@@ -258,14 +258,14 @@ def _places(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tupl
         return {(name, ""): n for name, n in by_repository.items()}
     name, revision = (batch.column(batch.schema.get_field_index(column)) for column in ("repository", "revision"))
     names, revisions = name.dictionary.to_pylist(), revision.dictionary.to_pylist()
-    places = name.indices.to_numpy(zero_copy_only=False).astype(np.int64) * len(revisions)
-    places += revision.indices.to_numpy(zero_copy_only=False)
-    sums = np.bincount(places, weights=counts)
+    positions = name.indices.to_numpy(zero_copy_only=False).astype(np.int64) * len(revisions)
+    positions += revision.indices.to_numpy(zero_copy_only=False)
+    sums = np.bincount(positions, weights=counts)
     sums_by_place: Counter[tuple[str, str]] = Counter()
-    for place in np.flatnonzero(sums).tolist():
-        revision_name = revisions[place % len(revisions)]
-        sums_by_place[names[place // len(revisions)], "" if revision_name == "WORKTREE" else revision_name] += int(
-            sums[place]
+    for position in np.flatnonzero(sums).tolist():
+        revision_name = revisions[position % len(revisions)]
+        sums_by_place[names[position // len(revisions)], "" if revision_name == "WORKTREE" else revision_name] += int(
+            sums[position]
         )
     return dict(sums_by_place)
 
@@ -297,18 +297,18 @@ def _excludes(paths: Any, sums: Any) -> dict[str, int]:
 
 def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
     """Sums over paths, in bytes, that each of the usual excludes would leave out."""
-    joined = b"\n".join(paths)
-    if joined.count(b"\n") >= len(paths):  # one stands in a path, and is no end there
+    text = b"\n".join(paths)
+    if text.count(b"\n") >= len(paths):  # one stands in a path, and is no end there
         texts = pa.array([str(path, "utf-8", "replace") for path in paths], pa.string())
         return _excludes(texts, counts)
     sums_by_regexp = {}
     sizes = np.fromiter(map(len, paths), np.int64, len(paths)) + 1
     starts = np.cumsum(sizes) - sizes
     for (_, regexp), (needed, compiled) in zip(_EXCLUDES, _raw_excludes(), strict=True):
-        if needed not in joined:
+        if needed not in text:
             continue
         # Looking for the text alone takes a tenth of the time of the expression, and few paths hold it.
-        offsets = [hit.start() for hit in re.finditer(re.escape(needed), joined)]
+        offsets = [hit.start() for hit in re.finditer(re.escape(needed), text)]
         candidates = np.unique(starts.searchsorted(offsets, side="right") - 1).tolist()
         path_indices = [index for index in candidates if compiled.search(paths[index])]
         if path_indices:

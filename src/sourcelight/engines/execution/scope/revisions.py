@@ -129,11 +129,11 @@ def _glob(repository: Repository, globs: Sequence[str], request: RevisionRequest
     tests = [(not glob.startswith(_EXCLUDED), _compile(glob)) for glob in globs if not fault_of(glob)]
 
     def is_wanted(name: str) -> bool:
-        chosen = False
+        selected = False
         for includes, test in tests:
             if test.fullmatch(name):
-                chosen = includes
-        return chosen
+                selected = includes
+        return selected
 
     try:
         refs = matching_refs(repository, is_wanted)

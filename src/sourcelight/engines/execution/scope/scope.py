@@ -81,8 +81,12 @@ class ScopeSelector:
         visible = self.catalog.visible(self.viewer)
         selections = [(item.alternative, self.choose(item, visible)) for item in scoped]
         return [
-            Scope(alternative, chosen, tuple(Target(one, "", one.facts.commit) for one in chosen.repositories))
-            for alternative, chosen in selections
+            Scope(
+                alternative,
+                selected,
+                tuple(Target(repository, "", repository.facts.commit) for repository in selected.repositories),
+            )
+            for alternative, selected in selections
         ]
 
     def choose(self, item: ScopedAlternative, visible: Sequence[Repository]) -> RepositorySelection:
@@ -105,7 +109,8 @@ class ScopeSelector:
             if any(repository.name in item.listed for repository in visible):
                 return
         elif not item.own or any(
-            select_repositories(own, visible, selection.facts_test(predicates_of(own))).repositories for own in item.own
+            select_repositories(alternative, visible, selection.facts_test(predicates_of(alternative))).repositories
+            for alternative in item.own
         ):
             return
         raise context_missing(item.context, item.query)
@@ -188,27 +193,27 @@ class ScopeResolver(ScopeSelector):
 
     def at_head(self, repositories: Iterable[Repository]) -> list[Repository]:
         """Those of `repositories` that are searched at their default revision."""
-        keys = {place[0] for place in self._defaults}
+        keys = {default[0] for default in self._defaults}
         return [repository for repository in repositories if repository.key in keys]
 
     def _scope(self, item: ScopedAlternative, visible: Sequence[Repository]) -> Scope:
         alternative = item.alternative
         predicates = predicates_of(alternative)
-        chosen = self.choose(item, visible)
+        selected = self.choose(item, visible)
         if item.listed is None and not predicates and not _names_places(alternative):
-            defaults = tuple(map(self._target_of, chosen.repositories))
+            defaults = tuple(map(self._target_of, selected.repositories))
             self._defaults.update(map(place_of, defaults))
-            return Scope(alternative, chosen, defaults)
+            return Scope(alternative, selected, defaults)
         targets: list[Target] = []
         without: dict[str, tuple[str, ...]] = {}
-        for repository in chosen.repositories:
+        for repository in selected.repositories:
             filters = list(filters_matching(alternative, repository))
             lists = revisions.lists_of(alternative, filters)
             without[repository.key] = self._without(repository, alternative, filters)
             listed = revisions.searched_revisions((item.listed or {}).get(repository.name, ()))
             own = self._targets(repository, [*lists, *([listed] if listed else [])], alternative)
             targets += (target for target in own if self._recent(target, alternative))
-        return Scope(alternative, chosen, tuple(targets), without)
+        return Scope(alternative, selected, tuple(targets), without)
 
     def _without(self, repository: Repository, alternative: Alternative, filters: Iterable[Filter]) -> tuple[str, ...]:
         excluded_commits, missing = revisions.taken_out(repository, alternative, filters)
@@ -220,8 +225,8 @@ class ScopeResolver(ScopeSelector):
         self, repository: Repository, lists: Sequence[Sequence[str]], alternative: Alternative
     ) -> Iterable[Target]:
         # Without a positive repo filter there is nothing that a `rev:` could be put behind.
-        named = any(not item.negated for item in alternative.all("repo"))
-        at_time = revisions.moment(alternative) if named else None
+        is_named = any(not item.negated for item in alternative.all("repo"))
+        at_time = revisions.moment(alternative) if is_named else None
         if not lists and at_time is None:
             target = self._target_of(repository)
             self._defaults.add(place_of(target))
@@ -248,8 +253,8 @@ class ScopeResolver(ScopeSelector):
             return bool(self._files.passes(target, dated, case_sensitive=False))
         except Cancelled:
             self.undecided.add(target.repository.name)
-        except RepositoryError as fault:
-            self.unsearchable[label_of(target)] = str(fault)
+        except RepositoryError as exc:
+            self.unsearchable[label_of(target)] = str(exc)
         return False
 
     def _new(self, targets: Iterable[Target]) -> Iterator[Target]:

@@ -55,14 +55,14 @@ def check_dates(alternative: Alternative, query: str) -> None:
         if predicate.name == "has.commit.after":
             try:
                 parse_date(predicate.args["time"], current_time())
-            except ValueError as fault:
-                raise QueryError("invalid date format", query=query, hint=ACCEPTED) from fault
+            except ValueError as exc:
+                raise QueryError("invalid date format", query=query, hint=ACCEPTED) from exc
 
 
 def facts_test(predicates: Iterable[Predicate]) -> Callable[[RepositoryInfo], bool]:
     """Make the test for all predicates that the facts of a repository answer."""
     tests = [(_fact(item), item.negated) for item in predicates if item.name in _OF_FACTS]
-    return lambda facts: all(test(facts) is not negated for test, negated in tests)
+    return lambda info: all(test(info) is not negated for test, negated in tests)
 
 
 def absent_facts(predicates: Iterable[Predicate], visible: Sequence[Repository]) -> tuple[str, ...]:
@@ -74,17 +74,17 @@ def absent_facts(predicates: Iterable[Predicate], visible: Sequence[Repository])
 def _fact(predicate: Predicate) -> Callable[[RepositoryInfo], bool]:
     args = predicate.args
     if predicate.name == "has.topic":
-        return lambda facts: args["topic"] in facts.topics
+        return lambda info: args["topic"] in info.topics
     if predicate.name == "has.description":
         pattern = compile_pattern(f"(?s:{args['regexp']})", kind="regexp", case_sensitive=False, whole_text=True)
-        return lambda facts: bool(pattern.find(facts.description.encode()))
+        return lambda info: bool(pattern.find(info.description.encode()))
     is_key = _name_test(args["key"], is_regexp=bool(args.get("keyRegexp")))
     if args["mode"] == "key":
-        return lambda facts: any(is_key(key) for key in facts.metadata)
+        return lambda info: any(is_key(key) for key in info.metadata)
     if args["mode"] == "tag":
-        return lambda facts: any(is_key(key) and value is None for key, value in facts.metadata.items())
+        return lambda info: any(is_key(key) and value is None for key, value in info.metadata.items())
     is_value = _name_test(args["value"], is_regexp=bool(args.get("valueRegexp")))
-    return lambda facts: any(is_key(k) and v is not None and is_value(v) for k, v in facts.metadata.items())
+    return lambda info: any(is_key(k) and v is not None and is_value(v) for k, v in info.metadata.items())
 
 
 def _name_test(text: str, *, is_regexp: bool) -> Callable[[str], bool]:
@@ -154,9 +154,9 @@ class FilePredicates:
 
     def _holds(self, target: Target, question: TextQuery) -> tuple[bool, int] | None:
         """Whether any file is as a question asks, and if not how many could not be looked into; None: stopped."""
-        known = self._known.get((place_of(target), question))
-        if known is not None:
-            return known
+        cached = self._known.get((place_of(target), question))
+        if cached is not None:
+            return cached
         options = SearchOptions(max_matches=1, lines=False)
         missing = 0
         for part in self.searcher.search((target,), question, options, self.cancellation):
@@ -228,28 +228,28 @@ def select_repositories(
     archived_is_default = alternative.yes_no_only("archived") is None
     visibility = alternative.visibility()
 
-    chosen: list[Repository] = []
+    selected: list[Repository] = []
     forks: list[str] = []
     archives: list[str] = []
     for repository in visible:
-        facts = repository.facts
-        name = facts.name.encode()
+        info = repository.facts
+        name = info.name.encode()
         if not all(_holds(p, name) for p in patterns) or any(_holds(p, name) for p in unwanted):
             continue
-        if (visibility == "private" and not facts.private) or (visibility == "public" and facts.private):
+        if (visibility == "private" and not info.private) or (visibility == "public" and info.private):
             continue
-        if not facts_test(facts):
+        if not facts_test(info):
             continue
-        if not _passes(fork, has=facts.fork):
-            if facts.fork and fork_is_default:
-                forks.append(facts.name)
+        if not _passes(fork, has=info.fork):
+            if info.fork and fork_is_default:
+                forks.append(info.name)
             continue
-        if not _passes(archived, has=facts.archived):
-            if facts.archived and archived_is_default:
-                archives.append(facts.name)
+        if not _passes(archived, has=info.archived):
+            if info.archived and archived_is_default:
+                archives.append(info.name)
             continue
-        chosen.append(repository)
-    return RepositorySelection(tuple(chosen), tuple(forks), tuple(archives))
+        selected.append(repository)
+    return RepositorySelection(tuple(selected), tuple(forks), tuple(archives))
 
 
 def filters_matching(alternative: Alternative, repository: Repository) -> tuple[Filter, ...]:

@@ -88,7 +88,7 @@ def ask_origins(
         return origins
     with SyntheticTrees(repository) as trees:
         # Commits with few renames first: a huge one then doesn't use up the limit for all others.
-        for commit, of_commit in sorted(by_commit.items(), key=lambda one: len(one[1])):
+        for commit, of_commit in sorted(by_commit.items(), key=lambda item: len(item[1])):
             removed = _removed_files(history, commit)
             remaining_pairs -= len(removed) * len(of_commit)
             if remaining_pairs < 0:

@@ -83,18 +83,18 @@ class DiffPreviews:
         for index, commit in enumerate(commits.tolist()):
             if self._handle is None or stopped():
                 break
-            own = range(0) if starts is None else range(int(starts[index]), int(starts[index + 1]))
+            changed_rows = range(0) if starts is None else range(int(starts[index]), int(starts[index + 1]))
             marked: dict[int, set[tuple[str, int]]] = {}
-            places = [(int(changes[row]), "-" if removed[row] else "+", int(numbers[row])) for row in own]
+            places = [(int(changes[row]), "-" if removed[row] else "+", int(numbers[row])) for row in changed_rows]
             for change, sign, number in places:
                 marked.setdefault(change, set()).add((sign, number))
-            shown = list(marked) or _changes_of(history, commit, every())[:MAX_FILES]
-            preview = write_preview(list(self._files(history, shown, marked)))
+            visible = list(marked) or _changes_of(history, commit, every())[:MAX_FILES]
+            preview = write_preview(list(self._files(history, visible, marked)))
             if preview is None or len(preview[0]) > _MAX_CHARS:
                 continue
             texts[index], positions = preview
-            file_of = {change: number for number, change in enumerate(shown)}
-            for row, (change, sign, number) in zip(own, places, strict=True):
+            file_of = {change: number for number, change in enumerate(visible)}
+            for row, (change, sign, number) in zip(changed_rows, places, strict=True):
                 lines[row] = positions.get((file_of[change], sign, number))
         return {"preview": pa.array(texts, pa.string()), "preview_line": pa.array(lines, pa.int32())}
 
@@ -121,5 +121,5 @@ class DiffPreviews:
 
 
 def _changes_of(history: History, commit: int, every: Int64Array) -> list[int]:
-    own: list[int] = every[history.changes.commit[every] == commit].tolist()
-    return own
+    changes: list[int] = every[history.changes.commit[every] == commit].tolist()
+    return changes

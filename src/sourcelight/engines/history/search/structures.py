@@ -129,8 +129,8 @@ class StructureSearch:
         rows = RowNumbers(np.array(sorted(spans), dtype=np.int64))
         # Newest first: changes are, and the rows of a change follow one another.
         row_changes = np.searchsorted(self.history.changes.row_starts, rows, side="right") - 1
-        place = {change: number for number, change in enumerate(matching_changes)}
-        order = np.argsort([place[change] for change in row_changes.tolist()], kind="stable").astype(np.int64)
+        position_of = {change: number for number, change in enumerate(matching_changes)}
+        order = np.argsort([position_of[change] for change in row_changes.tolist()], kind="stable").astype(np.int64)
         commits = CommitNumbers(np.array(list(dict.fromkeys(self._commits(matching_changes))), dtype=np.int64))
         ordered, changes_of_rows = RowNumbers(rows[order]), ChangeNumbers(row_changes[order])
         return DiffMatches(commits, (), lambda: (matching, ordered, changes_of_rows), spans)
@@ -212,8 +212,8 @@ class StructureSearch:
             own = np.flatnonzero(removed == (side == "removed"))
             lines = numbers[own]  # ascending within a side
             for span in (span for difference in differences for span in difference[side]):
-                low, high = np.searchsorted(lines, (span.first, span.last + 1)).tolist()
-                for index in range(low, high):
+                start, end = np.searchsorted(lines, (span.first, span.last + 1)).tolist()
+                for index in range(start, end):
                     line = int(lines[index])
                     piece = (
                         span.start if line == span.first else 0,
@@ -244,6 +244,6 @@ def _spans(data: bytes, starts: Int64Array, ends: Int64Array) -> Iterator[_Span]
     line_starts = np.concatenate(([0], np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1))
     firsts = np.searchsorted(line_starts, starts, side="right") - 1
     lasts = np.searchsorted(line_starts, ends - 1, side="right") - 1
-    places = (starts, ends, firsts, lasts, starts - line_starts[firsts], ends - line_starts[lasts])
-    for start, end, first, last, start_column, end_column in zip(*(column.tolist() for column in places), strict=True):
+    columns = (starts, ends, firsts, lasts, starts - line_starts[firsts], ends - line_starts[lasts])
+    for start, end, first, last, start_column, end_column in zip(*(column.tolist() for column in columns), strict=True):
         yield _Span(first + 1, last + 1, start_column, end_column, b" ".join(data[start:end].split()))

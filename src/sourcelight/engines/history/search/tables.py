@@ -339,13 +339,13 @@ WHOLE_LINE = 1 << 40
 def given_spans(lines: Column, spans: Sequence[Sequence[tuple[int, int]]]) -> tuple[Column, Column]:
     """Places in lines (bytes with newlines) in code points, from those of each line in bytes, which may overlap."""
     raw, starts = _line_buffer(lines)
-    row = np.repeat(np.arange(len(spans)), [len(own) for own in spans])
-    places = np.array([place for own in spans for place in own], dtype=np.int64).reshape(-1, 2)
-    ends = np.minimum(places[:, 1], (starts[1:] - 1 - starts[:-1])[row])
-    is_text = places[:, 0] < ends  # a match may hold lines without any
-    row, places, ends = row[is_text], places[is_text, 0], ends[is_text]
+    row = np.repeat(np.arange(len(spans)), [len(row_spans) for row_spans in spans])
+    positions = np.array([pair for row_spans in spans for pair in row_spans], dtype=np.int64).reshape(-1, 2)
+    ends = np.minimum(positions[:, 1], (starts[1:] - 1 - starts[:-1])[row])
+    is_text = positions[:, 0] < ends  # a match may hold lines without any
+    row, positions, ends = row[is_text], positions[is_text, 0], ends[is_text]
     counts = np.bincount(row, minlength=len(spans))
-    points = _code_points(raw, starts, row, places), _code_points(raw, starts, row, ends)
+    points = _code_points(raw, starts, row, positions), _code_points(raw, starts, row, ends)
     return _list_column(counts, points[0]), _list_column(counts, points[1])
 
 

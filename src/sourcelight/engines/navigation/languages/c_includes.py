@@ -117,7 +117,7 @@ def header_names(path: bytes) -> Collection[str]:
     if not path.endswith(_HEADERS):
         return ()
     parts = path.decode(errors="replace").split("/")[-_MAX_PARTS:]
-    return tuple("/".join(parts[at:]) for at in range(len(parts)))
+    return tuple("/".join(parts[index:]) for index in range(len(parts)))
 
 
 def provided_headers(project: Project) -> Mapping[str, int]:

@@ -104,7 +104,7 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
         },
         len(lines),
     )
-    facts = {
+    attributes = {
         "repository": repository.name,
         "revision": revision,
         "commit": commit,
@@ -119,7 +119,7 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
         table = _range_of(table, arguments, path)
     incomplete = bool(repository.incomplete) and any(each.boundary for each in commits)
     notices = (f"This is a {repository.incomplete} clone: boundary lines may be older.",) if incomplete else ()
-    return ToolResult("blame_lines", table, facts, not incomplete, notices)
+    return ToolResult("blame_lines", table, attributes, not incomplete, notices)
 
 
 def _range_of(table: Any, arguments: BlameArguments, path: str) -> Any:
@@ -133,8 +133,10 @@ def _range_of(table: Any, arguments: BlameArguments, path: str) -> Any:
     return table.slice(first - 1, last - first + 1)
 
 
-def _too_large(path: str, what: str, limit: str) -> str:
-    return f"blame: {path} is too large: it has {what}, and the limit is {limit}; diff_search finds who changed a text"
+def _too_large(path: str, problem: str, limit: str) -> str:
+    return (
+        f"blame: {path} is too large: it has {problem}, and the limit is {limit}; diff_search finds who changed a text"
+    )
 
 
 def _raw_path(reader: ObjectReader, commit: str, path: str) -> bytes:
@@ -249,7 +251,7 @@ def _files(
             opened.repository,
             commit,
             exact=exact,
-            progress=lambda done, of: tell("replaying history", done, of),
+            progress=lambda done, total: tell("replaying history", done, total),
             cancellation=context.cancellation,
         )
 
@@ -270,12 +272,12 @@ def _files(
                 if not opened.repository.incomplete:
                     raise
                 continue  # a clone that lacks what blame needs: the row stays inexact, and the answer says so
-            numbers = [history.position(each.oid) for each in origins.commits]
+            numbers = [history.position(origin.oid) for origin in origins.commits]
             if None in numbers:
                 raise ToolError(f"{call}: git blame names commits that the history of {opened.name} lacks", tool=call)
             inside[raw] = OwnedFile(file.blob, np.array(numbers, np.int32)[origins.commit], exact=True)
-    named = {raw.decode("utf-8", "replace"): file for raw, file in inside.items()}
-    return named, owned.left_out if not path else 0
+    by_name = {raw.decode("utf-8", "replace"): file for raw, file in inside.items()}
+    return by_name, owned.left_out if not path else 0
 
 
 def _inside(owned: Ownership, path: str) -> dict[bytes, OwnedFile]:
@@ -296,7 +298,7 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
     by = arguments.by or "total"
     depth = arguments.depth or 1
     top = clean_path(arguments.path or "")
-    shown, place = _places(owned, by, depth, f"{top}/" if top and top not in owned.names else top or "/")
+    group_names, place = _places(owned, by, depth, f"{top}/" if top and top not in owned.names else top or "/")
     codes, (history, path, person) = group([owned.history, place[owned.file], owned.person])
     count = len(person)
     lines = total(codes, owned.lines, count)
@@ -305,8 +307,8 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
     oldest, newest = bounds(codes, owned.time, count)
     proven = total(codes, ~owned.exact, count) == 0
     table = {
-        "repository": tables.dictionary_column([opened.name for opened in histories.opened] or [""], history),
-        "path": tables.dictionary_column(shown or [""], path),
+        "repository": tables.dictionary_column([attributes.name for attributes in histories.opened] or [""], history),
+        "path": tables.dictionary_column(group_names or [""], path),
         "author": tables.dictionary_column(people.names or [""], person),
         "author_email": tables.dictionary_column(people.emails or [""], person),
         "lines": pa.array(lines),
@@ -342,13 +344,13 @@ def _ranks(people: PersonNumbers) -> Int64Array:
 def _places(owned: _OwnedLines, by: str, depth: int, top: str) -> tuple[list[str], Int64Array]:
     """What each file is counted under."""
     if by == "file":
-        shown = owned.names
+        group_names = owned.names
     elif by == "directory":
-        shown = directories(owned.names, depth)
+        group_names = directories(owned.names, depth)
     else:
-        shown = [top] * len(owned.names)
+        group_names = [top] * len(owned.names)
     numbers: dict[str, int] = {}
-    place = np.array([numbers.setdefault(name, len(numbers)) for name in shown] or [0], np.int64)
+    place = np.array([numbers.setdefault(name, len(numbers)) for name in group_names] or [0], np.int64)
     return list(numbers), place
 
 
@@ -364,13 +366,13 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
     bots = people.bots[owned.person] if len(owned.person) else np.zeros(0, np.bool_)
     human_rows = np.flatnonzero(~bots)
     rows: list[dict[str, Any]] = []
-    shown, ranks = people.shown, _ranks(people)
+    displayed, ranks = people.shown, _ranks(people)
     for number, opened in enumerate(histories.opened):
         of_history = human_rows[owned.history[human_rows] == number]
         folders: dict[str, Int64Array] = {f"{top}/" if top else "/": of_history}
-        places = at_depth[owned.file[of_history]]
-        for at in np.unique(places).tolist():
-            folders.setdefault(below[at], of_history[places == at])
+        positions = at_depth[owned.file[of_history]]
+        for position in np.unique(positions).tolist():
+            folders.setdefault(below[position], of_history[positions == position])
         for folder, rows_of_folder in folders.items():
             codes, persons = group([owned.person[rows_of_folder]])
             lines = total(codes, owned.lines[rows_of_folder], len(persons[0]))
@@ -386,7 +388,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
                     "bus_factor": factor,
                     "lines": line_count,
                     "authors": len(order),
-                    "owners": [text_of(shown[at]) for at in owners],
+                    "owners": [text_of(displayed[position]) for position in owners],
                     "share": float(running[factor - 1] / line_count) if factor else 0.0,
                     "exact": bool(owned.exact[rows_of_folder].all()),
                 }
@@ -402,14 +404,20 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
     )
     bot_lines = int(owned.lines[bots].sum()) if len(bots) else 0
     bot_notices = (f"{bot_lines:,} lines of bots are left out; {BOT_RULE}.",) if bot_lines else ()
-    facts = _facts(histories, people)
-    facts["drill_down"]["columns"].pop("authors")
+    attributes = _facts(histories, people)
+    attributes["drill_down"]["columns"].pop("authors")
     table = tables.table(
         "bus_factor", {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}, len(rows)
     )
-    joined = people.join_notices(owned.person[human_rows].tolist())
-    notices = (*histories.notices, *kind_notices(arguments.file_kinds), *joined, *bot_notices, *_notices(owned))
-    return ToolResult("bus_factor", table, facts, histories.complete, notices)
+    identity_notices = people.join_notices(owned.person[human_rows].tolist())
+    notices = (
+        *histories.notices,
+        *kind_notices(arguments.file_kinds),
+        *identity_notices,
+        *bot_notices,
+        *_notices(owned),
+    )
+    return ToolResult("bus_factor", table, attributes, histories.complete, notices)
 
 
 def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
@@ -436,15 +444,17 @@ def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
             by_agents = int(owned.agent_lines[own_rows][years == year].sum())
             rows.append((opened.name, year, int(added[born == year].sum()), living, living / total, proven, by_agents))
     names = ("repository", "year", "added", "surviving_lines", "share", "exact", "agent_lines")
-    table = tables.table("survival", {name: [row[at] for row in rows] for at, name in enumerate(names)}, len(rows))
-    facts = _facts(histories, people)
-    facts["drill_down"] = {
+    table = tables.table(
+        "survival", {name: [row[index] for row in rows] for index, name in enumerate(names)}, len(rows)
+    )
+    attributes = _facts(histories, people)
+    attributes["drill_down"] = {
         "call": "ownership",
         "arguments": {"path": top} if top else {},
         "columns": {"repo": "repository"},
     }
     notices = (*histories.notices, "Lines that merges alone brought count as alive, not as added.", *_notices(owned))
-    return ToolResult("survival", table, facts, histories.complete, notices)
+    return ToolResult("survival", table, attributes, histories.complete, notices)
 
 
 def _years(seconds: Any) -> Int64Array:
@@ -458,9 +468,9 @@ def _facts(histories: OpenedHistories, people: PersonNumbers) -> dict[str, Any]:
         "arguments": {"revisions": list(commits.values())},
         "columns": {"repos": "repository", "authors": "author", "files": "path"},
     }
-    facts: dict[str, Any] = {"commits": commits, "drill_down": drill}
+    attributes: dict[str, Any] = {"commits": commits, "drill_down": drill}
     aliases = people.aliases
-    return facts | ({"aliases": aliases} if aliases else {})
+    return attributes | ({"aliases": aliases} if aliases else {})
 
 
 def _notices(owned: _OwnedLines) -> list[str]:

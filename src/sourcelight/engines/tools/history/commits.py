@@ -129,13 +129,13 @@ def commits_answer(part: PartialResult, limit: int | None) -> ToolResult:
         notices.append(
             f"Only the newest {table.num_rows:,} of {total:,} commits are shown; ask for more or narrow the search."
         )
-    facts = {
+    attributes = {
         "repositories": part.names,
         "total": total,
         "commits": {name: match.commits for name, match in part.results.items()},
         **part.dates,
     }
-    return ToolResult("commits", table, facts, part.complete and not cut, tuple(notices))
+    return ToolResult("commits", table, attributes, part.complete and not cut, tuple(notices))
 
 
 def _first(rows: Any, count: int) -> Any:
@@ -295,20 +295,20 @@ def _combine_repositories(
         },
         len(contributions),
     )
-    facts = {
+    attributes = {
         "authors": authors,
         "total": total,
         "drill_down": contributor_drill_down(authors, use_regex=bool(arguments.use_regex)),
     }
     is_complete = len(contributions) == total and part.complete
-    return ToolResult("contributor_repositories", table, facts, is_complete, tuple(notices))
+    return ToolResult("contributor_repositories", table, attributes, is_complete, tuple(notices))
 
 
-def _who(opened: OpenedHistory, chosen: Any) -> list[str]:
+def _who(opened: OpenedHistory, selected: Any) -> list[str]:
     identities = opened.history.identities
-    persons, counts = np.unique(identities.person[opened.history.commits.author[chosen]], return_counts=True)
+    persons, counts = np.unique(identities.person[opened.history.commits.author[selected]], return_counts=True)
     # The numbers of persons depend on the order in which commits were read.
-    people = [f"{identities.person_names[at]} <{identities.person_emails[at]}>" for at in persons.tolist()]
+    people = [f"{identities.person_names[index]} <{identities.person_emails[index]}>" for index in persons.tolist()]
     return [person for _, person in sorted(zip((-counts).tolist(), people, strict=True))]
 
 

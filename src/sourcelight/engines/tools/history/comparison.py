@@ -71,8 +71,8 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
     if first is None and not start:
         diffs = _with_progress(comparison.all_diffs(context.cancellation), total, context)
     else:
-        chosen = comparison.changes[start:] if first is None else comparison.changes[start : start + first]
-        diffs = _with_progress(comparison.diffs(chosen, context.cancellation), len(chosen), context)
+        selected = comparison.changes[start:] if first is None else comparison.changes[start : start + first]
+        diffs = _with_progress(comparison.diffs(selected, context.cancellation), len(selected), context)
     cut = [False] * len(diffs)
     if context.served and not arguments.stat:
         diffs, cut = _fitting(diffs)
@@ -88,7 +88,7 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
     notices += _cut_notices(sum(cut))
     if not is_complete:
         notices.append(f"Files {start + 1:,} to {end:,} of {total:,} are shown; pass endCursor as after for the next.")
-    facts: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "repository": repository.name,
         "base": base,
         "head": head,
@@ -99,19 +99,19 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
         "end_cursor": None if is_complete else write_cursor(base, head, end),
     }
     if left_out:
-        facts["total_additions"] = facts["total_deletions"] = None
+        attributes["total_additions"] = attributes["total_deletions"] = None
     elif is_complete and not start:
-        facts["total_additions"] = sum(diff.additions or 0 for diff in diffs)
-        facts["total_deletions"] = sum(diff.deletions or 0 for diff in diffs)
+        attributes["total_additions"] = sum(diff.additions or 0 for diff in diffs)
+        attributes["total_deletions"] = sum(diff.deletions or 0 for diff in diffs)
     elif context.served:
         totals = comparison.totals(context.cancellation)
-        facts["total_additions"], facts["total_deletions"] = totals or (None, None)
+        attributes["total_additions"], attributes["total_deletions"] = totals or (None, None)
         if totals is None:
             notices.append("The changed files are too large together for their lines to be counted.")
     complete = is_complete and not missing and not left_out and not any(cut)
     if arguments.stat:
         diffs = [replace(diff, patch=None) for diff in diffs]
-    return ToolResult("file_diffs", diff_table(comparison, diffs, cut), facts, complete, tuple(notices))
+    return ToolResult("file_diffs", diff_table(comparison, diffs, cut), attributes, complete, tuple(notices))
 
 
 def _cut_notices(count: int) -> list[str]:
@@ -188,7 +188,7 @@ def _text(diff: FileDiff, *, cut: bool) -> str | None:
 
 def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  # noqa: ARG001 - a renderer
     """File diffs as objects, and as fenced diffs."""
-    facts = answer.attributes
+    attributes = answer.attributes
     rows = answer.table.to_pylist()
     has_patches = any(row["patch"] is not None for row in rows)
     files, text = [], []
@@ -213,45 +213,49 @@ def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  #
             patch = abbreviate_object_ids(row["patch"]).removesuffix("\n")
             text.append(f"```diff\n{patch}\n```\n{notes}")
     totals = {
-        "files": facts["total_files"],
-        "additions": facts["total_additions"],
-        "deletions": facts["total_deletions"],
+        "files": attributes["total_files"],
+        "additions": attributes["total_additions"],
+        "deletions": attributes["total_deletions"],
     }
     payload = {
-        "repo": facts["repository"],
-        "base": {"rev": facts["base_revision"], "oid": facts["base"]},
-        "head": {"rev": facts["head_revision"], "oid": facts["head"]},
-        "relation": facts["relation"],
+        "repo": attributes["repository"],
+        "base": {"rev": attributes["base_revision"], "oid": attributes["base"]},
+        "head": {"rev": attributes["head_revision"], "oid": attributes["head"]},
+        "relation": attributes["relation"],
         "fileDiffs": files,
         **_page_keys(answer, totals),
         **tail(answer),
     }
-    counted = "" if totals["additions"] is None else f", +{totals['additions']} -{totals['deletions']}"
+    line_totals = "" if totals["additions"] is None else f", +{totals['additions']} -{totals['deletions']}"
     title = (
-        f"Comparing {facts['base_revision']}..{facts['head_revision']} in {facts['repository']} "
-        f"({totals['files']} files{counted})"
+        f"Comparing {attributes['base_revision']}..{attributes['head_revision']} in {attributes['repository']} "
+        f"({totals['files']} files{line_totals})"
     )
-    more = [f"endCursor: {facts['end_cursor']}"] if facts["end_cursor"] else []
-    return payload, with_notices("\n".join([title, "", *text, *more]) + "\n", answer)
+    cursor_lines = [f"endCursor: {attributes['end_cursor']}"] if attributes["end_cursor"] else []
+    return payload, with_notices("\n".join([title, "", *text, *cursor_lines]) + "\n", answer)
 
 
 def _beside_patch(row: Mapping[str, Any]) -> dict[str, Any]:
     """What is known of a file that its patch does not say."""
-    said = {} if row["patch"] is None else patch_facts(row["patch"], is_whole=not row["truncated"])
-    said.setdefault("binary", False)
-    return {key: row[name] for name, key in _FACTS.items() if row[name] is not None and row[name] != said.get(name)}
+    patch_attributes = {} if row["patch"] is None else patch_facts(row["patch"], is_whole=not row["truncated"])
+    patch_attributes.setdefault("binary", False)
+    return {
+        key: row[name]
+        for name, key in _FACTS.items()
+        if row[name] is not None and row[name] != patch_attributes.get(name)
+    }
 
 
 def _page_keys(answer: ToolResult, totals: Mapping[str, Any]) -> dict[str, Any]:
     """Where a page begins, what follows it, and the totals of all pages; nothing of a comparison that is whole."""
-    facts = answer.attributes
+    attributes = answer.attributes
     positions = answer.table.column("position").to_pylist()
     offset = positions[0] if positions else 0
-    if not offset and facts["end_cursor"] is None:
+    if not offset and attributes["end_cursor"] is None:
         return {}
     page = {"hasNextPage": False}
-    if facts["end_cursor"] is not None:
-        page = {"endCursor": facts["end_cursor"], "hasNextPage": True}
+    if attributes["end_cursor"] is not None:
+        page = {"endCursor": attributes["end_cursor"], "hasNextPage": True}
     return {**({"offset": offset} if offset else {}), "totals": totals, "pageInfo": page}
 
 
@@ -287,20 +291,24 @@ def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> 
         notices.append(f"{long:,} patches are left out: they are long, or their contents are missing from this clone.")
     if len(row["parents"]) > 1:
         notices.append("This is a merge: its files are compared with its first parent.")
-    facts = {name: stamp(value) if name.endswith("_date") else value for name, value in row.items()}
-    facts["trailers"] = [{"token": t.token, "value": t.value} for t in trailers_of(row["message"])]
-    facts["revision"] = arguments.revision
+    attributes = {name: stamp(value) if name.endswith("_date") else value for name, value in row.items()}
+    attributes["trailers"] = [{"token": t.token, "value": t.value} for t in trailers_of(row["message"])]
+    attributes["revision"] = arguments.revision
     complete = histories.complete and all(diff.patch is not None for diff in diffs)
     table = diff_table(comparison, diffs, [False] * len(diffs))
-    return ToolResult("file_diffs", table, facts, complete, tuple(notices))
+    return ToolResult("file_diffs", table, attributes, complete, tuple(notices))
 
 
 def _of_page(comparison: Comparison, history: History, number: int, context: ToolContext) -> Iterator[FileDiff]:
     """Diffs of all files, with a patch where a page has room for it; counts of the others are those of the history."""
     changes, paths = history.changes, history.paths
     counts = {
-        paths[changes.path[at]]: (int(changes.additions[at]), int(changes.deletions[at]), bool(changes.binary[at]))
-        for at in np.flatnonzero(changes.commit == number).tolist()
+        paths[changes.path[index]]: (
+            int(changes.additions[index]),
+            int(changes.deletions[index]),
+            bool(changes.binary[index]),
+        )
+        for index in np.flatnonzero(changes.commit == number).tolist()
     }
     remaining_bytes = _MAX_PAGE_BYTES
     with ObjectReader(comparison.repository) as reader:
@@ -314,8 +322,8 @@ def _of_page(comparison: Comparison, history: History, number: int, context: Too
                 yield diff
                 continue
             additions, deletions, binary = counts.get(change.path, (UNKNOWN, UNKNOWN, False))
-            known = additions != UNKNOWN
-            yield FileDiff(change, additions if known else None, deletions if known else None, binary, patch=None)
+            is_known = additions != UNKNOWN
+            yield FileDiff(change, additions if is_known else None, deletions if is_known else None, binary, patch=None)
 
 
 def _one(number: int) -> Any:

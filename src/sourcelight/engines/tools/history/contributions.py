@@ -100,12 +100,12 @@ class JoinedGroups:
 
 def join_groups(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
     """Concatenate the sums of all repositories."""
-    places: dict[str, int] = {}
+    position_of: dict[str, int] = {}
     keys: list[list[Int64Array]] = []
     values: dict[str, list[Int64Array]] = {}
     for number, sums in enumerate(part.results.values()):
         of_person = people.take(sums.persons)
-        of_place = np.array([places.setdefault(name, len(places)) for name in sums.places] or [0], np.int64)
+        of_place = np.array([position_of.setdefault(name, len(position_of)) for name in sums.places] or [0], np.int64)
         person, start, place = sums.keys
         owner = np.full(len(person), number)
         keys.append([of_person[person] if len(person) else person, start, of_place[place], owner])
@@ -115,7 +115,7 @@ def join_groups(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
     columns_of = [np.concatenate(column) for column in zip(*keys, strict=True)] if keys else [nothing] * 4
     person, start, place, owner = columns_of
     return JoinedGroups(
-        person, start, place, owner, {name: np.concatenate(array) for name, array in values.items()}, list(places)
+        person, start, place, owner, {name: np.concatenate(array) for name, array in values.items()}, list(position_of)
     )
 
 
@@ -149,11 +149,11 @@ def facts_of(
         fixed["revisions"] = list(revisions)
     drill |= {"repos": "repository"} if "repository" in by else {}
     drill |= {"after": "period", "before": "period_end"} if period else {}
-    facts: dict[str, Any] = {"repositories": part.names, "by": list(by), **part.dates}
+    attributes: dict[str, Any] = {"repositories": part.names, "by": list(by), **part.dates}
     aliases = people.aliases
     if aliases:
-        facts["aliases"] = aliases
-    return {**facts, "drill_down": {"call": "commit_search", "arguments": fixed, "columns": drill}}
+        attributes["aliases"] = aliases
+    return {**attributes, "drill_down": {"call": "commit_search", "arguments": fixed, "columns": drill}}
 
 
 CALL = "churn"
@@ -180,14 +180,14 @@ def _sums(opened: OpenedHistory, arguments: ChurnArguments, dates: Dates, contex
     layout = opened.layout(context)
     changes_kept = np.flatnonzero(commit_mask(opened, *dates)[changes.commit])
     changes_kept = changes_kept[are_of_kinds(opened, layout, layout.path[changes_kept], arguments.file_kinds, context)]
-    of = changes.commit[changes_kept].astype(np.int64)
-    persons = people.of_identities(opened)[commits.author[of]]
-    place, places = None, [""]
+    commit_rows = changes.commit[changes_kept].astype(np.int64)
+    persons = people.of_identities(opened)[commits.author[commit_rows]]
+    group, group_names = None, [""]
     if _PLACES & set(by):
-        place, places = _places(opened, layout.path[changes_kept], by, arguments.depth, context)
+        group, group_names = _places(opened, layout.path[changes_kept], by, arguments.depth, context)
     if "commit" in by:
-        place, places = _of_commits(opened, of, place, places)
-    codes, keys = group_rows(persons, commits.commit_time[of], period_of(CALL, by), place)
+        group, group_names = _of_commits(opened, commit_rows, group, group_names)
+    codes, keys = group_rows(persons, commits.commit_time[commit_rows], period_of(CALL, by), group)
     count = len(keys[0])
     renamed = changes_kept[changes.status[changes_kept] == ord("R")]
     touched = len(np.unique(np.concatenate((changes.path[changes_kept], changes.old_path[renamed]))))
@@ -195,10 +195,12 @@ def _sums(opened: OpenedHistory, arguments: ChurnArguments, dates: Dates, contex
         "additions": total(codes, np.maximum(changes.additions[changes_kept], 0), count),
         "deletions": total(codes, np.maximum(changes.deletions[changes_kept], 0), count),
         "changes": total(codes, np.ones(len(codes)), count),
-        "commits": count_distinct(codes, of, count),
-        "agent_commits": agent_commits(opened, codes, of, count),
+        "commits": count_distinct(codes, commit_rows, count),
+        "agent_commits": agent_commits(opened, codes, commit_rows, count),
     }
-    return GroupSums(people.person_set, keys, values, places, int((changes.additions[changes_kept] < 0).sum()), touched)
+    return GroupSums(
+        people.person_set, keys, values, group_names, int((changes.additions[changes_kept] < 0).sum()), touched
+    )
 
 
 def _places(
@@ -207,7 +209,7 @@ def _places(
     """Numbers of the kinds and folders (or files) of some paths, and the names that they are of, kind first."""
     layout = opened.layout(context)
     used, which = np.unique(paths, return_inverse=True)
-    texts = [layout.text(at) for at in used.tolist()]
+    texts = [layout.text(index) for index in used.tolist()]
     texts_shown = [""] * len(texts)
     if "path" in by:
         texts_shown = texts
@@ -215,7 +217,7 @@ def _places(
         texts_shown = directories(texts, depth or 1)
     kinds = [""] * len(texts)
     if "file_kind" in by:
-        kinds = kinds_of(opened, (layout.names[at] for at in used.tolist()), context)
+        kinds = kinds_of(opened, (layout.names[index] for index in used.tolist()), context)
     names: dict[str, int] = {}
     of_used = [
         names.setdefault(f"{kind}{_BREAK}{name}", len(names)) for kind, name in zip(kinds, texts_shown, strict=True)
@@ -233,19 +235,21 @@ def changes_of_row(
     values = {"directory": arguments.directory, "path": arguments.path, "file_kind": arguments.file_kind}
     by = [name for name, value in values.items() if value is not None]
     if by:
-        place, places = _places(opened, layout.path[change_rows], by, arguments.depth, context)
-        shown = (arguments.directory or "") if arguments.path is None else arguments.path
-        key = f"{arguments.file_kind or ''}{_BREAK}{shown}"
-        change_rows = change_rows[place == (places.index(key) if key in places else -1)]
+        group, group_names = _places(opened, layout.path[change_rows], by, arguments.depth, context)
+        below = (arguments.directory or "") if arguments.path is None else arguments.path
+        key = f"{arguments.file_kind or ''}{_BREAK}{below}"
+        change_rows = change_rows[group == (group_names.index(key) if key in group_names else -1)]
     return np.unique(opened.history.changes.commit[change_rows])
 
 
-def _of_commits(opened: OpenedHistory, of: Int64Array, place: Any, places: list[str]) -> tuple[Int64Array, list[str]]:
+def _of_commits(
+    opened: OpenedHistory, commit_rows: Int64Array, place: Any, group_names: list[str]
+) -> tuple[Int64Array, list[str]]:
     """Numbers of commits with their places, and their texts: the commit, and the place behind it."""
-    numbers = np.zeros(len(of), np.int64) if place is None else place
-    codes, (commits, which) = group([of, numbers])
+    numbers = np.zeros(len(commit_rows), np.int64) if place is None else place
+    codes, (commits, which) = group([commit_rows, numbers])
     texts = zip(tables.oids(opened.history, commits), which.tolist(), strict=True)
-    return codes, [f"{commit}{_BREAK}{places[at] or _BREAK}" for commit, at in texts] or [_BREAK * 2]
+    return codes, [f"{commit}{_BREAK}{group_names[position] or _BREAK}" for commit, position in texts] or [_BREAK * 2]
 
 
 def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
@@ -281,28 +285,28 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     notices += agent_notices(int(summed["agent_commits"].sum()))
     drill = {"authors": "author"} if "author" in by else {}
     drill |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
-    facts = facts_of(arguments.revisions, part, people, by, period, drill)
-    facts["changed_paths"] = {name: sums.touched for name, sums in part.results.items()}
+    attributes = facts_of(arguments.revisions, part, people, by, period, drill)
+    attributes["changed_paths"] = {name: sums.touched for name, sums in part.results.items()}
     # Services tell commits and not their files: what needs no files is asked of them as a search.
     if _PLACES & set(by) or arguments.file_kinds:
         wire_arguments = arguments.to_wire()
         fixed = {name: wire_arguments[name] for name in ("depth", "fileKinds") if wire_arguments.get(name)}
-        facts["drill_down"]["call"] = "commits_behind"
-        facts["drill_down"]["arguments"] |= {"of": CALL, **fixed}
+        attributes["drill_down"]["call"] = "commits_behind"
+        attributes["drill_down"]["arguments"] |= {"of": CALL, **fixed}
     if "commit" in by:
-        del facts["drill_down"]  # the row names its commit
+        del attributes["drill_down"]  # the row names its commit
     shown_table = tables.table("churn", table, count).take(pa.array(order))
-    return ToolResult("churn", shown_table, facts, part.complete and not unknown, tuple(notices))
+    return ToolResult("churn", shown_table, attributes, part.complete and not unknown, tuple(notices))
 
 
-def _place_columns(by: list[str], places: list[str], which: Int64Array) -> dict[str, Any]:
+def _place_columns(by: list[str], group_names: list[str], which: Int64Array) -> dict[str, Any]:
     """The columns of commit, kind of file, and directory or path, of rows that have the places of these numbers."""
     names = ["file_kind", "path" if "path" in by else "directory"]
     names = ["commit", *names] if "commit" in by else names
-    texts = [place.split(_BREAK, len(names) - 1) for place in places] or [[""] * len(names)]
+    texts = [group_name.split(_BREAK, len(names) - 1) for group_name in group_names] or [[""] * len(names)]
     return {
-        name: tables.dictionary_column([text[at] for text in texts], which)
-        for at, name in enumerate(names)
+        name: tables.dictionary_column([text[index] for text in texts], which)
+        for index, name in enumerate(names)
         if name in by
     }
 
@@ -330,30 +334,30 @@ def _contributor_sums(
     period = period_of(CONTRIBUTORS_CALL, arguments.by or ())
     history, layout = opened.history, opened.layout(context)
     commits = history.commits
-    counted = commit_mask(opened, *dates)
-    change_rows = np.flatnonzero(counted)
+    is_counted = commit_mask(opened, *dates)
+    change_rows = np.flatnonzero(is_counted)
     co_commits, co_people = people.co_authors(opened, context.cancellation)
-    helped = counted[co_commits]
+    helped = is_counted[co_commits]
     co_commits, co_people = co_commits[helped], co_people[helped]
     person = np.concatenate((people.of_identities(opened)[commits.author[change_rows]], co_people))
     time = np.concatenate((commits.commit_time[change_rows], commits.commit_time[co_commits]))
     codes, keys = group_rows(person, time, period)
-    count, own = len(keys[0]), codes[: len(change_rows)]
-    place = np.full(len(commits), -1, np.int64)
-    place[change_rows] = own
-    of = place[history.changes.commit]
-    changed = np.flatnonzero(of >= 0)
+    count, author_codes = len(keys[0]), codes[: len(change_rows)]
+    row_of_commit = np.full(len(commits), -1, np.int64)
+    row_of_commit[change_rows] = author_codes
+    row_of_change = row_of_commit[history.changes.commit]
+    changed = np.flatnonzero(row_of_change >= 0)
     changed = changed[are_of_kinds(opened, layout, layout.path[changed], arguments.file_kinds, context)]
-    of = of[changed]
+    row_of_change = row_of_change[changed]
     first, last = bounds(codes, time, count)
     values = {
-        "commits": total(own, np.ones(len(change_rows)), count),
-        "merges": total(own, commits.is_merge[change_rows], count),
-        "agent_commits": total(own, commit_agents(history).mask[change_rows], count),
+        "commits": total(author_codes, np.ones(len(change_rows)), count),
+        "merges": total(author_codes, commits.is_merge[change_rows], count),
+        "agent_commits": total(author_codes, commit_agents(history).mask[change_rows], count),
         "co_authored": total(codes[len(change_rows) :], np.ones(len(co_people)), count),
-        "additions": total(of, np.maximum(history.changes.additions[changed], 0), count),
-        "deletions": total(of, np.maximum(history.changes.deletions[changed], 0), count),
-        "files": count_distinct(of, layout.path[changed], count),
+        "additions": total(row_of_change, np.maximum(history.changes.additions[changed], 0), count),
+        "deletions": total(row_of_change, np.maximum(history.changes.deletions[changed], 0), count),
+        "files": count_distinct(row_of_change, layout.path[changed], count),
         "first": first,
         "last": last,
     }
@@ -390,9 +394,9 @@ def _combine_contributors(arguments: ContributorsArguments, context: ToolContext
     notices += [f"{notice} Commits are all." for notice in kind_notices(arguments.file_kinds)]
     notices += people.bot_notices(groups[0], sums["commits"])
     notices += agent_notices(int(sums["agent_commits"].sum()))
-    facts = facts_of(arguments.revisions, part, people, by, period, {"authors": "author"})
+    attributes = facts_of(arguments.revisions, part, people, by, period, {"authors": "author"})
     shown_table = tables.table("contributors", table, count).take(order)
-    return ToolResult("contributors", shown_table, facts, part.complete, tuple(notices))
+    return ToolResult("contributors", shown_table, attributes, part.complete, tuple(notices))
 
 
 HANDLERS: tuple[Handler[Any], ...] = (

@@ -52,15 +52,15 @@ class DiffItems:
 
 def _truncate(commit: Mapping[str, Any], skip: int, stop: int | None) -> dict[str, Any]:
     """Return a commit with the lines of its hunks from `skip` up to `stop`, counted over all of its files."""
-    files, at = [], 0
+    files, position = [], 0
     for file in commit["files"]:
         hunks = []
         for hunk in file["hunks"]:
             count = len(hunk["lines"])
-            first, last = max(0, skip - at), count if stop is None else min(count, stop - at)
+            first, last = max(0, skip - position), count if stop is None else min(count, stop - position)
             if first < last:
                 hunks.append(hunk if (first, last) == (0, count) else _cut_hunk(hunk, first, last))
-            at += count
+            position += count
         if hunks:
             files.append({**file, "hunks": hunks})
     return {**commit, "files": files}
@@ -87,14 +87,14 @@ def _counter(lines: list[str], other: str) -> Callable[[int, int], int]:
     return count
 
 
-def _of_files(part: ToolResult, whole: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
+def _of_files(part: ToolResult, full_result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
     """Let ``endCursor`` go on where a part ends, at a whole file."""
     del start
-    if stop.item >= whole.table.num_rows:
+    if stop.item >= full_result.table.num_rows:
         return part
-    facts = whole.attributes
-    position = whole.table.column("position")[stop.item].as_py()
-    cursor = write_cursor(facts["base"], facts["head"], position)
+    attributes = full_result.attributes
+    position = full_result.table.column("position")[stop.item].as_py()
+    cursor = write_cursor(attributes["base"], attributes["head"], position)
     return replace(part, attributes={**part.attributes, "end_cursor": cursor})
 
 

@@ -132,15 +132,15 @@ def _combine_diffs(arguments: DiffSearchArguments, context: ToolContext, part: P
         notices.append(
             f"Only the newest {shown_count:,} of {total:,} commits are shown; ask for more or narrow the search."
         )
-    facts: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "pattern": arguments.pattern,
         "repositories": part.names,
         "total": total,
         **part.dates,
     }
     if context.served:
-        facts["results"] = [result for match in newest_matches for result in match.results]
-    return ToolResult("diff_lines", table, facts, part.complete and shown_count == total, tuple(notices))
+        attributes["results"] = [result for match in newest_matches for result in match.results]
+    return ToolResult("diff_lines", table, attributes, part.complete and shown_count == total, tuple(notices))
 
 
 def _first(match: _DiffMatches, count: int) -> _DiffMatches:
@@ -177,11 +177,11 @@ def _results(
     by_commit: dict[int, list[int]] = {}
     for change in dict.fromkeys(changes.tolist()):
         by_commit.setdefault(int(history.changes.commit[change]), []).append(change)
-    for commit, own in by_commit.items():
+    for commit, commit_changes in by_commit.items():
         author, email, _ = columns.people(history, history.commits.author[[commit]])
         (oid,) = columns.oids(history, [commit])
         files = []
-        for change in own[:_MAX_FILES]:
+        for change in commit_changes[:_MAX_FILES]:
             parts = change_parts(file_change(history, change))
             of_change = [_file(part, make_patch(handle, part), pattern, signs) for part in parts]
             # Of a file that became a link, one part alone may have matches.
@@ -196,7 +196,7 @@ def _results(
             "subject": history.subject(commit),
             **_unless_empty("agent", agent_column(history, [commit])[0].as_py()),
             "files": files,
-            **_unless_zero("filesLeftOut", len(own) - _MAX_FILES),
+            **_unless_zero("filesLeftOut", len(commit_changes) - _MAX_FILES),
         }
 
 

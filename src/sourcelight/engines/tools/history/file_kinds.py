@@ -39,13 +39,13 @@ class FileKinds:
         with ObjectReader(opened.repository) as reader:
             tree = reader.tree(opened.commits[0])
             files = []
-            for at, path in enumerate(tree.paths):
+            for index, path in enumerate(tree.paths):
                 if path == _ATTRIBUTE_FILE or path.endswith(b"/" + _ATTRIBUTE_FILE):
-                    data = reader.read(tree.blob_id(at), MAX_ATTRIBUTE_BYTES)
+                    data = reader.read(tree.blob_id(index), MAX_ATTRIBUTE_BYTES)
                     if data is not None:
                         directory = path.removesuffix(_ATTRIBUTE_FILE).decode("utf-8", "replace")
                         files.append((directory, data.decode("utf-8", "replace")))
-        self._blobs = {path: tree.blob_id(at) for at, path in enumerate(tree.paths)}
+        self._blobs = {path: tree.blob_id(index) for index, path in enumerate(tree.paths)}
         self._attributes = Attributes(files, ATTRIBUTES)
 
     def of(self, paths: Iterable[bytes], cancellation: Cancellation) -> list[str]:
@@ -88,7 +88,7 @@ def are_of_kinds(
     if kinds is None:
         return np.ones(len(paths), np.bool_)
     used, which = np.unique(paths, return_inverse=True)
-    path_kinds = kinds_of(opened, (layout.names[at] for at in used.tolist()), context)
+    path_kinds = kinds_of(opened, (layout.names[index] for index in used.tolist()), context)
     mask: BoolArray = np.array([kind in kinds for kind in path_kinds] or [False], np.bool_)[which]
     return mask
 

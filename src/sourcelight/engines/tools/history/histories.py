@@ -334,8 +334,8 @@ def _open(context: ToolContext, request: _OpenRequest, histories: OpenedHistorie
 
     try:
         history = context.local.history.open(repository)
-    except SearchIndexError as fault:
-        lack(f"The history of {repository.name} can't be read: {fault.reason}.")
+    except SearchIndexError as exc:
+        lack(f"The history of {repository.name} can't be read: {exc.reason}.")
         return
     there, denied = (
         tuple(commit for commit in named if history.position(commit) is not None)

@@ -68,8 +68,8 @@ def _hot_files(
     limit: int | None = arguments.limit
     history = opened.history
     changes = history.changes
-    change_rows, of, tree = _countable_changes(opened, file_filter, dates, arguments.file_kinds, context)
-    used, codes = np.unique(of, return_inverse=True)
+    change_rows, file_of, tree = _countable_changes(opened, file_filter, dates, arguments.file_kinds, context)
+    used, codes = np.unique(file_of, return_inverse=True)
     count = len(used)
     commit = changes.commit[change_rows].astype(np.int64)
     commits = count_distinct(codes, commit, count)
@@ -82,7 +82,7 @@ def _hot_files(
         "hotspots",
         {
             "repository": opened.name,
-            "path": [tree.paths[at].decode("utf-8", "replace") for at in used.tolist()],
+            "path": [tree.paths[index].decode("utf-8", "replace") for index in used.tolist()],
             "commits": pa.array(commits),
             "authors": pa.array(count_distinct(codes, people, count)),
             "additions": pa.array(total(codes, np.maximum(changes.additions[change_rows], 0), count)),
@@ -111,12 +111,12 @@ def _countable_changes(
     """The changes that count, the place of the file of each among today's, and today's files."""
     mask = commit_mask(opened, *dates)[opened.history.changes.commit]
     layout = opened.layout(context)
-    newest, tree, places = _today(opened, layout)
+    newest, tree, file_positions = _today(opened, layout)
     passing = filter_changes(opened.history, file_filter, layout=layout)
     change_rows = np.flatnonzero(mask if passing is None else mask & passing)
     change_rows = change_rows[are_of_kinds(opened, layout, newest[layout.path[change_rows]], file_kinds, context)]
-    of = places[newest[layout.path[change_rows]]]
-    return change_rows[of >= 0], of[of >= 0], tree
+    file_of = file_positions[newest[layout.path[change_rows]]]
+    return change_rows[file_of >= 0], file_of[file_of >= 0], tree
 
 
 def hot_commits(
@@ -124,16 +124,16 @@ def hot_commits(
 ) -> Int64Array:
     """Numbers of the commits that the row of today's file `path` counts."""
     file_filter = files_of(HOTSPOTS, arguments.files, regexp=False)
-    change_rows, of, tree = _countable_changes(opened, file_filter, dates, arguments.file_kinds, context)
-    return np.unique(opened.history.changes.commit[change_rows[np.isin(of, _files_named(tree, arguments.path))]])
+    change_rows, file_of, tree = _countable_changes(opened, file_filter, dates, arguments.file_kinds, context)
+    return np.unique(opened.history.changes.commit[change_rows[np.isin(file_of, _files_named(tree, arguments.path))]])
 
 
 def commits_of_files(opened: OpenedHistory, context: ToolContext) -> dict[str, int]:
     """How many commits changed each file of the commit under any of its names, as the rows of `hotspots` count them."""
-    change_rows, of, tree = _countable_changes(opened, ChangedFileFilter(), (None, None), None, context)
-    used, codes = np.unique(of, return_inverse=True)
+    change_rows, file_of, tree = _countable_changes(opened, ChangedFileFilter(), (None, None), None, context)
+    used, codes = np.unique(file_of, return_inverse=True)
     counts = count_distinct(codes, opened.history.changes.commit[change_rows].astype(np.int64), len(used))
-    names = (tree.paths[at].decode("utf-8", "replace") for at in used.tolist())
+    names = (tree.paths[index].decode("utf-8", "replace") for index in used.tolist())
     return dict(zip(names, counts.tolist(), strict=True))
 
 
@@ -141,14 +141,14 @@ def commits_beside(
     opened: OpenedHistory, path: str, others: Sequence[str], context: ToolContext
 ) -> dict[str, tuple[int, int]]:
     """For each of `others`: how many commits changed it and the file `path`, and how many changed it."""
-    change_rows, of, tree = _countable_changes(opened, ChangedFileFilter(), (None, None), None, context)
+    change_rows, file_of, tree = _countable_changes(opened, ChangedFileFilter(), (None, None), None, context)
     commit = opened.history.changes.commit[change_rows].astype(np.int64)
-    own = np.unique(commit[np.isin(of, _files_named(tree, path))])
-    places = {name.decode("utf-8", "replace"): at for at, name in enumerate(tree.paths)}
+    commits_of_path = np.unique(commit[np.isin(file_of, _files_named(tree, path))])
+    position_of = {name.decode("utf-8", "replace"): index for index, name in enumerate(tree.paths)}
     counts = {}
     for other in others:
-        commits = np.unique(commit[of == places.get(other, -1)])
-        counts[other] = (len(np.intersect1d(own, commits)), len(commits))
+        commits = np.unique(commit[file_of == position_of.get(other, -1)])
+        counts[other] = (len(np.intersect1d(commits_of_path, commits)), len(commits))
     return counts
 
 
@@ -156,39 +156,39 @@ def paired_commits(
     opened: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
 ) -> Int64Array:
     """Numbers of the commits that the row of today's files `path` and `otherPath` counts as changing both."""
-    change_rows, of, tree = _countable_changes(opened, ChangedFileFilter(), dates, arguments.file_kinds, context)
+    change_rows, file_of, tree = _countable_changes(opened, ChangedFileFilter(), dates, arguments.file_kinds, context)
     commit = opened.history.changes.commit[change_rows]
-    one, other = (
-        np.unique(commit[np.isin(of, _files_named(tree, path))]) for path in (arguments.path, arguments.other_path)
+    first, other = (
+        np.unique(commit[np.isin(file_of, _files_named(tree, path))]) for path in (arguments.path, arguments.other_path)
     )
-    both = np.intersect1d(one, other)
+    both = np.intersect1d(first, other)
     sizes = np.diff(opened.history.commits.change_starts)[both]
     return both[sizes <= (arguments.max_files or _LARGE)].astype(np.int64)
 
 
 def _files_named(tree: CommitTree, path: str | None) -> list[int]:
     """Places of the files that are shown under a name."""
-    return [at for at, own in enumerate(tree.paths) if own.decode("utf-8", "replace") == path]
+    return [index for index, raw_name in enumerate(tree.paths) if raw_name.decode("utf-8", "replace") == path]
 
 
 def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     partials: list[_Hotspots] = list(part.results.values())
-    table = tables.join("hotspots", [each.rows for each in partials])
-    scores = np.concatenate([np.zeros(0), *(each.scores for each in partials)])
-    most = float(scores.max()) if len(scores) and scores.max() > 0 else 1.0
-    place = table.schema.get_field_index("score")
-    table = table.set_column(place, table.schema.field(place), pa.array(scores / most))
+    table = tables.join("hotspots", [partial.rows for partial in partials])
+    scores = np.concatenate([np.zeros(0), *(partial.scores for partial in partials)])
+    maximum = float(scores.max()) if len(scores) and scores.max() > 0 else 1.0
+    column_index = table.schema.get_field_index("score")
+    table = table.set_column(column_index, table.schema.field(column_index), pa.array(scores / maximum))
     order = group_order((-scores,), columns_of(table))
     limit = arguments.limit
     notices = [*part.notices, "Merges and files that are gone are left out; renamed files keep their commits."]
     notices += kind_notices(arguments.file_kinds)
-    facts = {
+    attributes = {
         **part.dates,
-        "total": sum(each.total for each in partials),
+        "total": sum(partial.total for partial in partials),
         "drill_down": _drill(HOTSPOTS, arguments, part),
     }
     table = table.take(order[:limit] if limit else order)
-    return ToolResult("hotspots", table, facts, part.complete, tuple(notices))
+    return ToolResult("hotspots", table, attributes, part.complete, tuple(notices))
 
 
 def _gather_coupling(arguments: CouplingArguments, context: ToolContext) -> PartialResult:
@@ -200,9 +200,9 @@ def _pairs(
 ) -> tuple[list[tuple[Any, ...]], int]:
     """Pairs of files of one repository, and how many commits have too many files to count."""
     least, degree = _thresholds(arguments)
-    most = arguments.max_files or _LARGE
+    max_files = arguments.max_files or _LARGE
     history, layout = opened.history, opened.layout(context)
-    newest, tree, places = _today(opened, layout)
+    newest, tree, file_positions = _today(opened, layout)
     starts = history.commits.change_starts
     shared_counts: Counter[tuple[int, int]] = Counter()
     single_counts: Counter[int] = Counter()
@@ -210,23 +210,23 @@ def _pairs(
     times = history.commits.commit_time
     skipped = 0
     numbers = np.flatnonzero(commit_mask(opened, *dates) & (np.diff(starts) > 0))
-    counted = are_of_kinds(opened, layout, newest[layout.path], arguments.file_kinds, context)
-    files = np.where(counted, places[newest[layout.path]], -1).tolist()
-    sizes, low = np.diff(starts)[numbers].tolist(), starts[numbers].tolist()
-    for number, size, begin in zip(numbers.tolist(), sizes, low, strict=True):
-        of = sorted({file for file in files[begin : begin + size] if file >= 0})
-        single_counts.update(of)
-        if size > most:
+    is_counted = are_of_kinds(opened, layout, newest[layout.path], arguments.file_kinds, context)
+    files = np.where(is_counted, file_positions[newest[layout.path]], -1).tolist()
+    sizes, commit_starts = np.diff(starts)[numbers].tolist(), starts[numbers].tolist()
+    for number, size, start in zip(numbers.tolist(), sizes, commit_starts, strict=True):
+        files_of_commit = sorted({file for file in files[start : start + size] if file >= 0})
+        single_counts.update(files_of_commit)
+        if size > max_files:
             skipped += 1
             continue
-        for pair in combinations(of, 2):
+        for pair in combinations(files_of_commit, 2):
             shared_counts[pair] += 1
             latest[pair] = max(latest.get(pair, _NEVER), int(times[number]))
     rows: list[tuple[Any, ...]] = []
     for (first, other), count in shared_counts.items():
         share = 2 * count / (single_counts[first] + single_counts[other])
         if count >= least and share >= degree:
-            pair_names = [tree.paths[at].decode("utf-8", "replace") for at in (first, other)]
+            pair_names = [tree.paths[position].decode("utf-8", "replace") for position in (first, other)]
             row = (
                 opened.name,
                 *pair_names,
@@ -247,7 +247,7 @@ def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: 
     total_rows = len(rows)
     rows = rows[: arguments.limit or total_rows]
     names = ("repository", "path", "other_path", "shared_commits", "commits", "other_commits", "degree")
-    table: dict[str, Any] = {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    table: dict[str, Any] = {name: [row[index] for row in rows] for index, name in enumerate(names)}
     table["last_date"] = tables.times([row[7] for row in rows])
     least, degree = _thresholds(arguments)
     notices = [
@@ -256,8 +256,8 @@ def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: 
         f"{skipped:,} commits with more than {arguments.max_files or _LARGE} files count for no pair.",
     ]
     notices += kind_notices(arguments.file_kinds)
-    facts = {**part.dates, "total": total_rows, "drill_down": _drill(COUPLING, arguments, part)}
-    return ToolResult("coupling", tables.table("coupling", table, len(rows)), facts, part.complete, tuple(notices))
+    attributes = {**part.dates, "total": total_rows, "drill_down": _drill(COUPLING, arguments, part)}
+    return ToolResult("coupling", tables.table("coupling", table, len(rows)), attributes, part.complete, tuple(notices))
 
 
 def _thresholds(arguments: CouplingArguments) -> tuple[int, float]:
@@ -283,15 +283,15 @@ def _today(opened: OpenedHistory, layout: Layout) -> tuple[Int64Array, CommitTre
     newest = np.arange(len(layout.names) or 1)
     with ObjectReader(opened.repository) as reader:
         tree = reader.tree(opened.commits[0])
-    today = {path: at for at, path in enumerate(tree.paths)}
-    places = np.array([today.get(path, -1) for path in layout.names] or [-1], np.int64)
+    today = {path: index for index, path in enumerate(tree.paths)}
+    positions = np.array([today.get(path, -1) for path in layout.names] or [-1], np.int64)
     changes = history.changes
     renamed = np.flatnonzero((changes.status == ord("R")) & opened.mask[changes.commit])
     # The newest rename of a name counts, by date: the order of an index depends on when its commits were read.
     renamed = renamed[np.lexsort((-renamed, -history.commits.commit_time[changes.commit[renamed]]))]
     following: dict[int, int] = {}
     for old, new in zip(layout.old_path[renamed].tolist(), layout.path[renamed].tolist(), strict=True):
-        if places[old] < 0:  # a name that is in use stays its own
+        if positions[old] < 0:  # a name that is in use stays its own
             following.setdefault(old, new)
     for old in following:
         name, visited = old, {old}
@@ -299,18 +299,18 @@ def _today(opened: OpenedHistory, layout: Layout) -> tuple[Int64Array, CommitTre
             name = following[name]
             visited.add(name)
         newest[old] = name
-    return newest, tree, places
+    return newest, tree, positions
 
 
 def _lines(opened: OpenedHistory, tree: CommitTree, files: Int64Array, context: ToolContext) -> Int64Array:
     """Lines of some files of a tree; -1 for binary and missing ones."""
     line_counts = np.full(len(files), -1, np.int64)
     with ObjectReader(opened.repository) as reader:
-        for at, file in enumerate(files.tolist()):
+        for index, file in enumerate(files.tolist()):
             context.cancellation.check()
             data = reader.read(tree.blob_ids[file * 20 : file * 20 + 20])
             if data is not None and not is_binary_text(data):
-                line_counts[at] = line_count(data)
+                line_counts[index] = line_count(data)
     return line_counts
 
 

@@ -59,28 +59,30 @@ def _gather_identities(arguments: IdentitiesArguments, context: ToolContext) -> 
 
 
 def _uses(opened: OpenedHistory, people: PersonNumbers, context: ToolContext) -> _Uses:
-    known, commits = opened.history.identities, opened.history.commits
-    counted = opened.mask
-    pairs = list(zip(known.names, known.emails, known.mapped_names, known.mapped_emails, strict=True))
+    identities, commits = opened.history.identities, opened.history.commits
+    is_counted = opened.mask
+    pairs = list(
+        zip(identities.names, identities.emails, identities.mapped_names, identities.mapped_emails, strict=True)
+    )
     keys = [(name, email, *people.accepted.map(*proper)) for name, email, *proper in pairs]
     roles = []
     for role in ("author", "committer"):
-        owners = getattr(commits, role)[counted]
-        times = commits.commit_time[counted]
+        owners = getattr(commits, role)[is_counted]
+        times = commits.commit_time[is_counted]
         order = np.argsort(owners, kind="stable")
         cuts = np.searchsorted(owners[order], np.arange(len(keys) + 1))
         for number, key in enumerate(keys):
-            chosen = times[order[cuts[number] : cuts[number + 1]]]
-            if len(chosen):
-                roles.append((role, key, len(chosen), int(chosen.min()), int(chosen.max())))
+            selected = times[order[cuts[number] : cuts[number + 1]]]
+            if len(selected):
+                roles.append((role, key, len(selected), int(selected.min()), int(selected.max())))
     helped, persons = people.co_authors(opened, context.cancellation)
     mask = opened.mask[helped]
     helped, persons = helped[mask], persons[mask]
     names, emails = people.names, people.emails
     co_authors = []
     for person in np.unique(persons).tolist():
-        chosen = commits.commit_time[helped[persons == person]]
-        co_authors.append(((names[person], emails[person]), len(chosen), int(chosen.min()), int(chosen.max())))
+        selected = commits.commit_time[helped[persons == person]]
+        co_authors.append(((names[person], emails[person]), len(selected), int(selected.min()), int(selected.max())))
     return _Uses(roles, co_authors)
 
 
@@ -122,8 +124,8 @@ def _combine_identities(arguments: IdentitiesArguments, context: ToolContext, pa
     )
     notices = [*part.notices, f"{BOT_RULE[0].upper()}{BOT_RULE[1:]}."]
     drill = {"call": "commit_search", "arguments": {"repos": part.names}, "columns": {"authors": "email"}}
-    facts = {"repositories": part.names, "drill_down": drill}
-    return ToolResult("identities", table, facts, part.complete, tuple(notices))
+    attributes = {"repositories": part.names, "drill_down": drill}
+    return ToolResult("identities", table, attributes, part.complete, tuple(notices))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +144,8 @@ def _gather_suggestions(arguments: IdentitySuggestionsArguments, context: ToolCo
         times = commits.commit_time[opened.mask]
         rows = []
         for person in np.unique(owners).tolist():
-            chosen = times[owners == person]
-            rows.append((person, len(chosen), int(chosen.min()), int(chosen.max())))
+            selected = times[owners == person]
+            rows.append((person, len(selected), int(selected.min()), int(selected.max())))
         return _Usages(people.person_set, rows)
 
     return gather_each(open_histories(SUGGESTIONS, context, arguments.repos or ()), context, find)
@@ -161,7 +163,9 @@ def _combine_suggestions(
             count, first, last = counts.get(person, (0, 1 << 62, 0))
             counts[person] = count + row[0], min(first, row[1]), max(last, row[2])
     names, emails = people.names, people.emails
-    suggestions = suggest_identities([IdentityUsage(names[at], emails[at], *numbers) for at, numbers in counts.items()])
+    suggestions = suggest_identities(
+        [IdentityUsage(names[position], emails[position], *numbers) for position, numbers in counts.items()]
+    )
     table = tables.table(
         "identity_suggestions",
         {

@@ -31,10 +31,10 @@ _RULE = "Merges change no file, and copies are not followed."
 def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> ToolResult:
     revision, path = arguments.revision or "", clean_path(arguments.path)
     histories = open_history(CALL, context, arguments.repo, revision)
-    facts: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path, "total": 0}
+    attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path, "total": 0}
     if not histories.opened:
         empty = tables.table("path_history", {}, 0)
-        return ToolResult("path_history", empty, facts, histories.complete, tuple(histories.notices))
+        return ToolResult("path_history", empty, attributes, histories.complete, tuple(histories.notices))
     (opened,) = histories.opened
     layout = opened.layout(context)
     kind, exists = _kind_of(opened, layout, path, revision)
@@ -44,8 +44,8 @@ def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> Tool
         changes = ChangeNumbers(changes[: arguments.limit])
         notices.append(f"The newest {arguments.limit:,} of {total:,} changes are shown.")
         is_complete = False
-    facts |= {"commit": opened.commits[0], "kind": kind, "exists": exists, "total": total}
-    return ToolResult("path_history", _table(opened, layout, changes), facts, is_complete, tuple(notices))
+    attributes |= {"commit": opened.commits[0], "kind": kind, "exists": exists, "total": total}
+    return ToolResult("path_history", _table(opened, layout, changes), attributes, is_complete, tuple(notices))
 
 
 def _kind_of(opened: OpenedHistory, layout: Layout, path: str, revision: str) -> tuple[str, bool]:

@@ -141,7 +141,7 @@ class PersonNumbers:
     def take(self, person_set: PersonSet) -> Int64Array:
         """Add persons that another part numbered, with the same arguments; return the number of each."""
         numbers = [self.number(*pair, commits) for pair, commits in person_set.pairs]
-        return np.array([numbers[place] for place in person_set.persons], np.int64)
+        return np.array([numbers[position] for position in person_set.persons], np.int64)
 
     def of_identities(self, opened: OpenedHistory) -> Int64Array:
         """The person of each identity that wrote one of the commits that count; -1 for others."""
@@ -169,7 +169,7 @@ class PersonNumbers:
         if not len(commits):
             return commits, places
         used, which = np.unique(places, return_inverse=True)
-        numbers = np.array([self.number(*numbers_found[place]) for place in used.tolist()], np.int64)[which]
+        numbers = np.array([self.number(*numbers_found[position]) for position in used.tolist()], np.int64)[which]
         mask = numbers != persons[opened.history.commits.author[commits]]
         pairs = np.unique(np.stack((commits[mask], numbers[mask]), axis=1), axis=0)
         return pairs[:, 0], pairs[:, 1]
@@ -179,9 +179,9 @@ class PersonNumbers:
         bots = self.bots[people] & (np.asarray(commits) > 0)  # trailers name further ones
         if not bots.any():
             return []
-        count, of = int(np.asarray(commits)[bots].sum()), len(np.unique(np.asarray(people)[bots]))
+        count, bot_count = int(np.asarray(commits)[bots].sum()), len(np.unique(np.asarray(people)[bots]))
         commits_are = "commit is" if count == 1 else "commits are"
-        return [f"{count:,} {commits_are} by {of:,} {'bot' if of == 1 else 'bots'} (rows with bot); {BOT_RULE}."]
+        return [f"{count:,} {commits_are} by {count_of(bot_count, 'bot')} (rows with bot); {BOT_RULE}."]
 
     def join_notices(self, people: Iterable[int]) -> list[str]:
         """A notice on how identities were joined: how many of some people have several names under one address."""
@@ -216,11 +216,11 @@ def _co_authored(opened: OpenedHistory, cancellation: Cancellation) -> tuple[Int
     """Commits with trailers, the place of each trailer's person, and the people as the mailmap has them."""
     history = opened.history
     commits: list[int] = []
-    places: list[int] = []
+    positions: list[int] = []
     seen_people: dict[Pair, int] = {}
     for commit in commits_with_co_authors(history):
         for person in co_authors(history.message(commit)):
             commits.append(commit)
-            places.append(seen_people.setdefault(person, len(seen_people)))
+            positions.append(seen_people.setdefault(person, len(seen_people)))
     mapped = check_mailmap(opened.repository.git_dir, list(seen_people), cancellation)
-    return np.array(commits, np.int64), np.array(places, np.int64), mapped
+    return np.array(commits, np.int64), np.array(positions, np.int64), mapped

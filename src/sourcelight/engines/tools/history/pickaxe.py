@@ -136,14 +136,14 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
         "last_date": tables.times(last),
     }
     drill = {"authors": "author"} if "author" in by else {}
-    facts = facts_of(arguments.revisions, part, people, by, period, drill)
+    attributes = facts_of(arguments.revisions, part, people, by, period, drill)
     fixed = {"contentTerms": [arguments.pattern], "useRegex": bool(arguments.use_regex)}
-    facts["drill_down"]["arguments"] |= fixed | ({"files": list(arguments.files)} if arguments.files else {})
-    facts["pattern"] = arguments.pattern
+    attributes["drill_down"]["arguments"] |= fixed | ({"files": list(arguments.files)} if arguments.files else {})
+    attributes["pattern"] = arguments.pattern
     notices = [*part.notices, "Merges and binary files are left out: they have no changed lines of their own."]
     notices += people.join_notices(groups[0].tolist()) if "author" in by else []
     shown_table = tables.table("pickaxe", table, count).take(pa.array(order))
-    return ToolResult("pickaxe", shown_table, facts, part.complete, tuple(notices))
+    return ToolResult("pickaxe", shown_table, attributes, part.complete, tuple(notices))
 
 
 HANDLERS: tuple[Handler[Any], ...] = (Handler(PICKAXE, Split(_gather_pickaxe, _combine_pickaxe)),)

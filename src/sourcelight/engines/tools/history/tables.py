@@ -48,8 +48,8 @@ def _column(column: Column, values: Any, rows: int) -> Array:
     if isinstance(values, (str, bool, int)):
         return constant(values, rows, kind)
     if not isinstance(values, (pa.Array, pa.ChunkedArray)):
-        plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-        values = pa.array(values, plain)
+        value_type = kind.value_type if pa.types.is_dictionary(kind) else kind
+        values = pa.array(values, value_type)
     if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(values.type):
         values = values.dictionary_encode()
     return values if values.type == kind else values.cast(kind)
@@ -97,7 +97,7 @@ def dictionary_column(values: Sequence[str], codes: Any) -> Array:
 def oids(history: History, commits: Any) -> list[str]:
     """40 hex digits of commits."""
     text = np.ascontiguousarray(history.commits.oid[commits]).tobytes().hex()
-    return [text[at : at + 40] for at in range(0, len(text), 40)]
+    return [text[index : index + 40] for index in range(0, len(text), 40)]
 
 
 def people(history: History, identities: Any) -> tuple[Array, Array, BoolArray]:
@@ -139,10 +139,12 @@ def sizes(history: History) -> tuple[Int64Array, Int64Array, Int64Array, BoolArr
 def line_numbers(history: History, rows: RowNumbers) -> tuple[Int64Array, BoolArray]:
     """1-based line of each row in its file (the old one, for a removed line), and whether it was removed."""
     blocks = history.blocks
-    at = np.searchsorted(blocks.row, rows, side="right") - 1
-    offset = rows - blocks.row[at]
-    is_removed = offset < blocks.removed[at]
-    return np.where(is_removed, blocks.old[at] + offset, blocks.new[at] + offset - blocks.removed[at]), is_removed
+    index = np.searchsorted(blocks.row, rows, side="right") - 1
+    offset = rows - blocks.row[index]
+    is_removed = offset < blocks.removed[index]
+    return np.where(
+        is_removed, blocks.old[index] + offset, blocks.new[index] + offset - blocks.removed[index]
+    ), is_removed
 
 
 PERIODS = ("day", "week", "month", "quarter", "year")
@@ -169,18 +171,18 @@ def _seconds(months: Int64Array) -> Int64Array:
 
 def period_of(call: str, by: Sequence[str]) -> str | None:
     """The period that `by` names; raises `ToolError` when it names two."""
-    named = [name for name in by if name in PERIODS]
-    if len(named) > 1:
-        raise ToolError(f"{call}: by names two periods, {' and '.join(named)}", tool=call, argument="by")
-    return named[0] if named else None
+    periods = [name for name in by if name in PERIODS]
+    if len(periods) > 1:
+        raise ToolError(f"{call}: by names two periods, {' and '.join(periods)}", tool=call, argument="by")
+    return periods[0] if periods else None
 
 
 def group(keys: Sequence[Int64Array]) -> tuple[Int64Array, list[Int64Array]]:
     """Number the distinct combinations of keys; gives the number of each row, and the keys of each number, sorted."""
     codes = np.zeros(len(keys[0]), np.int64)
     for key in keys:
-        values, places = np.unique(key, return_inverse=True)
-        codes = codes * max(1, len(values)) + places
+        values, positions = np.unique(key, return_inverse=True)
+        codes = codes * max(1, len(values)) + positions
         _, codes = np.unique(codes, return_inverse=True)
     first = np.full(int(codes.max()) + 1 if len(codes) else 0, -1, np.int64)
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)

@@ -47,13 +47,13 @@ def _of_text(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
         revisions=(arguments.revision,) if arguments.revision else None,
         changes="count",
     )
-    whole = DIFF_SEARCH_HANDLER.run(request, replace(context, served=False))
+    diffs = DIFF_SEARCH_HANDLER.run(request, replace(context, served=False))
     changes: dict[tuple[str, str], dict[str, Any]] = {}
     names = ["repository", "commit", "commit_date", "author", "author_email", "subject", "path", "side", "agent"]
-    for row in whole.table.select(names).to_pylist():
+    for row in diffs.table.select(names).to_pylist():
         change = changes.setdefault((row["commit"], row["path"]), {**row, "added": 0, "removed": 0})
         change[row["side"]] += 1
-    return _answer(list(changes.values()), arguments, whole.complete, list(whole.notices), {"text": arguments.text})
+    return _answer(list(changes.values()), arguments, diffs.complete, list(diffs.notices), {"text": arguments.text})
 
 
 def _of_lines(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
@@ -101,8 +101,8 @@ def _of_lines(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult
         rows = rows[:limit]
         if arguments.limit is None:
             notices.append(f"Only the newest {limit:,} commits are shown.")
-    facts = {"commit": commit, "path": path, "start_line": first, "end_line": min(last, count)}
-    return _answer(rows, arguments, is_complete, notices, facts)
+    attributes = {"commit": commit, "path": path, "start_line": first, "end_line": min(last, count)}
+    return _answer(rows, arguments, is_complete, notices, attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def _answer(
     arguments: HistoryOfArguments,
     is_complete: bool,  # noqa: FBT001 - as results have it
     notices: list[str],
-    facts: dict[str, Any],
+    attributes: dict[str, Any],
 ) -> ToolResult:
     total = len(rows)
     if arguments.limit is not None and total > arguments.limit:
@@ -159,8 +159,8 @@ def _answer(
         notices.append(f"The newest {arguments.limit:,} of {total:,} changes are shown.")
     columns = {name: [row[name] for row in rows] for name in _COLUMNS}
     table = tables.table("text_history", columns, len(rows))
-    known = {"repository": arguments.repo.strip("/"), "total": total, **facts}
-    return ToolResult("text_history", table, known, is_complete, tuple(notices))
+    common = {"repository": arguments.repo.strip("/"), "total": total, **attributes}
+    return ToolResult("text_history", table, common, is_complete, tuple(notices))
 
 
 _COLUMNS = (

@@ -78,11 +78,11 @@ class Api:
 
     async def _open(self, request: Request, caller: ConversationRequest) -> Response:
         body = await read_json_object(request)
-        text, asked = _question_in(request, body), _scope_in(body)
+        text, scope = _question_in(request, body), _scope_in(body)
 
         def work() -> Any:
             number = caller.service.open(text, caller.context)
-            caller.service.ask_in(number, text, caller.context, asked)
+            caller.service.ask_in(number, text, caller.context, scope)
             return self._conversation_json(caller, number)
 
         return json_response(await run_blocking(work), 202)
@@ -90,12 +90,12 @@ class Api:
     async def _ask(self, request: Request, caller: ConversationRequest) -> Response:
         number = _number(request, "id")
         body = await read_json_object(request)
-        text, asked = _question_in(request, body), _scope_in(body)
+        text, scope = _question_in(request, body), _scope_in(body)
         if body.get("conversation_id", number) != number:
             raise RequestRefused(400, "conversation_id is not the one of the address.")
 
         def work() -> Any:
-            question = caller.service.ask_in(number, text, caller.context, asked)
+            question = caller.service.ask_in(number, text, caller.context, scope)
             return question_json(caller, self._own_question(caller, number, question))
 
         return json_response(await run_blocking(work), 202)

@@ -249,7 +249,7 @@ def _targets_in(
             if holder is not None and name is not None and holder.text == first:
                 yield name, node, kind, steps
         elif part.type in {"pattern_list", "tuple_pattern", "list_pattern", "tuple"}:
-            pending += [(child, (*steps, at)) for at, child in reversed(list(enumerate(part.named_children)))]
+            pending += [(child, (*steps, index)) for index, child in reversed(list(enumerate(part.named_children)))]
 
 
 _BUILTINS = frozenset({b"str", b"int", b"float", b"bytes", b"bool", b"object", b"complex", b"bytearray"})
