@@ -128,8 +128,8 @@ def ranked(places: Sequence[tuple[str, int, str]], terms: Sequence[str]) -> list
 
 def ripgrep_places(answer: str) -> list[tuple[str, int, str]]:
     """Path, line and text of each match."""
-    found = (re.match(r"([^:\n]+):(\d+):(.*)", line) for line in answer.splitlines())
-    return [(match[1], int(match[2]), match[3]) for match in found if match]
+    result = (re.match(r"([^:\n]+):(\d+):(.*)", line) for line in answer.splitlines())
+    return [(match[1], int(match[2]), match[3]) for match in result if match]
 
 
 def tool_places(answer: str) -> list[tuple[str, int, str]]:
@@ -138,8 +138,8 @@ def tool_places(answer: str) -> list[tuple[str, int, str]]:
     for line in answer.splitlines():
         if head := re.match("# .+? \N{EN DASH} (.+)", line):
             path = head[1]
-        elif (shown := re.match(r"(\d+): (.*)", line)) and path:
-            places.append((path, int(shown[1]), shown[2]))
+        elif (match := re.match(r"(\d+): (.*)", line)) and path:
+            places.append((path, int(match[1]), match[2]))
     return places
 
 
@@ -158,11 +158,11 @@ async def shell_policy(task: Task, ask: Ask) -> None:
         case "locate":
             words = "|".join(map(re.escape, task.terms))
             answer = await run(f"rg -n -i --max-columns 300 {shlex.quote(f'(def|class) +.*({words})')}")
-            places = ranked(ripgrep_places(answer), task.terms)
-            if not places:
+            locations = ranked(ripgrep_places(answer), task.terms)
+            if not locations:
                 answer = await run(f"rg -n -i --max-columns 300 -m 5 {shlex.quote(words)}")
-                places = ranked(ripgrep_places(answer), task.terms)
-            for path, line in places[:2]:
+                locations = ranked(ripgrep_places(answer), task.terms)
+            for path, line in locations[:2]:
                 await read(path, line)
         case "trace":
             call = rf"\b{re.escape(task.terms[0])}\("
@@ -185,8 +185,8 @@ async def definition(task: Task, ask: Ask) -> str | None:
     """Path of the file that defines the name that a question is about."""
     query = rf"repo:^{task.repository}$ /(def|class) +{re.escape(task.terms[0])}\b/"
     answer = await ask("keyword_search", {"query": query, "maxTokens": 1_000})
-    places = ranked(tool_places(answer), [f"def {task.terms[0]}", f"class {task.terms[0]}"])
-    return places[0][0] if places else None
+    locations = ranked(tool_places(answer), [f"def {task.terms[0]}", f"class {task.terms[0]}"])
+    return locations[0][0] if locations else None
 
 
 async def locate(task: Task, ask: Ask) -> None:
@@ -258,8 +258,8 @@ def gold_units(task: Task, folder: Path) -> list[tuple[str, str]]:
             units.append((gold["path"], rf"(?<!\d){gold['count']}(?!\d)"))
         else:
             lines = git(folder, "show", f"{gold.get('revision', 'HEAD')}:{gold['path']}").splitlines()
-            shown = (" ".join(line.split()) for line in lines[gold["first"] - 1 : gold["last"]])
-            units += [(gold["path"], text) for text in shown if len(text) >= MIN_GOLD_CHARACTERS]
+            displayed = (" ".join(line.split()) for line in lines[gold["first"] - 1 : gold["last"]])
+            units += [(gold["path"], text) for text in displayed if len(text) >= MIN_GOLD_CHARACTERS]
     return units
 
 
@@ -274,8 +274,8 @@ def covered(task: Task, units: Sequence[tuple[str, str]], transcript: str) -> fl
             rows = (line.replace(path, "", 1) for line in transcript.splitlines() if path in line)
             hits += any(re.search(text, row) for row in rows)
         else:
-            _, named, rest = transcript.partition(path)
-            hits += bool(named) and text in rest
+            _, named, remaining = transcript.partition(path)
+            hits += bool(named) and text in remaining
     return hits / len(units)
 
 
@@ -336,8 +336,8 @@ async def play(
 def clone(source: Path, target: Path, tasks_at: Mapping[str, str]) -> None:
     """Work trees of the repositories, each at its commit."""
     for name, commit in tasks_at.items():
-        found = next(path for path in (source / name, source / f"{name}.git") if path.exists())
-        command = ["git", "-c", "safe.directory=*", "clone", "-q", "--no-checkout", str(found.resolve()), name]
+        result = next(path for path in (source / name, source / f"{name}.git") if path.exists())
+        command = ["git", "-c", "safe.directory=*", "clone", "-q", "--no-checkout", str(result.resolve()), name]
         subprocess.run(command, check=True, cwd=target)
         git(target / name, "checkout", "-q", "--detach", commit)
 
@@ -354,20 +354,20 @@ def rows(
     units = [gold_units(task, folder / task.repository) for task in tasks]
     for group, places in groups.items():
         for policy, (transcripts, listing) in results.items():
-            chosen = [transcripts[place] for place in places]
+            selected = [transcripts[place] for place in places]
             shares = []
             for budget in BUDGETS:
                 starts = [covered(tasks[place], units[place], transcripts[place].start(budget)) for place in places]
                 shares.append(f"{statistics.mean(starts):.0%}")
-            tokens = [one.tokens() for one in chosen]
+            tokens = [item.tokens() for item in selected]
             yield (group, str(len(places)), policy, f"{listing:,}", f"{statistics.median(tokens):,.0f}",
-                   f"{sum(tokens):,}", f"{statistics.median(one.calls for one in chosen):g}", *shares)  # fmt: skip
+                   f"{sum(tokens):,}", f"{statistics.median(item.calls for item in selected):g}", *shares)  # fmt: skip
 
 
 def read_tasks(path: Path) -> tuple[dict[str, str], list[Task]]:
     """The commit of each repository, and the tasks."""
     value = json.loads(path.read_text("utf-8"))
-    tasks = [Task(**{**each, "terms": tuple(each["terms"]), "gold": tuple(each["gold"])}) for each in value["tasks"]]
+    tasks = [Task(**{**item, "terms": tuple(item["terms"]), "gold": tuple(item["gold"])}) for item in value["tasks"]]
     return value["at"], tasks
 
 
@@ -377,20 +377,20 @@ def main() -> None:
     arguments.add_argument("--corpus", type=Path, required=True)
     arguments.add_argument("--tasks", type=Path, default=Path(__file__).parent / "truth" / "agent.json")
     arguments.add_argument("--details", action="store_true", help="print a line for each task and policy")
-    asked = arguments.parse_args()
-    at, tasks = read_tasks(asked.tasks)
+    request = arguments.parse_args()
+    position, tasks = read_tasks(request.tasks)
     with tempfile.TemporaryDirectory() as scratch:
         corpus = Path(scratch) / "corpus"
         corpus.mkdir()
         os.environ["SOURCELIGHT_HOME"] = str(Path(scratch) / "home")
-        clone(asked.corpus, corpus, at)
+        clone(request.corpus, corpus, position)
         model = ChatModel.from_environment()
         results = {policy: anyio.run(play, tasks, policy, corpus, model) for policy in POLICIES}
         print(Counter(task.kind for task in tasks))
         head = ("tasks", "number", "policy", "tools/list", "median tokens", "sum of tokens", "median calls",
                 "8k", "16k", "32k")  # fmt: skip
         print(markdown(head, list(rows(tasks, results, corpus))))
-        if asked.details:
+        if request.details:
             for place, task in enumerate(tasks):
                 units = gold_units(task, corpus / task.repository)
                 for policy, (transcripts, _) in results.items():

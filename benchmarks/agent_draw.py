@@ -75,10 +75,10 @@ class Repository:
     @cached_property
     def trees(self) -> dict[str, ast.Module]:
         """Syntax tree of each Python file outside of tests, documentation and examples."""
-        chosen = [
+        selected = [
             path for path in self.texts if path.endswith(".py") and not re.search(r"(^|/)(test|doc|example)", path)
         ]
-        return {path: ast.parse(self.texts[path]) for path in chosen}
+        return {path: ast.parse(self.texts[path]) for path in selected}
 
     @cached_property
     def functions(self) -> list[Function]:
@@ -214,21 +214,21 @@ def draw(repositories: Sequence[Repository], seed: int) -> dict[str, Any]:
     chance = random.Random(seed)  # noqa: S311 - a draw that anyone can repeat
     tasks: list[dict[str, Any]] = []
     for kind, draw_one in KINDS.items():
-        drawn: dict[tuple[str, str], dict[str, Any]] = {}
+        drawing: dict[tuple[str, str], dict[str, Any]] = {}
         for _ in range(MAX_ATTEMPTS):
             repository = chance.choice(repositories)
             task = draw_one(repository, chance)
             if task is not None:
-                drawn.setdefault(
+                drawing.setdefault(
                     (repository.name, task["question"]), {"repository": repository.name, "kind": kind, **task}
                 )
-            if len(drawn) == OF_EACH_KIND:
+            if len(drawing) == OF_EACH_KIND:
                 break
         else:
-            raise RuntimeError(f"only {len(drawn)} questions of kind {kind}")
-        tasks += drawn.values()
-    at = {repository.name: repository.commit for repository in repositories}
-    return {"at": at, "tasks": [{**task, "group": f"drawn by seed {seed}"} for task in tasks]}
+            raise RuntimeError(f"only {len(drawing)} questions of kind {kind}")
+        tasks += drawing.values()
+    position = {repository.name: repository.commit for repository in repositories}
+    return {"at": position, "tasks": [{**task, "group": f"drawn by seed {seed}"} for task in tasks]}
 
 
 def main() -> None:
@@ -237,9 +237,9 @@ def main() -> None:
     arguments.add_argument("--corpus", type=Path, required=True)
     arguments.add_argument("--seed", type=int, required=True)
     arguments.add_argument("names", nargs="+")
-    asked = arguments.parse_args()
-    repositories = [Repository(asked.corpus / name, name) for name in asked.names]
-    json.dump(draw(repositories, asked.seed), sys.stdout, indent=1)
+    request = arguments.parse_args()
+    repositories = [Repository(request.corpus / name, name) for name in request.names]
+    json.dump(draw(repositories, request.seed), sys.stdout, indent=1)
     print()
 
 

@@ -50,12 +50,12 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("repository", type=Path)
     arguments.add_argument("--index", type=Path)
-    asked = arguments.parse_args()
-    index = asked.index or tempfile.mkdtemp()
-    with sl.open(asked.repository, index_dir=index, background_index=False) as code:
+    request = arguments.parse_args()
+    index = request.index or tempfile.mkdtemp()
+    with sl.open(request.repository, index_dir=index, background_index=False) as code:
         code.contributors(progress=False)  # brings the history in
     # A new client, so that nothing is in memory.
-    with sl.open(asked.repository, index_dir=index, background_index=False) as code:
+    with sl.open(request.repository, index_dir=index, background_index=False) as code:
         began = time.process_time()
         commits = code.commit_search(progress=False)
         first_s = time.process_time() - began
@@ -66,10 +66,10 @@ def main() -> int:
         commit: set(filter(None, agent.split(", ")))
         for commit, agent in zip(commits["commit"].astype(str), commits["agent"].astype(str), strict=True)
     }
-    git = ["git", "-C", str(asked.repository), "log", "-z", f"--format={_FORM}", "HEAD"]
+    git = ["git", "-C", str(request.repository), "log", "-z", f"--format={_FORM}", "HEAD"]
     fields = subprocess.run(git, capture_output=True, check=True).stdout.decode("utf-8", "replace").split("\0")
     began = time.process_time()
-    theirs = {fields[at]: named(*fields[at + 1 : at + 5]) for at in range(0, len(fields) - 4, 5)}
+    theirs = {fields[i]: named(*fields[i + 1 : i + 5]) for i in range(0, len(fields) - 4, 5)}
     naive_s = time.process_time() - began
     counts = Counter(agent for agents in theirs.values() for agent in agents)
     print(f"{len(theirs):,} commits, {sum(map(bool, theirs.values())):,} name an assistant: {dict(counts)}")

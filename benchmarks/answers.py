@@ -50,20 +50,20 @@ def patterns_of(question: Mapping[str, Any], repository: Path) -> list[str]:
     """Return the expressions that a right sentence has, from the file or from git."""
     if "git" not in question:
         return list(question.get("expects") or question.get("top3") or ())
-    kind, *rest = question["git"]
+    kind, *remaining = question["git"]
     if kind == "count-files":
         paths = git(repository, "ls-tree", "-r", "--name-only", "HEAD").split("\n")
-        endings = tuple(ending.removeprefix("*") for ending in rest)
+        endings = tuple(ending.removeprefix("*") for ending in remaining)
         return [rf"\*\*{sum(path.endswith(endings) for path in paths):,}\*\*"]
     if kind == "count-commits":
         return [rf"\*\*{int(git(repository, 'rev-list', '--count', 'HEAD')):,}\*\*"]
     if kind == "blame":
-        text = git(repository, "blame", "-p", "-L", f"{rest[1]},{rest[1]}", "HEAD", "--", rest[0])
+        text = git(repository, "blame", "-p", "-L", f"{remaining[1]},{remaining[1]}", "HEAD", "--", remaining[0])
         author = re.search(r"^author (.*)", text, re.MULTILINE)
         return [re.escape(author[1] if author else ""), text[:12]]
     if kind == "first":
-        found = git(repository, "log", "--no-merges", "--reverse", "--format=%H", f"-S{rest[0]}", "HEAD")
-        return [found[:12]]
+        result = git(repository, "log", "--no-merges", "--reverse", "--format=%H", f"-S{remaining[0]}", "HEAD")
+        return [result[:12]]
     return [re.escape(git(repository, "log", "--reverse", "--format=%an", "HEAD").split("\n")[0])]
 
 
@@ -87,22 +87,22 @@ def judge(question: Mapping[str, Any], lead: str, patterns: Sequence[str]) -> st
 def written_questions(name: str) -> list[dict[str, Any]]:
     """Return the questions of one set of the file."""
     questions = [json.loads(line) for line in _QUESTIONS.read_text("utf-8").splitlines() if line]
-    return [each for each in questions if each.get("set") == name]
+    return [question for question in questions if question.get("set") == name]
 
 
 def drawn_questions(folder: Path, count: int, seed: int) -> list[dict[str, Any]]:
     """Make questions from Python files, as many of each kind, by `ast` alone."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    results: dict[str, list[dict[str, Any]]] = {}
     for repository in sorted(path for path in folder.iterdir() if path.is_dir()):
         paths = git(repository, "ls-tree", "-r", "--name-only", "HEAD").split("\n")
         for question in _questions_of_repository(repository, paths, random.Random(f"{seed} {repository.name}")):  # noqa: S311 - a sample
-            found.setdefault(question["kind"], []).append(question)
+            results.setdefault(question["kind"], []).append(question)
         for path in paths:
             if path.endswith(".py") and not _TESTS.search(path):
                 for question in _questions_of(repository, path):
-                    found.setdefault(question["kind"], []).append(question)
-    chosen = random.Random(seed)  # noqa: S311 - a sample
-    return [each for kind in sorted(found) for each in chosen.sample(found[kind], min(count, len(found[kind])))]
+                    results.setdefault(question["kind"], []).append(question)
+    selected = random.Random(seed)  # noqa: S311 - a sample
+    return [item for kind in sorted(results) for item in selected.sample(results[kind], min(count, len(results[kind])))]
 
 
 _HEADS = {
@@ -165,7 +165,7 @@ def _questions_of_pyproject(repository: Path) -> Iterator[dict[str, Any]]:
         return {"repo": repository.name, "kind": kind, "q": f"{text} in {repository.name}?", "truth": truth, "path": ""}
 
     data = tomllib.loads(git(repository, "show", "HEAD:pyproject.toml"))
-    listed = [re.split(r"[^\w.-]", each)[0] for each in data.get("project", {}).get("dependencies", [])]
+    listed = [re.split(r"[^\w.-]", item)[0] for item in data.get("project", {}).get("dependencies", [])]
     if listed:
         yield ask("dependencies", "What are the dependencies", listed)
     for section, values in data.get("tool", {}).items():
@@ -187,11 +187,11 @@ def _questions_of_module(tree: ast.Module, repository: str, path: str) -> Iterat
             yield ask("bases", f"What are the base classes of {node.name}", [ast.unparse(base) for base in node.bases])
             yield ask("example", f"Show an example of {node.name}", node.name)
     for name, node in functions.items():
-        calls = [each.func for each in ast.walk(node) if isinstance(each, ast.Call)]
-        called = {each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in calls}
-        own = [each for each in calls if isinstance(each, ast.Name) and each.id in functions and each.id != name]
+        calls = [call.func for call in ast.walk(node) if isinstance(call, ast.Call)]
+        called = {call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "") for call in calls}
+        own = [call for call in calls if isinstance(call, ast.Name) and call.id in functions and call.id != name]
         if own and not name.startswith("__"):
-            yield ask("callees", f"What does `{name}` call", [sorted(called), sorted({each.id for each in own})])
+            yield ask("callees", f"What does `{name}` call", [sorted(called), sorted({call.id for call in own})])
         yield ask("tests", f"Which tests cover `{name}`", name)
     names = [name for name in functions if not name.startswith("__")]
     for first, second in itertools.pairwise(names):
@@ -320,8 +320,8 @@ def main() -> None:
                 continue
         totals[question["kind"], verdict] += 1
         answers.append((question["q"], verdict, answer.text))
-        shown = "" if verdict == "right" else f"\n    {lead[:240]}"
-        print(f"{verdict:16} {seconds:5.1f} s  {question['q']}{shown}", flush=True)
+        visible = "" if verdict == "right" else f"\n    {lead[:240]}"
+        print(f"{verdict:16} {seconds:5.1f} s  {question['q']}{visible}", flush=True)
     kinds = sorted({kind for kind, _ in totals})
     print(f"\n{'kind':20} {'right':>6} {'nothing claimed':>16} {'wrong':>6}")
     for kind in kinds:

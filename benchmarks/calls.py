@@ -74,7 +74,7 @@ class Truth:
 
     def is_undecided(self, path: str, line_number: int, name: str, line: str) -> bool:
         """Tell whether the oracle can't say what a line calls; an import may give the function another name there."""
-        names = {name for file, at, name in self.undecided if (file, at) == (path, line_number)}
+        names = {name for file, position, name in self.undecided if (file, position) == (path, line_number)}
         return bool(names) and (name in names or name not in line)
 
 
@@ -114,16 +114,16 @@ class Comparison:
         self, side: str, group: str, ours: dict[Call, str], truth: set[Call], label: str, *, show: bool
     ) -> None:
         """Count the calls of one function; the value of ours is `how`."""
-        found = set(ours)
+        results = set(ours)
         self.functions[group] += 1
-        self.calls[group].add(found, truth)
+        self.calls[group].add(results, truth)
         # A pair of callers is the calling definition, a pair of callees the function: the place of the call drops out.
         cut = (lambda call: (call[0], call[2])) if side == "callers" else (lambda call: call[1:])
-        self.pairs[group].add(set(map(cut, found)), set(map(cut, truth)))
+        self.pairs[group].add(set(map(cut, results)), set(map(cut, truth)))
         for call, how in ours.items():
             self.hows[group, how, call in truth] += 1
         if show:
-            for word, calls in (("extra", found - truth), ("missing", truth - found)):
+            for word, calls in (("extra", results - truth), ("missing", truth - results)):
                 for call in sorted(calls):
                     print(f"  {word:7} {side} of {label}: {call} {ours.get(call, '')}", flush=True)
 
@@ -133,16 +133,16 @@ def measure(root: Path, truth: Truth, index: Path, *, show: bool) -> Comparison:
     comparison = Comparison(truth)
     with sl.open(root, index_dir=index, progress=False) as code:
         repo = code.list_repos()["repository"][0]
-        for asked in truth.functions:
-            path, line, name = asked["file"], asked["line"], asked["name"]
+        for function in truth.functions:
+            path, line, name = function["file"], function["line"], function["name"]
             label = f"{path}:{line} {name}"
             for side, ask in (("callers", code.callers), ("callees", code.callees)):
                 table = ask(repo, path, name, line=line)
                 table = table[(table["caller_repository"] == repo) & (table["callee_repository"] == repo)]
-                expected = {tuple(call[:3]) for call in asked[side]}
-                accepted = {(*call[:2], inner): tuple(call[:3]) for call in asked[side] for inner in call[3:]}
+                expected = {tuple(call[:3]) for call in function[side]}
+                accepted = {(*call[:2], inner): tuple(call[:3]) for call in function[side] for inner in call[3:]}
                 ours = comparison.calls_of(side, table.itertuples(), expected, accepted)
-                group = f"{side} of {asked['group']}" if asked.get("group") else side
+                group = f"{side} of {function['group']}" if function.get("group") else side
                 comparison.compare(side, group, ours, expected, label, show=show)
     return comparison
 

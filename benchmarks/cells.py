@@ -39,14 +39,14 @@ Sources = Iterator[tuple[int, str, str]]
 
 def notebooks(corpus: Path) -> list[tuple[str, Path]]:
     """The notebooks that the index reads: name in the corpus, and file."""
-    found = []
+    results = []
     for repository in sorted(path.parent for path in corpus.glob("*/.git")):
         listed = subprocess.run(
             ["git", "-C", str(repository), "ls-files", "-z", "*.ipynb"], check=True, capture_output=True, text=True
         )
         names = filter(None, listed.stdout.split("\0"))
-        found += [(f"{repository.name}/{name}", repository / name) for name in names]
-    return [(name, path) for name, path in found if path.is_file() and not path.is_symlink()]
+        results += [(f"{repository.name}/{name}", repository / name) for name in names]
+    return [(name, path) for name, path in results if path.is_file() and not path.is_symlink()]
 
 
 def by_json(path: Path) -> Sources:
@@ -71,7 +71,7 @@ def scan(files: list[tuple[str, Path]], sources: Callable[[Path], Sources], patt
             for number, cell_kind, text in sources(path):
                 if cell_kind == kind and expression.search(text):
                     lines = enumerate(text.split("\n"), 1)
-                    found |= {(name, number, at) for at, line in lines if expression.search(line)}
+                    found |= {(name, number, position) for position, line in lines if expression.search(line)}
         except (ValueError, AttributeError, KeyError):
             continue
     return found
@@ -80,15 +80,15 @@ def scan(files: list[tuple[str, Path]], sources: Callable[[Path], Sources], patt
 def ours(client: sl.Client, query: str) -> Lines:
     """The same by this package."""
     rows = client.search(f"{query} count:all file:\\.ipynb$").matches
-    places = zip(rows["repository"], rows["path"], rows["cell"], rows["cell_line"], strict=True)
-    return {(f"{Path(repository).name}/{path}", int(cell), int(line)) for repository, path, cell, line in places}
+    locations = zip(rows["repository"], rows["path"], rows["cell"], rows["cell_line"], strict=True)
+    return {(f"{Path(repository).name}/{path}", int(cell), int(line)) for repository, path, cell, line in locations}
 
 
 def timed(work: Callable[[], Lines]) -> tuple[Lines, float]:
     """What work gives, and its CPU milliseconds, all threads."""
     started = time.process_time()
-    found = work()
-    return found, (time.process_time() - started) * 1000
+    result = work()
+    return result, (time.process_time() - started) * 1000
 
 
 def main() -> int:
@@ -121,7 +121,7 @@ def main() -> int:
             rounds.append((slow, naive, first, again))
         medians = [statistics.median(column) for column in zip(*rounds, strict=True)]
         ratios = [
-            statistics.median(one[above] / one[below] for one in rounds) for above, below in ((0, 2), (1, 2), (1, 3))
+            statistics.median(item[above] / item[below] for item in rounds) for above, below in ((0, 2), (1, 2), (1, 3))
         ]
         numbers = [f"{value:,.0f}" for value in medians] + [f"{value:,.1f}" for value in ratios]
         equal = "" if found == expected else f" ({len(found ^ expected)} differ)"

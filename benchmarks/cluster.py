@@ -99,18 +99,18 @@ def answered(engine: Engine, query: str) -> tuple[int, float]:
     first = 0.0
     rows = 0
     last: Any = None
-    said: list[str] = []
+    messages: list[str] = []
     for event in engine.stream(SearchRequest(query), EVERYTHING, Cancellation()):
         last = event
         if isinstance(event, Progress):
-            said = [f"{item.title}: {item.message}" for item in event.skipped if item.severity != "info"]
+            messages = [f"{item.title}: {item.message}" for item in event.skipped if item.severity != "info"]
         if isinstance(event, MatchBatch):
             first = first or time.perf_counter() - began
             rows += event.batch.num_rows
     if type(last).__name__ != "Done":
         sys.exit(f"{query}: the search did not end")
-    if said:
-        raise Limited(query, rows, said)
+    if messages:
+        raise Limited(query, rows, messages)
     return rows, first
 
 
@@ -131,13 +131,13 @@ def fan_out(fleet: ClusterConnection) -> None:
 
 def shards(bench: Bench) -> Generation:
     """The generation of the corpus; built here if there is none."""
-    found = read_current(ShardStorage(bench.storage))
-    if found is None:
+    result = read_current(ShardStorage(bench.storage))
+    if result is None:
         report = build_generation(Catalog.open([bench.folder]), ShardStorage(bench.storage), workers=2)
         if report.failures:
             sys.exit(f"not built: {dict(report.failures)}")
-        found = report.generation
-    return found
+        result = report.generation
+    return result
 
 
 @contextmanager
@@ -183,13 +183,13 @@ def cpu_of(work: Callable[[], Any], times: int, cell: Cell) -> tuple[float, floa
     before = cell.cpu_s()
     time.sleep(rest_s)
     began, start = time.monotonic(), cell.cpu_s()
-    rest = [(now - then) / rest_s for now, then in zip(start, before, strict=True)]
+    remaining = [(now - then) / rest_s for now, then in zip(start, before, strict=True)]
     own = cpu_s()
     for _ in range(times):
         work()
     own = cpu_s() - own
     wall = time.monotonic() - began
-    used = [now - then - idle * wall for now, then, idle in zip(cell.cpu_s(), start, rest, strict=True)]
+    used = [now - then - idle * wall for now, then, idle in zip(cell.cpu_s(), start, remaining, strict=True)]
     scheduler, workers = (max(value, 0.0) / times * 1e3 for value in used)
     return own / times * 1e3, scheduler, workers
 
@@ -200,22 +200,22 @@ def rare(bench: Bench) -> None:
     with one_process(bench) as alone, clustered(bench) as (cell, engine):
         for query in RARE:
             times: dict[str, list[float]] = {"one": [], "empty": [], "cluster": []}
-            found = {answered(one, query)[0] for one in (alone, engine)}
-            if len(found) != 1:
-                sys.exit(f"{query}: {found} rows")
+            results = {answered(item, query)[0] for item in (alone, engine)}
+            if len(results) != 1:
+                sys.exit(f"{query}: {results} rows")
             for _ in range(bench.rounds):
                 times["one"].append(timed(lambda query=query: answered(alone, query))[1])  # type: ignore[misc]
                 times["empty"].append(timed(lambda: fan_out(engine.fleet))[1])
                 times["cluster"].append(timed(lambda query=query: answered(engine, query))[1])  # type: ignore[misc]
-            one, empty, ours = (statistics.median(times[name]) * 1e3 for name in times)
+            item, empty, ours = (statistics.median(times[name]) * 1e3 for name in times)
             best = [min(times[name]) * 1e3 for name in times]
-            allowed = one + 2 * empty
+            allowed = item + 2 * empty
             own, _, _ = cpu_of(lambda query=query: answered(alone, query), bench.rounds, cell)  # type: ignore[misc]
             cpu = cpu_of(lambda query=query: answered(engine, query), bench.rounds, cell)  # type: ignore[misc]
             nothing = cpu_of(lambda: fan_out(engine.fleet), bench.rounds, cell)
             rows.append(
-                [f"`{query.removesuffix(' count:all')}`", f"{found.pop():,}"]
-                + [f"{value:.1f} ({low:.1f})" for value, low in zip((one, empty, ours), best, strict=True)]
+                [f"`{query.removesuffix(' count:all')}`", f"{results.pop():,}"]
+                + [f"{value:.1f} ({start:.1f})" for value, start in zip((item, empty, ours), best, strict=True)]
                 + [f"{ours / allowed:.2f}{bench.gate(met=ours <= allowed)}", f"{best[2] / (best[0] + 2 * best[1]):.2f}"]
                 + [f"{own:.1f}", f"{nothing[0]:.1f} + {nothing[2]:.1f}", f"{cpu[0]:.1f} + {cpu[2]:.1f}"]
             )
@@ -228,17 +228,17 @@ def many(bench: Bench) -> None:
     """A query with very many matches."""
     rows = []
     with one_process(bench) as alone, clustered(bench) as (cell, engine):
-        found: dict[str, list[tuple[float, float, float, float]]] = {"one process": [], "cluster": []}
+        results: dict[str, list[tuple[float, float, float, float]]] = {"one process": [], "cluster": []}
         counts = set()
         for _ in range(max(bench.rounds // 8, 3)):
-            for name, one in (("one process", alone), ("cluster", engine)):
+            for name, item in (("one process", alone), ("cluster", engine)):
                 workers = cell.cpu_s()[1]
-                cpu, wall, (count, first) = timed(lambda one=one: whole(one, MANY))  # type: ignore[misc]
-                found[name].append((wall, first, cpu, cell.cpu_s()[1] - workers))
+                cpu, wall, (count, first) = timed(lambda item=item: whole(item, MANY))  # type: ignore[misc]
+                results[name].append((wall, first, cpu, cell.cpu_s()[1] - workers))
                 counts.add(count)
         if len(counts) != 1:
             sys.exit(f"{MANY}: {counts} rows")
-        for name, measured in found.items():
+        for name, measured in results.items():
             wall, first, own, others = (statistics.median(column) for column in zip(*measured, strict=True))
             best, first_best, _, _ = (min(column) for column in zip(*measured, strict=True))
             rows.append(
@@ -251,9 +251,9 @@ def many(bench: Bench) -> None:
                     f"{others:.2f}",
                 ]
             )
-        medians = {name: statistics.median(one[0] for one in measured) for name, measured in found.items()}
+        medians = {name: statistics.median(item[0] for item in measured) for name, measured in results.items()}
         ratio = medians["cluster"] / medians["one process"]
-        first = statistics.median(one[1] for one in found["cluster"]) * 1e3
+        first = statistics.median(item[1] for item in results["cluster"]) * 1e3
     print(markdown(["where", "rows", "first batch ms", "all s", "CPU s, this process", "CPU s, workers"], rows))
     print(f"\ncluster ÷ one process: {ratio:.2f} (at most {ROWS_TIMES}){bench.gate(met=ratio <= ROWS_TIMES)}", end="; ")
     print(f"first batch: {first:.1f} ms (below {FIRST_MS:.0f}){bench.gate(met=first < FIRST_MS)}")
@@ -265,7 +265,9 @@ def endpoints(bench: Bench) -> None:
     for count in ENDPOINTS:
         with tempfile.TemporaryDirectory() as folder:
             names = [f"example.org/o/r{number}" for number in range(count * PER_ENDPOINT)]
-            entries = tuple(StoredShard(RepositoryInfo(name), f"{at:064x}", 10**8) for at, name in enumerate(names))
+            entries = tuple(
+                StoredShard(RepositoryInfo(name), f"{index:064x}", 10**8) for index, name in enumerate(names)
+            )
             write_generation(ShardStorage(folder), Generation(entries=entries), "")
             rows.append(_endpoints(bench, folder, count))
             print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
@@ -282,7 +284,7 @@ def _endpoints(bench: Bench, storage: str, count: int) -> list[str]:
         try:
             wait_until(lambda: len(engine.cluster.workers) == count, "endpoints join")
             _, placed_s, holders = timed(engine.fleet.holders)
-            asked = len({members[0] for members in holders.values()})
+            request = len({members[0] for members in holders.values()})
             for _ in range(3):
                 whole(engine, query)
                 fan_out(engine.fleet)
@@ -303,17 +305,17 @@ def _endpoints(bench: Bench, storage: str, count: int) -> list[str]:
             search = cpu_of(ask, bench.rounds * 2, cell)
             before, began = cell.cpu_s()[0], time.monotonic()
             time.sleep(5)
-            rest = (cell.cpu_s()[0] - before) / (time.monotonic() - began) * 1e3
+            remaining = (cell.cpu_s()[0] - before) / (time.monotonic() - began) * 1e3
         finally:
             engine.close()
     return [
-        f"{count} ({asked} asked)",
+        f"{count} ({request} asked)",
         f"{count * PER_ENDPOINT:,}",
-        *(f"{statistics.median(one):.1f}/{statistics.quantiles(one, n=20)[-1]:.1f}" for one in times),
+        *(f"{statistics.median(item):.1f}/{statistics.quantiles(item, n=20)[-1]:.1f}" for item in times),
         f"{empty[0]:.1f}",
         f"{search[0]:.1f}",
         f"{search[1]:.2f}",
-        f"{rest:.1f}",
+        f"{remaining:.1f}",
         f"{placed_s:.2f}",
         f"{limited} of {bench.rounds * 3}",
     ]
@@ -368,15 +370,15 @@ def _memory(pid: int) -> str:
 
 def _rate(engine: Engine, query: str, cell: Cell) -> tuple[float, float, float]:
     counts = [0] * IN_FLIGHT
-    ends = time.monotonic() + SECONDS
+    deadline = time.monotonic() + SECONDS
 
     def run(at: int) -> None:
-        while time.monotonic() < ends:
+        while time.monotonic() < deadline:
             whole(engine, query)
             counts[at] += 1
 
     workers, own, began = cell.cpu_s()[1], cpu_s(), time.monotonic()
-    threads = [threading.Thread(target=run, args=(at,)) for at in range(IN_FLIGHT)]
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(IN_FLIGHT)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -434,9 +436,9 @@ def main() -> None:
     parser.add_argument("--home", required=True)
     parser.add_argument("--part", action="append", choices=list(PARTS))
     parser.add_argument("--rounds", type=int, default=40)
-    chosen = parser.parse_args()
-    bench = Bench(chosen)
-    for name in chosen.part or PARTS:
+    selected = parser.parse_args()
+    bench = Bench(selected)
+    for name in selected.part or PARTS:
         print(f"\n### {name}\n", flush=True)
         PARTS[name](bench)
     print(f"\n{machine()}")

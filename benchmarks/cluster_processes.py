@@ -87,7 +87,7 @@ class Cell:
 
     def simulate(self, endpoints: int, processes: int) -> None:
         """Start Dask workers that answer every search at once with nothing found, many of them in each process."""
-        cuts = [endpoints * at // processes for at in range(processes + 1)]
+        cuts = [endpoints * index // processes for index in range(processes + 1)]
         for first, last in itertools.pairwise(cuts):
             self.endpoints.append(_process(["-c", _ENDPOINTS, self.address, str(first), str(last)]))
         for process in self.endpoints:

@@ -30,8 +30,8 @@ def ours(paths: Iterable[Path]) -> tuple[Numbers, Numbers]:
     cyclomatic, cognitive = Numbers(), Numbers()
     for path in paths:
         for function in measure_file(language_of(path.as_posix()), path.read_bytes()).functions:
-            place = str(path), function.begin_line
-            cyclomatic[place], cognitive[place] = function.cyclomatic, function.cognitive
+            location = str(path), function.begin_line
+            cyclomatic[location], cognitive[location] = function.cyclomatic, function.cognitive
     return cyclomatic, cognitive
 
 
@@ -100,9 +100,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("directory", type=Path)
     arguments.add_argument("--show", type=int, default=0)
-    asked = arguments.parse_args()
+    request = arguments.parse_args()
     paths = sorted(
-        path for path in asked.directory.rglob("*") if path.is_file() and language_of(path.name) in LANGUAGES
+        path for path in request.directory.rglob("*") if path.is_file() and language_of(path.name) in LANGUAGES
     )
     print(f"{len(paths):,} files")
     ours(paths[:50])  # loads the grammars
@@ -111,9 +111,9 @@ def main() -> None:
     radon = timed("radon (Python)", lambda: by_radon(paths))
     others = timed("cognitive_complexity (Python)", lambda: by_cognitive_complexity(paths))
     python = {place: value for place, value in cyclomatic.items() if place[0].endswith(".py")}
-    compare("cyclomatic, lizard", cyclomatic, lizard, asked.show)
-    compare("cyclomatic, radon", python, radon, asked.show)
-    compare("cognitive, cognitive_complexity", {place: cognitive[place] for place in python}, others, asked.show)
+    compare("cyclomatic, lizard", cyclomatic, lizard, request.show)
+    compare("cyclomatic, radon", python, radon, request.show)
+    compare("cognitive, cognitive_complexity", {place: cognitive[place] for place in python}, others, request.show)
 
 
 if __name__ == "__main__":

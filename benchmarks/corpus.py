@@ -28,7 +28,7 @@ _ENGINES = ("numpy", "pyarrow", "google-re2", "stringzilla")
 def cpu_s() -> float:
     """CPU seconds of this process and of its children that ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(item.ru_utime + item.ru_stime for item in used)
 
 
 def timed(work: Callable[[], Got]) -> tuple[float, float, Got]:
@@ -53,7 +53,7 @@ def until_quiet(pid: int) -> float:
         before = _used_by_family(pid)
         time.sleep(_QUIET_S)
         after = _used_by_family(pid)
-        if sum(used - before.get(one, 0.0) for one, used in after.items()) < _QUIET_CORES * _QUIET_S:
+        if sum(used - before.get(item, 0.0) for item, used in after.items()) < _QUIET_CORES * _QUIET_S:
             break
     return time.monotonic() - began
 
@@ -64,13 +64,13 @@ def _used_by_family(pid: int) -> dict[int, float]:
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it has ended
             parents[int(entry.parent.name)] = int(entry.read_text("utf-8").rpartition(")")[2].split()[1])
-    found = [pid]
-    for one in found:
-        found += [child for child, parent in parents.items() if parent == one]
+    results = [pid]
+    for item in results:
+        results += [child for child, parent in parents.items() if parent == item]
     used = {}
-    for one in found:
+    for item in results:
         with contextlib.suppress(OSError):
-            used[one] = used_cpu_s(one)
+            used[item] = used_cpu_s(item)
     return used
 
 
@@ -125,15 +125,15 @@ def export(repository: Repository, commit: str, folder: Path) -> None:
     """Write the files of one commit whose text is searched: no NUL byte, at most 2 MiB."""
     with ObjectReader(repository) as reader:
         tree = reader.tree(commit)
-        made: set[Path] = set()
-        for at, path in enumerate(tree.paths):
-            data = reader.read(tree.blob_id(at))
+        result: set[Path] = set()
+        for index, path in enumerate(tree.paths):
+            data = reader.read(tree.blob_id(index))
             if data is None or len(data) > DEFAULT_MAX_FILE_SIZE or b"\0" in data:
                 continue
             file = folder / os.fsdecode(path)
-            if file.parent not in made:
+            if file.parent not in result:
                 file.parent.mkdir(parents=True, exist_ok=True)
-                made.add(file.parent)
+                result.add(file.parent)
             file.write_bytes(data)
 
 

@@ -39,29 +39,29 @@ def ordered(repositories: tuple[Repository, ...]) -> list[Repository]:
     def size(one: Repository) -> int:
         return sum(file.stat().st_size for file in Path(one.git_dir, "objects").rglob("*.pack"))
 
-    return sorted(repositories, key=lambda one: (size(one), one.name))
+    return sorted(repositories, key=lambda item: (size(item), item.name))
 
 
 def measure(folder: str, home: str, rounds: int, *, symbols: bool) -> dict[str, Any]:
     """Build and search one corpus, in this process."""
     corpus = Corpus(folder, home)
     statuses = corpus.engine.store.status()
-    found: dict[str, Any] = {
+    results: dict[str, Any] = {
         "repositories": len(statuses),
-        "files": sum(one.files for one in statuses),
-        "text": sum(one.text_bytes for one in statuses),
-        "disk": sum(one.disk_bytes for one in statuses),
+        "files": sum(repository.files for repository in statuses),
+        "text": sum(repository.text_bytes for repository in statuses),
+        "disk": sum(repository.disk_bytes for repository in statuses),
         "build": corpus.build_cpu_s,
         "opened": _anonymous_bytes(),
     }
     for query in QUERIES:
-        found[query] = _query_s(corpus, query, rounds)
+        results[query] = _query_s(corpus, query, rounds)
     if symbols:
-        targets = [corpus.engine.target_of(one) for one in corpus.repositories]
-        found["symbols"] = timed(lambda: corpus.engine.store.update_symbols(targets))[0]
-        found[SYMBOL] = _query_s(corpus, SYMBOL, rounds)
-    found["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return found
+        targets = [corpus.engine.target_of(repository) for repository in corpus.repositories]
+        results["symbols"] = timed(lambda: corpus.engine.store.update_symbols(targets))[0]
+        results[SYMBOL] = _query_s(corpus, SYMBOL, rounds)
+    results["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return results
 
 
 def _query_s(corpus: Corpus, query: str, rounds: int) -> float:
@@ -92,12 +92,12 @@ def tips(repository: Repository) -> tuple[float, float, int, int]:
     step = WITHIN_COMMITS // TIPS
     commits = [resolve(repository, f"HEAD~{step * number}") for number in range(TIPS)]
     costs = []
-    for chosen in (commits[:1], commits):
+    for item in (commits[:1], commits):
         with tempfile.TemporaryDirectory() as folder:
             store = IndexStore(folder)
             seconds = sum(
                 timed(lambda commit=commit, store=store: store.update([Target(repository, commit, commit)]))[0]  # type: ignore[misc]
-                for commit in chosen
+                for commit in item
             )
             costs.append((seconds, store.disk_bytes()))
     return costs[0][0], costs[1][0], costs[0][1], costs[1][1]
@@ -130,22 +130,22 @@ def main() -> int:
     rows = []
     for size in sorted({int(size) or len(repositories) for size in options.sizes.split(",")}):
         with tempfile.TemporaryDirectory() as folder:
-            for one in repositories[:size]:
-                place = Path(folder, one.name)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.symlink_to(os.path.realpath(one.git_dir))
+            for repository in repositories[:size]:
+                location = Path(folder, repository.name)
+                location.parent.mkdir(parents=True, exist_ok=True)
+                location.symlink_to(os.path.realpath(repository.git_dir))
             rows.append(row(apart(folder, options.rounds, symbols=options.symbols)))
         print(" ".join(rows[-1]), file=sys.stderr)
     head = ["repositories", "files", "text MB", "index MB", "index ÷ text", "build CPU s", "open MB", "peak MB"]
     head += [f"`{query}` ms" for query in QUERIES]
     head += ["definitions CPU s", f"`{SYMBOL}` ms"] if options.symbols else []
     print(markdown(head, rows, left=0))
-    named = [one for one in repositories if options.tips and options.tips in one.name]
-    chosen = named[0] if named else repositories[len(repositories) // 2]
-    one_s, all_s, one_bytes, all_bytes = tips(chosen)
+    named = [repository for repository in repositories if options.tips and options.tips in repository.name]
+    selected = named[0] if named else repositories[len(repositories) // 2]
+    one_s, all_s, one_bytes, all_bytes = tips(selected)
     ratio = all_bytes / one_bytes
     print(
-        f"\n{TIPS} tips within {WITHIN_COMMITS} commits of {chosen.name} ÷ HEAD alone: "
+        f"\n{TIPS} tips within {WITHIN_COMMITS} commits of {selected.name} ÷ HEAD alone: "
         f"{ratio:.3f} of the bytes (wanted < {MOST_TIPS_COST}), {all_s / one_s:.2f} of the CPU time"
     )
     print(f"\n{machine()}")

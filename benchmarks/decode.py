@@ -87,8 +87,10 @@ def file(rng: random.Random, kind: str) -> dict[str, Any]:
 def lines(rng: random.Random, words: list[str]) -> dict[str, Any]:
     """Matched lines of one file."""
     numbers = sorted(rng.sample(range(3000), rng.choice([1, 1, 2, 3, 5, 8])))
-    found = [{"line": line(rng, words), "lineNumber": n, "offsetAndLengths": [[rng.randint(0, 9), 3]]} for n in numbers]
-    return file(rng, "content") | {"lineMatches": found}
+    results = [
+        {"line": line(rng, words), "lineNumber": n, "offsetAndLengths": [[rng.randint(0, 9), 3]]} for n in numbers
+    ]
+    return file(rng, "content") | {"lineMatches": results}
 
 
 def chunks(rng: random.Random, words: list[str]) -> dict[str, Any]:
@@ -105,17 +107,17 @@ def path(rng: random.Random, words: list[str]) -> dict[str, Any]:
 
 def symbols(rng: random.Random, words: list[str]) -> dict[str, Any]:
     """Definitions in one file."""
-    found = [
+    results = [
         {"url": f"/x?L{n}:1-{n}:9", "name": rng.choice(words), "containerName": "", "kind": "FUNCTION", "line": n}
         for n in range(1, rng.choice([2, 3, 5]))
     ]
-    return file(rng, "symbol") | {"symbols": found}
+    return file(rng, "symbol") | {"symbols": results}
 
 
 def repository(rng: random.Random, words: list[str]) -> dict[str, Any]:
     """A matched repository."""
-    facts: dict[str, Any] = {"description": line(rng, words), "metadata": {}, "topics": ["go"], "branches": None}
-    value = head(rng, "repo") | facts
+    info: dict[str, Any] = {"description": line(rng, words), "metadata": {}, "topics": ["go"], "branches": None}
+    value = head(rng, "repo") | info
     return value | {"repository": f"{value['repository']}-{rng.randint(0, 9999)}"}
 
 
@@ -183,19 +185,19 @@ def seconds(work: Callable[[], Any]) -> float:
 
 def to_dicts(payloads: list[bytes]) -> int:
     """How many dicts the data lines become."""
-    kept: list[Any] = []
+    retained: list[Any] = []
     for payload in payloads:
-        kept += json.loads(payload)
-    return len(kept)
+        retained += json.loads(payload)
+    return len(retained)
 
 
 def to_batches(recorded: bytes, portion_bytes: int) -> int:
     """How many rows the recorded stream becomes."""
     framing, matches = SseDecoder(), MatchDecoder()
-    kept = []
+    retained = []
     for i in range(0, len(recorded), portion_bytes):
-        kept += matches.decode(*(event.data for event in framing.feed(recorded[i : i + portion_bytes])))
-    return sum(batch.batch.num_rows for batch in kept)
+        retained += matches.decode(*(event.data for event in framing.feed(recorded[i : i + portion_bytes])))
+    return sum(batch.batch.num_rows for batch in retained)
 
 
 def compare(name: str, payloads: list[bytes], portion_bytes: int) -> float:

@@ -64,12 +64,12 @@ def table(frame: Any, keys: Sequence[str], values: Sequence[str]) -> Rows:
     """Rows of a DataFrame by key, with plain values; raises if a key comes twice."""
     columns = {name: [plain(cell) for cell in frame[name].astype(object)] for name in (*keys, *values)}
     rows: Rows = {}
-    for at in range(len(frame)):
-        key = tuple(columns[name][at] for name in keys)
+    for index in range(len(frame)):
+        key = tuple(columns[name][index] for name in keys)
         key = key[0] if len(keys) == 1 else key
         if key in rows:
             raise ValueError(f"two rows have the key {key}")
-        row = tuple(columns[name][at] for name in values)
+        row = tuple(columns[name][index] for name in values)
         rows[key] = row[0] if len(values) == 1 else row
     return rows
 
@@ -87,7 +87,7 @@ def plain(cell: Any) -> Any:
 
 def seconds(rows: Rows, *places: int) -> Rows:
     """Rows with the instants at some places as seconds."""
-    return {key: tuple(int(v.timestamp()) if at in places else v for at, v in enumerate(row))
+    return {key: tuple(int(v.timestamp()) if index in places else v for index, v in enumerate(row))
             for key, row in rows.items()}  # fmt: skip
 
 
@@ -155,11 +155,11 @@ def ownership(
     owned = truth.ownership(today[::step])
     want = {(path, *person): count for path, lines in owned.items() for person, count in lines.items()}
     frame = code.ownership(name, by="file", exact=True, progress=False)
-    chosen = frame[frame["path"].astype(str).isin(set(owned))]
+    selected = frame[frame["path"].astype(str).isin(set(owned))]
     found.rows(
-        f"ownership of {len(owned):,} of {len(today):,} files", want, table(chosen, ("path", *PERSON), ("lines",))
+        f"ownership of {len(owned):,} of {len(today):,} files", want, table(selected, ("path", *PERSON), ("lines",))
     )
-    found.value("ownership, rows that are not proven", 0, int((~chosen["exact"]).sum()))
+    found.value("ownership, rows that are not proven", 0, int((~selected["exact"]).sum()))
     if step == 1:
         keys: tuple[tuple[str, Callable[[str], str]], ...] = (("total", lambda _: "/"), ("directory", folder))
         for question, key in keys:
@@ -241,13 +241,13 @@ def contributor_report(
         )
     newest = max(commit.time for commit in git.commits().values())
     then = Figures(git, after=after - (newest - after), before=after + 1)
-    known = {address_of(person) for person in Figures(git, before=after + 1).authors()}
+    existing = {address_of(person) for person in Figures(git, before=after + 1).authors()}
     here = {address_of(person) for person in truth.authors()}
-    joined = {key: row for key, row in truth.spans().items() if address_of(key) not in known}
-    left = {key: row for key, row in then.spans().items() if address_of(key) not in here}
-    numbers |= {"commits before": len(then.commits), "joined": len(joined), "left": len(left)}
+    merged = {key: row for key, row in truth.spans().items() if address_of(key) not in existing}
+    remaining = {key: row for key, row in then.spans().items() if address_of(key) not in here}
+    numbers |= {"commits before": len(then.commits), "joined": len(merged), "left": len(remaining)}
     spans = ("commits", "first_date", "last_date")
-    for table_name, rows in (("joined", joined), ("left", left)):
+    for table_name, rows in (("joined", merged), ("left", remaining)):
         tables[table_name] = rows, lambda frame: seconds(table(frame, PERSON, spans), 1, 2)
     if "organizations" in report.tables:
         frame = report.tables["organizations"]
@@ -262,10 +262,10 @@ def contributor_report(
     _report("contributor report", report, numbers, tables, found)
     folders = {f"{line}/" for oid in (*list(truth.commits)[:1], *list(truth.commits)[-1:])
                for line in git.text("ls-tree", "-d", "--name-only", oid).splitlines()}  # fmt: skip
-    shown = set(report.tables["directories"]["directory"].astype(str)) if "directories" in report.tables else set()
+    displayed = set(report.tables["directories"]["directory"].astype(str)) if "directories" in report.tables else set()
     never = {
         name
-        for name in shown - folders - {"/*"}
+        for name in displayed - folders - {"/*"}
         if not git.git("log", "-1", "--full-history", "--format=%H", "HEAD", "--", name)
     }
     found.value("contributor report: directories that never were", set(), never)
@@ -333,10 +333,10 @@ def _ending(path: str) -> str:
 def _grouped(diffs: Rows, key: Callable[[str], str]) -> Rows:
     sums: dict[str, list[int]] = {}
     for path, (_, added, removed, *_) in diffs.items():
-        counted = sums.setdefault(key(path), [0, 0, 0])
-        for at, value in enumerate((1, added, removed)):
-            counted[at] += value
-    return {at: tuple(row) for at, row in sums.items()}
+        count = sums.setdefault(key(path), [0, 0, 0])
+        for position, value in enumerate((1, added, removed)):
+            count[position] += value
+    return {position: tuple(row) for position, row in sums.items()}
 
 
 def _diffs(git: GitHistory, base: str) -> Rows:
@@ -371,8 +371,8 @@ def _report(
 ) -> None:  # fmt: skip
     """Compare what a report has; what it has and git's side has not is a difference, too."""
     ours = {number.name: number.value for number in report.metrics if number.name not in BY_WORDING}
-    wanted = {name: value for name, value in numbers.items() if name in ours or name not in OPTIONAL}
-    found.rows(f"{title}: numbers", wanted, ours)
+    required = {name: value for name, value in numbers.items() if name in ours or name not in OPTIONAL}
+    found.rows(f"{title}: numbers", required, ours)
     for name, (rows, read) in tables.items():
         frame = report.tables.get(name)
         if frame is not None or name not in OPTIONAL:
@@ -389,16 +389,16 @@ def check(path: Path, index: Path, since: str, base: str, blamed: int) -> Compar
     print(f"{path}: {len(commits):,} commits")
     with sl.open(path, index_dir=index, background_index=False) as code:
         (name,) = code.list_repos()["repository"]
-        found = Comparison(name)
+        comparison = Comparison(name)
         began = time.monotonic()
-        analyses(code, name, git, found)
-        owned = ownership(code, name, git, blamed, found)
+        analyses(code, name, git, comparison)
+        owned = ownership(code, name, git, blamed, comparison)
         day = since or str(datetime.fromtimestamp(commits[len(commits) // 4].time, UTC).date())
-        contributor_report(code, name, git, day, owned, found)
+        contributor_report(code, name, git, day, owned, comparison)
         chain = git.text("rev-list", "--first-parent", "HEAD").split()
-        change_report(code, name, git_dir, base or chain[min(len(chain) - 1, max(1, len(chain) // 8))], found)
-    print(f"  {found.compared:,} rows in {time.monotonic() - began:.0f} s, {len(found.different):,} differ")
-    return found
+        change_report(code, name, git_dir, base or chain[min(len(chain) - 1, max(1, len(chain) // 8))], comparison)
+    print(f"  {comparison.compared:,} rows in {time.monotonic() - began:.0f} s, {len(comparison.different):,} differ")
+    return comparison
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -411,12 +411,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--base", default="", help="base of the change report (the newest eighth of commits)")
     parser.add_argument("--blamed", type=int, default=0, help="files that git blame is asked about (0: all)")
-    asked = parser.parse_args(arguments)
+    request = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as temporary:
-        index = asked.index or Path(temporary)
-        found = [check(path, index, asked.since, asked.base, asked.blamed) for path in asked.repositories]
-    different = [row for each in found for row in each.different]
-    print(f"{sum(each.compared for each in found):,} rows of {len(found)} repositories, {len(different):,} differ")
+        index = request.index or Path(temporary)
+        results = [check(path, index, request.since, request.base, request.blamed) for path in request.repositories]
+    different = [row for item in results for row in item.different]
+    print(f"{sum(item.compared for item in results):,} rows of {len(results)} repositories, {len(different):,} differ")
     return 1 if different else 0
 
 

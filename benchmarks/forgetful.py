@@ -25,8 +25,10 @@ _OF_ALL = frozenset({"_cased_wide_characters", "_every_wide_character"})
 def caches() -> list[Callable[[], None]]:
     """What drops the results kept by functions about queries."""
     modules = [module for name, module in list(sys.modules.items()) if name.startswith(_OF_QUERIES)]
-    found = {id(value): value for module in modules for value in vars(module).values() if hasattr(value, "cache_clear")}
-    return [value.cache_clear for value in found.values() if value.__name__ not in _OF_ALL]
+    results = {
+        id(value): value for module in modules for value in vars(module).values() if hasattr(value, "cache_clear")
+    }
+    return [value.cache_clear for value in results.values() if value.__name__ not in _OF_ALL]
 
 
 def forgetting() -> None:

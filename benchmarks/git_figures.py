@@ -132,8 +132,8 @@ class Figures:
             own["n"][3] += change.additions
             own["n"][4] += change.deletions
             own["files"].add(change.path)
-        return {at: (*row["n"], len(row["files"]), min(row["times"]), max(row["times"]), is_bot(at[-2:]))
-                for at, row in sums.items()}  # fmt: skip
+        return {position: (*row["n"], len(row["files"]), min(row["times"]), max(row["times"]), is_bot(position[-2:]))
+                for position, row in sums.items()}  # fmt: skip
 
     def churn(self, key: Callable[[Change], Any], kinds: tuple[str, ...] = ()) -> Rows:
         """Added and removed lines, changed files, commits and authors by what `key` tells apart."""
@@ -142,31 +142,31 @@ class Figures:
             if not kinds or self.kind(change.path) in kinds:
                 groups[key(change)].append(change)
         return {
-            at: (sum(c.additions for c in own), sum(c.deletions for c in own), len(own), len({c.commit for c in own}),
-                 len({self.author(c) for c in own}))
-            for at, own in groups.items()
+            group: (sum(c.additions for c in own), sum(c.deletions for c in own), len(own),
+                    len({c.commit for c in own}), len({self.author(c) for c in own}))
+            for group, own in groups.items()
         }  # fmt: skip
 
     def newest_names(self) -> dict[str, str]:
         """For each path its name today: the newest rename of a name that is not in use, and so on."""
         today = self.history.tree(self.history.revision)
-        place = {oid: at for at, oid in enumerate(self.history.commits())}
+        position = {oid: index for index, oid in enumerate(self.history.commits())}
         every = self.history.commits()
         renames = [c for c in self.history.changes() if c.status == "R"]
-        renames.sort(key=lambda change: (-every[change.commit].time, place[change.commit]))
+        renames.sort(key=lambda change: (-every[change.commit].time, position[change.commit]))
         following: dict[str, str] = {}
         for c in renames:
             old, new = self._layout(c.commit, c.old_path), self._layout(c.commit, c.path)
             if old not in today:
                 following.setdefault(old, new)
-        found = {}
+        results = {}
         for old in following:
             name, met = old, {old}
             while name in following and following[name] not in met:
                 name = following[name]
                 met.add(name)
-            found[old] = name
-        return found
+            results[old] = name
+        return results
 
     def hotspots(self) -> Rows:
         """Commits, authors, added and removed lines, lines today, score, first and last second of today's files."""
@@ -180,11 +180,11 @@ class Figures:
         lines = {path: line_count(contents[today[path]]) for path in groups}
         commits = {path: {c.commit for c in own} for path, own in groups.items()}
         weights = {path: len(commits[path]) * math.log1p(lines[path] or 0) for path in groups}
-        most = max(weights.values(), default=0.0) or 1.0
+        maximum = max(weights.values(), default=0.0) or 1.0
         times = {path: [self.commits[oid].time for oid in own] for path, own in commits.items()}
         return {
             path: (len(commits[path]), len({self.author(c) for c in own}), sum(c.additions for c in own),
-                   sum(c.deletions for c in own), lines[path], round(weights[path] / most, 9), min(times[path]),
+                   sum(c.deletions for c in own), lines[path], round(weights[path] / maximum, 9), min(times[path]),
                    max(times[path]))
             for path, own in groups.items()
         }  # fmt: skip
@@ -203,45 +203,45 @@ class Figures:
             if len(own) <= max_files:
                 for pair in combinations(paths, 2):
                     together[pair].append(self.commits[oid].time)
-        found = {}
-        for (one, other), times in together.items():
-            degree = 2 * len(times) / (alone[one] + alone[other])
+        results = {}
+        for (item, other), times in together.items():
+            degree = 2 * len(times) / (alone[item] + alone[other])
             if len(times) >= min_commits and degree >= min_degree:
-                found[one, other] = len(times), alone[one], alone[other], round(degree, 9), max(times)
-        return found
+                results[item, other] = len(times), alone[item], alone[other], round(degree, 9), max(times)
+        return results
 
     def pickaxe(self, text: str, period: str) -> Rows:
         """Added and removed lines with a text in any case, their difference, and commits, by period."""
         sums: dict[Any, list[int]] = defaultdict(lambda: [0, 0])
         commits: dict[Any, set[str]] = defaultdict(set)
-        wanted, at, in_hunk = text.lower().encode(), "", False
+        wanted, position, in_hunk = text.lower().encode(), "", False
         raw = self.history.git("log", "-M", "-p", "-U1", "--root", "--no-ext-diff", "--no-textconv", "--no-color",
                                "--format=%x01%H", *self.history._range)  # noqa: SLF001 - the truth's own other half  # fmt: skip
         for line in raw.split(b"\n"):
             if line.startswith(b"\1") and len(line) == 41:
-                at, in_hunk = line[1:].decode(), False
+                position, in_hunk = line[1:].decode(), False
             elif line.startswith(b"diff --git "):
                 in_hunk = False
             elif line.startswith(b"@@ "):
                 in_hunk = True
-            elif in_hunk and line[:1] in (b"+", b"-") and wanted in line[1:].lower() and at in self.commits:
-                key = period_start(self.commits[at].time, period)
+            elif in_hunk and line[:1] in (b"+", b"-") and wanted in line[1:].lower() and position in self.commits:
+                key = period_start(self.commits[position].time, period)
                 sums[key][line[:1] == b"-"] += 1
-                commits[key].add(at)
+                commits[key].add(position)
         return {key: (added, removed, added - removed, len(commits[key])) for key, (added, removed) in sums.items()}
 
     def ownership(self, paths: Iterable[str]) -> dict[str, Counter[Person]]:
         """Lines of each text file of the revision by author, as git blame gives them."""
         every, today = self.history.commits(), self.history.tree(self.history.revision)
-        wanted = [path for path in paths if path in today]
-        contents = self.history.contents(today[path] for path in wanted)
-        found = {}
-        for path in wanted:
+        required = [path for path in paths if path in today]
+        contents = self.history.contents(today[path] for path in required)
+        results = {}
+        for path in required:
             count = line_count(contents[today[path]])
             if count is not None:
                 lines = self.history.blame(path) if count else []
-                found[path] = Counter(self.person(every[oid].author) for oid in lines)
-        return found
+                results[path] = Counter(self.person(every[oid].author) for oid in lines)
+        return results
 
     def files_changed(self) -> int:
         """Distinct paths, of renamed files both."""
@@ -256,10 +256,10 @@ class Figures:
             groups[period_start(commit.time, period)].append(commit)
         lines = self.lines_by_commit()
         return {
-            at: (len(own), sum(c.is_merge for c in own),
+            position: (len(own), sum(c.is_merge for c in own),
                  len({p for p in (self.person(c.author) for c in own) if not is_bot(p)}),
                  sum(lines[c.oid][0] for c in own), sum(lines[c.oid][1] for c in own))
-            for at, own in groups.items()
+            for position, own in groups.items()
         }  # fmt: skip
 
     def authors(self) -> Rows:
@@ -373,12 +373,12 @@ def bus_factor(owned: Mapping[str, Counter[Person]]) -> Rows:
             if not is_bot(person):
                 groups["/"][person] += count
                 groups[folder(path)][person] += count
-    found = {}
-    for at, counts in groups.items():
+    results = {}
+    for position, counts in groups.items():
         whole, running, factor = sum(counts.values()), 0, 0
         for _, count in counts.most_common():
             running, factor = running + count, factor + 1
             if 2 * running > whole:
                 break
-        found[at] = factor, whole, len(counts)
-    return found
+        results[position] = factor, whole, len(counts)
+    return results

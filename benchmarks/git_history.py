@@ -95,19 +95,19 @@ class GitHistory:
             form = "%x00".join(_FIELDS)
             texts = self.text("log", "-z", "--topo-order", "--date=raw", f"--format={form}", *self._range).split("\0")
             size = len(_FIELDS)
-            rows = [texts[at : at + size] for at in range(0, len(texts) - size + 1, size)]
+            rows = [texts[index : index + size] for index in range(0, len(texts) - size + 1, size)]
             mapped = self._mapped([pair for row in rows for pair in _people(row[9])])
-            made = {}
+            result = {}
             for row in rows:
                 oid, parents, tree, name, email, written, committed, date, subject, trailers, *others = row
                 committer, committer_email, reviews = others
                 sign, hours, minutes = date[-5], int(date[-4:-2]), int(date[-2:])
                 zone = (hours * 60 + minutes) * (-1 if sign == "-" else 1)
                 helpers = tuple(dict.fromkeys(mapped[pair] for pair in _people(trailers)))
-                made[oid] = Commit(oid, tuple(parents.split()), tree, (name, email), int(written), int(committed),
+                result[oid] = Commit(oid, tuple(parents.split()), tree, (name, email), int(written), int(committed),
                                    zone, subject, helpers, (committer, committer_email),
                                    tuple(dict.fromkeys(_people(reviews))))  # fmt: skip
-            self._memory["commits"] = made
+            self._memory["commits"] = result
         return self._memory["commits"]  # type: ignore[return-value]
 
     def _mapped(self, pairs: Sequence[Person]) -> dict[Person, Person]:
@@ -116,11 +116,11 @@ class GitHistory:
             return {pair: pair for pair in pairs}
         stdin = "".join(f"{name} <{email}>\n" for name, email in distinct).encode()
         lines = self.text("check-mailmap", "--stdin", stdin=stdin).splitlines()
-        found = {}
+        results = {}
         for pair, line in zip(distinct, lines, strict=True):
             name, _, email = line.rpartition("<")
-            found[pair] = name.removesuffix(" "), email.removesuffix(">")
-        return {pair: found.get(pair, pair) for pair in pairs}
+            results[pair] = name.removesuffix(" "), email.removesuffix(">")
+        return {pair: results.get(pair, pair) for pair in pairs}
 
     def changes(self) -> list[Change]:
         """All changed files of commits that are no merges, renames paired as git pairs them."""
@@ -132,23 +132,23 @@ class GitHistory:
 
     def tree(self, commit: str) -> dict[str, str]:
         """Blob of each regular file of a commit by path."""
-        found = {}
+        results = {}
         for row in self.text("ls-tree", "-r", "-z", "--full-tree", commit).split("\0")[:-1]:
-            mode, _, rest = row.partition(" ")
+            mode, _, remaining = row.partition(" ")
             if mode.startswith("100"):
-                found[rest.partition("\t")[2]] = rest.split()[1]
-        return found
+                results[remaining.partition("\t")[2]] = remaining.split()[1]
+        return results
 
     def contents(self, blobs: Iterable[str]) -> dict[str, bytes]:
         """Contents by blob."""
-        asked = list(dict.fromkeys(blobs))
-        data = self.git("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in asked).encode())
-        found, at = {}, 0
-        for blob in asked:
-            end = data.index(b"\n", at)
-            size = int(data[at:end].rsplit(b" ", 1)[1])
+        requests = list(dict.fromkeys(blobs))
+        data = self.git("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in requests).encode())
+        found, position = {}, 0
+        for blob in requests:
+            end = data.index(b"\n", position)
+            size = int(data[position:end].rsplit(b" ", 1)[1])
             found[blob] = data[end + 1 : end + 1 + size]
-            at = end + size + 2
+            position = end + size + 2
         return found
 
     def blame(self, path: str) -> list[str]:
@@ -164,17 +164,17 @@ class GitHistory:
 
 
 def _people(trailers: str) -> list[Person]:
-    found = [_TRAILER.match(value) for value in trailers.split("\x1f")]
-    return [(match[1], match[2].strip()) for match in found if match]
+    results = [_TRAILER.match(value) for value in trailers.split("\x1f")]
+    return [(match[1], match[2].strip()) for match in results if match]
 
 
 def _changes(raw: bytes) -> Iterable[Change]:
     commit, pending, tokens = "", list[tuple[str, str, str]](), iter(raw.split(b"\0"))
-    place = 0
+    location = 0
     for token in tokens:
         token = token.lstrip(b"\n")  # noqa: PLW2901 - git puts an empty line before the first record of a commit
         if token.startswith(b"\1"):
-            commit, pending, place = token[1:41].decode(), [], 0
+            commit, pending, location = token[1:41].decode(), [], 0
         elif token.startswith(b":"):
             status = token.split()[4][:1].decode()
             old = next(tokens).decode("utf-8", "replace")
@@ -184,8 +184,8 @@ def _changes(raw: bytes) -> Iterable[Change]:
             added, removed, path = token.split(b"\t", 2)
             if not path:
                 next(tokens), next(tokens)
-            status, old, new = pending[place]
-            place += 1
+            status, old, new = pending[location]
+            location += 1
             lines = (0, 0) if added == b"-" else (int(added), int(removed))
             yield Change(commit, status, old, new, *lines, added == b"-")
 
@@ -280,9 +280,9 @@ class Kinds:
     def _attributes_of(self, history: GitHistory, paths: Sequence[str]) -> dict[str, dict[str, str]]:
         """What git check-attr says, with the ``.gitattributes`` of the revision in a work tree of their own."""
         files = {path: blob for path, blob in self._tree.items() if path.rpartition("/")[2] == ".gitattributes"}
-        found: dict[str, dict[str, str]] = defaultdict(dict)
+        results: dict[str, dict[str, str]] = defaultdict(dict)
         if not files:
-            return found
+            return results
         names = ["linguist-vendored", "linguist-generated", "linguist-documentation", "diff"]
         contents = history.contents(files.values())
         with tempfile.TemporaryDirectory() as folder:
@@ -292,13 +292,13 @@ class Kinds:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 # The macro `binary` says how a file is stored: it counts as if it were not there.
                 target.write_bytes(re.sub(rb"(?m)(?<=\s)binary\b", b"", contents[blob]))
-            asked = "\0".join(path for path in paths) + "\0"
-            run = subprocess.run(["git", "-C", folder, "check-attr", "-z", "--stdin", *names], input=asked.encode(),
+            request = "\0".join(path for path in paths) + "\0"
+            run = subprocess.run(["git", "-C", folder, "check-attr", "-z", "--stdin", *names], input=request.encode(),
                                  capture_output=True, check=True)  # fmt: skip
         texts = run.stdout.decode("utf-8", "replace").split("\0")
         for path, name, value in zip(texts[::3], texts[1::3], texts[2::3], strict=False):
-            found[path][name] = {"true": "set", "false": "unset"}.get(value, value)
-        return found
+            results[path][name] = {"true": "set", "false": "unset"}.get(value, value)
+        return results
 
     def __call__(self, path: str) -> str:
         """The kind of one path."""
@@ -313,14 +313,14 @@ class Kinds:
         )
         if given.get("linguist-vendored") == "set" or (library and given.get("linguist-vendored") != "unset"):
             return "vendored"
-        said = given.get("linguist-generated")
-        if name in _LOCKS and said != "unset":
+        reply = given.get("linguist-generated")
+        if name in _LOCKS and reply != "unset":
             return "lock"
-        if said == "set" or (said != "unset" and (given.get("diff") == "unset" or self._generated(lower, name))):
+        if reply == "set" or (reply != "unset" and (given.get("diff") == "unset" or self._generated(lower, name))):
             return "generated"
         if given.get("linguist-documentation") == "set":
             return "documentation"
-        if said is None or said == "unspecified":
+        if reply is None or reply == "unspecified":
             data = self._contents.get(self._tree.get(path, ""))
             if data is not None and len(data) <= 1 << 20 and _marked(name, data):
                 return "generated"

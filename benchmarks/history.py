@@ -75,7 +75,7 @@ for at, commit in enumerate(Repository(sys.argv[1], order="reverse").traverse_co
 def cpu_s() -> float:
     """CPU seconds of this process and of its children that ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(item.ru_utime + item.ru_stime for item in used)
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
@@ -125,8 +125,8 @@ def of_commits(query: CommitQuery) -> Callable[[History], tuple[Any, Any]]:
     """Ask for commits, as a frame."""
 
     def ask(history: History) -> tuple[Any, Any]:
-        found = find_commits(history, query)
-        return found, commit_frame(history, found)
+        result = find_commits(history, query)
+        return result, commit_frame(history, result)
 
     return ask
 
@@ -135,8 +135,8 @@ def of_counts(pattern: CompiledPattern, commits: CommitFilter) -> Callable[[Hist
     """Ask where a text came or went (``-S``), as a frame of commits."""
 
     def ask(history: History) -> tuple[Any, Any]:
-        found = find_diffs(history, DiffQuery(commits=commits, tree=PatternTerm(pattern), changes="count")).commits
-        return found, commit_frame(history, found)
+        result = find_diffs(history, DiffQuery(commits=commits, tree=PatternTerm(pattern), changes="count")).commits
+        return result, commit_frame(history, result)
 
     return ask
 
@@ -219,23 +219,23 @@ def questions(head: str, common: str, rare: str, folder: str) -> list[Question]:
     ]  # fmt: skip
     path = ChangedFileFilter((AnyPattern((regexp(f"^{re.escape(folder)}/", whole_text=True),)),))
     plain = ["log", "--format=%H"]
-    found = [Question(name, "filter", of_commits(CommitQuery(commits=c)), [*plain, *a]) for name, c, a in filters]
-    found.append(
+    results = [Question(name, "filter", of_commits(CommitQuery(commits=c)), [*plain, *a]) for name, c, a in filters]
+    results.append(
         Question("path prefix", "filter", of_commits(CommitQuery(everything, files=path)),
                  [*plain, "--full-history", "--no-merges", "HEAD", "--", f"{folder}/"])
     )  # fmt: skip
     for name, text in (("common", common), ("rare", rare)):
         changed = CommitQuery(everything, changed=(AnyPattern((literal(text),)),))
-        found.append(Question(f"-G {name}", "search", of_commits(changed), [*plain, f"-G{re.escape(text)}"]))
-        found.append(Question(f"-S {name}", "search", of_counts(literal(text), everything), [*plain, f"-S{text}"]))
+        results.append(Question(f"-G {name}", "search", of_commits(changed), [*plain, f"-G{re.escape(text)}"]))
+        results.append(Question(f"-S {name}", "search", of_counts(literal(text), everything), [*plain, f"-S{text}"]))
     pattern = CommitQuery(everything, changed=(AnyPattern((regexp(word),)),))
-    found.append(Question("-G regexp", "search", of_commits(pattern), [*plain, "-E", f"-G{word}"]))
+    results.append(Question("-G regexp", "search", of_commits(pattern), [*plain, "-E", f"-G{word}"]))
     patches = ["log", "-p", "-U1", "-M", "--format=%x01%H"]
-    found.append(Question("added lines", "search", of_lines(regexp(word), everything), patches, added_lines(word)))
-    found.append(Question("contributors", "shortlog", contributors, ["shortlog", "-sne", "HEAD"], shortlog_counts))
+    results.append(Question("added lines", "search", of_lines(regexp(word), everything), patches, added_lines(word)))
+    results.append(Question("contributors", "shortlog", contributors, ["shortlog", "-sne", "HEAD"], shortlog_counts))
     numstat = ["log", "--numstat", "-M", "--format="]
-    found.append(Question("churn by directory", "churn", churn, numstat, numstat_sums))
-    return found
+    results.append(Question("churn by directory", "churn", churn, numstat, numstat_sums))
+    return results
 
 
 def git(repository: Repository, arguments: Sequence[str], *, whole: bool = True) -> bytes:
@@ -253,13 +253,13 @@ def ask(history: History, repository: Repository, question: Question, rounds: in
         raw_cpu, _, raw = timed(partial(git, repository, question.git))
         # git's own work alone for what git answers; reading its patches is part of the peer where nothing else does it.
         read_cpu, _, theirs = timed(partial(question.read, raw))
-        asked = [timed(partial(question.ours, history)) for _ in range(OURS_AT_ONCE)]
-        cpu = statistics.median(spent for spent, _, _ in asked)
+        requests = [timed(partial(question.ours, history)) for _ in range(OURS_AT_ONCE)]
+        cpu = statistics.median(spent for spent, _, _ in requests)
         peer = raw_cpu + (read_cpu if "churn" in question.kind or question.name == "added lines" else 0)
         ours_s.append(cpu)
         git_s.append(peer)
         ratios.append(peer / max(cpu, 1e-5))
-        mine, frame = asked[0][2]
+        mine, frame = requests[0][2]
     answer = {history.oid(int(c)) for c in mine} if isinstance(theirs, set) else mine
     equal = answer == theirs
     if question.name.startswith("-S") and not equal and isinstance(theirs, set):
@@ -311,13 +311,13 @@ def updated(repository: Repository, store: LocalHistoryStore) -> float:
     """CPU seconds of a process that brings in about ten new commits, start of Python and imports included."""
     listed = git(repository, ["rev-list", "--topo-order", f"--max-count={NEW_COMMITS + 1}", "HEAD"]).decode().split()
     with tempfile.TemporaryDirectory() as folder:
-        former = LocalHistoryStore(folder)
+        previous_store = LocalHistoryStore(folder)
         base = listed[-1]
-        former.update([repository], refs=[base])
+        previous_store.update([repository], refs=[base])
         cpu, _, _ = timed(
             lambda: subprocess.run([sys.executable, "-c", _UPDATE, folder, repository.git_dir, "HEAD"], check=True)
         )
-        added = len(former.open(repository).commits) - len(store.open(repository).commits)
+        added = len(previous_store.open(repository).commits) - len(store.open(repository).commits)
         if added:
             sys.exit(f"{repository.name}: an update gave another history than a build")
     return cpu
@@ -329,9 +329,9 @@ def compared(history: History, repository: Repository, revisions: str, rounds: i
 
     def ours() -> Any:
         comparisons._comparison_cache = type(comparisons._comparison_cache)(comparisons._MAX_CACHED_BYTES)  # noqa: SLF001 - ask as for the first time
-        found = compare(repository, base, head, history=history)
-        diffs = found.page(0, PAGE)
-        return len(found.changes), to_pandas(diff_table(found, diffs, [False] * len(diffs)), COLUMNS["file_diffs"])
+        result = compare(repository, base, head, history=history)
+        diffs = result.page(0, PAGE)
+        return len(result.changes), to_pandas(diff_table(result, diffs, [False] * len(diffs)), COLUMNS["file_diffs"])
 
     ours()
     ratios, ours_s, git_s = [], [], []
@@ -354,32 +354,32 @@ def owned(store: LocalHistoryStore, repository: Repository, sample: int, results
     """Time the replay of all files, whole and after ten commits, beside ``git blame`` of some, and compare lines."""
     history = store.open(repository)
     head = history.tips["HEAD"]
-    former = git(repository, ["rev-list", "--first-parent", "--max-count=1", f"--skip={NEW_COMMITS}", "HEAD"])
+    previous = git(repository, ["rev-list", "--first-parent", "--max-count=1", f"--skip={NEW_COMMITS}", "HEAD"])
     folder = store.folder / repository.key
     for kept in folder.glob("own-*"):
         kept.unlink()
     replays._cache.clear()  # noqa: SLF001 - replay as for the first time
-    whole_s, _, _ = timed(lambda: line_ownership(history, repository, former.decode().strip()))
+    whole_s, _, _ = timed(lambda: line_ownership(history, repository, previous.decode().strip()))
     later_s, _, made = timed(lambda: line_ownership(history, repository, head))
     names = sorted(path for path in made.files if len(made.files[path].lines))
-    chosen = names[len(names) // sample // 2 :: max(1, len(names) // sample)]
-    lines = sum(len(made.files[path].lines) for path in chosen)
+    selected = names[len(names) // sample // 2 :: max(1, len(names) // sample)]
+    lines = sum(len(made.files[path].lines) for path in selected)
     peer_s, _, blames = timed(
-        lambda: {path: blame_file(repository, head, path, len(made.files[path].lines)) for path in chosen}
+        lambda: {path: blame_file(repository, head, path, len(made.files[path].lines)) for path in selected}
     )
     equal = sum(
-        blame.commits[at].oid == history.oid(int(line))
+        blame.commits[position].oid == history.oid(int(line))
         for path, blame in blames.items()
-        for at, line in zip(blame.commit, made.files[path].lines, strict=True)
+        for position, line in zip(blame.commit, made.files[path].lines, strict=True)
     )
     every = sum(len(file.lines) for file in made.files.values())
     ratio = peer_s / lines * every / whole_s
     results.ratios.setdefault("ownership", []).append(ratio)
     print(
         f"{repository.name}: ownership of {len(made.files):,} files and {every:,} lines {whole_s:.2f} CPU-s, "
-        f"{later_s:.2f} after {NEW_COMMITS} more first-parent commits; git blame of {len(chosen)} files and {lines:,} "
-        f"lines {peer_s:.2f}, so {peer_s / lines * every:.0f} for all: {ratio:.1f}; {equal / lines:.2%} of these lines "
-        f"equal, {len(made.inexact)} files not proven",
+        f"{later_s:.2f} after {NEW_COMMITS} more first-parent commits; git blame of {len(selected)} files and "
+        f"{lines:,} lines {peer_s:.2f}, so {peer_s / lines * every:.0f} for all: {ratio:.1f}; "
+        f"{equal / lines:.2%} of these lines equal, {len(made.inexact)} files not proven",
         flush=True,
     )
 
@@ -391,18 +391,18 @@ def verdict(results: Results) -> int:
         ("pydriller", 8.0, 8.0), ("compare", 2.0, 2.0), ("ownership", 15.0, 15.0),
     ]  # fmt: skip
     missed = list(results.faults)
-    for kind, each, median in goals:
-        found = results.ratios.get(kind, [])
-        if not found:
+    for kind, item, median in goals:
+        result = results.ratios.get(kind, [])
+        if not result:
             continue
-        print(f"{kind}: least {min(found):,.1f} (goal {each:g}), median {statistics.median(found):,.1f} ({median:g})")
-        if min(found) < each or statistics.median(found) < median:
+        print(f"{kind}: least {min(result):,.1f} (goal {item:g}), median {statistics.median(result):,.1f} ({median:g})")
+        if min(result) < item or statistics.median(result) < median:
             missed.append(kind)
     for kind, most in (("build", 2.0), ("disk", 1.0), ("update", 0.6)):
-        found = results.ratios.get(kind, [])
-        if found:
-            print(f"{kind}: most {max(found):.2f} (goal {most:g})")
-            missed += [kind] if max(found) > most else []
+        result = results.ratios.get(kind, [])
+        if result:
+            print(f"{kind}: most {max(result):.2f} (goal {most:g})")
+            missed += [kind] if max(result) > most else []
     print(f"missed: {', '.join(missed) or 'nothing'}")
     return 1 if missed else 0
 
@@ -422,7 +422,7 @@ def main() -> int:
     results = Results()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(options.store or temporary)
-        for at, path in enumerate(options.repositories):
+        for index, path in enumerate(options.repositories):
             repository = Catalog.open([path]).repositories[0]
             if options.store is None:
                 build(repository, options.common, folder, results, options.sample)
@@ -433,8 +433,8 @@ def main() -> int:
             top = max(sorted(set(tops)), key=tops.count).decode("utf-8", "replace")
             for question in questions(history.tips["HEAD"], options.common, options.rare, top):
                 ask(history, repository, question, options.rounds, results)
-            if at < len(options.compare):
-                compared(history, repository, options.compare[at], options.rounds, results)
+            if index < len(options.compare):
+                compared(history, repository, options.compare[index], options.rounds, results)
             owned(store, repository, options.blamed, results)
     return verdict(results)
 

@@ -144,9 +144,9 @@ def measure(address: str, tokens: list[str], arguments: argparse.Namespace) -> A
             name=kind,
             catch_response=True,
         ) as answer:
-            fault = fault_of(answer.status_code, answer.text or "")
-            if fault:
-                answer.failure(fault)
+            error = fault_of(answer.status_code, answer.text or "")
+            if error:
+                answer.failure(error)
 
     searcher = type(
         "Searcher",

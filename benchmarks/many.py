@@ -48,7 +48,7 @@ def measure(corpus: Corpus, other: Zoekt, text: str, rounds: int) -> tuple[list[
         for what, ratio, wanted in zip(("DataFrame", "count"), ratios, (FRAME, COUNT), strict=True)
         if matches > MANY and ratio < wanted
     ]
-    spent_ms = [f"{statistics.median(one) * 1e3:,.0f}" for one in (theirs, frames, counts)]
+    spent_ms = [f"{statistics.median(item) * 1e3:,.0f}" for item in (theirs, frames, counts)]
     return [f"`{text}`", f"{matches:,}", *spent_ms, *(f"{ratio:.2f}" for ratio in ratios)], missed
 
 
@@ -63,7 +63,7 @@ def main() -> int:
     with ExitStack() as stack:
         home = options.index or stack.enter_context(tempfile.TemporaryDirectory())
         corpus = Corpus(options.corpus, home)
-        other = stack.enter_context(zoekt([one.git_dir for one in corpus.repositories], Path(home)))
+        other = stack.enter_context(zoekt([repository.git_dir for repository in corpus.repositories], Path(home)))
         if other is None:
             sys.exit("the environment names no zoekt: ZOEKT_WEBSERVER, and ZOEKT_GIT_INDEX or ZOEKT_INDEX")
         rows, missed = [], []
@@ -74,8 +74,8 @@ def main() -> int:
             print(" ".join(row), f"load {os.getloadavg()[0]:.0f}", file=sys.stderr)
         print(markdown(HEAD, rows))
     print(f"\n{machine()}")
-    for fault in missed:
-        print(f"missed: {fault}")
+    for error in missed:
+        print(f"missed: {error}")
     return int(bool(missed))
 
 

@@ -189,14 +189,14 @@ def at_once(url: str) -> tuple[list[Row], bool]:
                 tasks.start_soon(one, number)
         return time.perf_counter() - began
 
-    whole = anyio.run(main)
-    for fault in failed[:5]:
-        print(fault, file=sys.stderr)
+    everything = anyio.run(main)
+    for error in failed[:5]:
+        print(error, file=sys.stderr)
     p95 = statistics.quantiles(took, n=20)[-1]
     rows = [
         (f"{AT_ONCE} keyword_search at once: failed", str(len(failed)), "0" + (" **missed**" if failed else "")),
         (f"{AT_ONCE} keyword_search at once: all, p50, p95",
-         f"{whole:.2f} s, {statistics.median(took):.0f} ms, {p95:.0f} ms", ""),
+         f"{everything:.2f} s, {statistics.median(took):.0f} ms, {p95:.0f} ms", ""),
     ]  # fmt: skip
     return rows, not failed
 
@@ -221,8 +221,8 @@ def served(corpus: str, home: str) -> tuple[subprocess.Popen[str], str]:
     log = Path(home, "serve.log").open("w", encoding="utf-8")  # noqa: SIM115 - the process keeps it
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
     for line in process.stdout or ():
-        if found := re.search(r"on (http://\S+)", line):
-            return process, f"{found[1]}/.api/mcp"
+        if result := re.search(r"on (http://\S+)", line):
+            return process, f"{result[1]}/.api/mcp"
     raise AssertionError(f"the service did not start: {Path(home, 'serve.log').read_text('utf-8')[-500:]}")
 
 
@@ -231,18 +231,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--rounds", type=int, default=200)
-    asked = parser.parse_args()
+    request = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
-        corpus = Corpus(asked.corpus, home)
+        corpus = Corpus(request.corpus, home)
         name = corpus.repositories[0].name
         listed = tools.call("list_files", {"repo": name}, ToolContext(corpus.engine, Viewer.owner()))
         path = next(row["path"] for row in listed.table.to_pylist() if row["kind"] == "file")
         arguments = {"repo": name, "path": path, "startLine": 1, "endLine": 40}
-        rows, right = in_process(corpus, arguments, asked.rounds)
-        parts = [(rows, right), filtering(corpus, asked.rounds)]
-        process, url = served(asked.corpus, home)
+        rows, right = in_process(corpus, arguments, request.rounds)
+        parts = [(rows, right), filtering(corpus, request.rounds)]
+        process, url = served(request.corpus, home)
         try:
-            parts += [over_loopback(url, arguments, asked.rounds, psutil.Process(process.pid)), at_once(url)]
+            parts += [over_loopback(url, arguments, request.rounds, psutil.Process(process.pid)), at_once(url)]
         finally:
             process.terminate()
             process.wait(30)

@@ -237,17 +237,20 @@ def _jedi_answer(jedi: Any, project: Any, files: dict[str, Path], position: _Pos
     except Exception:  # noqa: BLE001 - jedi fails in many ways; such a row is no truth
         return None
     truth = []
-    for one in answers:
+    for answer in answers:
         owner = next(
-            (other for other, root in files.items() if one.module_path and one.module_path.is_relative_to(root)), None
+            (other for other, root in files.items() if answer.module_path and answer.module_path.is_relative_to(root)),
+            None,
         )
         if owner is None:
             return None
-        module = one.type == "module"
-        is_top_level = module or (one.parent() is not None and one.parent().type == "module")
-        module_path = str(one.module_path.relative_to(files[owner]))
-        truth.append({"repo": owner, "path": module_path, "line": one.line or 1, "type": one.type, "top": is_top_level})
-        if owner == name and module_path == path and (one.line, one.column) == (line, column):
+        module = answer.type == "module"
+        is_top_level = module or (answer.parent() is not None and answer.parent().type == "module")
+        module_path = str(answer.module_path.relative_to(files[owner]))
+        truth.append(
+            {"repo": owner, "path": module_path, "line": answer.line or 1, "type": answer.type, "top": is_top_level}
+        )
+        if owner == name and module_path == path and (answer.line, answer.column) == (line, column):
             return None
     if not truth:
         return None
@@ -287,7 +290,7 @@ def _is_right(definition: ResolvedDefinition, expected: set[tuple[str, str, int]
     position = _place(definition, bench)
     if position in expected:
         return True
-    return definition.kind == "module" and any(one[:2] == position[:2] and one[2] <= 1 for one in expected)
+    return definition.kind == "module" and any(item[:2] == position[:2] and item[2] <= 1 for item in expected)
 
 
 def score_definitions(bench: Bench) -> None:
@@ -295,14 +298,14 @@ def score_definitions(bench: Bench) -> None:
     for label in SETS:
         rows = [json.loads(line) for line in (bench.work / f"truth-{label}.jsonl").read_text().splitlines()]
         counts: dict[str, list[int]] = defaultdict(lambda: [0] * 5)
-        fresh: list[float] = []
+        new: list[float] = []
         for row in rows:
-            _score_row(row, bench, counts, fresh)
+            _score_row(row, bench, counts, new)
         print(f"\n{label}: {len(rows)} rows")
         print("| category | n | hit@1 | hit@3 | name only @1 | @3 |\n|---|---|---|---|---|---|")
         for category, (n, *hits) in sorted(counts.items()):
             print(f"| {category} | {n} | {' | '.join(f'{100 * hit / n:.1f}' for hit in hits)} |")
-        _print_times("one definition, nothing cached, CPU ms", fresh)
+        _print_times("one definition, nothing cached, CPU ms", new)
         _tool_level(rows, bench)
 
 
@@ -322,9 +325,9 @@ def _score_row(row: Row, bench: Bench, counts: dict[str, list[int]], fresh: list
     if occurrence is None:
         return
     base = rank_definitions(document, occurrence, row["name"].encode(), workspace)
-    expected = {(one["repo"], one["path"], one["line"]) for one in row["truth"]}
-    hits = [_is_right(one, expected, bench) for one in (answers or base)[:3]]
-    base_hits = [_is_right(one, expected, bench) for one in base[:3]]
+    expected = {(item["repo"], item["path"], item["line"]) for item in row["truth"]}
+    hits = [_is_right(item, expected, bench) for item in (answers or base)[:3]]
+    base_hits = [_is_right(item, expected, bench) for item in base[:3]]
     extra_categories = ["(in another repository)"] if row["truth"][0]["repo"] != row["repo"] else []
     for category in (row["category"], "**all**", *extra_categories):
         totals = counts[category]
@@ -343,14 +346,14 @@ def _tool_level(rows: Sequence[Row], bench: Bench) -> None:
     for row in rows:
         if row["truth"][0]["type"] in {"function", "class", "module", "property"}:
             key = row["repo"], row["path"], row["name"]
-            expected_by_symbol[key] |= {(one["repo"], one["path"], one["line"]) for one in row["truth"]}
+            expected_by_symbol[key] |= {(item["repo"], item["path"], item["line"]) for item in row["truth"]}
     hits = [0, 0]
     for (repo, path, name), truth in expected_by_symbol.items():
         workspace = bench.workspace()
         document = workspace.project(bench.by_short[repo].name).document(path.encode())
         if document is not None:
             answers = definitions_of(SymbolQuery(document, name), workspace)
-            right = [_is_right(one, truth, bench) for one in answers[:3]]
+            right = [_is_right(item, truth, bench) for item in answers[:3]]
             hits[0] += any(right[:1])
             hits[1] += any(right)
     n = max(1, len(expected_by_symbol))
@@ -426,10 +429,10 @@ def _compare(bench: Bench, name: str, data: bytes, limit: int) -> Iterator[tuple
         limit -= 1
         began = time.process_time()
         search = References(SymbolQuery(document, text.decode()), bench.workspace())
-        found = [one for rows in search.batches() for one in rows if one.document.project.key == project.key]
+        results = [row for rows in search.batches() for row in rows if row.document.project.key == project.key]
         took = time.process_time() - began
         judged = set().union(*(entries for symbol, entries in uses[text].items() if symbol))
-        got = {(one.document.path, one.occurrence.start) for one in found}
+        got = {(row.document.path, row.occurrence.start) for row in results}
         yield truth, judged, got, judged, took
 
 
@@ -481,7 +484,7 @@ def _tables(texts: Sequence[bytes]) -> tuple[float, dict[str, Any]]:
 def _print_times(what: str, times: list[float]) -> None:
     times.sort()
     if times:
-        median, late, last = (1e3 * times[int(len(times) * at)] for at in (0.5, 0.9, 0.999))
+        median, late, last = (1e3 * times[int(len(times) * position)] for position in (0.5, 0.9, 0.999))
         print(f"{what}: median {median:.1f}, p90 {late:.1f}, max {last:.1f}")
 
 

@@ -49,7 +49,7 @@ class Bench:
     def __init__(self, checkout: Path, work: Path) -> None:
         catalog = Catalog.open([str(checkout.resolve())])
         store = IndexStore(str(work / "index"))
-        targets = [Target(one, "", one.facts.commit) for one in catalog.repositories]
+        targets = [Target(repository, "", repository.facts.commit) for repository in catalog.repositories]
         store.update(targets)
         store.update_symbols(targets)
         self.navigator = Navigator(catalog, store)
@@ -95,9 +95,9 @@ def score_definitions(bench: Bench, rows: Sequence[Row], limit: int, *, show: bo
             break
         answers, base, took = _answers(bench, document, row)
         times.append(took)
-        expected = {_line(bench, file, at) for file, at in row["targets"]}
-        hits = [_is_right(bench, one, expected) for one in (answers or base)[:3]]
-        base_hits = [_is_right(bench, one, expected) for one in base[:3]]
+        expected = {_line(bench, file, position) for file, position in row["targets"]}
+        hits = [_is_right(bench, item, expected) for item in (answers or base)[:3]]
+        base_hits = [_is_right(bench, item, expected) for item in base[:3]]
         first = (answers or base)[:1]
         if first:
             hows[first[0].how][0] += 1
@@ -108,7 +108,7 @@ def score_definitions(bench: Bench, rows: Sequence[Row], limit: int, *, show: bo
                 row["file"],
                 row["name"],
                 sorted(expected)[:2],
-                [_format_definition(one) for one in first],
+                [_format_definition(item) for item in first],
             )
         for category in (row["category"], "**all**"):
             for index, value in enumerate(
@@ -202,7 +202,7 @@ def read_questions(file: Path) -> list[Question]:
 
 
 def _positions(places: Iterable[Sequence[Any]]) -> set[Position]:
-    return {(file, at) for file, at in places}
+    return {(file, position) for file, position in places}
 
 
 def score_references(bench: Bench, questions: list[Question], limit: int, *, show: bool = False) -> None:
@@ -276,7 +276,7 @@ def print_times(what: str, times: list[float]) -> None:
     """Print median, p90 and the longest."""
     times.sort()
     if times:
-        median, late = (1e3 * times[int(len(times) * at)] for at in (0.5, 0.9))
+        median, late = (1e3 * times[int(len(times) * position)] for position in (0.5, 0.9))
         print(f"{what}: median {median:.1f}, p90 {late:.1f}, max {1e3 * times[-1]:.1f}")
 
 

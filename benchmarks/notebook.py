@@ -32,22 +32,22 @@ RUNS = 5
 
 def batches(rows: int, per: int) -> list[MatchBatch]:
     """Events of `per` matched lines each, of 40 repositories."""
-    made = []
+    result = []
     for k in range(rows // per):
         texts = [
             (n + 1, f"    if error_{k * per + n} is not None: raise ValueError(error)", [(7, 12)]) for n in range(per)
         ]
-        facts = (RepositoryInfo(f"example.org/o/r{k}"),) if k < 40 else ()
+        info = (RepositoryInfo(f"example.org/o/r{k}"),) if k < 40 else ()
         path = f"src/pkg{k % 90}/module{k}.{('py', 'go', 'ts')[k % 3]}"
-        made.append(MatchBatch(lines(f"example.org/o/r{k % 40}", path, texts), facts))
-    return made
+        result.append(MatchBatch(lines(f"example.org/o/r{k % 40}", path, texts), info))
+    return result
 
 
 def serve(told: Any) -> None:
     """Answer every search with the same events; in a process of its own, so that its time is not counted."""
     events = []
     for k in range(MATCHES // PER_EVENT):
-        found = [
+        results = [
             {
                 "line": f"    if error_{n} is None: raise ValueError(error)",
                 "lineNumber": n,
@@ -57,7 +57,7 @@ def serve(told: Any) -> None:
         ]
         match = {
             "type": "content", "repository": f"example.org/o/r{k % 40}", "repositoryID": k % 40, "commit": "c" * 40,
-            "path": f"src/pkg{k % 90}/module{k}.py", "language": "Python", "lineMatches": found,
+            "path": f"src/pkg{k % 90}/module{k}.py", "language": "Python", "lineMatches": results,
         }  # fmt: skip
         events.append(f"event: matches\ndata: {json.dumps([match])}\n\n")
     last = {"done": True, "matchCount": MATCHES, "durationMs": 1, "skipped": []}
@@ -123,11 +123,11 @@ class Drawing:
 def streaming() -> None:
     """Progress and the table of the result, beside the same search of a service without them."""
     context = multiprocessing.get_context("spawn")
-    told = context.Queue()
-    service = context.Process(target=serve, args=(told,), daemon=True)
+    queue = context.Queue()
+    service = context.Process(target=serve, args=(queue,), daemon=True)
     service.start()
     try:
-        client = connect(f"http://127.0.0.1:{told.get(timeout=60)}", "none")
+        client = connect(f"http://127.0.0.1:{queue.get(timeout=60)}", "none")
         firsts: list[float] = []
 
         def quiet() -> None:
@@ -146,7 +146,7 @@ def streaming() -> None:
                 result = client.search("error", progress=None)
                 SearchState.update = update  # type: ignore[method-assign]
             result._repr_mimebundle_()
-            firsts.append(1000 * (min(at for at in drawing.drawn if at >= arrived[0]) - arrived[0]))
+            firsts.append(1000 * (min(position for position in drawing.drawn if position >= arrived[0]) - arrived[0]))
 
         quiet()
         shown()
@@ -165,23 +165,23 @@ def streaming() -> None:
 def exploring() -> None:
     """The explorer on 100,000 rows."""
     for per in (10, 1_000):
-        made = [event.batch for event in batches(100_000, per)]
+        result = [event.batch for event in batches(100_000, per)]
 
-        def opened(made: list[Any] = made) -> None:
+        def opened(made: list[Any] = result) -> None:
             rows = ExplorerRows()
             rows.take_in(made)
             rows.rows(rows.select(RowQuery()).numbers[:60])
 
         print(f"| explorer opens 100,000 rows of {100_000 // per:,} batches | {best(opened):.3f} s |")
     rows = ExplorerRows()
-    rows.take_in(made)
-    asked = {
+    rows.take_in(result)
+    requests = {
         "a filter by place": RowQuery(place="module1 *.py -pkg3"),
         "a filter by text": RowQuery(text="error_77"),
         "an order by path": RowQuery(sort="path"),
         "an order by text": RowQuery(sort="text"),
     }
-    for name, each in asked.items():
+    for name, each in requests.items():
         took = best(lambda each=each: rows.rows(rows.select(each).numbers[:60]))  # type: ignore[misc]
         print(f"| {name} of 100,000 rows, and its first page | {1000 * took:.1f} ms |")
 

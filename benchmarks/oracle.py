@@ -178,7 +178,7 @@ class Oracle:
     """Answers cases with other programs."""
 
     def __init__(self, repositories: Iterable[Repository], tree: Path) -> None:
-        self.repositories = {one.name: one for one in repositories}
+        self.repositories = {repository.name: repository for repository in repositories}
         self.tree = tree
         self._lines = lru_cache(maxsize=8)(self._ripgrep)
         self._files = lru_cache(maxsize=64)(self._list)
@@ -196,16 +196,18 @@ class Oracle:
 
     def _collect(self, rows: set[Place], repository: Repository, revision: str, case: Case) -> None:
         flags = re.NOFLAG if case.case_sensitive else re.IGNORECASE
-        wanted = [re.compile(one, flags) for one in case.files]
-        unwanted = [re.compile(one, flags) for one in case.without_files]
+        required = [re.compile(without_file, flags) for without_file in case.files]
+        unwanted = [re.compile(without_file, flags) for without_file in case.without_files]
         atoms = [] if case.tree is None else _atoms(case.tree)
         lines: dict[Atom, dict[str, set[int]]] = {atom: {} for atom in atoms}
         if case.where != "path":
             lines = {atom: self._of(repository, revision, atom, case) for atom in atoms}
         names = {} if case.where == "file" else {atom: _name_pattern(atom, flags) for atom in atoms}
-        shown = [] if case.tree is None else _shown(case.tree)
+        displayed = [] if case.tree is None else _shown(case.tree)
         for path in self._files(repository.name, revision):
-            if not all(one.search(path) for one in wanted) or any(one.search(path) for one in unwanted):
+            if not all(without_file.search(path) for without_file in required) or any(
+                without_file.search(path) for without_file in unwanted
+            ):
                 continue
 
             def has(atom: Atom, path: str = path) -> bool:
@@ -213,9 +215,9 @@ class Oracle:
 
             if case.tree is not None and not _holds(case.tree, has):
                 continue
-            found = {number for atom in shown for number in lines[atom].get(path, ())}
-            if found:
-                rows.update((repository.name, revision, path, number) for number in found)
+            results = {number for atom in displayed for number in lines[atom].get(path, ())}
+            if results:
+                rows.update((repository.name, revision, path, number) for number in results)
             elif case.where != "file":
                 rows.add((repository.name, revision, path, 0))
 
@@ -228,11 +230,11 @@ class Oracle:
         arguments = [] if case_sensitive else ["-i"]
         arguments += ["-U"] if atom.lines else []
         arguments += [] if atom.regexp else ["-F"]
-        found: dict[str, dict[str, set[int]]] = {name: defaultdict(set) for name in self.repositories}
+        results: dict[str, dict[str, set[int]]] = {name: defaultdict(set) for name in self.repositories}
         for path, number in ripgrep_rows([*arguments, "-e", atom.text], self.tree):
-            name = next(one for one in _folders(path) if one in found)
-            found[name][path[len(name) + 1 :]].add(number)
-        return {name: dict(lines) for name, lines in found.items()}
+            name = next(item for item in _folders(path) if item in results)
+            results[name][path[len(name) + 1 :]].add(number)
+        return {name: dict(lines) for name, lines in results.items()}
 
     def _git_grep(
         self, repository: Repository, revision: str, atom: Atom, *, case_sensitive: bool
@@ -241,13 +243,13 @@ class Oracle:
         arguments = ["grep", "-z", "-n", "-a", "--no-color", *kinds, "-e", atom.text, revision]
         out = _git(repository, *arguments, accept=(0, 1))
         files = self._files(repository.name, revision)
-        found: dict[str, set[int]] = {}
+        results: dict[str, set[int]] = {}
         for row in out.split(b"\n")[:-1]:
-            place, _, rest = row.partition(b"\0")
+            place, _, remaining = row.partition(b"\0")
             path = place.removeprefix(f"{revision}:".encode()).decode("utf-8", "replace")
             if files.get(path):
-                found.setdefault(path, set()).add(int(rest.partition(b"\0")[0]))
-        return found
+                results.setdefault(path, set()).add(int(remaining.partition(b"\0")[0]))
+        return results
 
     def _list(self, name: str, revision: str) -> dict[str, bool]:
         """Every regular file, and whether its content is searched."""
@@ -267,10 +269,10 @@ class Oracle:
 
 
 def _folders(path: str) -> Iterable[str]:
-    at = path.find("/")
-    while at >= 0:
-        yield path[:at]
-        at = path.find("/", at + 1)
+    offset = path.find("/")
+    while offset >= 0:
+        yield path[:offset]
+        offset = path.find("/", offset + 1)
 
 
 def _git(repository: Repository, *arguments: str, accept: tuple[int, ...] = (0,)) -> bytes:
@@ -359,11 +361,11 @@ def main() -> int:
                 continue
             ours, theirs = found(corpus, case), oracle.expected(case)
             rows[case.query] = ours
-            for place in [*sorted(theirs - ours)[:3], *sorted(ours - theirs)[:3]]:
-                print(f"{case.query}: {'only ours' if place in ours else 'only theirs'}: {place}", file=sys.stderr)
+            for row in [*sorted(theirs - ours)[:3], *sorted(ours - theirs)[:3]]:
+                print(f"{case.query}: {'only ours' if row in ours else 'only theirs'}: {row}", file=sys.stderr)
             different += ours != theirs
             verdict = "yes" if ours == theirs else f"**no**: {len(theirs - ours)} missing, {len(ours - theirs)} extra"
-            names = sum(not place[3] for place in ours)
+            names = sum(not row[3] for row in ours)
             lines = f"{len(ours) - names:,}"
             table.append([f"`{case.query}`", f"`{digest(ours)}`", lines, f"{names:,}", verdict])
         print(markdown(("query", "digest", "lines", "files by name", "equal"), table, left=2))
@@ -377,19 +379,19 @@ def main() -> int:
 
 
 def _by_repository(corpus: Corpus, rows: dict[str, set[Place]]) -> Iterable[list[str]]:
-    for one in corpus.repositories:
-        of = [(query, *place[1:]) for query, places in rows.items() for place in places if place[0] == one.name]
+    for repository in corpus.repositories:
+        of = [(query, *place[1:]) for query, places in rows.items() for place in places if place[0] == repository.name]
         text = "".join("\0".join(map(str, row)) + "\n" for row in sorted(of))
         short = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]
-        yield [one.name, f"`{one.facts.commit[:12]}`", f"`{short}`", f"{len(of):,}"]
+        yield [repository.name, f"`{repository.facts.commit[:12]}`", f"`{short}`", f"{len(of):,}"]
 
 
 def _each(corpus: Corpus, rows: dict[str, set[Place]]) -> Iterable[list[str]]:
-    known = {one.name: one for one in corpus.repositories}
+    existing = {repository.name: repository for repository in corpus.repositories}
     for query, places in rows.items():
         for name, revision in sorted({place[:2] for place in places}):
             of = [place for place in places if place[:2] == (name, revision)]
-            commit = resolve(known[name], revision) if revision else known[name].facts.commit
+            commit = resolve(existing[name], revision) if revision else existing[name].facts.commit
             yield [f"`{query}`", f"{name} `{commit[:12]}`", f"`{digest(of)}`", f"{len(of):,}"]
 
 

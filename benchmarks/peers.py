@@ -47,9 +47,9 @@ def ripgrep_rows(arguments: Sequence[str], folder: Path) -> set[Row]:
         sys.exit(f"ripgrep: {done.stderr.decode(errors='replace')}")
     rows = set()
     for line in done.stdout.split(b"\n"):
-        path, found, rest = line.partition(b"\0")
+        path, found, remaining = line.partition(b"\0")
         if found:
-            number = rest[: rest.index(b":")]
+            number = remaining[: remaining.index(b":")]
             rows.add((path.removeprefix(b"./").decode("utf-8", "replace"), int(number)))
     return rows
 

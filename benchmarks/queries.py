@@ -269,10 +269,10 @@ class Bench:
             self._judge(case, "DataFrame", frame, FRAME_OF_MANY)
             self._judge(case, "count", count, COUNT_OF_MANY)
         used = [times.cpu_s(what) for what in ("zoekt", "stream")]
-        spent = ["-" if one is None else f"{one * 1e3:,.1f}" for one in used]
+        spent = ["-" if item is None else f"{item * 1e3:,.1f}" for item in used]
         wall = [times.ms(what) for what in ("zoekt", "stream")]
         inside = [times.ms(what) for what in ("first", "frame", "count")]
-        ratios = [shown(one) for one in (frame, count, times.ratio("ripgrep", "frame CPU"))]
+        ratios = [shown(item) for item in (frame, count, times.ratio("ripgrep", "frame CPU"))]
         over_http = [*spent, shown(times.cpu_ratio("zoekt", "stream")), *wall, shown(http), f"{case.wanted:g}"]
         return [name, f"{matches:,}{note}", *over_http, *inside, *ratios]
 
@@ -283,10 +283,10 @@ class Bench:
     def _ours(self, case: Case) -> tuple[set[Row], int]:
         table = self.corpus.client.search(case.query, progress=False).arrow
         kinds, names = table["type"].to_pylist(), table["repository"].to_pylist()
-        places = zip(kinds, names, table["path"].to_pylist(), table["line_number"].to_pylist(), strict=True)
-        rows = {(f"{name}/{path}", number) for kind, name, path, number in places if kind == "content"}
-        counted = zip(kinds, table["match_count"].to_pylist(), strict=True)
-        return rows, sum(count for kind, count in counted if kind == "content")
+        locations = zip(kinds, names, table["path"].to_pylist(), table["line_number"].to_pylist(), strict=True)
+        rows = {(f"{name}/{path}", number) for kind, name, path, number in locations if kind == "content"}
+        counts = zip(kinds, table["match_count"].to_pylist(), strict=True)
+        return rows, sum(count for kind, count in counts if kind == "content")
 
     def _difference(self, case: Case, ours: set[Row]) -> tuple[int, int]:
         assert self.tree is not None  # noqa: S101 - for the type checker
@@ -303,7 +303,9 @@ class Bench:
         assert self.tree is not None  # noqa: S101 - for the type checker
         if not case.below:
             return self.tree, ""
-        name = next((one.name for one in self.corpus.repositories if re.search(case.below, one.name)), "")
+        name = next(
+            (repository.name for repository in self.corpus.repositories if re.search(case.below, repository.name)), ""
+        )
         return self.tree / name, f"{name}/" if name else ""
 
     def _times(self, case: Case) -> Times:
@@ -326,12 +328,12 @@ class Bench:
         return times
 
     def _services(self, case: Case) -> dict[str, tuple[int, Callable[[], Answer]]]:
-        found: dict[str, tuple[int, Callable[[], Answer]]] = {}
+        results: dict[str, tuple[int, Callable[[], Answer]]] = {}
         if self.other is not None and case.zoekt:
             other = self.other
-            found["zoekt"] = other.pid, lambda: other.search(case.zoekt)
-        found["stream"] = self.service.pid, lambda: self.service.search(case.query)
-        return found
+            results["zoekt"] = other.pid, lambda: other.search(case.zoekt)
+        results["stream"] = self.service.pid, lambda: self.service.search(case.query)
+        return results
 
     def _round(self, case: Case, times: Times, repeats: dict[str, int]) -> None:
         for what, (pid, ask) in self._services(case).items():
@@ -397,14 +399,14 @@ def main() -> int:
         tree = Path(home, "tree") if shutil.which("rg") else None
         if tree is not None and not tree.exists():
             corpus.export(tree)
-        other = stack.enter_context(zoekt([one.git_dir for one in corpus.repositories], Path(home)))
+        other = stack.enter_context(zoekt([item.git_dir for item in corpus.repositories], Path(home)))
         service = stack.enter_context(serving(corpus.folder, home, forgetful=options.new))
         waited_s = until_quiet(service.pid)
         print(f"{corpus.describe()}; up to {options.rounds} rounds, {options.row_seconds:g} s a row")
         print(f"our service came to rest after {waited_s:.0f} s; load then {os.getloadavg()[0]:.1f}\n")
-        for one in (service, other) if options.kept else ():
-            if one is not None:
-                keep_connection(one)
+        for item in (service, other) if options.kept else ():
+            if item is not None:
+                keep_connection(item)
         bench = Bench(corpus, tree, service, other, options)
         rows = []
         try:
@@ -416,8 +418,8 @@ def main() -> int:
         print(markdown(HEAD, rows))
     print(f"\n{machine()}")
     print(f"rows with fewer rounds, for lack of time: {'; '.join(bench.short) or 'none'}")
-    for fault in bench.faults:
-        print(f"missed: {fault}")
+    for error in bench.faults:
+        print(f"missed: {error}")
     return int(bool(bench.faults))
 
 

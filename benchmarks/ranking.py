@@ -101,12 +101,12 @@ def by_scores(space: Space, scores: Any) -> Answer:
     """Answer by one score for each chunk; a file is as good as its best chunk."""
     collection = space.collection
     chunks = []
-    for at in np.argsort(-scores, kind="stable")[: _FUNCTION_CHUNKS * 5].tolist():
-        if scores[at] > 0:
-            number = collection.piece_of_chunk(at)
-            piece, within = collection.pieces[number], at - collection.chunk_base[number]
+    for index in np.argsort(-scores, kind="stable")[: _FUNCTION_CHUNKS * 5].tolist():
+        if scores[index] > 0:
+            number = collection.piece_of_chunk(index)
+            piece, within = collection.pieces[number], index - collection.chunk_base[number]
             row = within if piece.source is None else int(piece.source[within])
-            file = piece.files[int(collection.file_of[at]) - collection.file_base[number]]
+            file = piece.files[int(collection.file_of[index]) - collection.file_base[number]]
             path = space.opened.snapshot.view.path(int(file))
             chunks.append((path, int(piece.table.begin_line[row]), int(piece.table.end_line[row])))
     return Answer(list(dict.fromkeys(path for path, _, _ in chunks))[:_DEPTH], chunks[:_FUNCTION_CHUNKS])
@@ -158,20 +158,20 @@ def first_places(paths: Sequence[str], gold: Sequence[str]) -> list[int]:
 def measure(case: Mapping[str, Any], answer: Answer, space: Space) -> dict[str, float]:
     """Give the measures of one answer."""
     gold, kind = case["files"], case["kind"]
-    places = first_places(answer.files, gold)
+    locations = first_places(answer.files, gold)
     if kind in SHORT:
         of_chunks = first_places([path for path, _, _ in answer.chunks[:_DEPTH]], gold)
-        return {"files NDCG": ndcg(places, len(gold)), "chunks NDCG": ndcg(of_chunks, len(gold))}
+        return {"files NDCG": ndcg(locations, len(gold)), "chunks NDCG": ndcg(of_chunks, len(gold))}
     if kind in WRITTEN:
         return {
-            "hit@1": float(0 in places),
-            "r@10": sum(place < _DEPTH for place in places) / len(gold),
-            "MRR": 1.0 / (min(places) + 1) if places else 0.0,
+            "hit@1": float(0 in locations),
+            "r@10": sum(place < _DEPTH for place in locations) / len(gold),
+            "MRR": 1.0 / (min(locations) + 1) if locations else 0.0,
         }
-    result = {f"files acc@{k}": float(sum(place < k for place in places) == len(gold)) for k in (1, 5, 10)}
+    result = {f"files acc@{k}": float(sum(place < k for place in locations) == len(gold)) for k in (1, 5, 10)}
     functions: list[tuple[str, int]] = []
     for path, first, last in answer.chunks:
-        functions += [(path, begin) for begin, end in space.functions_of(path) if begin <= last and first <= end]
+        functions += [(path, start) for start, end in space.functions_of(path) if start <= last and first <= end]
     best = list(dict.fromkeys(functions))[:_DEPTH]
     held = [(path, first) in best for path, first, _ in case["places"]]
     return {**result, "functions acc@10": float(all(held)), "any@10": float(any(held))}
@@ -230,20 +230,20 @@ def report(results: Table, cost: Mapping[str, float], *, languages: bool) -> Non
         rows, names = [], []
         for name in methods:
             for of in (*kinds, "all") if len(kinds) > 1 else kinds:
-                joined: dict[str, list[float]] = defaultdict(list)
+                merged: dict[str, list[float]] = defaultdict(list)
                 for (method, kind, _), values in results.items():
                     if method == name and kind in kinds and of in (kind, "all"):
                         for measured, numbers in values.items():
-                            joined[measured] += numbers
-                if joined:
-                    names = list(joined)
-                    rows.append([name, of, str(len(joined[names[0]])), *(f"{np.mean(joined[n]):.3f}" for n in names)])
+                            merged[measured] += numbers
+                if merged:
+                    names = list(merged)
+                    rows.append([name, of, str(len(merged[names[0]])), *(f"{np.mean(merged[n]):.3f}" for n in names)])
         if rows:
             print(markdown(["method", "kind", "questions", *names], rows, left=2) + "\n")
-    asked: dict[str, int] = defaultdict(int)
+    requests: dict[str, int] = defaultdict(int)
     for (name, _, _), values in results.items():
-        asked[name] += len(next(iter(values.values())))
-    costs = [[name, f"{cost[name] / asked[name] * 1000:.1f}"] for name in methods]
+        requests[name] += len(next(iter(values.values())))
+    costs = [[name, f"{cost[name] / requests[name] * 1000:.1f}"] for name in methods]
     print(markdown(["method", "CPU ms a question"], costs))
     if languages:
         by: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))

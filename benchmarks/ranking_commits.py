@@ -99,7 +99,7 @@ def sample(repository: Repository, most: int, *, exact: bool) -> Sample | None:
 
     text = git("log", "--no-merges", "--first-parent", "-n", str(most * 12), "--name-status", "--no-renames",
                "--format=%x00%H%x01%P%x01%s", repository.facts.commit)  # fmt: skip
-    chosen: list[tuple[str, str, list[tuple[str, str]]]] = []
+    selected: list[tuple[str, str, list[tuple[str, str]]]] = []
     for entry in text.split("\0")[1:]:
         head, _, names = entry.partition("\n")
         _, parents, subject = head.split("\x01", 2)
@@ -110,16 +110,16 @@ def sample(repository: Repository, most: int, *, exact: bool) -> Sample | None:
         fits = fits and len(changed) <= 3 * _MAX_FILES and len(subject.split()) >= _MIN_WORDS
         fits = fits and any(status in "MD" and kind_of(path) == "code" for status, path in code)
         if fits and not _DROPPED.search(subject):
-            chosen.append((parents, subject, code))
-        if len(chosen) == most:
+            selected.append((parents, subject, code))
+        if len(selected) == most:
             break
-    if len(chosen) < most // 2:
+    if len(selected) < most // 2:
         return None
-    base = None if exact else chosen[-1][0]
+    base = None if exact else selected[-1][0]
     rows = []
     there: set[str] = set()
-    for at, (parent, subject, code) in enumerate(chosen):
-        if exact or at == 0:
+    for index, (parent, subject, code) in enumerate(selected):
+        if exact or index == 0:
             there = set(git("ls-tree", "-r", "-z", "--name-only", base or parent).split("\0"))
         gold = frozenset(path for _, path in code if kind_of(path) == "code" and path in there)
         if gold:
@@ -189,8 +189,8 @@ class Methods:
             question = analyze(row.text)
             if not joined:
                 question = _without_joined(question)
-            found = ranker.rank_files(question, [self.opened], [None], 10, Cancellation())
-            return [file.path for file in found]
+            result = ranker.rank_files(question, [self.opened], [None], 10, Cancellation())
+            return [file.path for file in result]
 
         return rank
 
@@ -209,8 +209,10 @@ class Methods:
 
     def _first(self, scores: NDArray[np.float64]) -> Sequence[str]:
         paths = [self.opened.snapshot.view.path(int(f)) for piece in self.space.pieces for f in piece.files]
-        order = sorted(np.argsort(-scores, kind="stable")[:200].tolist(), key=lambda at: (-scores[at], paths[at]))
-        return [paths[at] for at in order[:10] if scores[at] > 0]
+        order = sorted(
+            np.argsort(-scores, kind="stable")[:200].tolist(), key=lambda position: (-scores[position], paths[position])
+        )
+        return [paths[position] for position in order[:10] if scores[position] > 0]
 
 
 def _without_joined(question: RankQuery) -> RankQuery:
@@ -222,10 +224,10 @@ def measures(rows: Sequence[Row], found: Sequence[Sequence[str]]) -> NDArray[np.
     """Give hit@1, hit@5, r@5, r@10 and MRR of each row, as a row each."""
     table = []
     for row, paths in zip(rows, found, strict=True):
-        places = [at for at, path in enumerate(paths) if path in row.gold]
-        hits = [float(any(at < k for at in places)) for k in (1, 5)]
-        shares = [sum(at < k for at in places) / len(row.gold) for k in (5, 10)]
-        table.append([*hits, *shares, 1.0 / (places[0] + 1) if places else 0.0])
+        positions = [index for index, path in enumerate(paths) if path in row.gold]
+        hits = [float(any(index < k for index in positions)) for k in (1, 5)]
+        shares = [sum(index < k for index in positions) / len(row.gold) for k in (5, 10)]
+        table.append([*hits, *shares, 1.0 / (positions[0] + 1) if positions else 0.0])
     return np.array(table)
 
 
@@ -234,7 +236,7 @@ Results = Mapping[str, NDArray[np.float64]]
 
 def measured(corpus: Corpus, taken: Sample, histories: LocalHistoryStore | None, wanted: set[str]) -> Results:
     """Ask all questions of a sample with all methods, telling how it goes."""
-    found: dict[str, list[NDArray[np.float64]]] = {}
+    results: dict[str, list[NDArray[np.float64]]] = {}
     cost: dict[str, float] = {}
     done = 0
     for target, rows in taken.groups():
@@ -243,12 +245,12 @@ def measured(corpus: Corpus, taken: Sample, histories: LocalHistoryStore | None,
             if wanted and name not in wanted | {"bm25", "ours"}:
                 continue
             began = time.process_time()
-            found.setdefault(name, []).append(measures(rows, [method(row) for row in rows]))
+            results.setdefault(name, []).append(measures(rows, [method(row) for row in rows]))
             cost[name] = cost.get(name, 0.0) + time.process_time() - began
         done += len(rows)
         if taken.base is None and done % 20 == 0:
             print(f"{taken.repository.name}: {done} of {len(taken.rows)}", file=sys.stderr, flush=True)
-    own = {name: np.concatenate(parts) for name, parts in found.items()}
+    own = {name: np.concatenate(parts) for name, parts in results.items()}
     for name, table in own.items():
         took = cost[name] / len(table) * 1000
         print(f"{taken.repository.name} {name}: {' '.join(_cells(table))}, {took:.1f} ms", file=sys.stderr, flush=True)
@@ -292,7 +294,7 @@ def main() -> None:
     parser.add_argument("--resume", type=Path)
     options = parser.parse_args()
     methods_wanted = {name for name in options.methods.split(",") if name}
-    wanted = [name for name in options.repositories.split(",") if name]
+    required = [name for name in options.repositories.split(",") if name]
     exact = [name for name in options.exact.split(",") if name]
     kept = Kept(options.resume)
     results: dict[str, dict[str, Results]] = {"cheap": {}, "exact": {}}
@@ -301,20 +303,20 @@ def main() -> None:
         corpus = Corpus(options.corpus, home)
         histories = None if options.no_history else LocalHistoryStore(Path(home, "history"))
         for repository in corpus.repositories:
-            if wanted and not any(name in repository.name for name in wanted):
+            if required and not any(name in repository.name for name in required):
                 continue
             forms = ["cheap", "exact"] if any(name in repository.name for name in exact) else ["cheap"]
             for form in forms:
-                known = kept.known.get((repository.name, form, options.rows))
-                if known is None:
+                cached = kept.known.get((repository.name, form, options.rows))
+                if cached is None:
                     taken = sample(repository, options.rows, exact=form == "exact")
                     if taken is None:
                         print(f"{repository.name}: too few commits", file=sys.stderr)
                         break
                     print(f"{repository.name}: {len(taken.rows)} questions, {form}", file=sys.stderr, flush=True)
-                    known = measured(corpus, taken, histories, methods_wanted)
-                    kept.add(repository.name, form, options.rows, known)
-                results[form][repository.name] = known
+                    cached = measured(corpus, taken, histories, methods_wanted)
+                    kept.add(repository.name, form, options.rows, cached)
+                results[form][repository.name] = cached
     if not results["cheap"]:
         sys.exit("no repository with enough commits")
     print(f"{machine()}\n")
@@ -329,15 +331,15 @@ _FORMS = {"cheap": "all asked at one commit", "exact": "each asked at its own pa
 def _told(form: str, results: Mapping[str, Results]) -> float:
     """Print the tables of one form; give the points of hit@1 over BM25."""
     names = [name for name in next(iter(results.values())) if all(name in own for own in results.values())]
-    joined = {name: np.concatenate([own[name] for own in results.values()]) for name in names}
-    print(f"{len(results)} repositories, {len(joined['ours']):,} questions, {_FORMS[form]}, percent\n")
-    print(markdown(["method", *_NAMES], [[name, *_cells(table)] for name, table in joined.items()]))
+    merged = {name: np.concatenate([own[name] for own in results.values()]) for name in names}
+    print(f"{len(results)} repositories, {len(merged['ours']):,} questions, {_FORMS[form]}, percent\n")
+    print(markdown(["method", *_NAMES], [[name, *_cells(table)] for name, table in merged.items()]))
     rows = [
         [name, str(len(own["ours"])), f"{own['bm25'][:, 0].mean() * 100:.1f}", *_cells(own["ours"])]
         for name, own in results.items()
     ]
     print(f"\n{markdown(['repository', 'questions', 'bm25 hit@1', *(f'ours {name}' for name in _NAMES)], rows)}")
-    gain = float(joined["ours"][:, 0].mean() - joined["bm25"][:, 0].mean()) * 100
+    gain = float(merged["ours"][:, 0].mean() - merged["bm25"][:, 0].mean()) * 100
     print(f"\nours over bm25: {gain:+.1f} points of hit@1 (goal: {GOAL:+.0f})\n")
     return gain
 

@@ -130,20 +130,20 @@ class Source:
     def _read(self, path: str, found: FileDefinitions) -> None:
         lines = self.lines(path)
         for name, row in zip(found.names, found.rows.tolist(), strict=True):
-            _, line, begin, end, _, kind, _ = row
+            _, line, start, end, _, kind, _ = row
             if KINDS[kind] in _TYPES | _FUNCTIONS:
-                lead = lead_start(lines, begin - 1)
-                comment = lines[lead : begin - 1] or _docstring(lines, line, end)
+                lead = lead_start(lines, start - 1)
+                comment = lines[lead : start - 1] or _docstring(lines, line, end)
                 text = name.decode("utf-8", "replace")
-                self.places.append(Place(path, text, KINDS[kind], begin, line, end, _sentence(comment, text)))
+                self.places.append(Place(path, text, KINDS[kind], start, line, end, _sentence(comment, text)))
 
 
 def _docstring(lines: Sequence[str], line: int, end: int) -> list[str]:
     """Return the lines of a docstring below the head of a definition."""
-    for at in range(line, min(line + 6, end)):
-        if lines[at].strip().startswith(('"""', "'''", 'r"""')):
-            return list(lines[at : min(at + 6, end)])
-        if lines[at].strip() and not lines[at - 1].rstrip().endswith((",", "(")):
+    for index in range(line, min(line + 6, end)):
+        if lines[index].strip().startswith(('"""', "'''", 'r"""')):
+            return list(lines[index : min(index + 6, end)])
+        if lines[index].strip() and not lines[index - 1].rstrip().endswith((",", "(")):
             break
     return []
 
@@ -186,8 +186,8 @@ def words_rows(source: Source, chance: random.Random, *, whole: bool) -> Iterato
         words = [word for word in re.findall(r"[A-Za-z]{3,}", place.sentence) if word.lower() not in FUNCTION_WORDS]
         if len(words) < 4:
             continue
-        chosen = sorted(chance.sample(range(len(words)), chance.randint(2, 4)))
-        yield place.sentence if whole else " ".join(words[at] for at in chosen), [place]
+        selected = sorted(chance.sample(range(len(words)), chance.randint(2, 4)))
+        yield place.sentence if whole else " ".join(words[position] for position in selected), [place]
 
 
 def topic_rows(source: Source, chance: random.Random) -> Iterator[tuple[str, list[Place]]]:
@@ -197,15 +197,15 @@ def topic_rows(source: Source, chance: random.Random) -> Iterator[tuple[str, lis
     for place in source.places:
         name = place.path.rpartition("/")[2].partition(".")[0]
         words = [word for word in parts_of(name) if len(word) > 2]
-        known = [word for word in re.findall(r"[a-z]{4,}", place.sentence.lower()) if word not in FUNCTION_WORDS]
-        known = [word for word in known if not any(word.startswith(own[:4]) for own in words)]
-        if place.path in seen or stems[name] > 1 or not 1 <= len(words) <= 3 or not known:
+        existing = [word for word in re.findall(r"[a-z]{4,}", place.sentence.lower()) if word not in FUNCTION_WORDS]
+        existing = [word for word in existing if not any(word.startswith(own[:4]) for own in words)]
+        if place.path in seen or stems[name] > 1 or not 1 <= len(words) <= 3 or not existing:
             continue
         seen.add(place.path)
-        at = chance.randrange(len(words))
-        bare = words[at].removesuffix("s") if len(words[at]) > 3 else words[at]
-        words[at] = bare + chance.choice(["s", "ing", ""])
-        words.insert(chance.choice([0, len(words)]), chance.choice(known))
+        position = chance.randrange(len(words))
+        bare = words[position].removesuffix("s") if len(words[position]) > 3 else words[position]
+        words[position] = bare + chance.choice(["s", "ing", ""])
+        words.insert(chance.choice([0, len(words)]), chance.choice(existing))
         yield " ".join(words), [place]
 
 
@@ -267,28 +267,28 @@ def changes(git_dir: str, head: str, source: Source) -> Iterator[Change]:
 
 def changed_functions(git_dir: str, change: Change, source: Source) -> list[Place]:
     """Functions of the newest commit that a commit changed, by path and name."""
-    known = {(place.path, place.name): place for place in source.places if place.kind in _FUNCTIONS}
-    found: dict[tuple[str, str], Place] = {}
+    existing = {(place.path, place.name): place for place in source.places if place.kind in _FUNCTIONS}
+    results: dict[tuple[str, str], Place] = {}
     for path in change.files:
         command = ["git", "-C", git_dir, "show", "-U0", "--format=", change.commit, "--", path]
         diff = subprocess.run(command, capture_output=True, check=True, text=True, errors="replace").stdout
-        shown = subprocess.run(
+        displayed = subprocess.run(
             ["git", "-C", git_dir, "show", f"{change.commit}:{path}"], capture_output=True, check=False
         )
         language = next((p for p in _languages(source, path)), "")
-        if shown.returncode or not language:
+        if displayed.returncode or not language:
             continue
-        rows = definitions(language, shown.stdout)
+        rows = definitions(language, displayed.stdout)
         pairs = zip(rows.names, rows.rows.tolist(), strict=True)
-        places = [(name.decode("utf-8", "replace"), row) for name, row in pairs if KINDS[row[5]] in _FUNCTIONS]
+        locations = [(name.decode("utf-8", "replace"), row) for name, row in pairs if KINDS[row[5]] in _FUNCTIONS]
         for match in (_HUNK.match(line) for line in diff.split("\n")):
             if match is None:
                 continue
             first, count = int(match[1]), int(match[2] or 1)
-            for name, row in places:
-                if row[2] <= first + max(count - 1, 0) and first <= row[3] and (path, name) in known:
-                    found[path, name] = known[path, name]
-    return list(found.values())
+            for name, row in locations:
+                if row[2] <= first + max(count - 1, 0) and first <= row[3] and (path, name) in existing:
+                    results[path, name] = existing[path, name]
+    return list(results.values())
 
 
 def main_language(source: Source) -> str:
@@ -324,8 +324,8 @@ def cases_of(source: Source, git_dir: str, rows: int, seed: int) -> Iterator[Dra
         return random.Random(f"{seed} {source.opened.target.repository.name} {kind}")  # noqa: S311
 
     def drawn(kind: str, entries: Iterator[tuple[str, list[Place]]]) -> Iterator[Draft]:
-        known = list(dict(entries).items())
-        for text, places in chance(kind).sample(known, min(rows, len(known))):
+        existing = list(dict(entries).items())
+        for text, places in chance(kind).sample(existing, min(rows, len(existing))):
             yield kind, text, places, sorted({place.path for place in places}), ""
 
     yield from drawn("symbol", symbol_rows(source, one=False))
@@ -344,10 +344,16 @@ def cases_of(source: Source, git_dir: str, rows: int, seed: int) -> Iterator[Dra
         body = _PATHS.sub(" ", _TRAILER.sub("", change.body)).strip()
         is_told = _MIN_BODY_WORDS <= len(body.split()) <= _MAX_WORDS and not _DROPPED_SUBJECT.search(subject)
         if issues < rows and is_told:
-            places = changed_functions(git_dir, change, source)
-            if 1 <= len(places) <= 4:
+            locations = changed_functions(git_dir, change, source)
+            if 1 <= len(locations) <= 4:
                 issues += 1
-                yield "issue", f"{subject}\n\n{body}", places, sorted({place.path for place in places}), change.commit
+                yield (
+                    "issue",
+                    f"{subject}\n\n{body}",
+                    locations,
+                    sorted({place.path for place in locations}),
+                    change.commit,
+                )
         if subjects >= rows and issues >= rows:
             break
 
@@ -385,8 +391,8 @@ def main() -> None:
             try:
                 corpus.engine.update_terms([target], Cancellation())
                 opened = corpus.engine.terms.open(target)
-            except SourcelightError as fault:
-                sys.exit(f"{repository.name}: {fault}")
+            except SourcelightError as exc:
+                sys.exit(f"{repository.name}: {exc}")
             source = Source(corpus, opened)
             sources[repository.name] = source, repository.git_dir
             languages[repository.name] = main_language(source)

@@ -102,8 +102,8 @@ def main() -> None:
         for target in targets:
             try:
                 opened.append(engine.terms.open(target))
-            except (SourcelightError, OSError) as fault:
-                print(f"left out: {target.repository.name}: {fault}", file=sys.stderr)
+            except (SourcelightError, OSError) as exc:
+                print(f"left out: {target.repository.name}: {exc}", file=sys.stderr)
         before = _resident_mb()
         space, none = make_collection(opened, [None] * len(opened)), [None] * len(opened)
         space.norms(0.5)

@@ -40,9 +40,9 @@ AFTER_S = 0.002
 
 def cases() -> list[tuple[str, str, str]]:
     """Name, our query and zoekt's."""
-    found = [(f"`/{text}/`", f"/{text}/ case:yes", f"{_theirs(text)} case:yes") for text in map(_typed, EXPRESSIONS)]
-    found += [(f"`/{text}/`, any case", f"/{text}/", f"{_theirs(text)} case:no") for text in FOLDED]
-    return found + [(f"`{text}`, any case", text, f"{_theirs(text)} case:no") for text in WORDS]
+    results = [(f"`/{text}/`", f"/{text}/ case:yes", f"{_theirs(text)} case:yes") for text in map(_typed, EXPRESSIONS)]
+    results += [(f"`/{text}/`, any case", f"/{text}/", f"{_theirs(text)} case:no") for text in FOLDED]
+    return results + [(f"`{text}`, any case", text, f"{_theirs(text)} case:no") for text in WORDS]
 
 
 def _typed(text: str) -> str:
@@ -83,7 +83,7 @@ def measure(
     matches, other = int(corpus.client.count(query, progress=False)), zoekts.matches(theirs)
     note = "" if matches == other else f" (zoekt {other:,})"
     ms = [f"{statistics.median(column) * 1e3:,.1f}" for column in zip(*times, strict=True)]
-    ratios = [f"{statistics.median(one[0] / max(one[at], 1e-6) for one in times):.3g}" for at in (1, 2)]
+    ratios = [f"{statistics.median(one[0] / max(one[position], 1e-6) for one in times):.3g}" for position in (1, 2)]
     return [name.replace("|", r"\|"), f"{matches:,}{note}", ms[0], ms[1], ratios[0], ms[2], ratios[1]]
 
 
@@ -95,23 +95,23 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--queries", default="", help="parts of names of queries, with commas between")
     options = parser.parse_args()
-    wanted = options.queries.split(",")
+    required = options.queries.split(",")
     with ExitStack() as stack:
         home = options.index or stack.enter_context(tempfile.TemporaryDirectory())
         corpus = Corpus(options.corpus, home)
-        other = stack.enter_context(zoekt([one.git_dir for one in corpus.repositories], Path(home)))
+        other = stack.enter_context(zoekt([repository.git_dir for repository in corpus.repositories], Path(home)))
         if other is None:
             sys.exit("the environment names no zoekt: ZOEKT_WEBSERVER, and ZOEKT_GIT_INDEX or ZOEKT_INDEX")
         first = stack.enter_context(serving(corpus.folder, home, forgetful=True))
-        again = stack.enter_context(serving(corpus.folder, home))
-        for side in (other, first, again):
+        repeated = stack.enter_context(serving(corpus.folder, home))
+        for side in (other, first, repeated):
             keep_connection(side)
-        waited = [until_quiet(side.pid) for side in (first, again)]
+        waited = [until_quiet(side.pid) for side in (first, repeated)]
         print(f"{corpus.describe()}; at rest after {sum(waited):.0f} s", file=sys.stderr)
         rows = []
         for case in cases():
-            if any(part in case[0] for part in wanted):
-                rows.append(measure((other, first, again), corpus, case, options.rounds))
+            if any(part in case[0] for part in required):
+                rows.append(measure((other, first, repeated), corpus, case, options.rounds))
                 print(" ".join(rows[-1]), f"load {os.getloadavg()[0]:.0f}", file=sys.stderr, flush=True)
         print(markdown(HEAD, rows))
     print(f"\n{machine()}")

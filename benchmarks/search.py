@@ -47,7 +47,7 @@ LARGE_FRAME = 1_000_000
 def cpu_s() -> float:
     """CPU seconds of this process and of its children that ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(item.ru_utime + item.ru_stime for item in used)
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -67,7 +67,7 @@ class Bench:
 
     def __init__(self, corpus: str, index: str, rounds: int) -> None:
         catalog = Catalog.open([corpus])
-        self.targets = [Target(found, "", found.facts.commit) for found in catalog.repositories]
+        self.targets = [Target(repository, "", repository.facts.commit) for repository in catalog.repositories]
         self.store = IndexStore(index)
         self.rounds = rounds
         self.rows: list[tuple[str, str, str]] = []
@@ -92,7 +92,7 @@ class Bench:
         if report.failures:
             sys.exit(f"not indexed: {dict(report.failures)}")
         statuses = self.store.status()
-        text, disk = sum(one.text_bytes for one in statuses), sum(one.disk_bytes for one in statuses)
+        text, disk = sum(status.text_bytes for status in statuses), sum(status.disk_bytes for status in statuses)
         self.note(
             "repositories, files, text", f"{len(statuses)}, {sum(s.files for s in statuses)}, {text / 1e6:.0f} MB"
         )
@@ -169,12 +169,12 @@ class Bench:
                 if len(frame) != lines:
                     name = f"{name} ({len(frame):,} lines, ripgrep {lines:,})"  # noqa: PLW2901 - the difference is shown
             ratio = statistics.median(ratios)
-            wanted = 20.0 if name in {case[0] for case in RARE} else 1.0
+            required = 20.0 if name in {case[0] for case in RARE} else 1.0
             self.note(
                 f"ripgrep ÷ ours, {name}: `{text}`, {lines:,} lines",
                 f"{ratio:.1f} ({theirs_s * 1e3:.0f} ÷ {ours_s * 1e3:.1f} ms)",
-                f">= {wanted:.0f}",
-                met=ratio >= wanted,
+                f">= {required:.0f}",
+                met=ratio >= required,
             )
 
     def export(self, folder: str) -> None:
@@ -182,8 +182,8 @@ class Bench:
         for number, target in enumerate(self.targets):
             with ObjectReader(target.repository) as reader:
                 tree = reader.tree(target.commit)
-                for at, path in enumerate(tree.paths):
-                    data = reader.read(tree.blob_id(at))
+                for index, path in enumerate(tree.paths):
+                    data = reader.read(tree.blob_id(index))
                     if data is None or b"\0" in data:
                         continue
                     file = Path(folder, str(number), os.fsdecode(path))
@@ -215,9 +215,9 @@ def main() -> None:
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--index", default="")
     parser.add_argument("--rounds", type=int, default=5)
-    chosen = parser.parse_args()
+    selected = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        bench = Bench(chosen.corpus, chosen.index or f"{scratch}/index", chosen.rounds)
+        bench = Bench(selected.corpus, selected.index or f"{scratch}/index", selected.rounds)
         full_s = bench.build()
         bench.large_frame()
         bench.first_batch()
@@ -226,7 +226,7 @@ def main() -> None:
             bench.against_ripgrep(f"{scratch}/tree")
         else:
             bench.note("ripgrep", "not installed")
-        if not chosen.index:
+        if not selected.index:
             bench.pull(full_s)
     print("| what | measured | goal |\n|---|---|---|")
     for row in bench.rows:

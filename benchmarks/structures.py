@@ -32,7 +32,7 @@ def cpu_s() -> float:
     """Processor seconds of this process, of those that run, and of those that have ended."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     own = [psutil.Process(), *psutil.Process().children(recursive=True)]
-    return ended.ru_utime + ended.ru_stime + sum(sum(one.cpu_times()[:2]) for one in own)
+    return ended.ru_utime + ended.ru_stime + sum(sum(item.cpu_times()[:2]) for item in own)
 
 
 def of_command(folder: Path, language: str, pattern: str, ending: str) -> tuple[set[Match], float]:
@@ -56,14 +56,14 @@ def of_command(folder: Path, language: str, pattern: str, ending: str) -> tuple[
     ]
     done = subprocess.run([command, *arguments], cwd=folder, capture_output=True, check=False)
     taken_s = cpu_s() - before
-    found = set()
+    results = set()
     for line in done.stdout.splitlines():
         item = json.loads(line)
-        place = item["range"]["byteOffset"]
+        location = item["range"]["byteOffset"]
         path = item["file"].removeprefix("./")
-        if path.endswith(ending) and place["start"] < place["end"]:
-            found.add((path, place["start"], place["end"]))
-    return found, taken_s
+        if path.endswith(ending) and location["start"] < location["end"]:
+            results.add((path, location["start"], location["end"]))
+    return results, taken_s
 
 
 def of_client(client: sl.Client, language: str, pattern: str, ending: str) -> tuple[Any, float]:
@@ -81,7 +81,7 @@ def of_client(client: sl.Client, language: str, pattern: str, ending: str) -> tu
 
 def places(rows: Any, folder: Path) -> set[Match]:
     """Matches put together from rows: a match of several lines goes on in the next row, outer ones first."""
-    found: set[Match] = set()
+    results: set[Match] = set()
     going_on: list[list[int]] = []
     starts: dict[str, list[int]] = {}
     for row in rows.select(["path", "line_number", "line", "start", "end", "match_count"]).to_pylist():
@@ -95,13 +95,13 @@ def places(rows: Any, folder: Path) -> set[Match]:
         for index, (start, end) in enumerate(zip(row["start"], row["end"], strict=True)):
             end_byte = base + len(line[:end].encode()) + (end > len(line))
             own = going_on[index] if index < continued else [base + len(line[:start].encode()), 0]
-            found.discard((path, *own))
+            results.discard((path, *own))
             own[1] = end_byte
-            found.add((path, *own))
+            results.add((path, *own))
             if end > len(line):
                 next_going_on.append(own)
         going_on = next_going_on
-    return found
+    return results
 
 
 def main() -> None:

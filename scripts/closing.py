@@ -75,9 +75,9 @@ def main(folder: Path, elapsed_s: int | None = None) -> int:
     for report in sorted(folder.glob("*.xml")):
         if report.stem.endswith("-again"):
             continue
-        again = outcomes(report.with_stem(f"{report.stem}-again"))
+        repeated = outcomes(report.with_stem(f"{report.stem}-again"))
         for name, (outcome, reason) in outcomes(report).items():
-            if outcome in {"failed", "errors"} and again.get(name, ("", ""))[0] == "passed":
+            if outcome in {"failed", "errors"} and repeated.get(name, ("", ""))[0] == "passed":
                 unsteady.append(name)
                 totals["passed"] += 1
                 continue

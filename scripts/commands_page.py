@@ -53,8 +53,8 @@ def parameters(callback: Callable[..., Any]) -> Iterator[tuple[str, str, bool]]:
             names += f"/{names.replace('--', '--no-')}"
         takes = "" if kind is bool else f" {info.metavar or _values(kind)}"
         unsaid = default in (None, False, "", inspect.Parameter.empty) or "[default:" in (info.help or "")
-        said = "" if unsaid else f" Default: `{_value(default, names)}`."
-        yield names + takes, f"{info.help or ''}{said}", False
+        reply = "" if unsaid else f" Default: `{_value(default, names)}`."
+        yield names + takes, f"{info.help or ''}{reply}", False
 
 
 def page() -> str:
@@ -75,7 +75,7 @@ def _section(name: str, callback: Callable[..., Any]) -> str:
 def _annotated(hint: Any) -> tuple[Any, Any]:
     kind, *notes = get_args(hint)
     info = next(note for note in notes if isinstance(note, ArgumentInfo | OptionInfo))
-    inner = [each for each in get_args(kind) if each is not type(None)]
+    inner = [item for item in get_args(kind) if item is not type(None)]
     return (inner[0] if inner and get_origin(kind) is not list else kind), info
 
 
@@ -84,7 +84,7 @@ def _values(kind: Any) -> str:
     if get_origin(kind) is list:
         kind = get_args(kind)[0]
     if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return " or ".join(each.value for each in kind)
+        return " or ".join(item.value for item in kind)
     return {int: "NUMBER", float: "NUMBER", str: "TEXT"}.get(kind, "PATH")
 
 

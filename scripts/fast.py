@@ -73,16 +73,16 @@ def choose(
     ranked = sorted(
         (rank(test, text, changed, modules), seconds.get(test, AVERAGE_S), test) for test, text in tests.items()
     )
-    chosen: list[str] = []
+    selected: list[str] = []
     counts = [0, 0, 0, 0]
     for near, takes_s, test in ranked:
         if near == 3 and test not in seconds and not test.startswith(_WITHOUT_PROCESSES):
             continue
         if takes_s <= budget_s:
             budget_s -= takes_s
-            chosen.append(test)
+            selected.append(test)
             counts[near] += 1
-    return chosen, counts
+    return selected, counts
 
 
 def main() -> None:
@@ -96,13 +96,13 @@ def main() -> None:
         if not set(path.relative_to(ROOT).parts) & set(_OTHER_STAGES)
     }
     seconds: dict[str, float] = json.loads(SECONDS.read_text("utf-8")) if SECONDS.is_file() else {}
-    chosen, (itself, naming, room, quick) = choose(tests, set(changed_files()), seconds, budget_s)
+    selected, (itself, naming, room, quick) = choose(tests, set(changed_files()), seconds, budget_s)
     measured = f"{len(seconds)} measured" if seconds else "none measured yet"
     print(
-        f"{len(chosen)} of {len(tests)} test files ({measured}): {itself} changed, {naming} that name a changed "
+        f"{len(selected)} of {len(tests)} test files ({measured}): {itself} changed, {naming} that name a changed "
         f"module, {room} of changed rooms, {quick} quick ones"
     )
-    print("\n".join(chosen))
+    print("\n".join(selected))
 
 
 if __name__ == "__main__":

@@ -113,12 +113,12 @@ def main() -> int:
     parser.add_argument("paths", nargs="*", metavar="PATH")
     parser.add_argument("--headless", action="store_true")
     parser.add_argument("--no-browser", action="store_true")
-    asked = parser.parse_args()
-    for path in asked.paths:
+    request = parser.parse_args()
+    for path in request.paths:
         if not Path(path).exists():
             parser.error(f"there is no {path}")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    paths = [Path(path).resolve() for path in asked.paths] or [sample_fleet(), ROOT]
+    paths = [Path(path).resolve() for path in request.paths] or [sample_fleet(), ROOT]
     os.environ["SOURCELIGHT_DEMO_PATHS"] = os.pathsep.join(map(str, paths))
     os.environ["SOURCELIGHT_HOME"] = str(FOLDER / "home")
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
@@ -128,9 +128,9 @@ def main() -> int:
     )
     if status:
         return status
-    if asked.headless:
+    if request.headless:
         return print_tables()
-    return open_lab(fresh_notebook(), browser=not asked.no_browser)
+    return open_lab(fresh_notebook(), browser=not request.no_browser)
 
 
 if __name__ == "__main__":

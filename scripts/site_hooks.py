@@ -69,24 +69,24 @@ def notebook_page(path: Path) -> tuple[str, dict[str, bytes]]:
             if "image/png" in data:
                 name = f"{path.stem}-{len(pictures) + 1}.png"
                 pictures[name] = base64.b64decode(data["image/png"])
-                shown = f'<img src="{name}" alt="{html.escape(_about(notebook, cell))}">'
+                displayed = f'<img src="{name}" alt="{html.escape(_about(notebook, cell))}">'
             elif "text/html" in data:
-                shown = str(data["text/html"])
+                displayed = str(data["text/html"])
             else:
                 text = str(output.get("text") or data.get("text/plain", ""))
-                shown = f"<pre>{html.escape(_COLOURS.sub('', text))}</pre>"
+                displayed = f"<pre>{html.escape(_COLOURS.sub('', text))}</pre>"
             parts.append(_place(len(outputs)))
-            outputs.append(f'<div class="output" tabindex="0" role="group" aria-label="Output">{shown}</div>')
+            outputs.append(f'<div class="output" tabindex="0" role="group" aria-label="Output">{displayed}</div>')
     return "\n\n".join(parts) + "\n", pictures
 
 
 def _about(notebook: nbformat.NotebookNode, cell: nbformat.NotebookNode) -> str:
     """What stands above a cell: the last heading."""
     heading = "Figure"
-    for each in notebook.cells:
-        if each is cell:
+    for item in notebook.cells:
+        if item is cell:
             break
-        heading = next((line.lstrip("# ") for line in each.source.splitlines() if line.startswith("#")), heading)
+        heading = next((line.lstrip("# ") for line in item.source.splitlines() if line.startswith("#")), heading)
     return f"Figure: {heading}"
 
 

@@ -221,8 +221,8 @@ def comment_lines(module: Module) -> int:
 
 def comment_share(rooms: str = "") -> float:
     """Return the share of commented lines in a room and the rooms inside, in percent."""
-    chosen = [module for module in modules() if f"{module.room}.".startswith(f"{rooms}." if rooms else "")]
-    return 100 * sum(map(comment_lines, chosen)) / max(1, sum(module.lines for module in chosen))
+    selected = [module for module in modules() if f"{module.room}.".startswith(f"{rooms}." if rooms else "")]
+    return 100 * sum(map(comment_lines, selected)) / max(1, sum(module.lines for module in selected))
 
 
 def relapses() -> list[str]:

@@ -77,17 +77,17 @@ def lowest() -> int:
     """Run tests with the oldest direct dependencies that pyproject.toml names."""
     with tempfile.TemporaryDirectory() as folder:
         python = Path(folder) / "env" / "bin" / "python"
-        made = uv("venv", "--quiet", "--python", sys.executable, Path(folder) / "env")
+        created = uv("venv", "--quiet", "--python", sys.executable, Path(folder) / "env")
         # The oldest of what users install; what only tests need is the newest, in a second step that keeps the first.
-        wanted = f"{ROOT}[{','.join(EXTRAS)}]"
+        required = f"{ROOT}[{','.join(EXTRAS)}]"
         first = uv(
-            "pip", "install", "--quiet", "--python", python, "--resolution", "lowest-direct", *_WHEELS, "-e", wanted
+            "pip", "install", "--quiet", "--python", python, "--resolution", "lowest-direct", *_WHEELS, "-e", required
         )
         pins = Path(folder) / "pins.txt"
         pins.write_text(uv("pip", "freeze", "--exclude-editable", "--python", python).stdout, "utf-8")
         packages = "pytest pytest-timeout pytest-xdist hypothesis duckdb polars psutil nbclient pypdfium2 pyyaml"
         second = uv("pip", "install", "--quiet", "--python", python, "--constraint", pins, *packages.split())
-        for done in (made, first, second):
+        for done in (created, first, second):
             if done.returncode:
                 print(done.stderr[-3000:])
                 return 1

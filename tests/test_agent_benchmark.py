@@ -130,11 +130,11 @@ def test_a_draw_is_that_of_its_seed_and_true_to_git(tmp_path: Path) -> None:
         builder.commit({"lamp.py": "\n\n".join(parts[: n + 1]), "uses.py": uses}, f"lamp {n}")
         builder.git("tag", f"v1.{n}")
     builder.commit({"notes.md": "find_lamp_1 step_3\n"}, "notes")
-    drawn = agent_draw.draw([agent_draw.Repository(builder.path, "lamps")], 5)
-    assert drawn == agent_draw.draw([agent_draw.Repository(builder.path, "lamps")], 5)
-    assert Counter(task["kind"] for task in drawn["tasks"]) == dict.fromkeys(agent_draw.KINDS, 4)
-    for task in drawn["tasks"]:
-        (tmp_path / "tasks.json").write_text(json.dumps({**drawn, "tasks": [task]}))
+    drawing = agent_draw.draw([agent_draw.Repository(builder.path, "lamps")], 5)
+    assert drawing == agent_draw.draw([agent_draw.Repository(builder.path, "lamps")], 5)
+    assert Counter(task["kind"] for task in drawing["tasks"]) == dict.fromkeys(agent_draw.KINDS, 4)
+    for task in drawing["tasks"]:
+        (tmp_path / "tasks.json").write_text(json.dumps({**drawing, "tasks": [task]}))
         _, [one] = agent.read_tasks(tmp_path / "tasks.json")
         assert agent.gold_units(one, builder.path)
         for gold in task["gold"] if task["kind"] in {"trace", "compare"} else ():
@@ -146,7 +146,7 @@ def test_a_draw_is_that_of_its_seed_and_true_to_git(tmp_path: Path) -> None:
 
 def test_a_start_is_whole_lines_within_the_budget() -> None:
     transcript = agent.Transcript(["alpha beta\ngamma delta\n", "epsilon\n"])
-    whole = transcript.start(1_000)
-    assert whole.split() == ["alpha", "beta", "gamma", "delta", "epsilon"]
+    everything = transcript.start(1_000)
+    assert everything.split() == ["alpha", "beta", "gamma", "delta", "epsilon"]
     assert transcript.start(5) == "alpha beta"
     assert (transcript.calls, transcript.start(0)) == (2, "")

@@ -34,7 +34,7 @@ def read(name: str) -> str:
 
 def names(requirements: list[str]) -> set[str]:
     """Names of required distributions, in lower case."""
-    return {re.split(r"[\[>=;@ ]", each)[0].lower() for each in requirements}
+    return {re.split(r"[\[>=;@ ]", requirement)[0].lower() for requirement in requirements}
 
 
 def test_the_version_stands_in_one_place_and_its_copies_agree() -> None:
@@ -65,18 +65,18 @@ def test_a_checkout_is_the_core_with_its_notebook_libraries() -> None:
 
 
 def test_dependencies_have_floors_and_no_ceilings() -> None:
-    for each in chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()):
-        requirement = each.partition(";")[0]
-        assert re.fullmatch(r"[\w.-]+(\[[\w,-]+\])?(>=[\d.]+)?", requirement), each
-        assert ">=" in requirement or requirement.startswith("sourcelight["), each
+    for item in chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()):
+        requirement = item.partition(";")[0]
+        assert re.fullmatch(r"[\w.-]+(\[[\w,-]+\])?(>=[\d.]+)?", requirement), item
+        assert ">=" in requirement or requirement.startswith("sourcelight["), item
 
 
 def test_the_recipe_for_conda_has_the_dependencies_and_their_floors() -> None:
     core, whole = yaml.safe_load(read("packages/conda/recipe.yaml"))["outputs"]
-    floors = {each.replace(">=", " >=").lower() for each in CORE["dependencies"]}
+    floors = {item.replace(">=", " >=").lower() for item in CORE["dependencies"]}
     assert set(core["requirements"]["run"]) - {"python >=3.11", "git >=2.31"} == floors
-    wanted = {each.replace(">=", " >=").lower() for each in CORE["optional-dependencies"]["notebook"]}
-    assert {each for each in whole["requirements"]["run"] if not each.startswith("sourcelight-core")} == wanted
+    required = {item.replace(">=", " >=").lower() for item in CORE["optional-dependencies"]["notebook"]}
+    assert {item for item in whole["requirements"]["run"] if not item.startswith("sourcelight-core")} == required
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
@@ -98,7 +98,7 @@ def test_workflows_try_each_interpreter_and_system() -> None:
     matrix = yaml.safe_load(read(".github/workflows/test.yml"))["jobs"]["systems"]["strategy"]["matrix"]
     assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
     assert {re.split(r"[-\d]", system)[0] for system in matrix["system"]} == {"ubuntu", "macos", "windows"}
-    supported = {each.rpartition(" ")[2] for each in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", each)}
+    supported = {item.rpartition(" ")[2] for item in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", item)}
     assert supported == set(matrix["python"])
 
 
@@ -136,7 +136,7 @@ def test_the_kustomization_shuts_every_container(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     objects = list(yaml.safe_load_all(done.stdout))
-    workloads = [each for each in objects if each["kind"] in {"Deployment", "StatefulSet"}]
+    workloads = [item for item in objects if item["kind"] in {"Deployment", "StatefulSet"}]
     assert len(workloads) == 3
     for workload in workloads:
         pod = workload["spec"]["template"]["spec"]

@@ -26,9 +26,9 @@ def tools(folder: Path, *names: str) -> str:
     """A PATH with nothing but these tools."""
     folder.mkdir()
     for name in (*names, "sh", "sed", "dirname"):
-        found = shutil.which(name)
-        assert found
-        (folder / name).symlink_to(found)
+        result = shutil.which(name)
+        assert result
+        (folder / name).symlink_to(result)
     return str(folder)
 
 
@@ -112,8 +112,8 @@ def test_the_closing_summary_keeps_the_seconds_of_each_file(tmp_path: Path) -> N
     (folder / "unit.xml").write_text(f"<testsuites><testsuite>{inner}</testsuite></testsuites>", "utf-8")
     done = run(sys.executable, SCRIPTS / "closing.py", folder, "8")
     assert done.stdout.splitlines()[-1] == "===== 3 passed in 8.00s ====="  # stages beside each other: less than 12
-    kept = json.loads((tmp_path / "seconds.json").read_text("utf-8"))
-    assert kept == {"tests/core/test_a.py": 3.5, "tests/core/test_b.py": 0.25, "tests/core/test_old.py": 4.0}
+    value = json.loads((tmp_path / "seconds.json").read_text("utf-8"))
+    assert value == {"tests/core/test_a.py": 3.5, "tests/core/test_b.py": 0.25, "tests/core/test_old.py": 4.0}
 
 
 def test_the_fast_run_takes_what_is_nearest_to_a_change_and_then_what_is_quickest() -> None:
@@ -127,8 +127,8 @@ def test_the_fast_run_takes_what_is_nearest_to_a_change_and_then_what_is_quickes
     }
     changed = {"src/sourcelight/core/query/printer.py", "tests/lab/test_mine.py", "README.md"}
     seconds = dict.fromkeys(tests, 1.0) | {"tests/lab/test_slow.py": 50.0}
-    chosen, counts = fast.choose(tests, changed, seconds, 10)
-    assert chosen == [
+    selected, counts = fast.choose(tests, changed, seconds, 10)
+    assert selected == [
         "tests/lab/test_mine.py",
         "tests/engines/test_uses.py",
         "tests/core/query/test_printer.py",
@@ -136,7 +136,7 @@ def test_the_fast_run_takes_what_is_nearest_to_a_change_and_then_what_is_quickes
         "tests/lab/test_quick.py",
     ]
     assert counts == [1, 1, 2, 1]
-    assert fast.choose(tests, changed, seconds, 2)[0] == chosen[:2]
+    assert fast.choose(tests, changed, seconds, 2)[0] == selected[:2]
 
 
 def test_the_fast_run_without_measurements_takes_of_other_rooms_only_those_without_processes() -> None:

@@ -42,15 +42,15 @@ def category_of(cursor: Any) -> str:
 
 def bodies_in(folder: Path, root: Path, flags: list[str], index: Any) -> dict[str, set[tuple[str, int]]]:
     """Give where the functions and variables of all files below a folder are defined."""
-    found: dict[str, set[tuple[str, int]]] = {}
+    results: dict[str, set[tuple[str, int]]] = {}
     for file in sorted(folder.rglob("*.c")):
         for cursor in index.parse(str(file), args=flags).cursor.get_children():
             variable = cursor.kind == Kind.VAR_DECL and cursor.storage_class.name != "EXTERN"
             if variable or (cursor.kind == Kind.FUNCTION_DECL and cursor.is_definition()):
-                place = place_of(cursor, root)
-                if place is not None:
-                    found.setdefault(cursor.get_usr(), set()).add(place)
-    return found
+                location = place_of(cursor, root)
+                if location is not None:
+                    results.setdefault(cursor.get_usr(), set()).add(location)
+    return results
 
 
 def main() -> None:
@@ -64,14 +64,16 @@ def main() -> None:
     for file in sys.argv[3:]:
         options = cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
         unit = index.parse(str(root / file), args=flags, options=options)
-        print(file, [one.spelling for one in unit.diagnostics if one.severity > 3], file=sys.stderr)
+        print(
+            file, [diagnostic.spelling for diagnostic in unit.diagnostics if diagnostic.severity > 3], file=sys.stderr
+        )
         for token in unit.get_tokens(extent=unit.cursor.extent):
             here = place_of(token, root) if token.kind.name == "IDENTIFIER" else None
             meant = token.cursor.referenced if here is not None and here not in seen else None
             if here is None or meant is None or meant.spelling != token.spelling:
                 continue
-            places = [place_of(one, root) for one in (meant, meant.get_definition(), meant.canonical)]
-            targets = {place for place in places if place is not None} | bodies.get(meant.get_usr(), set())
+            locations = [place_of(diagnostic, root) for diagnostic in (meant, meant.get_definition(), meant.canonical)]
+            targets = {place for place in locations if place is not None} | bodies.get(meant.get_usr(), set())
             if targets and here not in targets:
                 seen.add(here)
                 row = {"file": here[0], "offset": here[1], "name": token.spelling, "category": category_of(meant)}

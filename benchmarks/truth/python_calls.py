@@ -122,21 +122,21 @@ class Checkout:
     def _ask(self, call: Call) -> set[tuple[str, int]] | None:
         if call.path not in self._scripts:
             self._scripts[call.path] = jedi.Script(path=self.root / call.path, project=self.project)
-        found = self._scripts[call.path].goto(call.line, call.column, follow_imports=True)
-        if len(found) != 1 or found[0].type not in {"function", "class"}:
+        result = self._scripts[call.path].goto(call.line, call.column, follow_imports=True)
+        if len(result) != 1 or result[0].type not in {"function", "class"}:
             return None
-        file = found[0].module_path
+        file = result[0].module_path
         if file is None or not Path(file).is_relative_to(self.root):
             return set()
-        return {(str(Path(file).relative_to(self.root)), found[0].line)}
+        return {(str(Path(file).relative_to(self.root)), result[0].line)}
 
     def question(self, path: str, node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, Any]:
         """Return the calls of a function and in it."""
         callers, callees = set(), set()
         undecided: list[Call] = []
-        made = [c for c in self.calls_in[path] if node.lineno <= c.line <= (node.end_lineno or node.lineno)]
+        result = [c for c in self.calls_in[path] if node.lineno <= c.line <= (node.end_lineno or node.lineno)]
         made_to = [call for name in {node.name, *self.new_names[node.name]} for call in self.calls[name]]
-        for calls, is_caller in ((made_to, True), (made, False)):
+        for calls, is_caller in ((made_to, True), (result, False)):
             for call in calls:
                 try:
                     with limited(GIVE_UP_S):
@@ -169,8 +169,8 @@ def main() -> None:
     checkout = Checkout(root)
     print(json.dumps({"files": checkout.files, "undecided": []}))
     rng = random.Random(seed)  # noqa: S311 - the same sample each time
-    drawn = sorted(checkout.functions, key=lambda one: (one[0], one[1].lineno))
-    for path, node in rng.sample(drawn, min(count, len(drawn))):
+    drawing = sorted(checkout.functions, key=lambda item: (item[0], item[1].lineno))
+    for path, node in rng.sample(drawing, min(count, len(drawing))):
         print(json.dumps(checkout.question(path, node)), flush=True)
 
 

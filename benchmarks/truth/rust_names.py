@@ -25,7 +25,7 @@ def lines_of(path: str) -> list[str]:
 def offset_of(path: str, line: int, column: int) -> int:
     """Give the byte offset of a place."""
     lines = lines_of(path)
-    return sum(len(one.encode()) + 1 for one in lines[:line]) + len(lines[line][:column].encode())
+    return sum(len(item.encode()) + 1 for item in lines[:line]) + len(lines[line][:column].encode())
 
 
 def category_of(line: str, one: ScipOccurrence) -> str:
@@ -42,23 +42,27 @@ def category_of(line: str, one: ScipOccurrence) -> str:
 
 def main() -> None:
     """Print the rows."""
-    documents = [one for one in read_documents(Path(sys.argv[2]).read_bytes()) if (ROOT / one.path).exists()]
+    documents = [
+        occurrence for occurrence in read_documents(Path(sys.argv[2]).read_bytes()) if (ROOT / occurrence.path).exists()
+    ]
     defined: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
     for document in documents:
-        for one in document.occurrences:
-            if one.roles & DEFINITION:
-                place = document.path, offset_of(document.path, one.start_line, one.start_column)
-                defined[document.path if one.symbol.startswith("local ") else "", one.symbol].append(place)
+        for occurrence in document.occurrences:
+            if occurrence.roles & DEFINITION:
+                position = document.path, offset_of(document.path, occurrence.start_line, occurrence.start_column)
+                defined[document.path if occurrence.symbol.startswith("local ") else "", occurrence.symbol].append(
+                    position
+                )
     for document in documents:
         lines = lines_of(document.path)
-        for one in document.occurrences:
-            targets = defined.get((document.path if one.symbol.startswith("local ") else "", one.symbol))
-            if one.roles & DEFINITION or not targets or one.start_line != one.end_line:
+        for occurrence in document.occurrences:
+            targets = defined.get((document.path if occurrence.symbol.startswith("local ") else "", occurrence.symbol))
+            if occurrence.roles & DEFINITION or not targets or occurrence.start_line != occurrence.end_line:
                 continue
-            name = lines[one.start_line][one.start_column : one.end_column]
+            name = lines[occurrence.start_line][occurrence.start_column : occurrence.end_column]
             if name.isidentifier() and name not in KEYWORDS:
-                offset = offset_of(document.path, one.start_line, one.start_column)
-                category = category_of(lines[one.start_line], one)
+                offset = offset_of(document.path, occurrence.start_line, occurrence.start_column)
+                category = category_of(lines[occurrence.start_line], occurrence)
                 row = {"file": document.path, "offset": offset, "name": name, "category": category}
                 print(json.dumps({**row, "targets": targets}))
 

@@ -20,10 +20,10 @@ def write_object(repo: RepositoryBuilder, kind: bytes, parts: Iterable[bytes], s
         packed += packer.compress(part)
     packed += packer.flush()
     oid = name.hexdigest()
-    place = repo.path / ".git" / "objects" / oid[:2] / oid[2:]
-    place.parent.mkdir(exist_ok=True)
-    if not place.exists():
-        place.write_bytes(packed)
+    location = repo.path / ".git" / "objects" / oid[:2] / oid[2:]
+    location.parent.mkdir(exist_ok=True)
+    if not location.exists():
+        location.write_bytes(packed)
     return oid
 
 
@@ -56,9 +56,9 @@ def wide_tree(path: Path, wide: int = 160, deep: int = 3) -> RepositoryBuilder:
     """Folders that hold one folder many times: 160 entries a folder name 4 million files below the limit of files."""
     repo = RepositoryBuilder(path)
     blob = repo.git("hash-object", "-w", "--stdin", stdin=b"x\n").encode()
-    tree = write_tree(repo, [(b"100644", b"f%03d" % at, blob) for at in range(wide)])
+    tree = write_tree(repo, [(b"100644", b"f%03d" % index, blob) for index in range(wide)])
     for _ in range(deep - 1):
-        tree = write_tree(repo, [(b"40000", b"d%03d" % at, tree.encode()) for at in range(wide)])
+        tree = write_tree(repo, [(b"40000", b"d%03d" % index, tree.encode()) for index in range(wide)])
     commit_tree(repo, tree)
     return repo
 
@@ -66,7 +66,7 @@ def wide_tree(path: Path, wide: int = 160, deep: int = 3) -> RepositoryBuilder:
 def large_file(path: Path, megabytes: int = 400) -> RepositoryBuilder:
     """A text of many megabytes, of short lines."""
     repo = RepositoryBuilder(path)
-    block = b"".join(b"line %d\n" % at for at in range(74_898))
+    block = b"".join(b"line %d\n" % index for index in range(74_898))
     block = block[: 1 << 20].rpartition(b"\n")[0] + b"\n"
     blob = write_object(repo, b"blob", (block for _ in range(megabytes)), len(block) * megabytes)
     small = repo.git("hash-object", "-w", "--stdin", stdin=b"needle\n")
@@ -109,8 +109,8 @@ def branches_of_a_folder(path: Path, branches: int, files: int = 80_000, wide: i
 
 def _shared_folders(repo: RepositoryBuilder, text: bytes, files: int, wide: int) -> str:
     blob = repo.git("hash-object", "-w", "--stdin", stdin=text).encode()
-    inner = write_tree(repo, [(b"100644", b"f%04d" % at, blob) for at in range(wide)]).encode()
-    return write_tree(repo, [(b"40000", b"d%04d" % at, inner) for at in range(files // wide)])
+    inner = write_tree(repo, [(b"100644", b"f%04d" % index, blob) for index in range(wide)]).encode()
+    return write_tree(repo, [(b"40000", b"d%04d" % index, inner) for index in range(files // wide)])
 
 
 def append_commit(

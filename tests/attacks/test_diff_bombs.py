@@ -83,7 +83,7 @@ def test_an_update_reads_what_came_after_a_bomb(tmp_path: Path, monkeypatch: pyt
 
 def test_folders_that_are_moved_are_read(tmp_path: Path) -> None:
     """A move changes many files, and stores few objects."""
-    repo = make_repo(tmp_path / "repo", {f"a/{at}.txt": f"{at}\n" for at in range(1_500)})
+    repo = make_repo(tmp_path / "repo", {f"a/{index}.txt": f"{index}\n" for index in range(1_500)})
     for source, target in ("ab", "bc", "ca"):
         repo.git("mv", source, target)
         repo.commit({}, f"move {source} to {target}")
@@ -111,7 +111,7 @@ def test_a_stream_is_cut_so_that_large_commits_are_alone() -> None:
 
 
 def test_the_size_of_a_store_counts_what_it_borrows_and_no_holes(tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "repo", {f"{at}.txt": f"{at}\n" for at in range(50)})
+    repo = make_repo(tmp_path / "repo", {f"{i}.txt": f"{i}\n" for i in range(50)})
     loose = store_size(str(repo.path / ".git"))
     assert loose.objects == 52
     repo.git("gc", "-q", "--prune=now")

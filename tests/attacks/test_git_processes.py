@@ -88,8 +88,8 @@ def test_the_traps_would_close(git: RecordingGit, hostile: RepositoryBuilder, ca
     env = {**git_environment(), "PATH": os.environ["PATH"], "GIT_NO_LAZY_FETCH": "1"}
     for arguments in (["cat-file", "-p", "HEAD~2:lost.py"], ["status"], ["evil"]):
         subprocess.run(["git", *arguments], cwd=hostile.path, env=env, capture_output=True, timeout=30, check=False)
-    found = {path.name for path in canaries.iterdir()}
-    assert {"uploadpack", "include", "process", "alias-evil"} <= found, "the wrapper stands in for an old git"
+    results = {path.name for path in canaries.iterdir()}
+    assert {"uploadpack", "include", "process", "alias-evil"} <= results, "the wrapper stands in for an old git"
     assert git.calls
 
 
@@ -174,7 +174,7 @@ def test_whole_repositories_of_every_form_keep_their_history(tmp_path: Path) -> 
     borrowed = tmp_path / "borrowed \n\"#'"
     subprocess.run(["git", "clone", "-q", "--shared", "--bare", str(origin.path), str(borrowed)],
                    check=True, env=git_environment(), timeout=60)  # fmt: skip
-    places = {
+    locations = {
         "whole": origin.path,
         "linked": tree,
         "alternates": borrowed,
@@ -182,7 +182,7 @@ def test_whole_repositories_of_every_form_keep_their_history(tmp_path: Path) -> 
         "partial": origin.clone(tmp_path / "partial", "--filter=blob:none", "--no-checkout").path,
     }
     commits = {}
-    for name, path in places.items():
+    for name, path in locations.items():
         (repository,) = Catalog.open([path]).repositories
         store = LocalHistoryStore(tmp_path / "histories" / name, workers=1)
         report = store.update([repository])
@@ -211,11 +211,11 @@ def test_sha256_is_refused_by_name(tmp_path: Path) -> None:
 )
 def test_a_pipe_in_the_place_of_a_file_is_refused_by_name(tmp_path: Path, name: str) -> None:
     repo = make_repo(tmp_path / "repo", {"a": "1\n"})
-    place = repo.path / ".git" / name
-    place.parent.mkdir(exist_ok=True)
+    location = repo.path / ".git" / name
+    location.parent.mkdir(exist_ok=True)
     if name == "included":
         repo.git("config", "include.path", "included")
-    os.mkfifo(place)
+    os.mkfifo(location)
     with pytest.raises(NoRepositories, match=r"include" if name == "included" else name):
         Catalog.open([repo.path])
 
@@ -234,7 +234,7 @@ def test_processes_are_started_in_five_places_and_git_in_one() -> None:
     calls = {"system", "popen", "posix_spawn", "posix_spawnp", "create_subprocess_exec", "create_subprocess_shell",
              "startfile", "ProcessPoolExecutor", *(f"{kind}{form}" for kind in ("exec", "spawn")
              for form in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe"))}  # fmt: skip
-    found = set()
+    results = set()
     for path in SOURCES.rglob("*.py"):
         text = path.read_text("utf-8")
         if not any(word in text for word in (*starting, *calls)):
@@ -249,8 +249,8 @@ def test_processes_are_started_in_five_places_and_git_in_one() -> None:
                 and ast.unparse(node.func) != "platform.system"  # only says which system it is
             )
             if starting & set(names) or called:
-                found.add(path.relative_to(SOURCES).as_posix())
-    assert found == set(STARTERS)
+                results.add(path.relative_to(SOURCES).as_posix())
+    assert results == set(STARTERS)
     tree = ast.parse((SOURCES / "repos" / "git_command.py").read_text("utf-8"))
     starts = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in {"Popen", "run"}
               and not isinstance(getattr(node, "ctx", None), ast.Store)]  # fmt: skip

@@ -40,8 +40,8 @@ answer = f"{report.failures} {sorted(report.incomplete.items())}"
 def test_tree_bombs_are_refused_by_name_and_the_rest_is_searched(tmp_path: Path) -> None:
     good = make_repo(tmp_path / "good", {"a.txt": "needle\n"})
     bombs = nested_folders(tmp_path / "nested"), wide_tree(tmp_path / "wide")
-    places = [str(repo.path) for repo in (good, *bombs)]
-    taken, answer = peak_bytes(SEARCH, tmp_path, places=places, index=str(tmp_path / "index"))
+    locations = [str(repo.path) for repo in (good, *bombs)]
+    taken, answer = peak_bytes(SEARCH, tmp_path, places=locations, index=str(tmp_path / "index"))
     assert answer.startswith("1 ")
     assert "`nested`: nested holds a path of" in answer
     assert "`wide`: wide names 4,121,760 files and folders in one commit by naming the same 480 again" in answer
@@ -49,8 +49,8 @@ def test_tree_bombs_are_refused_by_name_and_the_rest_is_searched(tmp_path: Path)
 
 
 def test_the_history_of_tree_bombs_is_unread(tmp_path: Path) -> None:
-    places = [str(nested_folders(tmp_path / "nested").path), str(wide_tree(tmp_path / "wide").path)]
-    taken, answer = peak_bytes(HISTORY, tmp_path, places=places, index=str(tmp_path / "index"))
+    locations = [str(nested_folders(tmp_path / "nested").path), str(wide_tree(tmp_path / "wide").path)]
+    taken, answer = peak_bytes(HISTORY, tmp_path, places=locations, index=str(tmp_path / "index"))
     assert answer == "{} [('nested', 1), ('wide', 1)]"
     assert taken < MOST, f"{taken:,}"
 
@@ -81,8 +81,8 @@ def test_three_lines_of_a_file_of_400_megabytes_are_read(tmp_path: Path) -> None
 def test_patches_of_a_huge_commit_are_unread(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "bomb")
     part = b"\n" * (1 << 20)
-    blobs = [write_object(repo, b"blob", [part] * 20 + [b"%d" % at], 20 * len(part) + 1) for at in range(4)]
-    commit_tree(repo, write_tree(repo, [(b"100644", b"f%d" % at, oid.encode()) for at, oid in enumerate(blobs)]))
+    blobs = [write_object(repo, b"blob", [part] * 20 + [b"%d" % index], 20 * len(part) + 1) for index in range(4)]
+    commit_tree(repo, write_tree(repo, [(b"100644", b"f%d" % index, oid.encode()) for index, oid in enumerate(blobs)]))
     taken, answer = peak_bytes(HISTORY, tmp_path, places=[str(repo.path)], index=str(tmp_path / "index"))
     assert answer == "{} [('bomb', 1)]"
     assert taken < MOST, f"{taken:,}"
@@ -129,8 +129,8 @@ def test_a_folder_object_that_unfolds_is_not_read(tmp_path: Path) -> None:
     commit_tree(repo, write_tree(repo, [(b"40000", b"bomb", tree.encode()), (b"100644", b"a", blob.encode())]))
     (repository,) = Catalog.open([repo.path]).repositories
     with ObjectReader(repository) as reader:
-        found = reader.tree(repository.facts.commit)
-    assert (found.paths, found.missing) == ([b"a"], 1)
+        result = reader.tree(repository.facts.commit)
+    assert (result.paths, result.missing) == ([b"a"], 1)
 
 
 def test_counting_stops_at_the_limit_of_files(tmp_path: Path) -> None:

@@ -80,10 +80,12 @@ def test_answers_that_unfold_to_gigabytes_are_refused(tmp_path: Path) -> None:
             (twice, "read_file", ["r", "p"]),
         ]
         taken, answer = peak_bytes(ASK, tmp_path, asks=asks)
-    said = answer.split(" | ")
-    assert len(said) == len(asks)
+    reply = answer.split(" | ")
+    assert len(reply) == len(asks)
     # The SDK keeps the reason of a broken stream of events to itself.
-    assert [text.split()[0] for text in said] == ["ProtocolError"] * 3 + ["StreamBroken"] + ["ProtocolError"] * 2, said
+    assert [text.split()[0] for text in reply] == ["ProtocolError"] * 3 + ["StreamBroken"] + ["ProtocolError"] * 2, (
+        reply
+    )
     assert taken < 300 << 20, f"{taken:,}"
 
 

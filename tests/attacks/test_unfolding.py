@@ -68,17 +68,17 @@ def _large(kind: int) -> tuple[bytes, bytes]:
 def write_pack(repo: RepositoryBuilder, entries: Sequence[tuple[bytes, bytes]]) -> None:
     """Put a pack of entries, each with the name that it claims, into a repository; its index is written by hand."""
     data = b"PACK" + struct.pack(">II", 2, len(entries))
-    places = []
+    locations = []
     for name, entry in entries:
-        places.append((name, len(data), zlib.crc32(entry)))
+        locations.append((name, len(data), zlib.crc32(entry)))
         data += entry
     data += hashlib.sha1(data, usedforsecurity=False).digest()
-    places.sort()
+    locations.sort()
     index = b"\xfftOc" + struct.pack(">I", 2)
-    index += b"".join(struct.pack(">I", sum(name[0] <= byte for name, _, _ in places)) for byte in range(256))
-    index += b"".join(name for name, _, _ in places)
-    index += b"".join(struct.pack(">I", crc) for _, _, crc in places)
-    index += b"".join(struct.pack(">I", at) for _, at, _ in places)
+    index += b"".join(struct.pack(">I", sum(name[0] <= byte for name, _, _ in locations)) for byte in range(256))
+    index += b"".join(name for name, _, _ in locations)
+    index += b"".join(struct.pack(">I", crc) for _, _, crc in locations)
+    index += b"".join(struct.pack(">I", position) for _, position, _ in locations)
     index += data[-20:]
     index += hashlib.sha1(index, usedforsecurity=False).digest()
     folder = repo.path / ".git" / "objects" / "pack"
@@ -183,8 +183,8 @@ def test_every_object_of_ordinary_packs_is_read(tmp_path: Path) -> None:
             chain = [name]
             while int(bases[chain[-1]], 16):
                 chain.append(bases[chain[-1]])
-            found = largest_unfolded(str(repo.path / ".git"), bytes.fromhex(name))
-            assert found == max(sizes[each] for each in chain)
+            result = largest_unfolded(str(repo.path / ".git"), bytes.fromhex(name))
+            assert result == max(sizes[item] for item in chain)
             assert handle.odb.read(pygit2.Oid(hex=name))
     assert largest_unfolded(str(repo.path / ".git"), os.urandom(20)) == 0
 
@@ -212,7 +212,7 @@ def test_packs_that_come_later_are_looked_at(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_damaged_packs_end_no_process_and_take_no_memory(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)  # noqa: S311 - the same on every run
-    repo = make_repo(tmp_path / "repo", {f"{at}.txt": f"{at}\n" * 50 for at in range(40)})
+    repo = make_repo(tmp_path / "repo", {f"{index}.txt": f"{index}\n" * 50 for index in range(40)})
     repo.git("repack", "-adq")
     (path,) = (repo.path / ".git" / "objects" / "pack").glob(rng.choice(["*.idx", "*.pack"]))
     path.chmod(0o644)
@@ -226,7 +226,7 @@ def test_damaged_packs_end_no_process_and_take_no_memory(tmp_path: Path, seed: i
 
 def repo_objects(count: int) -> list[bytes]:
     """Names of the contents of `test_damaged_packs_end_no_process_and_take_no_memory`."""
-    return [_name(b"blob", [f"{at}\n".encode() * 50]) for at in range(count)]
+    return [_name(b"blob", [f"{index}\n".encode() * 50]) for index in range(count)]
 
 
 def test_many_packs_take_few_descriptors(tmp_path: Path) -> None:
@@ -237,8 +237,8 @@ def test_many_packs_take_few_descriptors(tmp_path: Path) -> None:
         names.append(_name(b"blob", [text]))
         write_pack(repo, [(names[-1], _size(3, len(text)) + zlib.compress(text))])
     handle = open_handle(str(repo.path / ".git"))
-    assert [handle.odb.read(pygit2.Oid(raw=name))[1] for name in names] == [b"%d\n" % at for at in range(150)]
+    assert [handle.odb.read(pygit2.Oid(raw=name))[1] for name in names] == [b"%d\n" % index for index in range(150)]
     if sys.platform == "linux":
-        targets = [each.resolve() for each in Path("/proc/self/fd").iterdir()]
+        targets = [item.resolve() for item in Path("/proc/self/fd").iterdir()]
         indexes = [target for target in targets if target.is_relative_to(repo.path) and target.suffix == ".idx"]
         assert len(indexes) < 100

@@ -59,23 +59,23 @@ class Authorization:
             return JSONResponse(told)
 
         async def register(request: Request) -> Response:
-            asked = await request.json()
+            body = await request.json()
             client_id = f"client-{len(self.clients)}"
-            self.clients[client_id] = asked
-            return JSONResponse({"client_id": client_id, **asked}, 201)
+            self.clients[client_id] = body
+            return JSONResponse({"client_id": client_id, **body}, 201)
 
         async def authorize(request: Request) -> Response:
-            asked = dict(request.query_params)
-            self.asked.append(asked)
-            assert asked["response_type"] == "code"
-            assert asked["code_challenge_method"] == "S256"
-            assert asked["redirect_uri"] in self.clients[asked["client_id"]]["redirect_uris"]
-            assert asked["resource"] == f"{base}/.api/mcp"
+            requests = dict(request.query_params)
+            self.asked.append(requests)
+            assert requests["response_type"] == "code"
+            assert requests["code_challenge_method"] == "S256"
+            assert requests["redirect_uri"] in self.clients[requests["client_id"]]["redirect_uris"]
+            assert requests["resource"] == f"{base}/.api/mcp"
             code = f"code-{len(self.codes)}"
-            self.codes[code] = asked
-            answer = {"code": code, "state": asked["state"], "iss": base, **self.answers_with}
+            self.codes[code] = requests
+            answer = {"code": code, "state": requests["state"], "iss": base, **self.answers_with}
             answer = {name: value for name, value in answer.items() if value}
-            return RedirectResponse(f"{asked['redirect_uri']}?{urlencode(answer)}", 302)
+            return RedirectResponse(f"{requests['redirect_uri']}?{urlencode(answer)}", 302)
 
         async def token(request: Request) -> Response:
             form = dict(parse_qsl((await request.body()).decode()))

@@ -24,8 +24,8 @@ ANY = {"type": "object", "properties": {}}
 
 def schema(*required: str, **properties: Any) -> dict[str, Any]:
     """A schema of plain properties; a value is its type, or a schema."""
-    made = {name: kind if isinstance(kind, dict) else {"type": kind} for name, kind in properties.items()}
-    return {"type": "object", "properties": made, "required": list(required), "additionalProperties": False}
+    result = {name: kind if isinstance(kind, dict) else {"type": kind} for name, kind in properties.items()}
+    return {"type": "object", "properties": result, "required": list(required), "additionalProperties": False}
 
 
 def text(words: str, *, structured: bool = True, error: bool = False) -> types.CallToolResult:

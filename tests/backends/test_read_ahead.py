@@ -107,14 +107,14 @@ def test_a_slow_loop_in_a_notebook_is_not_cut_off() -> None:
         yield Done()
 
     async def loop(url: str) -> int:
-        found = 0
+        result = 0
         backend = RemoteBackend(url, TOKEN)
         async for event in backend.stream(SearchRequest("x")):
-            found += isinstance(event, Alert)
-            if found in {1, 2}:
+            result += isinstance(event, Alert)
+            if result in {1, 2}:
                 await asyncio.sleep(1.2)
         await backend.aclose()
-        return found
+        return result
 
     app = create_app(ScriptedEngine(script), Settings(), owner_token=TOKEN, limits=StreamLimits(unread_s=0.3))
     listener = bind("127.0.0.1", 0)

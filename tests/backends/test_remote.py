@@ -53,15 +53,15 @@ def search(
 
     async def work() -> tuple[list[Event], Exception | None]:
         backend = RemoteBackend(url, token, **(QUICK | options))
-        found: list[Event] = []
+        results: list[Event] = []
         try:
             async for event in backend.stream(SearchRequest(query)):
-                found.append(event)  # noqa: PERF401 - what came before an error counts
+                results.append(event)  # noqa: PERF401 - what came before an error counts
         except SourcelightError as exc:
-            return found, exc
+            return results, exc
         finally:
             await backend.aclose()
-        return found, None
+        return results, None
 
     return run(asyncio.wait_for(work(), 20))
 
@@ -326,8 +326,8 @@ def test_repositories_are_listed_by_a_stream() -> None:
         finally:
             await backend.aclose()
 
-    found = e.Matches((e.RepoMatch("b", 2, fork=True), e.RepoMatch("a", 1, archived=True)))
-    with ScriptedService(ScriptedReply([encode(found), PROGRESS, DONE])) as service:
+    matches = e.Matches((e.RepoMatch("b", 2, fork=True), e.RepoMatch("a", 1, archived=True)))
+    with ScriptedService(ScriptedReply([encode(matches), PROGRESS, DONE])) as service:
         assert run(work(service.url)) == (RepositoryInfo("a", 1, archived=True), RepositoryInfo("b", 2, fork=True))
     assert service.received[0].params["q"] == "type:repo count:all fork:yes archived:yes"
 
@@ -346,8 +346,8 @@ def test_the_token_shows_nowhere(answer: ScriptedReply, caplog: pytest.LogCaptur
     caplog.set_level(logging.DEBUG)
     _, error, service = served(answer, token=TOKEN, retries=0)
     assert error is not None
-    shown = traceback.TracebackException.from_exception(error, capture_locals=True)
-    text = "".join(line for line in shown.format() if "tests" not in line)
+    displayed = traceback.TracebackException.from_exception(error, capture_locals=True)
+    text = "".join(line for line in displayed.format() if "tests" not in line)
     assert TOKEN not in text
     assert TOKEN not in repr(error)
     assert TOKEN not in caplog.text

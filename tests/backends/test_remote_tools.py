@@ -204,8 +204,8 @@ def test_conversations_are_read_in_every_form(reply: Any) -> None:
     with service.running() as url, sl.connect(url, "t") as client:
         answer = _call(client, "deepsearch_read", identifier="1")
     assert answer.attributes["title"] == "How it retries"
-    asked = [(q["question"], q["answer"]) for q in answer.attributes["questions"]]
-    assert asked == [("How are frames retried?", "With a **delay**."), ("And then?", "Nothing.")]
+    requests = [(q["question"], q["answer"]) for q in answer.attributes["questions"]]
+    assert requests == [("How are frames retried?", "With a **delay**."), ("And then?", "Nothing.")]
     repository, file = answer.table.to_pylist()
     assert (repository["type"], repository["repository"]) == ("repository", "r/x")
     assert (file["path"], file["commit"], file["start_line"], file["end_line"]) == ("a.go", COMMIT, 3, 9)
@@ -355,16 +355,16 @@ def commits_of(dates: list[int]) -> Any:
         all_of_them = [
             {
                 "repo": arguments["repos"][0],
-                "oid": f"{at:040x}",
+                "oid": f"{index:040x}",
                 "authorName": "ada",
                 "authorEmail": "ada@x",
-                "authorDate": f"2026-01-01T0{at // 60}:{at % 60:02}:00+02:00",
-                "committerDate": f"2026-01-01T0{at // 60}:{at % 60:02}:00Z",
+                "authorDate": f"2026-01-01T0{index // 60}:{index % 60:02}:00+02:00",
+                "committerDate": f"2026-01-01T0{index // 60}:{index % 60:02}:00Z",
                 "subject": f"commit {k}",
                 "body": "",
-                "url": f"https://host/r/-/commit/{at:040x}",
+                "url": f"https://host/r/-/commit/{index:040x}",
             }
-            for k, at in enumerate(sorted(dates, reverse=True))
+            for k, index in enumerate(sorted(dates, reverse=True))
         ]
         older = [c for c in all_of_them if c["committerDate"] < before]
         size = arguments.get("count", 4)
@@ -412,14 +412,14 @@ def test_more_commits_of_one_second_than_a_page_holds_are_said_to_be_missing() -
 
 
 def test_errors_of_tools_have_their_types() -> None:
-    said = {
+    messages = {
         "repository not found: r": sl.RepositoryNotFound,
         "revision not found: r@v1": sl.RevisionNotFound,
         "path not found in r@v1: a b.go": sl.PathNotFound,
         "path not found in r: a b.go; did you mean c?": sl.PathNotFound,
         "something else": sl.ToolError,
     }
-    for words, kind in said.items():
+    for words, kind in messages.items():
         with pytest.raises(kind, match=words.partition(";")[0]) as caught:
             ask(one("read_file", READ, text(words, error=True)), "read_file", "r", "a b.go")
         assert type(caught.value) is kind
@@ -434,9 +434,9 @@ def test_refusals_have_their_types_and_show_no_token(status: int, kind: type[Exc
     with pytest.raises(kind) as caught:
         ask(service, "read_file", "r", "p")
     assert type(caught.value) is kind
-    shown = "".join(traceback.format_exception(caught.value))
-    assert "a-token" not in shown
-    assert "***" in shown
+    displayed = "".join(traceback.format_exception(caught.value))
+    assert "a-token" not in displayed
+    assert "***" in displayed
 
 
 def test_a_service_that_is_not_there_is_a_failed_connection() -> None:
@@ -481,10 +481,10 @@ def test_an_interrupt_returns_at_once_and_hangs_up() -> None:
         with pytest.raises(KeyboardInterrupt):
             code.read_file("r", "p", progress=look)
         assert time.monotonic() - pressed < 0.3
-        gone = threading.Event()
+        event = threading.Event()
         deadline = time.monotonic() + 5
         while not service.hung_up and time.monotonic() < deadline:
-            gone.wait(0.01)
+            event.wait(0.01)
         assert service.hung_up == ["read_file"]
 
 

@@ -79,8 +79,8 @@ def test_a_refused_token_is_renewed_by_one_of_many_searches_at_once() -> None:
     server = Authorization()
     with running(server) as url, sl.connect(url, sign_in=True, open_browser=person()) as code:
         server.access.clear()
-        found = code.search_many([f"q{k}" for k in range(6)], concurrency=6)
-        assert found.status == "complete"
+        results = code.search_many([f"q{k}" for k in range(6)], concurrency=6)
+        assert results.status == "complete"
     assert server.used == ["refresh-1-do-not-show"]
 
 
@@ -106,8 +106,10 @@ def test_an_ended_sign_in_says_so_without_a_secret() -> None:
             server.refresh.clear()
             with pytest.raises(SignInFailed, match="sign_in=True again") as caught:
                 code.search("x")
-            shown = "".join(traceback.format_exception(caught.value)) + repr(vars(caught.value)) + repr(code.backend)
-            assert "do-not-show" not in shown
+            displayed = (
+                "".join(traceback.format_exception(caught.value)) + repr(vars(caught.value)) + repr(code.backend)
+            )
+            assert "do-not-show" not in displayed
         with sl.connect(url, sign_in=True, open_browser=person()) as code:
             assert code.search("x").status == "complete"
     assert server.given == 2
@@ -118,31 +120,31 @@ def test_a_client_of_an_administrator_asks_for_everything_at_its_own_address(hom
         port: int = free.getsockname()[1]
     redirect = f"http://localhost:{port}/oauth/callback"
     server = Authorization(registers=False, clients={"fixed": {"redirect_uris": [redirect]}})
-    known: dict[str, Any] = {"client_id": "fixed", "client_secret": "never-show", "redirect_uri": redirect}
+    existing: dict[str, Any] = {"client_id": "fixed", "client_secret": "never-show", "redirect_uri": redirect}
     with running(server) as url:
-        with sl.connect(url, sign_in=True, open_browser=person(), **known) as code:
+        with sl.connect(url, sign_in=True, open_browser=person(), **existing) as code:
             assert code.search("x").status == "complete"
             assert "never-show" not in repr(vars(code.backend))
         assert [asked["scope"] for asked in server.asked] == ["user:all"]
         with socket.create_server(("127.0.0.1", port)):
             sl.sign_out(url, client_id="fixed")
             with pytest.raises(SignInFailed, match="is taken"):
-                sl.connect(url, sign_in=True, open_browser=person(), **known)
+                sl.connect(url, sign_in=True, open_browser=person(), **existing)
     assert files(home) == []
 
 
 def test_without_a_browser_the_address_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     server = Authorization()
-    told = threading.Event()
+    event = threading.Event()
     address: list[str] = []
 
     def no_browser(wanted: str) -> bool:
         address.append(wanted)
-        told.set()
+        event.set()
         return False
 
     def later() -> None:
-        assert told.wait(5)
+        assert event.wait(5)
         person()(address[0])
 
     thread = threading.Thread(target=later)

@@ -76,30 +76,32 @@ _FOUND = """() => {
 @contextmanager
 def judged(page: Any) -> Iterator[Any]:
     """A way to show a page, without any policy, that gives what is wrong with it; no request leaves the machine."""
-    asked: list[str] = []
-    shown = {"html": ""}
+    requests: list[str] = []
+    displayed = {"html": ""}
 
     def answer(route: Any) -> None:
         if route.request.url == "http://hostile.test/":
-            route.fulfill(body=shown["html"], content_type="text/html; charset=utf-8")
+            route.fulfill(body=displayed["html"], content_type="text/html; charset=utf-8")
         else:
-            asked.append(route.request.url)
+            requests.append(route.request.url)
             route.abort()
 
     page.route("**/*", answer)
-    page.on("dialog", lambda dialog: asked.append(f"dialog {dialog.message}"))
+    page.on("dialog", lambda dialog: requests.append(f"dialog {dialog.message}"))
 
     def judge(html: str) -> list[str]:
-        asked.clear()
-        whole = html if "<html" in html[:200].lower() else f"<!doctype html><meta charset=utf-8><body>{html}</body>"
-        shown["html"] = whole
+        requests.clear()
+        everything = (
+            html if "<html" in html[:200].lower() else f"<!doctype html><meta charset=utf-8><body>{html}</body>"
+        )
+        displayed["html"] = everything
         page.goto("http://hostile.test/", wait_until="load")
         return judge_now()
 
     def judge_now() -> list[str]:
-        wrong = [str(each) for each in page.evaluate(_FOUND)]
+        wrong = [str(item) for item in page.evaluate(_FOUND)]
         ran = page.evaluate("window.ran")
-        return wrong + ([f"ran: {ran}"] if ran else []) + [f"asked for {url}" for url in asked if url[:5] != "data:"]
+        return wrong + ([f"ran: {ran}"] if ran else []) + [f"asked for {url}" for url in requests if url[:5] != "data:"]
 
     judge.now = judge_now  # type: ignore[attr-defined]
     yield judge

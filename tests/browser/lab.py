@@ -89,8 +89,8 @@ def jupyter_lab(
                     if time.monotonic() > until or server.poll() is not None:
                         raise RuntimeError((folder / ".lab" / "log").read_text()[-2000:]) from None
                     time.sleep(0.2)
-            place = {"jupyterlab": "doc/tree", "notebook": "notebooks", "nbclassic": "nbclassic/notebooks"}[app]
-            yield f"{base}/{place}/NOTEBOOK?reset&token={token}"
+            location = {"jupyterlab": "doc/tree", "notebook": "notebooks", "nbclassic": "nbclassic/notebooks"}[app]
+            yield f"{base}/{location}/NOTEBOOK?reset&token={token}"
         finally:
             server.terminate()
             try:

@@ -35,11 +35,11 @@ HUB = "example.org/tidewatch/hub"
 def violations(page: Any, *rules: str) -> list[str]:
     """What axe finds to be serious or critical, one line for each rule; of these rules, or of all."""
     only = {"runOnly": {"type": "rule", "values": list(rules)}} if rules else {}
-    found = Axe().run(page, options={"resultTypes": ["violations"], **only}).response["violations"]
+    axe = Axe().run(page, options={"resultTypes": ["violations"], **only}).response["violations"]
     return [
-        f"{each['id']} ({each['impact']}): {each['nodes'][0]['html'][:200]} {each['nodes'][0]['failureSummary'][:300]}"
-        for each in found
-        if each["impact"] in {"serious", "critical"}
+        f"{item['id']} ({item['impact']}): {item['nodes'][0]['html'][:200]} {item['nodes'][0]['failureSummary'][:300]}"
+        for item in axe
+        if item["impact"] in {"serious", "critical"}
     ]
 
 
@@ -48,9 +48,9 @@ def in_both_schemes(page: Any, address: str = "") -> list[str]:
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     if address:
         page.goto(address)
-    found = violations(page)
+    result = violations(page)
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    return found + [f"dark: {each}" for each in violations(page, "color-contrast", "link-in-text-block")]
+    return result + [f"dark: {item}" for item in violations(page, "color-contrast", "link-in-text-block")]
 
 
 @pytest.fixture(scope="module")
@@ -95,11 +95,11 @@ def test_reports_and_answers_as_pages(code: sl.Client, tmp_path: Path, page: Any
 
 
 def test_results_in_a_notebook(code: sl.Client, page: Any) -> None:
-    shown: list[Any] = [
+    displayed: list[Any] = [
         code.search("error count:all"), code.search("TODO", context_lines=2),
         code.search_many({"a": "retry", "b": "timeout"}), code.explain("lang:go retry or backoff"),
     ]  # fmt: skip
-    parts = "".join(each._repr_mimebundle_()["text/html"] for each in shown)
+    parts = "".join(item._repr_mimebundle_()["text/html"] for item in displayed)
     page.set_content(f"<!doctype html><html lang=en><title>Results</title><main><h1>Results</h1>{parts}</main></html>")
     assert in_both_schemes(page) == []
 
@@ -107,10 +107,10 @@ def test_results_in_a_notebook(code: sl.Client, page: Any) -> None:
 def test_the_explorer(code: sl.Client, page: Any) -> None:
     explorer = code.explore("error count:all")
     try:
-        fresh = page.context.browser.new_page()
-        lab.show_explorer(fresh, explorer)
-        fresh.locator("[role=row]").nth(2).click()
-        assert in_both_schemes(fresh) == []
+        new = page.context.browser.new_page()
+        lab.show_explorer(new, explorer)
+        new.locator("[role=row]").nth(2).click()
+        assert in_both_schemes(new) == []
     finally:
         explorer.stop()
 
@@ -122,14 +122,12 @@ def test_the_site_of_the_docs(tmp_path: Path, page: Any) -> None:
         command = [sys.executable, str(ROOT / "scripts" / "site"), "--out", str(site)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
         assert done.returncode == 0, done.stderr
-    asked: list[str] = []
+    requests: list[str] = []
     for scheme in ("light", "dark"):  # a page remembers its scheme, so each gets a fresh browser's
-        fresh = page.context.browser.new_page(color_scheme=scheme, viewport={"width": 1300, "height": 800})
-        fresh.on("request", lambda request: asked.append(request.url))
+        new = page.context.browser.new_page(color_scheme=scheme, viewport={"width": 1300, "height": 800})
+        new.on("request", lambda request: requests.append(request.url))
         for name in ("index", "guides/audit", "notebooks/01-quickstart"):
-            fresh.goto((site / f"{name}.html").as_uri())
-            assert (
-                fresh.evaluate("document.body.dataset.mdColorScheme") == {"light": "default", "dark": "slate"}[scheme]
-            )
-            assert violations(fresh) == [], (name, scheme)
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+            new.goto((site / f"{name}.html").as_uri())
+            assert new.evaluate("document.body.dataset.mdColorScheme") == {"light": "default", "dark": "slate"}[scheme]
+            assert violations(new) == [], (name, scheme)
+    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []

@@ -55,9 +55,9 @@ def signed_in(place: Place, page: Any) -> Any:
 
 def test_a_question_is_asked_by_keys_and_followed_while_it_runs(place: Place) -> None:
     with lab.chromium_page() as page:
-        said: list[str] = []
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
+        messages: list[str] = []
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
         signed_in(place, page)
         page.get_by_label("What do you want to know").fill("where are failed requests retried?")
         page.keyboard.press("Control+Enter")
@@ -81,7 +81,7 @@ def test_a_question_is_asked_by_keys_and_followed_while_it_runs(place: Place) ->
         expect(page.get_by_text("This question was canceled.")).to_be_visible()
         page.get_by_role("button", name="Share by link").click()
         expect(page.get_by_text("anyone with the link can read it")).to_be_visible()
-        assert said == []
+        assert messages == []
 
 
 def test_deep_search_works_without_script_and_on_a_phone(place: Place) -> None:

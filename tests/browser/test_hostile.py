@@ -62,8 +62,8 @@ class Views:
     def take(self, name: str, shown: Any) -> None:
         """Every form of an object that a front end may choose."""
         bundle = getattr(shown, "_repr_mimebundle_", None)
-        made = bundle() if bundle is not None else {}
-        data = made[0] if isinstance(made, tuple) else made or {}
+        result = bundle() if bundle is not None else {}
+        data = result[0] if isinstance(result, tuple) else result or {}
         for kind, method in (
             ("text/html", "_repr_html_"), ("text/markdown", "_repr_markdown_"), ("image/svg+xml", "_repr_svg_"),
         ):  # fmt: skip
@@ -128,8 +128,8 @@ def views(code: sl.Client, folder: Path) -> Views:
         made.html[f"figure {figure.name}"] = figure.to_svg()
         made.text[f"figure {figure.name}"] = repr(figure)
     made.take("facets", found.facets())
-    drawn = [progress_html(each) for each in snapshots]
-    made.html["progress"] = "".join(dict.fromkeys(drawn))
+    drawing = [progress_html(snapshot) for snapshot in snapshots]
+    made.html["progress"] = "".join(dict.fromkeys(drawing))
     for title, report in {
         "contributors": sl.reports.contributors(code, title=ACT, progress=False),
         "changes": sl.reports.changes(code, name_of(code), "v1", "v2", title=ACT, progress=False),
@@ -149,14 +149,14 @@ def test_no_view_runs_a_script_or_asks_the_network(views: Views) -> None:
         wrong = {name: found for name, shown in {**views.html, **views.frames}.items() if (found := judge(shown))}
         assert wrong == {}
         # The judge is right to be content: the same text unescaped does run.
-        assert any("ran" in each for each in judge(f"<p>{ACT}</p>"))
+        assert any("ran" in item for item in judge(f"<p>{ACT}</p>"))
 
 
 def test_hostile_text_is_shown_and_hidden_characters_are_visible(views: Views) -> None:
     """A view that left the text out would be safe for the wrong reason."""
-    shown = "\n".join(views.html.values())
+    displayed = "\n".join(views.html.values())
     for text in (ACT[:30], "javascript:window.ran", NAME):
-        assert html.escape(text, quote=False)[3:20] in html.escape(html.unescape(shown), quote=False)
+        assert html.escape(text, quote=False)[3:20] in html.escape(html.unescape(displayed), quote=False)
     for name, text in {**views.text, **views.html}.items():
         assert not CONTROLS.search(text), (name, CONTROLS.search(text))
 
@@ -190,9 +190,9 @@ def test_no_page_of_a_service_needs_its_policy_to_be_safe(folder: Path) -> None:
         context = ToolContext(engine, Viewer("owner", sees_private=True), conversations=desk)
         answer = desk.ask("who wrote light_the_lamp and how is the lamp lit", context).attributes
         name = name_of(client)
-        made = client.commit_search(name)["commit"].iloc[0]
-        base = f"/{name}@{made}/-"
-        pages = [answer["url"], f"/{name}/-/commit/{made}", f"{base}/tree/"]
+        commits = client.commit_search(name)["commit"].iloc[0]
+        base = f"/{name}@{commits}/-"
+        pages = [answer["url"], f"/{name}/-/commit/{commits}", f"{base}/tree/"]
         pages += [f"{base}/blob/{path}?L1-3" for path in PATHS]
         with lab.chromium_page() as page, hostile.judged(page) as judge:
             for address in pages:
@@ -207,15 +207,15 @@ def test_no_page_of_a_service_needs_its_policy_to_be_safe(folder: Path) -> None:
                 )
                 own = ["FORM"] * sum(map(got.text.count, forms))
                 assert len(own) <= 3, address
-                assert [each for each in judge(got.text) if "asked for" not in each] == own, address
+                assert [item for item in judge(got.text) if "asked for" not in item] == own, address
 
 
 def test_terminals_get_no_control_characters(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    place = str(folder / "src")
+    location = str(folder / "src")
     commands = (
-        ("search", "light count:all", place), ("search", "type:commit light", place), ("repos", place),
-        ("ask", "how is the lamp lit?", place), ("query", "explain", ACT, place),
-        ("search", f"rev:{BRANCH} light", place), ("search", "/(/", place), ("index", "--status", place),
+        ("search", "light count:all", location), ("search", "type:commit light", location), ("repos", location),
+        ("ask", "how is the lamp lit?", location), ("query", "explain", ACT, location),
+        ("search", f"rev:{BRANCH} light", location), ("search", "/(/", location), ("index", "--status", location),
     )  # fmt: skip
     for command in commands:
         main(list(command))

@@ -75,6 +75,6 @@ def test_an_interrupt_lands_and_keeps_the_rows(page: Any) -> None:
     lab.run_cell(page, 3)
     lab.wait_for_cell(page, 3)
     output = str(page.locator(".jp-CodeCell").nth(3).locator(".jp-OutputArea-output").first.text_content())
-    found = re.search(r"kept (\d+) interrupted", output)
-    assert found is not None, output
-    assert 5 <= int(found[1]) < EVENTS
+    result = re.search(r"kept (\d+) interrupted", output)
+    assert result is not None, output
+    assert 5 <= int(result[1]) < EVENTS

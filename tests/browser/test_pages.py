@@ -67,9 +67,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 def test_a_reader_signs_in_and_nothing_acts(place: Place, scheme: str) -> None:
     with lab.chromium_page() as page:
         page.emulate_media(color_scheme=scheme)
-        asked: list[str] = []
+        requests: list[str] = []
         complaints: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("request", lambda request: requests.append(request.url))
         page.on("console", lambda message: complaints.append(message.text))
         page.goto(place.url + place.conversation)
         complaints.clear()  # the browser tells of the status 401
@@ -96,7 +96,7 @@ def test_a_reader_signs_in_and_nothing_acts(place: Place, scheme: str) -> None:
         assert page.locator("tr.hit").count() == 2
         assert page.evaluate("document.activeElement.textContent") == "2"
         assert "\u27e8U+202E\u27e9" in page.locator("#L3").inner_text()
-        assert all(url.startswith(place.url) for url in asked)
+        assert all(url.startswith(place.url) for url in requests)
         assert complaints == []
         page.goto(place.url + place.conversation)
         page.get_by_role("link", name="lamp.py", exact=False).first.click()

@@ -19,16 +19,16 @@ NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01-quickstart.ipynb"
 
 
 def test_every_cell_of_the_quickstart_runs(tmp_path: Path, fleet: Path) -> None:
-    written = nbformat.read(NOTEBOOK, as_version=4)
-    for cell in written.cells:
+    output = nbformat.read(NOTEBOOK, as_version=4)
+    for cell in output.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    nbformat.write(written, tmp_path / "quickstart.ipynb")
+    nbformat.write(output, tmp_path / "quickstart.ipynb")
     environment = {"SOURCELIGHT_DEMO_PATHS": str(fleet), "SOURCELIGHT_HOME": str(tmp_path / "home")}
     environment["SOURCELIGHT_PROGRESS"] = "on"
     with lab.jupyter_lab(tmp_path, environment, dark=True) as address, lab.chromium_page(height=900) as page:
         lab.open_notebook(page, address, "quickstart.ipynb")
-        many = sum(cell.cell_type == "code" for cell in written.cells)
+        many = sum(cell.cell_type == "code" for cell in output.cells)
         # JupyterLab puts cells into the page one after the other.
         page.wait_for_function(f"document.querySelectorAll('.jp-CodeCell').length === {many}")
         for number in range(many):

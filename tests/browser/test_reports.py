@@ -43,19 +43,19 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
             author=f"P{number} <{number}@example.org>",
         )
     repo.tag("v2")
-    made = [folder / "contributors.html", folder / "changes.html"]
+    result = [folder / "contributors.html", folder / "changes.html"]
     with sl.open(folder / "src", index_dir=folder / "index", index_workers=1, background_index=False) as code:
-        sl.reports.contributors(code, title=f"A report {SCRIPT}{IMAGE}").to_html(made[0])
+        sl.reports.contributors(code, title=f"A report {SCRIPT}{IMAGE}").to_html(result[0])
         sl.reports.changes(code, "github.com/example/demo", "v1", "v2", title=f"A report {SCRIPT}{IMAGE}").to_html(
-            made[1]
+            result[1]
         )
-    return made
+    return result
 
 
 def test_nothing_of_a_hostile_repository_runs_or_asks_the_network(pages: list[Path]) -> None:
     with lab.chromium_page() as page:
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(str(request.url)))
+        requests: list[str] = []
+        page.on("request", lambda request: requests.append(str(request.url)))
         page.on("dialog", lambda dialog: pytest.fail(dialog.message))
         for made in pages:
             page.goto(made.as_uri())
@@ -72,7 +72,7 @@ def test_nothing_of_a_hostile_repository_runs_or_asks_the_network(pages: list[Pa
             inside = page.locator("figure").evaluate_all("found => found.map(f => f.getBoundingClientRect().width)")
             assert len(widths) >= 4
             assert min(width / outer for width, outer in zip(widths, inside, strict=True)) > 0.9
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -117,9 +117,9 @@ def test_printed_pages_have_numbers_and_end_with_no_heading(pages: list[Path], t
             assert foot in text
             body = [line for line in lines if foot not in line and not line.startswith("A report <script>")]
             assert body[-1] not in headings
-        whole = "".join(texts)
-        assert SCRIPT in whole.replace("\r\n", "")
-        assert not {"\x1b", "\u202e"} & set(whole)
+        everything = "".join(texts)
+        assert SCRIPT in everything.replace("\r\n", "")
+        assert not {"\x1b", "\u202e"} & set(everything)
 
 
 def test_figures_are_dark_in_a_dark_jupyterlab(tmp_path: Path) -> None:

@@ -43,11 +43,11 @@ def service(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 def page() -> Iterator[Any]:
     """A page that fails the test for what the console says."""
     with lab.chromium_page() as browser_page:
-        said: list[str] = []
-        browser_page.on("console", lambda message: said.append(message.text))
-        browser_page.on("pageerror", lambda error: said.append(str(error)))
+        messages: list[str] = []
+        browser_page.on("console", lambda message: messages.append(message.text))
+        browser_page.on("pageerror", lambda error: messages.append(str(error)))
         yield browser_page
-        assert said == []
+        assert messages == []
 
 
 def test_results_come_while_somebody_types_and_the_address_follows(service: Service, page: Any) -> None:

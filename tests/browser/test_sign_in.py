@@ -132,5 +132,5 @@ def _contrast(page: Any, selector: str) -> float:
         red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
-    low, high = sorted(luminance(each) for each in colours)
-    return (high + 0.05) / (low + 0.05)
+    start, end = sorted(luminance(colour) for colour in colours)
+    return (end + 0.05) / (start + 0.05)

@@ -32,9 +32,9 @@ PATH = "src/engine/with/several/folders/a_module_with_a_rather_long_name_of_its_
 def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
     """A repository whose names, paths, lines and addresses are as long as real ones."""
     folder = tmp_path_factory.mktemp("tables")
-    made = RepositoryBuilder(folder / "one", origin=f"https://{NAME}.git")
+    builder = RepositoryBuilder(folder / "one", origin=f"https://{NAME}.git")
     for step in range(8):
-        made.commit(
+        builder.commit(
             {
                 PATH: f"import os\n\n\ndef needle(first_argument, second_argument={step}, third={'x' * 60!r}):\n"
                 f"    return os.path.join(first_argument, {'second_argument, ' * 8})\n\n\n"

@@ -25,9 +25,9 @@ class Admin:
     def __call__(self, *words: str, status: int = 0, typed: str = "") -> str:
         self._patch.setattr("sys.stdin", io.StringIO(typed))
         self._capsys.readouterr()
-        found = main(["admin", *words])
+        result = main(["admin", *words])
         out, self.err = self._capsys.readouterr()
-        assert found == status, self.err
+        assert result == status, self.err
         return out
 
 
@@ -47,8 +47,8 @@ def test_accounts_come_and_go(admin: Admin, state: State) -> None:
     admin("user", "create", "ann", "--password", typed="correct horse battery\n")
     assert state.accounts.check_password("ann", "correct horse battery") is not None
     admin("user", "create", "bob")
-    found = json.loads(admin("user", "list", "--json"))
-    assert [(user["name"], user["password"], user["roles"]) for user in found] == [
+    value = json.loads(admin("user", "list", "--json"))
+    assert [(user["name"], user["password"], user["roles"]) for user in value] == [
         ("owner", False, ["User", "Site Administrator"]),
         ("ann", True, ["User"]),
         ("bob", False, ["User"]),
@@ -131,15 +131,15 @@ def test_roles_carry_permissions_and_repositories(admin: Admin, state: State) ->
 
 def test_a_token_is_the_only_line_on_standard_output_and_shown_once(admin: Admin, state: State) -> None:
     token = admin("token", "create", "owner", "--scope", "mcp", "--expires", "90d", "--note", "laptop").strip()
-    found = state.credentials.find(token)
-    assert found is not None
-    assert found.scopes == {"mcp"}
+    result = state.credentials.find(token)
+    assert result is not None
+    assert result.scopes == {"mcp"}
     assert token not in admin.err
     assert token not in admin("token", "list") + admin("token", "list", "owner", "--json")
     (listed,) = json.loads(admin("token", "list", "--json"))
     assert (listed["id"], listed["state"], listed["note"], listed["scopes"]) == (1, "active", "laptop", ["mcp"])
-    made = json.loads(admin("token", "create", "owner", "--json"))
-    assert state.credentials.find(made["token"]) is not None
+    value = json.loads(admin("token", "create", "owner", "--json"))
+    assert state.credentials.find(value["token"]) is not None
     admin("token", "revoke", "1")
     assert state.credentials.find(token) is None
     assert "revoked" in admin("token", "list")
@@ -151,23 +151,23 @@ def test_oauth_clients_are_made_listed_and_deleted(admin: Admin, state: State) -
     out = admin("oauth-client", "create", "Bridge", "--redirect-uri", callback)
     assert out.startswith("client id: slc_")
     assert "secret" not in out
-    made = json.loads(
+    value = json.loads(
         admin("oauth-client", "create", "Portal", "--redirect-uri", "https://app.example/cb", "--scope", "user:all",
               "--confidential", "--json")
     )  # fmt: skip
-    assert made.keys() == {"client_id", "client_secret"}
-    assert made["client_secret"] not in admin("oauth-client", "list") + admin("oauth-client", "list", "--json")
-    found = {client["name"]: client for client in json.loads(admin("oauth-client", "list", "--json"))}
-    assert (found["Bridge"]["kind"], found["Bridge"]["scopes"]) == ("public", ["mcp"])
-    assert (found["Portal"]["kind"], found["Portal"]["scopes"]) == ("confidential", ["user:all"])
+    assert value.keys() == {"client_id", "client_secret"}
+    assert value["client_secret"] not in admin("oauth-client", "list") + admin("oauth-client", "list", "--json")
+    results = {client["name"]: client for client in json.loads(admin("oauth-client", "list", "--json"))}
+    assert (results["Bridge"]["kind"], results["Bridge"]["scopes"]) == ("public", ["mcp"])
+    assert (results["Portal"]["kind"], results["Portal"]["scopes"]) == ("confidential", ["user:all"])
     state.authorizations.grant(
-        1, made["client_id"], ["user:all"], resource="", redirect_uri="x", redirect_uri_given=True, challenge="x"
+        1, value["client_id"], ["user:all"], resource="", redirect_uri="x", redirect_uri_given=True, challenge="x"
     )
     (grant,) = json.loads(admin("oauth-client", "grants", "owner", "--json"))
     assert (grant["client_name"], grant["state"]) == ("Portal", "active")
     admin("oauth-client", "revoke-grant", str(grant["id"]))
     assert "ended" in admin("oauth-client", "grants")
-    admin("oauth-client", "delete", made["client_id"])
+    admin("oauth-client", "delete", value["client_id"])
     assert list(json.loads(admin("oauth-client", "list", "--json"))[0].items())[1] == ("name", "Bridge")
 
 
@@ -187,25 +187,25 @@ def test_grants_name_folders_and_names_are_passed_on(
     (tmp_path / "root" / "repos.toml").write_text('[repositories."example.org/team/secret"]\nprivate = true\n')
     Catalog.open(tmp_path / "root", policy=ServicePolicy(state.repositories))
     admin("user", "create", "ann")
-    places = [str(tmp_path / "root" / folder) for folder in ("one", "two")]
+    locations = [str(tmp_path / "root" / folder) for folder in ("one", "two")]
     assert [
-        (each["repository"], each["visibility"], each["folder"], each["also_claimed_by"])
-        for each in json.loads(admin("repo", "folders", "--json"))
+        (load["repository"], load["visibility"], load["folder"], load["also_claimed_by"])
+        for load in json.loads(admin("repo", "folders", "--json"))
     ] == [
-        ("example.org/team/secret", "private", places[0], [places[1]]),
-        ("example.org/team/secret (two)", "private", places[1], [places[0]]),
+        ("example.org/team/secret", "private", locations[0], [locations[1]]),
+        ("example.org/team/secret (two)", "private", locations[1], [locations[0]]),
     ]
     admin("repo", "grant", "example.org/team/secret", "--user", "ann", status=2)
     assert "several directories claim" in admin.err
-    assert places[0] in admin.err
+    assert locations[0] in admin.err
     admin("repo", "grant", "example.org/team/secret (two)", "--user", "ann")
     monkeypatch.chdir(tmp_path / "root" / "one")
-    assert places[0] in admin("repo", "grant", ".", "--user", "ann")
+    assert locations[0] in admin("repo", "grant", ".", "--user", "ann")
     rights = state.rights.for_account(state.accounts.get("ann").id)
     assert rights is not None
-    assert rights.places == set(places)
-    assert [each["folder"] for each in json.loads(admin("repo", "list", "--json"))] == places
-    admin("repo", "move", places[1], str(tmp_path / "three"))
+    assert rights.places == set(locations)
+    assert [load["folder"] for load in json.loads(admin("repo", "list", "--json"))] == locations
+    admin("repo", "move", locations[1], str(tmp_path / "three"))
     assert json.loads(admin("repo", "list", "--json"))[1]["folder"] == str(tmp_path / "three")
     admin("repo", "forget", str(tmp_path / "three"))
     admin("repo", "forget", "nothing", status=2)

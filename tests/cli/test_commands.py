@@ -168,12 +168,12 @@ def test_files_hold_every_match(run: Run, folder: Path, tmp_path: Path, form: st
 def test_csv_is_for_programs_unless_it_is_for_a_spreadsheet(run: Run, tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "src" / "one").commit({"=a.txt": "=needle()\n\tneedle\n"})
     for options in ((), ("--count-by", "path")):
-        found = []
+        results = []
         for extra in ((), ("--spreadsheet",)):
             status, out, err = run("search", "needle", tmp_path / "src", "--format", "csv", *options, *extra)
             assert (status, err) == (0, "")
-            found.append(list(csv.DictReader(io.StringIO(out, newline=""))))
-        plain, safe = found
+            results.append(list(csv.DictReader(io.StringIO(out, newline=""))))
+        plain, safe = results
         assert {row["path"] for row in plain} == {"=a.txt"}
         assert {row["path"] for row in safe} == {"'=a.txt"}
         assert [row.get("line") for row in plain] in ([None], ["=needle()", "\tneedle"])
@@ -453,11 +453,11 @@ def _process(*command: str, **environment: str) -> Iterator[subprocess.Popen[str
 def test_the_sample_repositories_are_built_once(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "samples"
     assert run("samples", folder) == (0, f"{folder}\n", "")
-    made = (folder / "hub" / ".git").stat().st_mtime_ns
+    result = (folder / "hub" / ".git").stat().st_mtime_ns
     status, out, err = run("samples", folder)
     assert (status, out) == (0, f"{folder}\n")
     assert err == f"sourcelight: {folder} already exists and stays unchanged\n"
-    assert (folder / "hub" / ".git").stat().st_mtime_ns == made
+    assert (folder / "hub" / ".git").stat().st_mtime_ns == result
 
 
 def _eventually(claim: Callable[[], bool]) -> None:

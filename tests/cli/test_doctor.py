@@ -24,23 +24,23 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_names_versions_libraries_and_directories(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     status = main(["doctor"])
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert status == 0
-    assert f"sourcelight  {sl.__version__}" in said
-    assert "pyarrow" in said
-    assert str(home) in said
-    assert "DataFrames" in said
-    (line,) = (line for line in said.splitlines() if line.startswith("indexes"))
+    assert f"sourcelight  {sl.__version__}" in output
+    assert "pyarrow" in output
+    assert str(home) in output
+    assert "DataFrames" in output
+    (line,) = (line for line in output.splitlines() if line.startswith("indexes"))
     assert " 0 B " not in line
 
 
 def test_it_says_nothing_private(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     main(["doctor"])
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert home.exists()
-    assert "private" not in said.out.replace(str(home.parent), "")
-    assert said.err == ""
+    assert "private" not in output.out.replace(str(home.parent), "")
+    assert output.err == ""
 
 
 def test_it_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,9 +55,9 @@ def test_without_git_the_status_is_that_of_an_error(
     monkeypatch.setenv("SOURCELIGHT_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["doctor"]) == 2
-    said = capsys.readouterr().out
-    assert "\nbroken: git" in said
-    assert "the git command was not found on PATH" in said
+    output = capsys.readouterr().out
+    assert "\nbroken: git" in output
+    assert "the git command was not found on PATH" in output
 
 
 def test_a_directory_that_cannot_be_written_is_named(

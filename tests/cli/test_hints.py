@@ -23,9 +23,9 @@ def test_no_repository_and_what_to_try_are_said(
 ) -> None:
     make_repo(tmp_path / "src" / "click", {"a.txt": "isatty\n"})
     assert main(["search", "repo:clik isatty", str(tmp_path / "src"), *options]) == 1
-    said = capsys.readouterr().err
-    assert "No repositories found" in said
-    assert "no match" in said
+    output = capsys.readouterr().err
+    assert "No repositories found" in output
+    assert "no match" in output
     assert main(["search", "ISATTY case:yes", str(tmp_path / "src"), *options]) == 1
     assert "try: " in capsys.readouterr().err
 
@@ -33,9 +33,9 @@ def test_no_repository_and_what_to_try_are_said(
 def test_a_missing_revision_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_repo(tmp_path / "src" / "one", {"a.txt": "x\n"})
     assert main(["search", "repo:one@nope x", str(tmp_path / "src")]) == 2
-    said = capsys.readouterr().err
-    assert "Requested, but not searched: `one@nope`: no such revision\n" in said
-    limited = next(line for line in said.splitlines() if "limited" in line)
+    output = capsys.readouterr().err
+    assert "Requested, but not searched: `one@nope`: no such revision\n" in output
+    limited = next(line for line in output.splitlines() if "limited" in line)
     assert "one@nope: no such revision" in limited
 
 
@@ -77,12 +77,12 @@ def test_parameters_of_python_become_options(text: str, expected: str) -> None:
 
 
 def test_citations_lead_to_the_code_host_or_name_the_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = {}
+    messages = {}
     for name, origin in (("hosted", "https://github.com/acme/demo"), ("local", "")):
         repo = RepositoryBuilder(tmp_path / name / "demo", origin=origin)
         repo.commit({"a.py": "def needle():\n    return 1\n"}, "begin")
         assert main(["ask", "Where is needle defined?", str(tmp_path / name)]) == 0
-        said[name] = capsys.readouterr().out
-    assert "a.py#L1-L2](<https://github.com/acme/demo/blob/" in said["hosted"]
-    assert "a.py#L1-L2)" in said["local"]
-    assert "](/" not in "".join(said.values())
+        messages[name] = capsys.readouterr().out
+    assert "a.py#L1-L2](<https://github.com/acme/demo/blob/" in messages["hosted"]
+    assert "a.py#L1-L2)" in messages["local"]
+    assert "](/" not in "".join(messages.values())

@@ -26,9 +26,9 @@ def test_contributors_are_written_as_a_page(folder: Path, tmp_path: Path, capsys
     page = tmp_path / "out.html"
     assert main(["report", "contributors", str(folder), "-o", str(page), "--period", "year", "--no-ownership"]) == 0
     assert "Contributors to demo" in page.read_text(encoding="utf-8")
-    said = capsys.readouterr().err
-    assert f"wrote {page}" in said
-    assert "Ownership was not requested" in said
+    output = capsys.readouterr().err
+    assert f"wrote {page}" in output
+    assert "Ownership was not requested" in output
 
 
 def test_changes_are_written_as_tables(folder: Path, tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ def test_a_file_is_kept_and_answers_first(folder: Path, capsys: pytest.CaptureFi
     file = folder / "given.scip"
     file.write_bytes(INDEX)
     assert main(["index", str(folder / "code"), "--scip", str(file)]) == 0
-    said = "".join(capsys.readouterr())
-    assert "given.scip: stored for one, 1 file, files skipped: 1, places skipped: 1" in said
+    output = "".join(capsys.readouterr())
+    assert "given.scip: stored for one, 1 file, files skipped: 1, places skipped: 1" in output
     assert _how(folder) == "scip"
 
 

@@ -160,8 +160,8 @@ def test_a_service_that_runs_finds_what_sync_adds(tmp_path: Path, origin: Reposi
         other = make_repo(tmp_path / "origin" / "lib", {"b": "needle"})
         assert run("sync", "--once", "--dest", mirrors, other.path.as_uri())[0] == 0
         # The folder is looked at some times a second.
-        ends = time.monotonic() + 20
-        while (names := sorted(code.list_repos()["repository"])) == ["app"] and time.monotonic() < ends:
+        deadline = time.monotonic() + 20
+        while (names := sorted(code.list_repos()["repository"])) == ["app"] and time.monotonic() < deadline:
             time.sleep(0.1)
         assert names == ["app", "lib"]
         assert len(code.search("needle")) == 1

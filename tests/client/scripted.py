@@ -22,8 +22,8 @@ FACTS = RepositoryInfo("r1", 7, stars=3, url="https://host/r1")
 
 def batch(k: int, rows: int = 10, repository: str = "r1") -> MatchBatch:
     """A batch of matched lines of one file."""
-    found = lines(repository, f"f{k}.go", [(i + 1, f"foo {i}", [(0, 3)]) for i in range(rows)])
-    return MatchBatch(found, (FACTS,) if k == 0 else ())
+    result = lines(repository, f"f{k}.go", [(i + 1, f"foo {i}", [(0, 3)]) for i in range(rows)])
+    return MatchBatch(result, (FACTS,) if k == 0 else ())
 
 
 def progress(*skipped: Skipped, done: bool = True, matches: int = 0) -> Progress:

@@ -65,11 +65,11 @@ def callables(code: sl.Client) -> dict[str, Callable[..., Any]]:
         "DeepSearchAnswer": code.deepsearch("How many files are there?", progress=False),
         "Report": sl.reports.contributors(code, progress=False, ownership=False),
     }
-    found: dict[str, Callable[..., Any]] = {}
+    results: dict[str, Callable[..., Any]] = {}
     for owner, value in objects.items():
         for name in dir(type(value)):
             if not name.startswith("_") and inspect.isfunction(inspect.getattr_static(type(value), name)):
-                found[f"{owner}.{name}"] = getattr(value, name)
+                results[f"{owner}.{name}"] = getattr(value, name)
     modules: list[tuple[str, Any, list[str]]] = [
         ("sl", sl, sl.__all__),
         ("plots", plots, plots.__all__),
@@ -80,8 +80,8 @@ def callables(code: sl.Client) -> dict[str, Callable[..., Any]]:
         for name in names:
             value = getattr(module, name)
             if inspect.isfunction(value) and value.__module__.startswith("sourcelight"):
-                found[f"{owner}.{name}"] = value
-    return found
+                results[f"{owner}.{name}"] = value
+    return results
 
 
 def test_every_parameter_refuses_a_wrong_type_by_its_name(code: sl.Client) -> None:
@@ -95,9 +95,9 @@ def test_every_parameter_refuses_a_wrong_type_by_its_name(code: sl.Client) -> No
             if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
                 continue
             needed = [
-                SOUND.get(each.name, "x")
-                for each in signature.parameters.values()
-                if each.default is each.empty and each.kind in {each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD}
+                SOUND.get(item.name, "x")
+                for item in signature.parameters.values()
+                if item.default is item.empty and item.kind in {item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD}
             ]
             index = list(signature.parameters).index(parameter.name)
             arguments: list[Any] = list(needed)

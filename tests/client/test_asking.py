@@ -51,28 +51,28 @@ def test_expressions_are_taken_wherever_text_is(code: sl.Client, tmp_path: Path)
 
 
 def test_an_explanation_says_what_a_query_comes_down_to(code: sl.Client) -> None:
-    made = code.explain("repo:one lang:python old( or new(")
-    assert made.data["alternatives"]
-    assert "example.org/a/one" in made.text
-    assert made.note == ""
-    shown = made._repr_mimebundle_()
-    assert shown["text/plain"] == repr(made)
-    json.dumps(made.data)
-    assert "<table>" in shown["text/html"]
+    explanation = code.explain("repo:one lang:python old( or new(")
+    assert explanation.data["alternatives"]
+    assert "example.org/a/one" in explanation.text
+    assert explanation.note == ""
+    displayed = explanation._repr_mimebundle_()
+    assert displayed["text/plain"] == repr(explanation)
+    json.dumps(explanation.data)
+    assert "<table>" in displayed["text/html"]
 
 
 def test_an_explanation_is_safe_to_show(code: sl.Client) -> None:
-    made = code.explain("<script>alert(1)</script>\x1b[31m or x")
-    assert "<script" not in made._repr_mimebundle_()["text/html"]
-    assert "\x1b" not in made._repr_mimebundle_()["text/html"] + repr(made)
-    assert made.warnings == code.explain(made.data["query"]).warnings
+    explanation = code.explain("<script>alert(1)</script>\x1b[31m or x")
+    assert "<script" not in explanation._repr_mimebundle_()["text/html"]
+    assert "\x1b" not in explanation._repr_mimebundle_()["text/html"] + repr(explanation)
+    assert explanation.warnings == code.explain(explanation.data["query"]).warnings
 
 
 def test_a_service_is_explained_from_the_tree_alone() -> None:
-    made = sl.Client(ScriptedBackend(COMPLETE)).explain("foo or bar", pattern_type="keyword")
-    assert "scripted does not tell" in made.text
-    assert made.data["tree"] == sl.parse_query("foo or bar", "keyword").canonical()
-    assert "does not tell" in made._repr_mimebundle_()["text/html"]
+    client = sl.Client(ScriptedBackend(COMPLETE)).explain("foo or bar", pattern_type="keyword")
+    assert "scripted does not tell" in client.text
+    assert client.data["tree"] == sl.parse_query("foo or bar", "keyword").canonical()
+    assert "does not tell" in client._repr_mimebundle_()["text/html"]
     with pytest.raises(sl.QueryError):
         sl.Client(ScriptedBackend(COMPLETE)).explain("/(/")
 
@@ -174,13 +174,13 @@ def test_counts_by_columns_are_those_of_the_rows(code: sl.Client) -> None:
     for query in ("old(", "old( OR new(", "(old( repo:one) or (new( file:b)", "type:path src"):
         frame = code.search(query, pattern_type="keyword").matches
         for by in (["path"], ["repository", "language"], ["language", "path", "repository"], ["type"], ["revision"]):
-            counted = code.count_by(query, by=by, pattern_type="keyword")
-            assert list(counted.columns) == [*by, "matches", "files"]
+            counts = code.count_by(query, by=by, pattern_type="keyword")
+            assert list(counts.columns) == [*by, "matches", "files"]
             expected = frame.groupby(by, observed=True)["match_count"].sum()
-            assert counted["matches"].sum() == expected.sum(), (query, by)
-            assert sorted(counted["matches"]) == sorted(expected[expected > 0]), (query, by)
-            assert counted.attrs["status"] == "complete"
-            assert counted.attrs["matches"] == expected.sum()
+            assert counts["matches"].sum() == expected.sum(), (query, by)
+            assert sorted(counts["matches"]) == sorted(expected[expected > 0]), (query, by)
+            assert counts.attrs["status"] == "complete"
+            assert counts.attrs["matches"] == expected.sum()
 
 
 def test_a_count_with_a_limit_is_what_was_asked_for(code: sl.Client) -> None:

@@ -17,8 +17,8 @@ def numstat(folder: Path) -> dict[tuple[str, str], tuple[int, int]]:
     output = subprocess.run(command, cwd=folder, capture_output=True, check=True, timeout=30).stdout.decode()
     counts = {}
     for block in output.split("\x01")[1:]:
-        commit, _, rest = block.partition("\0")
-        fields = iter(rest.strip("\n").split("\0"))
+        commit, _, remaining = block.partition("\0")
+        fields = iter(remaining.strip("\n").split("\0"))
         for field in fields:
             if field.strip("\n"):
                 added, removed, path = field.strip("\n").split("\t", 2)
@@ -42,8 +42,8 @@ def test_rows_are_those_of_numstat(tmp_path: Path) -> None:
         frame = code.churn(by=["repository", "commit", "path"])
         rows = zip(frame["commit"], frame["path"], frame["additions"], frame["deletions"], strict=True)
         assert {(commit, path): (added, removed) for commit, path, added, removed in rows} == numstat(repo.path)
-        whole = code.churn(by=["commit"])
-        assert whole["commit"].nunique() == len(whole) == 3
-        assert whole["additions"].sum() == frame["additions"].sum()
+        churn = code.churn(by=["commit"])
+        assert churn["commit"].nunique() == len(churn) == 3
+        assert churn["additions"].sum() == frame["additions"].sum()
         with pytest.raises(sl.ToolError):
             code.drill_down(frame, 0)

@@ -17,20 +17,20 @@ TEXT = "".join(f"line {number}\n" for number in range(30))
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
     """Two files that moved together, and an old name that another file has now."""
-    made = RepositoryBuilder(tmp_path_factory.mktemp("behind") / "repo")
-    made.commit({"pkg/models.py": TEXT, "pkg/api.py": "api\n" + TEXT, "top.py": "top\n"}, "begin")
-    made.commit({"pkg/models.py": TEXT + "a\n"}, "models alone")
-    made.commit({"pkg/models.py": TEXT + "b\n", "pkg/api.py": "api 2\n" + TEXT}, "both", author=BO)
-    (made.path / "src").mkdir()
-    made.git("mv", "pkg/models.py", "src/models.py")
-    made.git("mv", "pkg/api.py", "src/interface.py")
-    made.commit({}, "move")
-    made.commit({"src/models.py": TEXT + "c\n", "src/interface.py": "api 3\n" + TEXT}, "both again")
-    made.commit({"pkg/api.py": "quite another\n"}, "another file with an old name", author=BO)
-    made.commit({"pkg/api.py": "quite another one\n", "src/models.py": TEXT + "d\n"}, "models and another")
+    builder = RepositoryBuilder(tmp_path_factory.mktemp("behind") / "repo")
+    builder.commit({"pkg/models.py": TEXT, "pkg/api.py": "api\n" + TEXT, "top.py": "top\n"}, "begin")
+    builder.commit({"pkg/models.py": TEXT + "a\n"}, "models alone")
+    builder.commit({"pkg/models.py": TEXT + "b\n", "pkg/api.py": "api 2\n" + TEXT}, "both", author=BO)
+    (builder.path / "src").mkdir()
+    builder.git("mv", "pkg/models.py", "src/models.py")
+    builder.git("mv", "pkg/api.py", "src/interface.py")
+    builder.commit({}, "move")
+    builder.commit({"src/models.py": TEXT + "c\n", "src/interface.py": "api 3\n" + TEXT}, "both again")
+    builder.commit({"pkg/api.py": "quite another\n"}, "another file with an old name", author=BO)
+    builder.commit({"pkg/api.py": "quite another one\n", "src/models.py": TEXT + "d\n"}, "models and another")
     many = {f"many/{number}.py": f"{number}\n" for number in range(30)}
-    made.commit({**many, "src/models.py": TEXT + "e\n", "src/interface.py": "api 4\n" + TEXT}, "too many to pair")
-    return made
+    builder.commit({**many, "src/models.py": TEXT + "e\n", "src/interface.py": "api 4\n" + TEXT}, "too many to pair")
+    return builder
 
 
 @pytest.fixture(scope="module", params=["embedded", "federation"])

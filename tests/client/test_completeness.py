@@ -80,9 +80,9 @@ def _counted(by: str | None) -> Ask:
             frame = None if by is None else code.count_by("needle", by)
             if by is None:
                 code.count("needle")
-        said = "; ".join(str(warning.message) for warning in noted)
+        reply = "; ".join(str(warning.message) for warning in noted)
         if frame is None:
-            return ("limited" if noted else "complete"), said
+            return ("limited" if noted else "complete"), reply
         assert bool(noted) == (frame.attrs["status"] == "limited")
         return frame.attrs["status"], frame.attrs["reasons"]
 
@@ -133,10 +133,10 @@ def test_a_cause_has_one_status_in_every_call(cause: str, tmp_path: Path) -> Non
     named = harm(folder)
     with sl.open(folder, progress=False) as code:
         code.search("type:symbol needle count:all")  # definitions are known
-        found = {name: ask(code) for name, ask in CALLS.items()}
-    assert {name: status for name, (status, _) in found.items()} == dict.fromkeys(CALLS, expected)
+        results = {name: ask(code) for name, ask in CALLS.items()}
+    assert {name: status for name, (status, _) in results.items()} == dict.fromkeys(CALLS, expected)
     if cause == "missing blob":
-        for name, (_, said) in found.items():
+        for name, (_, said) in results.items():
             assert "lost.py" in said, (name, said)
             assert named in said, (name, said)
 
@@ -182,18 +182,18 @@ def test_a_warning_is_shown_once_for_each_run_of_a_cell(tmp_path: Path, monkeypa
     folder = builder(tmp_path / "src")
     missing_blob(folder)
     shell: Any = InteractiveShell.instance()
-    shown: list[str] = []
-    monkeypatch.setattr(warnings, "showwarning", lambda message, *_: shown.append(str(message)))
+    displayed: list[str] = []
+    monkeypatch.setattr(warnings, "showwarning", lambda message, *_: displayed.append(str(message)))
     try:
         with sl.open(folder, progress=False) as code, warnings.catch_warnings():
             warnings.simplefilter("default")
-            monkeypatch.setattr(warnings, "showwarning", lambda message, *_: shown.append(str(message)))
+            monkeypatch.setattr(warnings, "showwarning", lambda message, *_: displayed.append(str(message)))
             shell.push({"code": code})
             cells = CELLS.split("%%cell\n")[1:]
             for cell, expected in ((cells[0], 1), (cells[0], 1), (cells[1], 1), (cells[2], 0)):
-                shown.clear()
+                displayed.clear()
                 shell.run_cell(cell, store_history=True).raise_error()
-                assert len(shown) == expected, (cell, shown)
+                assert len(displayed) == expected, (cell, displayed)
     finally:
         InteractiveShell.clear_instance()
 
@@ -231,12 +231,12 @@ def test_what_is_missing_beside_a_part_is_told(tmp_path: Path) -> None:
 def test_a_count_says_how_many_repositories_have_matches(whole: sl.Client) -> None:
     """The bar said 0 repositories above two rows."""
     for by in (None, "repository", "language", ["repository", "path"]):
-        told: list[Any] = []
+        events: list[Any] = []
         if by is None:
-            whole.count("needle", progress=told.append)
+            whole.count("needle", progress=events.append)
         else:
-            whole.count_by("needle", by, progress=told.append)
-        assert ("repositories", "2") in told[-1].fields, by
+            whole.count_by("needle", by, progress=events.append)
+        assert ("repositories", "2") in events[-1].fields, by
     assert whole.count_by("no such text", "language").empty
 
 

@@ -93,14 +93,14 @@ def test_what_was_found_is_kept_when_the_wait_is_stopped() -> None:
 def test_the_newest_kept_answer_is_given_while_a_service_is_away() -> None:
     first = ScriptedBackend([], answers=[asked("completed", answer="Kept.")])
     assert Client(first).deepsearch("How?").cached is False
-    away = ScriptedBackend([], answers=[ConnectFailed("no connection")] * 3)
-    answer = Client(away).deepsearch("How?")
+    backend = ScriptedBackend([], answers=[ConnectFailed("no connection")] * 3)
+    answer = Client(backend).deepsearch("How?")
     assert (answer.text, answer.cached) == ("Kept.", True)
     assert "can't be reached" in answer.notices[0]
     with pytest.raises(ConnectFailed):
-        Client(away).deepsearch("Another?")
+        Client(backend).deepsearch("Another?")
     with pytest.raises(ConnectFailed):
-        Client(away).deepsearch("How?", cache=False)
+        Client(backend).deepsearch("How?", cache=False)
 
 
 class _Local(ScriptedBackend):
@@ -146,18 +146,18 @@ def test_citations_of_this_process_lead_to_the_code_host(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("path", ["../../../evil", "%2e%2e/%2e%2e/%2e%2e/evil", "..%2f..%2f..%2fevil"])
 def test_a_citation_does_not_lead_above_its_repository(path: str) -> None:
-    places = LinkResolver("", {"r": "https://github.com/o/r"})
-    assert [link.href for link in places.of_address("/r@abc/-/blob/a.py?L3-4")] == [
+    resolver = LinkResolver("", {"r": "https://github.com/o/r"})
+    assert [link.href for link in resolver.of_address("/r@abc/-/blob/a.py?L3-4")] == [
         "https://github.com/o/r/blob/abc/a.py#L3"
     ]
-    assert places.of_address(f"/r@abc/-/blob/{path}") == ()
-    assert places.of_address("/nowhere@abc/-/blob/a.py") == ()
-    assert places.of_address("//evil.example/r@abc/-/blob/a.py") == ()
+    assert resolver.of_address(f"/r@abc/-/blob/{path}") == ()
+    assert resolver.of_address("/nowhere@abc/-/blob/a.py") == ()
+    assert resolver.of_address("//evil.example/r@abc/-/blob/a.py") == ()
 
 
 def test_views_of_a_hostile_answer_do_nothing() -> None:
-    facts = {"status": "complete", "title": HOSTILE, "questions": [{"question": HOSTILE, "answer": HOSTILE}]}
-    here, there = DeepSearchAnswer(facts), DeepSearchAnswer({**facts, "url": URL}, base_url="https://host")
+    info = {"status": "complete", "title": HOSTILE, "questions": [{"question": HOSTILE, "answer": HOSTILE}]}
+    here, there = DeepSearchAnswer(info), DeepSearchAnswer({**info, "url": URL}, base_url="https://host")
     for answer in (here, there):
         for html in (answer._repr_mimebundle_()["text/html"], answer.to_html()):
             assert "<script" not in html

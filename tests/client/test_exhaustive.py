@@ -59,9 +59,9 @@ def capped(engine: LocalEngine) -> Iterator[tuple[Service, ScriptedEngine]]:
         query = request.query.replace("count:all ", "")
         return engine.stream(replace(request, query=query, default_matches=None), viewer, cancellation)
 
-    asked = ScriptedEngine(script)
-    with running(asked) as service:
-        yield service, asked
+    scripted_engine = ScriptedEngine(script)
+    with running(scripted_engine) as service:
+        yield service, scripted_engine
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +95,10 @@ def test_the_union_of_parts_is_the_whole_answer(
     service, asked = capped
     with sl.connect(service.url, TOKEN) as client:
         assert client.search(query).status == "limited"
-        found = client.search(query, exhaustive=True)
+        result = client.search(query, exhaustive=True)
     expected = whole.search(query, exhaustive=True)
-    assert _rows(found) == _rows(expected)
-    assert (found.status, found.match_count) == ("complete", expected.match_count)
+    assert _rows(result) == _rows(expected)
+    assert (result.status, result.match_count) == ("complete", expected.match_count)
     assert len(asked.requests) > 2
 
 
@@ -107,21 +107,21 @@ def test_counts_and_files_are_exhaustive_too(
 ) -> None:
     query = "needle -repo:big$"
     with sl.connect(capped[0].url, TOKEN) as client:
-        counted = client.count_by(query, by="repository", exhaustive=True)
+        counts = client.count_by(query, by="repository", exhaustive=True)
         export = client.export(query, tmp_path / "all.jsonl", exhaustive=True)
     expected = whole.count_by(query, by="repository")
-    assert counted.to_dict("records") == expected.to_dict("records")
+    assert counts.to_dict("records") == expected.to_dict("records")
     assert (export.status, export.matches) == ("complete", int(expected["matches"].sum()))
 
 
 def test_a_file_that_is_larger_than_the_cap_is_named(capped: tuple[Service, ScriptedEngine]) -> None:
     with sl.connect(capped[0].url, TOKEN) as client:
-        found = client.search("needle repo:big$", exhaustive=True)
-    assert found.status == "limited"
-    (missing,) = found.skipped[found.skipped["reason"] == "part-incomplete"]["title"]
+        result = client.search("needle repo:big$", exhaustive=True)
+    assert result.status == "limited"
+    (missing,) = result.skipped[result.skipped["reason"] == "part-incomplete"]["title"]
     assert "one" in missing
     assert "result limit hit" in missing
-    assert set(found.matches["path"].dropna()) == {"one.txt", "two.txt"}
+    assert set(result.matches["path"].dropna()) == {"one.txt", "two.txt"}
 
 
 def test_parts_are_counted_while_they_run(capped: tuple[Service, ScriptedEngine]) -> None:

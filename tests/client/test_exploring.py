@@ -129,7 +129,7 @@ def test_lines_around_a_row_are_read_when_asked_for() -> None:
         ("read_file", {"repo": "r1", "path": "f0.go", "startLine": 1, "endLine": 3, "revision": "c" * 40})
     ]
     assert answer["title"] == "r1/f0.go:2"
-    assert [(at, hit) for at, _, hit in answer["lines"]] == [(1, False), (2, True), (3, False)]
+    assert [(position, hit) for position, _, hit in answer["lines"]] == [(1, False), (2, True), (3, False)]
     assert answer["lines"][1][1][0] == ["foo", True]
     assert (answer["top"], answer["bottom"]) == (True, False)
     failed = page.lines(5)

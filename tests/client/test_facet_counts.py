@@ -36,25 +36,26 @@ def code(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.C
 def test_the_search_with_a_facet_has_what_its_number_says(code: sl.Client, query: str) -> None:
     result = code.search(query, progress=False)
     assert len(result.filters)
-    for one in result._filters[:25]:
-        assert one.exhaustive
-        if one.kind == "utility":
-            assert one.unit == "repositories left out"
+    for item in result._filters[:25]:
+        assert item.exhaustive
+        if item.kind == "utility":
+            assert item.unit == "repositories left out"
             continue
-        narrowed = code.search(add_facets(query, [one]), progress=False)
+        narrowed = code.search(add_facets(query, [item]), progress=False)
         told = {
             "matches": narrowed.match_count,
             "matches left out": result.match_count - narrowed.match_count,
             "commits": len(narrowed.matches[["repository", "commit"]].drop_duplicates()),
         }
-        assert told[one.unit] == one.count, one
+        assert told[item.unit] == item.count, item
 
 
 def test_titles_say_what_is_counted_unless_it_is_matches_of_one_kind_each(code: sl.Client) -> None:
     def titles(query: str) -> set[str]:
         filters = code.search(query, progress=False)._filters
         return {
-            facet_title(kind, [one for one in filters if one.kind == kind]) for kind in {one.kind for one in filters}
+            facet_title(kind, [item for item in filters if item.kind == kind])
+            for kind in {item.kind for item in filters}
         }
 
     assert titles("test") >= {"lang", "repo", "type (matches; a file may be of both)"}
@@ -65,6 +66,6 @@ def test_titles_say_what_is_counted_unless_it_is_matches_of_one_kind_each(code: 
 def test_a_filter_that_needs_the_types_of_the_query_can_be_added(code: sl.Client) -> None:
     """`author:` alone is no query, and the panel is of one that has `type:commit`."""
     panel = code.search("fix type:commit", progress=False).facets()
-    (author, *_) = [one.value for one in panel._filters if one.kind == "author"]
+    (author, *_) = [item.value for item in panel._filters if item.kind == "author"]
     assert panel.choose(author) == f"{author} fix type:commit"
     assert panel.search().match_count

@@ -77,8 +77,8 @@ def test_matches_are_joined_with_blame(code: Client) -> None:
     result = code.search("two OR one OR import count:all")
     frame = result.with_blame()
     assert len(frame) == len(result.matches)
-    found = dict(zip(frame["line"], frame["blame_author"], strict=True))
-    assert found == {"one = 1": "Ada Example", "two = 22": "Bo Boson", "import a": "Ada Example"}
+    results = dict(zip(frame["line"], frame["blame_author"], strict=True))
+    assert results == {"one = 1": "Ada Example", "two = 22": "Bo Boson", "import a": "Ada Example"}
     assert str(frame["blame_commit_date"].dtype) == "datetime64[us, UTC]"
     assert frame.attrs["notices"] == []
 

@@ -64,22 +64,22 @@ def log(folder: Path, name: str, *arguments: str) -> set[str]:
 
 
 def test_commits_of_all_repositories_are_found(code: sl.Client, folder: Path) -> None:
-    found = code.search("type:commit count:all").matches
+    result = code.search("type:commit count:all").matches
     for name in ("hostile", "plain", "names", "lines"):
-        assert set(found["commit"][found["repository"] == name].astype(str)) == log(folder, name), name
+        assert set(result["commit"][result["repository"] == name].astype(str)) == log(folder, name), name
     broken = code.search("type:commit /change . needle/ count:all").matches
     assert list(broken["line"]) == ["change \ufffd needle"]
 
 
 def test_each_changed_line_has_the_path_of_its_own_file(code: sl.Client) -> None:
-    found = code.search("type:diff repo:^names$ needle count:all").matches
-    shown = [name.decode("utf-8", "replace") for name in NAMES]
-    expected = [(name, "added", "needle") for name in shown]
+    result = code.search("type:diff repo:^names$ needle count:all").matches
+    displayed = [name.decode("utf-8", "replace") for name in NAMES]
+    expected = [(name, "added", "needle") for name in displayed]
     expected += [
-        (name, side, text) for name in shown for side, text in (("removed", "needle"), ("added", "needle two"))
+        (name, side, text) for name in displayed for side, text in (("removed", "needle"), ("added", "needle two"))
     ]
-    expected += [(name, "removed", "needle two") for name in shown]
-    rows = zip(found["path"].astype(str), found["side"].astype(str), found["line"], strict=True)
+    expected += [(name, "removed", "needle two") for name in displayed]
+    rows = zip(result["path"].astype(str), result["side"].astype(str), result["line"], strict=True)
     assert sorted(rows) == sorted(expected)
 
 
@@ -120,18 +120,18 @@ def test_the_command_line_prints_them(folder: Path, capsys: pytest.CaptureFixtur
 def test_patterns_that_may_match_a_newline_are_found_in_lines(code: sl.Client, folder: Path, pattern: str) -> None:
     expected = log(folder, "lines", "-E", f"-G{pattern}")
     assert expected
-    found = code.diff_search(pattern, ["lines"], use_regex=True)
-    assert set(found["commit"].astype(str)) == expected
+    diffs = code.diff_search(pattern, ["lines"], use_regex=True)
+    assert set(diffs["commit"].astype(str)) == expected
     queried = code.search(f"type:diff repo:^lines$ case:yes /{pattern}/ count:all").matches
     assert set(queried["commit"].astype(str)) == expected
-    assert sorted(found["line"]) == sorted(queried["line"])
+    assert sorted(diffs["line"]) == sorted(queried["line"])
 
 
 def test_pickaxe_counts_the_lines_that_diff_search_finds(embedded: sl.Client) -> None:
     for pattern in (r"needle\s", r"\Wneedle", "[^a]b"):
-        found = embedded.diff_search(pattern, ["lines"], use_regex=True)
-        counted = embedded.pickaxe(pattern, ["lines"], use_regex=True)
-        assert counted["added"].sum() + counted["removed"].sum() == len(found) > 0
+        diffs = embedded.diff_search(pattern, ["lines"], use_regex=True)
+        commits = embedded.pickaxe(pattern, ["lines"], use_regex=True)
+        assert commits["added"].sum() + commits["removed"].sum() == len(diffs) > 0
 
 
 NEWLINES: list[Callable[[sl.Client], Any]] = [

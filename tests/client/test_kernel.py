@@ -118,8 +118,8 @@ def test_the_stored_text_of_a_box_is_fixed(cells: Any) -> None:
 def test_an_export_shows_the_last_state_of_a_box_without_a_kernel(cells: Any) -> None:
     words = {"complete": "Complete", "limited": "Limited", "awaited": "Complete", "stop": "Interrupted"}
     for name, word in words.items():
-        shown = [str(output.get("data", {}).get("text/html")) for output in cells[0][name]]
-        pages = [html for html in shown if "sl-page" in html]
+        displayed = [str(output.get("data", {}).get("text/html")) for output in cells[0][name]]
+        pages = [html for html in displayed if "sl-page" in html]
         assert [f"</span> {word}</b>" in page for page in pages] == [True], name
 
 

@@ -171,10 +171,10 @@ def said(outputs: Any) -> str:
 @pytest.mark.parametrize("name", [*CALLS, *STOPS])
 def test_a_long_call_stops_at_once_and_keeps_what_arrived(cells: Any, name: str) -> None:
     text = said(cells[0][name])
-    found = re.search(r"after ([\d.]+)", text)
-    assert found is not None, text
+    result = re.search(r"after ([\d.]+)", text)
+    assert result is not None, text
     # 0.3 s are the promise; a machine that is busy with other tests may take its time to run a thread.
-    assert float(found[1]) < 1.5, text
+    assert float(result[1]) < 1.5, text
     if name in KEPT:
         assert text.strip().splitlines()[-1] == KEPT[name]
 

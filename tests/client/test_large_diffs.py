@@ -22,15 +22,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("repositories")
     repository = RepositoryBuilder(root / "large", origin=f"https://{NAME}.git")
     apart = "".join(f"line {number}\n" for number in range(100))
-    repository.commit({f"{at:02}.txt": f"needle {at}\n" for at in range(12)} | {"hunks.txt": apart}, "files")
+    repository.commit({f"{index:02}.txt": f"needle {index}\n" for index in range(12)} | {"hunks.txt": apart}, "files")
     changed = "".join(f"line {number}{' needle' if number % 20 == 0 else ''}\n" for number in range(100))
     repository.commit({"hunks.txt": changed}, "hunks")
-    repository.commit({f"{at:02}.txt": f"other {at}\n" for at in range(12)} | {"blob.bin": b"\0" * 50}, "removed")
-    repository.commit({f"many/{at:03}.txt": f"needle {at}\n" for at in range(130)}, "many")
-    repository.commit({"long.txt": "".join(f"needle {at}\n" for at in range(6_000)), "short.txt": "needle\n"}, "long")
+    repository.commit(
+        {f"{index:02}.txt": f"other {index}\n" for index in range(12)} | {"blob.bin": b"\0" * 50}, "removed"
+    )
+    repository.commit({f"many/{index:03}.txt": f"needle {index}\n" for index in range(130)}, "many")
+    repository.commit(
+        {"long.txt": "".join(f"needle {index}\n" for index in range(6_000)), "short.txt": "needle\n"}, "long"
+    )
     repository.git("mv", "hunks.txt", "moved.txt")
     repository.commit(None, "move")
-    huge = "".join(f"needle {at}\n" for at in range(12_000))
+    huge = "".join(f"needle {index}\n" for index in range(12_000))
     repository.commit({"huge.txt": huge, "beside.txt": "needle\n"}, "huge", date=HUGE_AT)
     return root
 
@@ -59,8 +63,8 @@ def test_a_service_gives_every_changed_line_of_many_files_and_hunks(clients: lis
 
 def test_lines_that_a_service_cuts_off_are_told_with_numbers(clients: list[sl.Client]) -> None:
     here = clients[0].diff_search("needle", NAME, after=HUGE)
-    said = r"truncates the patches of 1 of 2 files with 12,000 changed lines"
-    with pytest.warns(sl.IncompleteResultWarning, match=said):
+    reply = r"truncates the patches of 1 of 2 files with 12,000 changed lines"
+    with pytest.warns(sl.IncompleteResultWarning, match=reply):
         there = clients[1].diff_search("needle", NAME, after=HUGE)
     assert (len(here), here.attrs["status"]) == (12_001, "complete")
     assert 0 < len(there) < len(here)

@@ -33,8 +33,8 @@ def test_added_filters_reach_every_alternative(query: str, pattern_type: str) ->
         read = parse(query, pattern_type)
     except QueryError:
         return  # not a query of this type
-    chosen = [SuggestedFilter("lang:go", "Go", 1, True, "lang"), SuggestedFilter("lang:c", "C", 1, True, "lang")]
-    for written in (narrow(read, [("lang", "go")]), add_facets(query, chosen[:1], pattern_type)):
+    selected = [SuggestedFilter("lang:go", "Go", 1, True, "lang"), SuggestedFilter("lang:c", "C", 1, True, "lang")]
+    for written in (narrow(read, [("lang", "go")]), add_facets(query, selected[:1], pattern_type)):
         plan = parse(written, pattern_type).plan
         assert len(plan) == len(read.plan)
         for new, old in zip(plan, read.plan, strict=True):
@@ -42,7 +42,7 @@ def test_added_filters_reach_every_alternative(query: str, pattern_type: str) ->
             assert str(new.pattern).replace("quoted=True", "") == str(old.pattern).replace("quoted=True", "") or (
                 "quoted=True" in str(new.pattern)
             )
-    both = parse(add_facets(query, chosen, pattern_type), pattern_type).plan
+    both = parse(add_facets(query, selected, pattern_type), pattern_type).plan
     assert sorted(item.value for part in both for item in part.all("lang")) == sorted(["c", "go"] * len(read.plan))
 
 
@@ -89,10 +89,10 @@ def test_the_time_limit_reaches_every_alternative_and_changes_nothing_else(query
         return
     params = portable(SearchRequest(query, pattern_type=pattern_type, timeout_s=1.5)).to_params()
     plan = parse(params["q"], params["t"]).plan
-    assert [one.timeout_s() for one in plan] == [
-        old if (old := one.timeout_s()) is not None else 1.5 for one in read.plan
+    assert [item.timeout_s() for item in plan] == [
+        old if (old := item.timeout_s()) is not None else 1.5 for item in read.plan
     ]
-    assert [one.types for one in plan] == [one.types for one in read.plan]
+    assert [item.types for item in plan] == [item.types for item in read.plan]
 
 
 @pytest.mark.parametrize(
@@ -125,4 +125,4 @@ def test_a_query_in_another_type_is_read_in_it_whatever_is_asked_for(query: str)
     for requested in PATTERN_TYPES:
         read = parse(written, requested)
         assert read.pattern_type == "keyword"
-        assert [one.pattern for one in read.plan] == [one.pattern for one in parse(query, "keyword").plan]
+        assert [item.pattern for item in read.plan] == [item.pattern for item in parse(query, "keyword").plan]

@@ -25,9 +25,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_folder_opens_and_is_searched(folder: Path) -> None:
-    shown: list[ProgressSnapshot] = []
-    with sl.open(folder, index_workers=1, progress=shown.append) as client:
-        assert shown[-1].phase == "complete"
+    displayed: list[ProgressSnapshot] = []
+    with sl.open(folder, index_workers=1, progress=displayed.append) as client:
+        assert displayed[-1].phase == "complete"
         result = client.search("foo")
         assert result.matches["path"].tolist() == ["a.py"]
         assert client.count("foo") == 1
@@ -118,21 +118,21 @@ def test_an_address_is_mirrored_first(folder: Path) -> None:
 
 
 def test_opening_nothing_says_where_it_looked(tmp_path: Path) -> None:
-    shown: list[ProgressSnapshot] = []
+    displayed: list[ProgressSnapshot] = []
     with pytest.raises(sl.NoRepositories, match="absent"):
-        sl.open(tmp_path / "absent", index_dir=tmp_path / "index", progress=shown.append)
-    assert shown[-1].phase == "failed"
-    assert "absent" in shown[-1].notices[0][1]
+        sl.open(tmp_path / "absent", index_dir=tmp_path / "index", progress=displayed.append)
+    assert displayed[-1].phase == "failed"
+    assert "absent" in displayed[-1].notices[0][1]
 
 
 def test_opening_can_be_interrupted(folder: Path) -> None:
-    shown: list[Any] = []
+    displayed: list[Any] = []
 
     def press(snapshot: ProgressSnapshot) -> None:
-        shown.append(snapshot)
-        if len(shown) == 1:
+        displayed.append(snapshot)
+        if len(displayed) == 1:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         sl.open(folder, index_workers=1, progress=press)
-    assert shown[-1].phase == "interrupted"
+    assert displayed[-1].phase == "interrupted"

@@ -22,14 +22,16 @@ NAMELESS = ("Root <>", "Admin <>")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two repositories: one person under several names, one that the mailmap joins, two without an address."""
     root = tmp_path_factory.mktemp("people")
-    one = RepositoryBuilder(root / "one")
-    one.commit({"a.py": "1\n", "b.py": "1\n", ".mailmap": "Cy New <cy@example.org> <cy@old.example.org>\n"}, "begin")
-    one.commit({"a.py": "1\n2\n"}, "two", author=SPELLINGS[1])
-    one.commit({"a.py": "1\n2\n3\n"}, f"three\n\nCo-authored-by: {SPELLINGS[1]}", author=SPELLINGS[0])
-    one.commit({"a.py": "1\n2\n3\n4\n"}, "four", author=SPELLINGS[0])
-    one.commit({"b.py": "2\n"}, "map", author=MAPPED)
+    builder = RepositoryBuilder(root / "one")
+    builder.commit(
+        {"a.py": "1\n", "b.py": "1\n", ".mailmap": "Cy New <cy@example.org> <cy@old.example.org>\n"}, "begin"
+    )
+    builder.commit({"a.py": "1\n2\n"}, "two", author=SPELLINGS[1])
+    builder.commit({"a.py": "1\n2\n3\n"}, f"three\n\nCo-authored-by: {SPELLINGS[1]}", author=SPELLINGS[0])
+    builder.commit({"a.py": "1\n2\n3\n4\n"}, "four", author=SPELLINGS[0])
+    builder.commit({"b.py": "2\n"}, "map", author=MAPPED)
     for person in NAMELESS:
-        one.commit({"c.py": person}, f"by {person}\n\nCo-authored-by: Di Helper <di@example.org>", author=person)
+        builder.commit({"c.py": person}, f"by {person}\n\nCo-authored-by: Di Helper <di@example.org>", author=person)
     two = RepositoryBuilder(root / "two")
     for number in range(5):
         two.commit({"a.py": f"{number}\n"}, f"change {number}", author="Bob Boson <BO@example.org>")
@@ -55,12 +57,12 @@ def people(frame: Any) -> dict[str, int]:
 
 
 def test_addresses_are_people_whatever_their_case_and_the_names_beside_them(code: sl.Client, folder: Path) -> None:
-    counted = people(code.contributors("one"))
+    counts = people(code.contributors("one"))
     addresses = Counter(line.casefold() for line in git(folder / "one", "log", "--format=%aE"))
     assert addresses.pop("") == 2
-    assert counted.pop("Root <>") == counted.pop("Admin <>") == 1
-    assert {person.rpartition("<")[2].strip(">").casefold(): count for person, count in counted.items()} == addresses
-    assert counted["Bo Boson <bo@example.org>"] == 3
+    assert counts.pop("Root <>") == counts.pop("Admin <>") == 1
+    assert {person.rpartition("<")[2].strip(">").casefold(): count for person, count in counts.items()} == addresses
+    assert counts["Bo Boson <bo@example.org>"] == 3
 
 
 def test_without_joining_people_are_those_of_shortlog(code: sl.Client, folder: Path) -> None:
@@ -86,17 +88,17 @@ def test_a_joined_person_counts_a_file_and_a_commit_once(code: sl.Client) -> Non
 
 
 def test_a_person_bears_the_name_with_the_most_commits_of_all_repositories(code: sl.Client) -> None:
-    counted = people(code.contributors())
-    assert counted["Bob Boson <BO@example.org>"] == 8
+    count = people(code.contributors())
+    assert count["Bob Boson <BO@example.org>"] == 8
     by_year = code.contributors(by=["repository", "month"])
     assert set(by_year.loc[by_year["author_email"].str.casefold() == "bo@example.org", "author"]) == {"Bob Boson"}
 
 
 def test_every_analysis_of_people_joins_them_alike(code: sl.Client) -> None:
-    joined = {"author": "Bo Boson", "author_email": "bo@example.org"}
+    merged = {"author": "Bo Boson", "author_email": "bo@example.org"}
     for frame in (code.ownership("one"), code.churn("one", by="author"), code.pickaxe("2", "one", by="author")):
         rows = frame[frame["author_email"].str.casefold() == "bo@example.org"]
-        assert rows[["author", "author_email"]].to_dict("records") == [joined]
+        assert rows[["author", "author_email"]].to_dict("records") == [merged]
     owners = code.ownership("one", join_addresses=False)
     assert {"bo", "Bo Boson"} <= set(owners["author"])
     assert code.hotspots("one").set_index("path").loc["a.py", "authors"] == 2
@@ -105,9 +107,9 @@ def test_every_analysis_of_people_joins_them_alike(code: sl.Client) -> None:
 
 
 def test_accepted_lines_of_a_mailmap_come_before_joining(code: sl.Client) -> None:
-    counted = people(code.contributors("one", mailmap="Ada Example <ada@example.org> bo <bo@example.org>"))
-    assert counted["Ada Example <ada@example.org>"] == 2
-    assert counted["Bo Boson <bo@example.org>"] == 2
+    count = people(code.contributors("one", mailmap="Ada Example <ada@example.org> bo <bo@example.org>"))
+    assert count["Ada Example <ada@example.org>"] == 2
+    assert count["Bo Boson <bo@example.org>"] == 2
 
 
 def test_nothing_is_suggested_that_is_joined_anyway(code: sl.Client) -> None:

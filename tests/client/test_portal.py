@@ -101,18 +101,18 @@ def test_a_call_from_the_loop_itself_is_refused() -> None:
 def test_an_interrupt_returns_soon_and_keeps_rows() -> None:
     backend = ScriptedBackend([batch(0), batch(1), "wait"])
     client = Client(backend)
-    shown: list[ProgressSnapshot] = []
+    displayed: list[ProgressSnapshot] = []
     pressed: list[float] = []
     thread = _interrupt_when(backend.waiting, pressed)
     with pytest.raises(KeyboardInterrupt) as caught:
-        client.search("foo", progress=shown.append)
+        client.search("foo", progress=displayed.append)
     assert time.monotonic() - pressed[0] < SOON_S
     thread.join(5)
     result = client.last
     assert result is not None
     assert (result.status, len(result)) == ("interrupted", 20)
     assert backend.closed.wait(5)
-    assert shown[-1].phase == "interrupted"
+    assert displayed[-1].phase == "interrupted"
     assert len(traceback.extract_tb(caught.value.__traceback__)) <= 5
     assert caught.value.__suppress_context__
 
@@ -135,7 +135,7 @@ def test_an_interrupt_returns_soon_even_if_the_work_will_not_stop() -> None:
         times.append(time.monotonic())
         raise KeyboardInterrupt
 
-    former = signal.signal(signal.SIGINT, note)
+    previous = signal.signal(signal.SIGINT, note)
     try:
         thread = _interrupt_when(begun)
         with pytest.raises(KeyboardInterrupt):
@@ -144,7 +144,7 @@ def test_an_interrupt_returns_soon_even_if_the_work_will_not_stop() -> None:
         thread.join(5)
     finally:
         release.set()
-        signal.signal(signal.SIGINT, former)
+        signal.signal(signal.SIGINT, previous)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to a thread are POSIX")
@@ -271,9 +271,9 @@ def test_cancelling_an_awaited_search_keeps_rows() -> None:
 
 def test_an_awaited_search_draws_on_its_own_loop() -> None:
     async def main() -> list[ProgressSnapshot]:
-        shown: list[ProgressSnapshot] = []
-        await AsyncClient(ScriptedBackend(COMPLETE)).search("foo", progress=shown.append)
-        return shown
+        displayed: list[ProgressSnapshot] = []
+        await AsyncClient(ScriptedBackend(COMPLETE)).search("foo", progress=displayed.append)
+        return displayed
 
     shown = run(main())
     assert [s.phase for s in (shown[0], shown[-1])] == ["running", "complete"]

@@ -34,12 +34,12 @@ def code(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.C
 def check(frame: pd.DataFrame, code: sl.Client) -> None:
     """What holds for the attrs of every frame."""
     attrs = frame.attrs
-    told = {name: attrs.get(name) for name in ALWAYS}
-    assert None not in told.values(), told
+    results = {name: attrs.get(name) for name in ALWAYS}
+    assert None not in results.values(), results
     assert attrs["endpoint"] == "embedded"
     assert attrs.get("query") or attrs.get("call")
     assert attrs["version"] == sl.__version__
-    assert all(isinstance(value, str | int | bool) for value in told.values())
+    assert all(isinstance(value, str | int | bool) for value in results.values())
     assert len(json.dumps({str(k): v for k, v in attrs.items()})) < 65_536
     assert backend_of({str(k): v for k, v in attrs.items()}) is code.backend
 
@@ -62,11 +62,11 @@ def test_every_frame_of_a_search_says_where_it_came_from(code: sl.Client) -> Non
 
 def _asked(code: sl.Client) -> dict[str, Any]:
     """A call of every method that gives a frame, by its name."""
-    found = code.search("type:symbol new count:1", timeout_s=60).matches
-    repository, path, symbol = (str(found[name][0]) for name in ("repository", "path", "symbol"))
+    result = code.search("type:symbol new count:1", timeout_s=60).matches
+    repository, path, symbol = (str(result[name][0]) for name in ("repository", "path", "symbol"))
     commits = code.commit_search([repository], limit=2)
     base, head = str(commits["commit"].iloc[-1]), str(commits["commit"].iloc[0])
-    place = (repository, path, symbol)
+    location = (repository, path, symbol)
     return {
         "list_repos": (), "list_files": (repository,), "read_file": (repository, path), "keyword_search": (symbol,),
         "nls_search": ("where are things counted",), "commit_search": ([repository],),
@@ -75,9 +75,9 @@ def _asked(code: sl.Client) -> dict[str, Any]:
         "last_changes": (repository, [path]), "ownership": (repository,), "bus_factor": (repository,),
         "survival": (repository,), "contributors": ([repository],), "churn": ([repository],),
         "pickaxe": ("import", [repository]), "hotspots": ([repository],), "coupling": ([repository],),
-        "identities": ([repository],), "identity_suggestions": ([repository],), "go_to_definition": place,
-        "find_references": place, "symbols": (repository,), "outline": (repository, path), "imports": (repository,),
-        "dependency_graph": (), "repo_map": (repository,), "callers": place, "callees": place,
+        "identities": ([repository],), "identity_suggestions": ([repository],), "go_to_definition": location,
+        "find_references": location, "symbols": (repository,), "outline": (repository, path), "imports": (repository,),
+        "dependency_graph": (), "repo_map": (repository,), "callers": location, "callees": location,
         "history_of": (repository, "import"), "list_refs": (repository,), "verify": (f"`{path}:1`", repository),
         "path_history": (repository, path), "symbol_history": (repository, symbol, path), "complexity": (repository,),
         "api_changes": (repository, base, head), "related_tests": (repository, path), "deepsearch_list": (),
@@ -88,13 +88,13 @@ def _asked(code: sl.Client) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_every_method_that_gives_a_frame_says_where_it_came_from(code: sl.Client) -> None:
-    asked = _asked(code)
+    request = _asked(code)
     changes = {"deepsearch_update", "deepsearch_cancel", "deepsearch_delete", "deepsearch_reset_link"}
     others = {"deepsearch", "deepsearch_read", *changes}
     public = {name for name in dir(BlockingMethods) if not name.startswith("_")} - others
     kinds = {name: str(inspect.signature(getattr(BlockingMethods, name)).return_annotation) for name in public}
-    assert {name for name, kind in kinds.items() if kind in {"DataFrame", "DependencyGraph"}} == set(asked)
-    for name, arguments in asked.items():
+    assert {name for name, kind in kinds.items() if kind in {"DataFrame", "DependencyGraph"}} == set(request)
+    for name, arguments in request.items():
         answer = getattr(code, name)(*arguments)
         frame = answer.edges if name == "dependency_graph" else answer
         check(frame, code)
@@ -112,8 +112,8 @@ def test_provenance_survives_a_parquet_file(code: sl.Client, tmp_path: Path) -> 
 
 def test_a_frame_leads_to_what_answered_as_long_as_it_lives() -> None:
     client, second = (sl.Client(ScriptedBackend(events)) for events in (COMPLETE, LIMITED))
-    for one in (client, second):
-        one.backend.name = "alone"  # unlike those of other tests, which nobody closed
+    for item in (client, second):
+        item.backend.name = "alone"  # unlike those of other tests, which nobody closed
     attrs = client.search("foo").attrs
     assert backend_of(attrs) is client.backend
     assert backend_of({"endpoint": "alone"}) is client.backend  # as of a file that another process wrote
@@ -122,7 +122,7 @@ def test_a_frame_leads_to_what_answered_as_long_as_it_lives() -> None:
         backend_of({"endpoint": "alone"})
     client.close()
     assert backend_of(attrs) is second.backend
-    del one, second, client
+    del item, second, client
     gc.collect()
     with pytest.raises(sl.ClientNotFound, match=r"origin of this frame \(alone\) is not open"):
         backend_of(attrs)

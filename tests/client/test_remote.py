@@ -88,10 +88,10 @@ def test_a_broken_stream_keeps_what_arrived(end: list[Any]) -> None:
 
 
 def test_a_fault_that_the_service_reports_keeps_what_arrived() -> None:
-    fault = event("alert", {"title": "broke", "description": "d", "kind": "error"}) + event(
+    error = event("alert", {"title": "broke", "description": "d", "kind": "error"}) + event(
         "error", {"message": "broke"}
     )
-    with ScriptedService(ScriptedReply([MATCHES, fault, END])) as service, sl.connect(service.url) as client:
+    with ScriptedService(ScriptedReply([MATCHES, error, END])) as service, sl.connect(service.url) as client:
         with pytest.raises(sl.SearchFailed, match="broke") as caught:
             client.search("foo")
         assert len(caught.value.result) == 2

@@ -66,8 +66,8 @@ def test_content_and_history_are_those_of_git_that_replaces_nothing(code: sl.Cli
     assert [len(parents) for parents in commits["parents"]] == [1, 0]
     assert list(code.blame("old", "a.py")["commit"].astype(str)) == git(folder, "log", "-1", "--format=%H")
     compared = code.compare_revisions("old", "HEAD~1", "HEAD")
-    shown = git(folder, "diff", "--no-color", "HEAD~1", "HEAD")
-    assert compared["patch"].iloc[0].splitlines()[2:] == shown[2:]
+    displayed = git(folder, "diff", "--no-color", "HEAD~1", "HEAD")
+    assert compared["patch"].iloc[0].splitlines()[2:] == displayed[2:]
 
 
 def test_every_call_tells_of_the_repositories_it_looked_at(code: sl.Client) -> None:

@@ -18,7 +18,9 @@ SCRIPT = "<script>alert('needle')</script>"
 def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
     root = tmp_path_factory.mktemp("repositories")
     hosted = RepositoryBuilder(root / "hosted")
-    hosted.commit({f"src/{at:02}.py": f"needle = {at}\n{SCRIPT}\n" for at in range(30)}, message=f"needle {SCRIPT}")
+    hosted.commit(
+        {f"src/{index:02}.py": f"needle = {index}\n{SCRIPT}\n" for index in range(30)}, message=f"needle {SCRIPT}"
+    )
     hosted.git("remote", "add", "origin", "https://github.com/owner/hosted.git")
     RepositoryBuilder(root / "local").commit({"a.py": "needle\n"})
     with sl.open(root, index_dir=tmp_path_factory.mktemp("index")) as client:

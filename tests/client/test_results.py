@@ -32,8 +32,8 @@ def _awaited(backend: ScriptedBackend, query: str) -> sl.SearchResult:
 
 @pytest.fixture(params=[_blocking, _awaited], ids=["blocking", "awaited"])
 def ask(request: pytest.FixtureRequest) -> Ask:
-    found: Ask = request.param
-    return found
+    result: Ask = request.param
+    return result
 
 
 STATUSES: list[tuple[str, list[Step], str, str]] = [

@@ -21,8 +21,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Zoe comes first in one of them, and last in the other.
     for name, authors in (("alpha", (ZOE, BO, ANN)), ("beta", (ANN, BO, ZOE))):
         repository = RepositoryBuilder(root / name, origin=f"https://example.org/{name}.git")
-        for at, author in enumerate(authors):
-            repository.commit({f"{folder}/{at}.txt": TEXT for folder in "zy"} | {"all.txt": TEXT * (at + 1)},
+        for index, author in enumerate(authors):
+            repository.commit({f"{folder}/{index}.txt": TEXT for folder in "zy"} | {"all.txt": TEXT * (index + 1)},
                               author=author)  # fmt: skip
     return root
 
@@ -31,11 +31,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def clients(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[sl.Client, sl.Client]]:
     with ExitStack() as opened:
         index = tmp_path_factory.mktemp("index")
-        whole = opened.enter_context(sl.open(folder, index_dir=index / "whole"))
+        everything = opened.enter_context(sl.open(folder, index_dir=index / "whole"))
         parts = {
             name: opened.enter_context(sl.open(folder / name, index_dir=index / name)) for name in ("beta", "alpha")
         }
-        yield whole, opened.enter_context(sl.federate(parts))
+        yield everything, opened.enter_context(sl.federate(parts))
 
 
 NAMED = ["example.org/beta", "example.org/alpha"]
@@ -48,8 +48,8 @@ def test_files_with_equal_heat_are_in_the_order_of_their_names(clients: tuple[sl
         keys = list(zip(-rows["score"], rows["repository"], rows["path"], strict=True))
         assert keys == sorted(keys)
         assert len(keys) == 14
-        shown = clients[at].hotspots(repos, limit=5)
-        assert list(shown["path"]) == list(rows["path"][:5])
+        displayed = clients[at].hotspots(repos, limit=5)
+        assert list(displayed["path"]) == list(rows["path"][:5])
 
 
 @pytest.mark.parametrize("at", [0, 1], ids=["one", "federation"])

@@ -43,20 +43,20 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 def html(view: Any) -> str:
     """The HTML of a view, checked to be made of harmless tags alone."""
-    made = str(view._repr_mimebundle_()["text/html"])
-    assert {tag.lower() for tag in re.findall(r"<\s*/?\s*([a-zA-Z]+)", made)} <= TAGS
-    assert not re.search(r"<[^>]*\s(on\w+|style|src)=", made)
-    assert not {"\x1b", "\u202e"} & set(made + repr(view))
-    assert all(url.startswith("https://github.com/evil/lamp/") for url in re.findall(r'href="([^"]*)"', made))
-    return made
+    result = str(view._repr_mimebundle_()["text/html"])
+    assert {tag.lower() for tag in re.findall(r"<\s*/?\s*([a-zA-Z]+)", result)} <= TAGS
+    assert not re.search(r"<[^>]*\s(on\w+|style|src)=", result)
+    assert not {"\x1b", "\u202e"} & set(result + repr(view))
+    assert all(url.startswith("https://github.com/evil/lamp/") for url in re.findall(r'href="([^"]*)"', result))
+    return result
 
 
 def test_a_file_is_shown_with_its_lines_highlighted(code: Client) -> None:
     view = code.view_file(NAME, "a.py", (50, 51))
-    made = html(view)
-    assert made.count("class=sl-here") == 2
-    assert f"lines 40 to 61 of 99 at {view.commit[:10]}" in unescape(made)
-    assert f'href="https://github.com/evil/lamp/blob/{view.commit}/a.py#L50"' in made
+    result = html(view)
+    assert result.count("class=sl-here") == 2
+    assert f"lines 40 to 61 of 99 at {view.commit[:10]}" in unescape(result)
+    assert f'href="https://github.com/evil/lamp/blob/{view.commit}/a.py#L50"' in result
     assert [line for line in repr(view).splitlines() if line.startswith(">")] == [
         "> 50 new <script>alert(1)</script> <img src=x onerror=alert(1)> ␛[31m ⟨U+202E⟩ [x](javascript:alert(1))",
         "> 51 line 51",
@@ -86,14 +86,14 @@ def test_what_is_not_there_is_told(code: Client) -> None:
 
 def test_a_commit_is_shown_with_what_it_changed(code: Client) -> None:
     view = code.view_commit(NAME, "HEAD")
-    made = html(view)
-    assert "2 files" in made
-    assert len(re.findall(r"<details open>", made)) == 2
-    assert made.count("class=sl-added") == 1
-    assert made.count("class=sl-removed") == 2
-    assert "binary" in made
-    assert "subject &lt;script&gt;" in made
-    assert f'href="https://github.com/evil/lamp/commit/{view.head}"' in made
+    result = html(view)
+    assert "2 files" in result
+    assert len(re.findall(r"<details open>", result)) == 2
+    assert result.count("class=sl-added") == 1
+    assert result.count("class=sl-removed") == 2
+    assert "binary" in result
+    assert "subject &lt;script&gt;" in result
+    assert f'href="https://github.com/evil/lamp/commit/{view.head}"' in result
     assert repr(view).splitlines()[0] == f"{NAME}@{view.head[:10]}: 2 files, +1 \N{MINUS SIGN}2"
     assert view.files["patch"].notna().any()
 
@@ -109,8 +109,8 @@ def test_lines_of_a_patch_are_numbered_as_git_numbers_them() -> None:
     patch = (
         "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3,3 +3,3 @@ def f\n a\n--b\n++c\n d\n\\ No newline at end of file\n"
     )
-    found = [(c.side, c.old, c.new, c.text) for c in changes(patch)]
-    assert found == [
+    results = [(c.side, c.old, c.new, c.text) for c in changes(patch)]
+    assert results == [
         ("hunk", None, None, "@@ -3,3 +3,3 @@ def f"),
         ("context", 3, 3, "a"),
         ("removed", 4, None, "-b"),
@@ -127,11 +127,11 @@ def test_many_files_and_long_patches_say_how_many_there_are(tmp_path: Path) -> N
     repository.commit({f"f{n:02}": "y\n" * (500 if n == 0 else 1) for n in range(25)}, "more")
     with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as opened:
         view = opened.view_commit("big", "HEAD")
-        made = view._repr_mimebundle_()["text/html"]
-    assert "20 of 25 files" in made
-    assert "and 5 more files" in made
-    assert "400 of 501 lines" in made
-    assert made.count("<details>") == 20
+        result = view._repr_mimebundle_()["text/html"]
+    assert "20 of 25 files" in result
+    assert "and 5 more files" in result
+    assert "400 of 501 lines" in result
+    assert result.count("<details>") == 20
 
 
 def test_views_can_be_awaited_too() -> None:
@@ -149,7 +149,7 @@ FILTERS = (
 @pytest.mark.parametrize("query", ["foo", "foo or bar", "a b or c", ""])
 @pytest.mark.parametrize("chosen", [(0,), (1, 2), (0, 1, 3), (1, 2, 3)])
 def test_what_is_ticked_narrows_every_alternative(query: str, chosen: tuple[int, ...]) -> None:
-    text = add_facets(query, [FILTERS[at] for at in chosen])
+    text = add_facets(query, [FILTERS[position] for position in chosen])
     for alternative in parse(text).plan:
         assert (alternative.first("repo") is not None) == (0 in chosen)
         assert (alternative.first("lang") is not None) == bool({1, 2} & set(chosen))
@@ -161,17 +161,17 @@ def test_facets_are_ticked_in_the_panel_and_searched_for() -> None:
 
     backend = ScriptedBackend([*COMPLETE[:2], Filters(FILTERS), *COMPLETE[3:]])
     panel = Client(backend).search("foo").facets()
-    heard: list[Any] = []
-    panel.send = lambda content, buffers=None: heard.append(json.loads(json.dumps(content)))  # noqa: ARG005
+    messages: list[Any] = []
+    panel.send = lambda content, buffers=None: messages.append(json.loads(json.dumps(content)))  # noqa: ARG005
     panel._on_message(panel, {"kind": "facets"}, [])
-    assert [group["title"] for group in heard[-1]["groups"]] == [
+    assert [group["title"] for group in messages[-1]["groups"]] == [
         "Repository",
         "Language",
         "File (matches left out)",
     ]
-    assert not {"\x1b", "\u202e"} & set(json.dumps(heard, ensure_ascii=False) + repr(panel))
+    assert not {"\x1b", "\u202e"} & set(json.dumps(messages, ensure_ascii=False) + repr(panel))
     panel.set_state({"chosen": [1, 2, 99, 1]})  # as the page ticks
-    assert (heard[-1]["query"], panel.query) == ("(lang:go or lang:python) foo",) * 2
+    assert (messages[-1]["query"], panel.query) == ("(lang:go or lang:python) foo",) * 2
     assert panel.search().query == panel.query
     assert backend.requests[-1].query == panel.query
     assert panel.choose("repo:^r1$") == "repo:^r1$ foo"
@@ -183,17 +183,17 @@ def test_facets_are_ticked_in_the_panel_and_searched_for() -> None:
 def test_files_and_commits_are_colored(tmp_path: Path) -> None:
     from sourcelight.testing import RepositoryBuilder
 
-    made = RepositoryBuilder(tmp_path / "paint")
+    builder = RepositoryBuilder(tmp_path / "paint")
     text = 'def one():\n    """Two\n    if three\n    """\n    return "<b>"  # four\n'
-    commit = made.commit({"a.py": text, "b.unknown": "return 1\n"}, message="colors")
+    commit = builder.commit({"a.py": text, "b.unknown": "return 1\n"}, message="colors")
     with sl.open(tmp_path, index_dir=tmp_path / ".index", progress=False) as code:
         name = code.list_repos()["repository"][0]
-        shown = code.view_file(name, "a.py", 5)._repr_mimebundle_()["text/html"]
+        displayed = code.view_file(name, "a.py", 5)._repr_mimebundle_()["text/html"]
         plain = code.view_file(name, "b.unknown")._repr_mimebundle_()["text/html"]
         diff = code.view_commit(name, commit)._repr_mimebundle_()["text/html"]
-    for page in (shown, diff):
+    for page in (displayed, diff):
         assert '<span class="sl-k">def</span> one():' in page
         assert '<span class="sl-s">&quot;&lt;b&gt;&quot;</span>' in page
         assert '<span class="sl-c"># four</span>' in page
-    assert '<span class="sl-s">    if three</span>' in shown, "a string over several lines"
+    assert '<span class="sl-s">    if three</span>' in displayed, "a string over several lines"
     assert "<td>return 1</td>" in plain

@@ -20,7 +20,7 @@ def certified(folder: Path) -> dict[str, str]:
     keys = {name: ec.generate_private_key(ec.SECP256R1()) for name in ("ca", "cert")}
     names = {name: x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]) for name in keys}
     for name, key in keys.items():
-        made = (
+        result = (
             x509.CertificateBuilder()
             .subject_name(names[name])
             .issuer_name(names["ca"])
@@ -34,9 +34,9 @@ def certified(folder: Path) -> dict[str, str]:
             )
             .sign(keys["ca"], hashes.SHA256())
         )
-        (folder / f"{name}.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    plain = serialization.NoEncryption()
+        (folder / f"{name}.pem").write_bytes(result.public_bytes(serialization.Encoding.PEM))
+    encryption = serialization.NoEncryption()
     (folder / "key.pem").write_bytes(
-        keys["cert"].private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
+        keys["cert"].private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
     )
     return {name: str(folder / f"{name}.pem") for name in ("ca", "cert", "key")}

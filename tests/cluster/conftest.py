@@ -42,8 +42,8 @@ def embedded(fleet: Path) -> Iterator[sl.Client]:
 @pytest.fixture(scope="session")
 def whole(embedded: sl.Client) -> list[Line]:
     """The lines that one machine finds."""
-    found = []
+    results = []
     for event in embedded.backend.engine.stream(SearchRequest(QUERY), Viewer.owner(), Cancellation()):  # type: ignore[attr-defined]
         if isinstance(event, MatchBatch):
-            found += lines(event.batch)
-    return found
+            results += lines(event.batch)
+    return results

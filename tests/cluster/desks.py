@@ -49,14 +49,14 @@ class HarmedDesk:
         self.asked += 1
         self.busy += 1
         heard = {**order, "versions": self.versions} if self.versions else order
-        said: Messages = self.desk.messages(operation, heard)
+        reply: Messages = self.desk.messages(operation, heard)
         if self.harm is not None:
-            said = self.harm(said)
+            reply = self.harm(reply)
         try:
-            async for message in said:
+            async for message in reply:
                 yield message
         finally:
-            await said.aclose()
+            await reply.aclose()
             self.busy -= 1
 
 
@@ -109,10 +109,10 @@ class DeskCell:
             comm.abort()
 
     async def _idle(self) -> None:
-        rest = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in rest:
+        remaining = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in remaining:
             task.cancel()
-        await asyncio.gather(*rest, return_exceptions=True)
+        await asyncio.gather(*remaining, return_exceptions=True)
 
 
 @contextmanager

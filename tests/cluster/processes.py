@@ -61,9 +61,9 @@ class Cell:
 
     def start(self, name: str) -> None:
         """Start a worker; one of the same name finds the cache of the former."""
-        former = self.workers.pop(name, None)
-        if former is not None:
-            close_pipes(former)
+        previous = self.workers.pop(name, None)
+        if previous is not None:
+            close_pipes(previous)
         cache = self.folder / name.replace("/", "-")
         arguments = ["worker", "--scheduler", self.address, "--storage", self.storage, "--cache-dir", str(cache)]
         if self.tls:
@@ -94,9 +94,9 @@ def close_pipes(process: subprocess.Popen[str]) -> None:
 
 def wait_until(holds: Callable[[], bool], what: str, within_s: float = START_S) -> None:
     """Wait for something that other processes do."""
-    ends = time.monotonic() + within_s
+    deadline = time.monotonic() + within_s
     while not holds():
-        assert time.monotonic() < ends, f"{what}: not within {within_s:g} s"
+        assert time.monotonic() < deadline, f"{what}: not within {within_s:g} s"
         time.sleep(0.02)
 
 

@@ -32,12 +32,12 @@ def searched(
     read = QueryReader(engine.limits).parse(request, cluster.catalog.contexts)
     task = SearchTask(*read, request, Viewer.owner(), Cancellation())
     search = source_type(cluster, task)
-    found = []
+    results = []
     for event in SearchExecution(search, task, engine.limits, lambda _: False).events():
         if isinstance(event, MatchBatch):
-            found += lines(event.batch)
-    told = search.accounting
-    parts = [set(told.done), set(told.skipped or {}), set(told.excluded)]
-    assert set.union(*parts) == told.planned
-    assert sum(map(len, parts)) == len(told.planned)
-    return found, search
+            results += lines(event.batch)
+    result = search.accounting
+    parts = [set(result.done), set(result.skipped or {}), set(result.excluded)]
+    assert set.union(*parts) == result.planned
+    assert sum(map(len, parts)) == len(result.planned)
+    return results, search

@@ -149,7 +149,7 @@ def test_what_is_missing_and_warned_of_is_said_in_the_same_words(
         ("skipped", ["reason", "title", "message", "severity"]),
         ("alerts", ["title", "description"]),
     ):
-        told = [getattr(one, name)[columns].astype(str).to_numpy().tolist() for one in (ours, theirs)]
+        told = [getattr(item, name)[columns].astype(str).to_numpy().tolist() for item in (ours, theirs)]
         assert told[0] == told[1]
     # One machine stops at once when it has enough; workers that had begun saw more.
     if theirs.status == "complete":
@@ -189,11 +189,11 @@ def test_every_shard_of_a_plan_is_accounted_for(clustered: sl.Client) -> None:
 def test_what_a_viewer_may_not_see_is_never_asked_of_a_worker(clustered: sl.Client) -> None:
     engine = clustered.backend.engine  # type: ignore[attr-defined]
     stranger = Viewer("stranger", sees_private=True, only=frozenset({HUB}))
-    found = set()
+    results = set()
     for event in engine.stream(SearchRequest("e count:all"), stranger, Cancellation()):
         if isinstance(event, MatchBatch):
-            found |= set(event.batch.column("repository").to_pylist())
-    assert found == {HUB}
+            results |= set(event.batch.column("repository").to_pylist())
+    assert results == {HUB}
     table = engine.count(SearchRequest("e type:file"), ["repository"], stranger, Cancellation())
     assert table.column("repository").to_pylist() == [HUB]
 
@@ -234,10 +234,10 @@ def test_a_service_over_a_cluster_gives_the_same_rows(
             assert sorted(rows(remote.search(query))) == sorted(rows(embedded.search(query)))
         assert list(remote.list_files(HUB)["path"]) == list(embedded.list_files(HUB)["path"])
         keys = ["repository", "path", "line_number"]
-        found = (one.find_references(PYTIDE, "src/pytide/client.py", "Hub") for one in (remote, embedded))
-        ours, theirs = (sorted(map(tuple, one[keys].astype(str).to_numpy())) for one in found)
+        result = (item.find_references(PYTIDE, "src/pytide/client.py", "Hub") for item in (remote, embedded))
+        ours, theirs = (sorted(map(tuple, item[keys].astype(str).to_numpy())) for item in result)
         assert ours == theirs
-        ours, theirs = (list(one.commit_search(repos=[HUB, PYTIDE])["commit"]) for one in (remote, embedded))
+        ours, theirs = (list(item.commit_search(repos=[HUB, PYTIDE])["commit"]) for item in (remote, embedded))
         assert ours == theirs
 
 
@@ -256,16 +256,18 @@ def test_the_page_does_what_it_says(cell: Cell, clustered: sl.Client, shards: st
 def test_the_manifests_of_the_docs_are_valid(tmp_path: Path) -> None:
     folder = Path(__file__).resolve().parent.parent.parent / "docs" / "kubernetes"
     paths = [path for path in folder.glob("*.yaml") if path.name != "kustomization.yaml"]  # no object of a cluster
-    found = [one for path in paths for one in yaml.safe_load_all(path.read_text())]
-    assert {one["kind"] for one in found} == {"ConfigMap", "Deployment", "Service", "StatefulSet"}
-    for one in found:
-        kubernetes_validate.validate(one, "1.30", strict=True)
-    (site,) = (one["data"]["site.json"] for one in found if one["kind"] == "ConfigMap")
+    results = [item for path in paths for item in yaml.safe_load_all(path.read_text())]
+    assert {item["kind"] for item in results} == {"ConfigMap", "Deployment", "Service", "StatefulSet"}
+    for item in results:
+        kubernetes_validate.validate(item, "1.30", strict=True)
+    (site,) = (item["data"]["site.json"] for item in results if item["kind"] == "ConfigMap")
     (tmp_path / "site.json").write_text(site)
     # Requests for other host names are refused, that of the Service among them unless it is the service's address.
     assert load_settings(str(tmp_path / "site.json")).external_url == "http://sourcelight"
-    assert "sourcelight" in {one["metadata"]["name"] for one in found if one["kind"] == "Service"}
-    served = next(one for one in found if one["kind"] == "StatefulSet" and one["metadata"]["name"] == "sourcelight")
+    assert "sourcelight" in {item["metadata"]["name"] for item in results if item["kind"] == "Service"}
+    served = next(
+        item for item in results if item["kind"] == "StatefulSet" and item["metadata"]["name"] == "sourcelight"
+    )
     command = served["spec"]["template"]["spec"]["containers"][0]["command"]
     assert command[command.index("--config") + 1] == "/site/site.json"
 

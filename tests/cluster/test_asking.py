@@ -99,13 +99,13 @@ def test_what_one_worker_does_costs_no_row(
     harm: Harm, cell: DeskCell, engine: ClusterEngine, whole: list[Line]
 ) -> None:
     # Hashes of shards decide who holds what: one of three may hold nothing.
-    asked = next(iter(engine.snapshot().holders().values()))[0].name
-    harmed(cell, harm, asked)
+    request = next(iter(engine.snapshot().holders().values()))[0].name
+    harmed(cell, harm, request)
     for _ in range(2):
         found, search = searched(engine)
         assert found == whole
         assert not search.accounting.skipped
-    assert cell.desks[asked].asked
+    assert cell.desks[request].asked
 
 
 def test_a_worker_that_shuts_down_costs_no_row(cell: DeskCell, engine: ClusterEngine, whole: list[Line]) -> None:
@@ -120,12 +120,12 @@ def test_a_worker_that_shuts_down_costs_no_row(cell: DeskCell, engine: ClusterEn
 def test_what_all_workers_do_is_named_and_not_tried_for_ever(harm: Harm, cell: DeskCell, engine: ClusterEngine) -> None:
     harmed(cell, harm)
     _, search = searched(engine)
-    told = search.accounting
-    assert told.skipped is not None
-    assert told.skipped.keys() == told.planned
-    for tried in told.skipped.values():
+    result = search.accounting
+    assert result.skipped is not None
+    assert result.skipped.keys() == result.planned
+    for tried in result.skipped.values():
         assert 2 <= len(tried) <= 4
-        assert all(one.worker in cell.desks and one.reason for one in tried)
+        assert all(item.worker in cell.desks and item.reason for item in tried)
 
 
 def test_a_query_that_fails_alike_on_two_workers_is_not_tried_on_a_third(cell: DeskCell, engine: ClusterEngine) -> None:
@@ -146,7 +146,7 @@ def test_a_query_that_two_workers_died_of_is_not_tried_on_a_third(cell: DeskCell
     _, search = searched(engine)
     assert search.accounting.skipped
     for tried in search.accounting.skipped.values():
-        assert [one.died for one in tried] == [True, True]
+        assert [item.died for item in tried] == [True, True]
 
 
 def test_storage_that_two_workers_can_not_read_is_asked_for_at_a_third(
@@ -205,8 +205,8 @@ def test_workers_of_another_version_are_refused_by_name_and_left_out(
     engine.fleet.run(engine.fleet.members.look())
     assert not engine.fleet.members.live
     _, search = searched(engine)
-    told = {one.worker: one.reason for tried in (search.accounting.skipped or {}).values() for one in tried}
-    assert sorted(told) == ["w1", "w2", "w3"]
+    results = {item.worker: item.reason for tried in (search.accounting.skipped or {}).values() for item in tried}
+    assert sorted(results) == ["w1", "w2", "w3"]
     (name, *_) = search.accounting.planned
     for call in ("list_files", "commit_search"):
         arguments = {"repo": name} if call == "list_files" else {"repos": [name]}

@@ -28,19 +28,19 @@ def test_workers_build_all_shards_though_one_of_them_is_killed(tmp_path: Path) -
         client = dask_client(cell.address, None)
         wait_until(lambda: len(client.nthreads()) == 2, "workers join")
         client.close()
-        heard: list[BuildProgress] = []
+        messages: list[BuildProgress] = []
 
         def note(progress: BuildProgress) -> None:
-            heard.append(progress)
-            if len(heard) == 1:
+            messages.append(progress)
+            if len(messages) == 1:
                 cell.kill("b1")
 
         report = build_generation(catalog, storage, cluster=cell.address, progress=note)
-        again = build_generation(catalog, storage, cluster=cell.address)
+        repeated = build_generation(catalog, storage, cluster=cell.address)
     finally:
         cell.close()
     assert not report.failures
     assert sorted(report.built) == sorted(repository.name for repository in catalog.repositories)
-    assert [one.done for one in heard] == [1, 2, 3]
-    assert sorted(again.current) == sorted(report.built)
-    assert not again.built
+    assert [item.done for item in messages] == [1, 2, 3]
+    assert sorted(repeated.current) == sorted(report.built)
+    assert not repeated.built

@@ -55,9 +55,9 @@ def without_board(shards: str, embedded: sl.Client, tmp_path_factory: pytest.Tem
 
 
 def _forget(storage: Path, shard: str) -> None:
-    found = [path for path in storage.rglob("*") if path.is_file() and shard in str(path).replace("/", "")]
-    assert found
-    for path in found:
+    results = [path for path in storage.rglob("*") if path.is_file() and shard in str(path).replace("/", "")]
+    assert results
+    for path in results:
         path.unlink()
 
 
@@ -71,7 +71,7 @@ def test_a_call_names_the_repository_whose_workers_are_gone(
     (skipped,) = ours.attrs["skipped"]
     assert (skipped["reason"], skipped["repository"]) == ("backend-missing", BOARD)
     assert BOARD in skipped["message"]
-    assert [one for one in ours.attrs["notices"] if BOARD in one]
+    assert [item for item in ours.attrs["notices"] if BOARD in item]
 
 
 def test_a_call_of_the_lost_repository_alone_fails_by_name(without_board: sl.Client) -> None:

@@ -42,14 +42,14 @@ class Recording(ConnectionPool):
 def asked(calm: sl.Client) -> Iterator[list[Mapping[str, Any]]]:
     """The orders that workers got in a test."""
     members = calm.backend.engine.fleet.members  # type: ignore[attr-defined]
-    former = members.connections
+    previous = members.connections
     recording = Recording()
     recording.orders = []
     members.connections = recording
     try:
         yield recording.orders
     finally:
-        members.connections = former
+        members.connections = previous
         calm.backend.engine.fleet.run(recording.close())  # type: ignore[attr-defined]
 
 
@@ -78,7 +78,7 @@ def test_a_call_shows_and_asks_nothing_of_what_is_not_seen(
     arguments: Mapping[str, Any],
 ) -> None:
     if "repos" in arguments:
-        arguments = {**arguments, "repos": [one for one in arguments["repos"] if one in SEEN]}
+        arguments = {**arguments, "repos": [item for item in arguments["repos"] if item in SEEN]}
     ours, theirs = (tools.call(name, arguments, context_of(client)) for client in (calm, embedded))
     without_trace(told(ours), asked)
     assert told(ours) == told(theirs)
@@ -86,12 +86,12 @@ def test_a_call_shows_and_asks_nothing_of_what_is_not_seen(
 
 @pytest.mark.parametrize("name", ["commit_search", "diff_search", "contributors", "churn", "hotspots", "identities"])
 def test_naming_what_is_not_seen_is_naming_nothing(calm: sl.Client, asked: list[Mapping[str, Any]], name: str) -> None:
-    more = {"pattern": "e"} if name == "diff_search" else {}
+    extra = {"pattern": "e"} if name == "diff_search" else {}
     for repos in ([HANDBOOK], [HUB, HANDBOOK]):
         with pytest.raises(sl.RepositoryNotFound) as unseen:
-            tools.call(name, {"repos": repos, **more}, context_of(calm))
+            tools.call(name, {"repos": repos, **extra}, context_of(calm))
         with pytest.raises(sl.RepositoryNotFound) as absent:
-            tools.call(name, {"repos": ["example.org/absent"], **more}, context_of(calm))
+            tools.call(name, {"repos": ["example.org/absent"], **extra}, context_of(calm))
         assert str(unseen.value).startswith(f"repository not found: {HANDBOOK}")
         assert str(absent.value) == "repository not found: example.org/absent"
         assert set(unseen.value.near) <= set(SEEN)  # what is like it, of what may be seen
@@ -101,15 +101,15 @@ def test_naming_what_is_not_seen_is_naming_nothing(calm: sl.Client, asked: list[
 def test_a_question_and_an_explanation_keep_to_what_is_seen(
     calm: sl.Client, embedded: sl.Client, asked: list[Mapping[str, Any]], tmp_path: Any
 ) -> None:
-    desk = ConversationService(State(str(tmp_path / "state.sqlite")))
+    service = ConversationService(State(str(tmp_path / "state.sqlite")))
     try:
         question = {"question": "How many repositories mention tide?"}
         ours, theirs = (
-            tools.call("deepsearch", question, context_of(client, desk)).attributes["answer"]
+            tools.call("deepsearch", question, context_of(client, service)).attributes["answer"]
             for client in (calm, embedded)
         )
     finally:
-        desk.close()
+        service.close()
     assert ours == theirs
     request = SearchRequest("e fork:yes archived:yes")
     explained = calm.backend.engine.explain(request, STRANGER, Cancellation())  # type: ignore[attr-defined]

@@ -46,7 +46,7 @@ def test_only_so_many_engines_are_kept(shards: str, tmp_path: Path) -> None:
     try:
         with engines.over(generation, names[:1], Cancellation()) as (first, _):
             pass
-        sets = [(one, other) for one in names for other in names if one < other]
+        sets = [(name, other) for name in names for other in names if name < other]
         for pair in sets[:9]:
             with engines.over(generation, pair, Cancellation()):
                 pass

@@ -70,9 +70,9 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     old.tag("v1")
     old.commit({"a.py": "needle = 2\n"}, "second needle")
     old.git("replace", old.git("rev-parse", "HEAD:a.py"), old.git("hash-object", "-w", "--stdin", stdin=b"x\n"))
-    plain = RepositoryBuilder(folder / "src" / "plain")
-    plain.commit({"a.py": "needle, thread\n", "only.py": "thread\n"}, "first needle")
-    plain.tag("v1")
+    builder = RepositoryBuilder(folder / "src" / "plain")
+    builder.commit({"a.py": "needle, thread\n", "only.py": "thread\n"}, "first needle")
+    builder.tag("v1")
     forked = RepositoryBuilder(folder / "src" / "forked")
     forked.commit({"a.py": "needle, thread\n"}, "first needle")
     origin = RepositoryBuilder(folder / "origin")
@@ -112,7 +112,7 @@ def test_an_answer_says_the_same_as_that_of_one_machine(both: tuple[sl.Client, s
         ("alerts", ["title", "description"]),
         ("filters", ["kind", "value", "count", "exhaustive"]),
     ):
-        told = [getattr(one, name)[columns].astype(str).to_numpy().tolist() for one in (ours, theirs)]
+        told = [getattr(item, name)[columns].astype(str).to_numpy().tolist() for item in (ours, theirs)]
         assert told[0] == told[1], name
     assert ours.status == theirs.status
     assert ours.match_count == theirs.match_count
@@ -133,9 +133,9 @@ def test_what_a_predicate_leaves_out_is_accounted_for_as_excluded(both: tuple[sl
 def test_a_repository_that_was_never_built_is_named(source: Path, tmp_path: Path) -> None:
     storage = ShardStorage(str(tmp_path / "shards"))
     report = build_generation(Catalog.open(source), storage)
-    lost = StoredShard(RepositoryInfo("lost"), problem="the disk was full")
-    made = replace(report.generation, entries=(*report.generation.entries, lost))
-    write_generation(storage, made, report.generation.id)
+    shard = StoredShard(RepositoryInfo("lost"), problem="the disk was full")
+    created = replace(report.generation, entries=(*report.generation.entries, shard))
+    write_generation(storage, created, report.generation.id)
     cell = Cell(str(tmp_path / "shards"), tmp_path / "caches", ("w1",))
     try:
         with sl.open_cluster(cell.address, str(tmp_path / "shards")) as code:
@@ -158,9 +158,9 @@ def test_directories_that_a_build_could_not_read_are_named(tmp_path: Path) -> No
     RepositoryBuilder(source / "plain").commit({"a.txt": "needle"})
     (source / "broken" / ".git" / "objects").mkdir(parents=True)
     storage = ShardStorage(str(tmp_path / "shards"))
-    made = build_generation(Catalog.open(source), storage).generation
-    assert build_generation(Catalog.open(source), storage).generation == made
-    assert read_current(storage) == made
+    created = build_generation(Catalog.open(source), storage).generation
+    assert build_generation(Catalog.open(source), storage).generation == created
+    assert read_current(storage) == created
     cell = Cell(str(tmp_path / "shards"), tmp_path / "caches", ("w1",))
     try:
         with (

@@ -37,7 +37,7 @@ def rows(result: sl.SearchResult) -> list[tuple[object, ...]]:
 def accounted(client: sl.Client, result: sl.SearchResult) -> None:
     """Every repository is told whole, or is named as one that was not."""
     told = set(result.skipped.loc[result.skipped["reason"] == "backend-missing", "title"])
-    names = {facts.name for facts in client.backend.engine.catalog.repositories}  # type: ignore[attr-defined]
+    names = {repository.name for repository in client.backend.engine.catalog.repositories}  # type: ignore[attr-defined]
     missing = {name for name in names if f"{name} did not answer" in told}
     assert len(told) == len(missing)
     assert result.status == ("limited" if missing else "complete")
@@ -46,17 +46,17 @@ def accounted(client: sl.Client, result: sl.SearchResult) -> None:
 def test_a_search_survives_a_worker_that_was_killed_before_it(
     cell: Cell, clustered: sl.Client, embedded: sl.Client
 ) -> None:
-    whole = rows(embedded.search(QUERY))
-    assert rows(clustered.search(QUERY)) == whole
+    everything = rows(embedded.search(QUERY))
+    assert rows(clustered.search(QUERY)) == everything
     cell.kill("w1")
     result = clustered.search(QUERY)
     accounted(clustered, result)
     assert result.status == "complete"
-    assert rows(result) == whole
+    assert rows(result) == everything
 
 
 def test_a_search_survives_a_worker_that_is_killed_in_it(cell: Cell, clustered: sl.Client, embedded: sl.Client) -> None:
-    whole = rows(embedded.search(QUERY))
+    everything = rows(embedded.search(QUERY))
     clustered.search("x")
     killer = threading.Timer(0.02, lambda: cell.kill("w2"))
     killer.start()
@@ -65,20 +65,20 @@ def test_a_search_survives_a_worker_that_is_killed_in_it(cell: Cell, clustered: 
     for result in results:
         accounted(clustered, result)
         assert result.status == "complete"
-        assert rows(result) == whole
+        assert rows(result) == everything
 
 
 def test_a_frozen_worker_is_left_behind_within_the_deadline(
     cell: Cell, clustered: sl.Client, embedded: sl.Client
 ) -> None:
-    whole = rows(embedded.search(QUERY))
+    everything = rows(embedded.search(QUERY))
     clustered.search(QUERY)
     cell.kill("w3", signal.SIGSTOP)
     try:
         began = time.monotonic()
         result = clustered.search(QUERY)
         assert time.monotonic() - began < DEADLINE_S
-        assert rows(result) == whole
+        assert rows(result) == everything
         assert result.status == "complete"
     finally:
         cell.kill("w3", signal.SIGCONT)
@@ -117,26 +117,26 @@ def test_a_scheduler_that_dies_costs_the_cell_and_the_answer_says_so(cell: Cell,
 def test_a_second_cell_answers_when_the_scheduler_of_the_first_dies(
     cell: Cell, shards: str, embedded: sl.Client, tmp_path: Path
 ) -> None:
-    whole = rows(embedded.search(QUERY))
+    everything = rows(embedded.search(QUERY))
     other = Cell(shards, tmp_path / "other", ("v1", "v2"))
     try:
         with sl.open_cluster([cell.address, other.address], shards) as client:
             wait_until(lambda: len(client.cluster.workers) == 5, "workers join")
-            assert rows(client.search(QUERY)) == whole
+            assert rows(client.search(QUERY)) == everything
             cell.scheduler.kill()
             for _ in range(2):
                 result = client.search(QUERY)
                 accounted(client, result)
                 assert result.status == "complete"
-                assert rows(result) == whole
+                assert rows(result) == everything
     finally:
         other.close()
 
 
 def test_a_worker_that_joins_takes_its_share(cell: Cell, clustered: sl.Client, embedded: sl.Client) -> None:
-    whole = rows(embedded.search(QUERY))
+    everything = rows(embedded.search(QUERY))
     cell.start("w4")
     wait_until(lambda: len(clustered.cluster.workers) == 4, "the worker joins")
-    assert rows(clustered.search(QUERY)) == whole
+    assert rows(clustered.search(QUERY)) == everything
     held = {address for name in clustered.list_repos()["repository"] for address in clustered.cluster.replicas(name)}
     assert clustered.cluster.workers["w4"] in held

@@ -74,7 +74,7 @@ def test_storage_that_fails_is_named_and_what_is_missing_comes_when_it_is_back(
         assert not found
         assert search.accounting.skipped is not None
         assert search.accounting.skipped.keys() == search.accounting.planned
-        assert all("no route" in one.reason for tried in search.accounting.skipped.values() for one in tried)
+        assert all("no route" in item.reason for tried in search.accounting.skipped.values() for item in tried)
         HarmedFileSystem.harm = staticmethod(lambda _: None)
         assert searched(engine, QUERY)[0] == whole
 
@@ -84,7 +84,7 @@ def test_only_what_storage_lost_is_missing_and_workers_go_on_with_what_they_hold
     assert generation is not None
     lost, changed, *_ = sorted(generation.searchable, key=lambda entry: -entry.size)
     (own / "shards" / f"{lost.shard}.parquet").unlink()
-    file = max(ShardFiles.read(ShardStorage(str(own)), changed.shard).files, key=lambda one: one.size)
+    file = max(ShardFiles.read(ShardStorage(str(own)), changed.shard).files, key=lambda item: item.size)
     object_ = own / "objects" / file.digest[:2] / file.digest
     object_.write_bytes(object_.read_bytes()[:-1] + b"?")
     with asked(str(own), tmp_path / "caches") as (engine, _):
@@ -152,8 +152,8 @@ def test_a_shard_of_formats_that_no_worker_reads_is_named_and_the_others_are_tol
         found, search = searched(engine, QUERY)
         assert set(search.accounting.skipped or {}) == {first.name}
         tried = (search.accounting.skipped or {})[first.name]
-        assert {one.worker for one in tried} == {"w1", "w2", "w3"}
-        assert all("index 0" in one.reason and formats() in one.reason for one in tried)
+        assert {item.worker for item in tried} == {"w1", "w2", "w3"}
+        assert all("index 0" in item.reason and formats() in item.reason for item in tried)
         assert found == [line for line in whole if line[0] != first.name]
 
 
@@ -166,13 +166,13 @@ def test_a_bounded_disk_is_free_again_when_shards_are_let_go_of(shards: str, tmp
     assert room < largest.size
     assert room < sum(entry.size for entry in entries)
     cache = ShardCache(storage, tmp_path / "cache", room)
-    own = EngineCache(storage, cache)
+    engine_cache = EngineCache(storage, cache)
     request = SearchRequest(QUERY)
     try:
         with cache.pin([largest]) as (_, failed):
             assert "doesn't fit" in failed[largest.name]
         for entry in entries:
-            with own.over(generation.id, (entry.name,), Cancellation()) as (engine, failed):
+            with engine_cache.over(generation.id, (entry.name,), Cancellation()) as (engine, failed):
                 assert not failed
                 order = WorkerRequest(generation.id, (entry.name,), request=request, limit=10**9)
                 for _ in shard_search(engine, order, Cancellation()).pieces(order.limit):
@@ -200,11 +200,11 @@ def test_shards_that_are_fetched_at_once_keep_the_bound_together(shards: str, tm
             go_on.wait(30)
 
     HarmedFileSystem.harm = staticmethod(held)
-    found: list[dict[str, str]] = []
+    results: list[dict[str, str]] = []
 
     def first() -> None:
         with cache.pin([one]) as (_, failed):
-            found.append(failed)
+            results.append(failed)
 
     thread = threading.Thread(target=first)
     thread.start()
@@ -216,7 +216,7 @@ def test_shards_that_are_fetched_at_once_keep_the_bound_together(shards: str, tm
     finally:
         go_on.set()
         thread.join(30)
-    assert found == [{}]
+    assert results == [{}]
     with cache.pin([two]) as (_, failed):
         assert not failed
     assert set(cache.shard_sizes()) == {two.shard}

@@ -52,10 +52,12 @@ def test_rows_are_joined_as_they_are_in_the_order_given(data: st.DataObject) -> 
     for batch in data.draw(st.lists(st.sampled_from(batches), min_size=1, max_size=5)):
         start = data.draw(st.integers(0, batch.num_rows - 1))
         cuts.append((batch, start, data.draw(st.integers(start + 1, batch.num_rows))))
-    found = join_cuts(cuts)
-    assert found.to_pylist() == [row for batch, low, high in cuts for row in batch.slice(low, high - low).to_pylist()]
+    result = join_cuts(cuts)
+    assert result.to_pylist() == [
+        row for batch, lower, end in cuts for row in batch.slice(lower, end - lower).to_pylist()
+    ]
     for name in ("type", "repository", "language"):
-        column = found.column(name)
+        column = result.column(name)
         assert column.dictionary.to_pylist() == list(dict.fromkeys(v for v in column.to_pylist() if v is not None))
 
 
@@ -101,8 +103,8 @@ def test_what_was_not_given_on_when_time_ended_is_known() -> None:
     slots = OrderedMerge(["a", "b", "c"])
     copies = slots.open(["a", "b", "c"])
     slots.add(copies, piece_of(FILES, "a", "b"))
-    asked = iter([False, True])
-    assert names_of(list(slots.batches(lambda: next(asked)))) == [["a", "b"]]
+    request = iter([False, True])
+    assert names_of(list(slots.batches(lambda: next(request)))) == [["a", "b"]]
     slots.complete(copies)
     assert slots.left == {"b", "c"}
 

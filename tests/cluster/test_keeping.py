@@ -18,22 +18,22 @@ pytestmark = pytest.mark.timeout(120)
 def placed(engine: ClusterEngine) -> dict[str, set[str]]:
     """By worker the shards that it is to hold."""
     shards = {entry.name: entry.shard for entry in engine.generation.searchable}
-    found: dict[str, set[str]] = {}
+    results: dict[str, set[str]] = {}
     for name, members in engine.snapshot().holders().items():
         for member in members:
-            found.setdefault(member.name, set()).add(shards[name])
-    return found
+            results.setdefault(member.name, set()).add(shards[name])
+    return results
 
 
 def test_both_replicas_are_there_after_the_first_search_and_storage_may_go(shards: str, tmp_path: Path) -> None:
     own = shutil.copytree(shards, tmp_path / "storage")
     with asked(str(own), tmp_path / "caches", keeps=True) as (engine, cell):
         whole, _ = searched(engine, QUERY)
-        wanted = placed(engine)
-        assert sum(map(len, wanted.values())) == 2 * len(engine.generation.searchable)
+        required = placed(engine)
+        assert sum(map(len, required.values())) == 2 * len(engine.generation.searchable)
 
         def held() -> bool:
-            return all(cell.desks[name].desk.cache.shard_sizes().keys() >= own for name, own in wanted.items())
+            return all(cell.desks[name].desk.cache.shard_sizes().keys() >= own for name, own in required.items())
 
         wait_until(held, "replicas are fetched")
         shutil.rmtree(own / "objects")

@@ -36,8 +36,8 @@ def test_a_shard_that_was_built_of_the_same_state_is_not_built_again(tmp_path: P
     (repository,) = Catalog.open(tmp_path / "src").repositories
     storage = ShardStorage(str(tmp_path / "storage"))
     first = build_shard(repository, storage, tmp_path / "work", max_file_size=DEFAULT_MAX_FILE_SIZE)
-    again = build_shard(repository, storage, tmp_path / "unused", max_file_size=DEFAULT_MAX_FILE_SIZE)
-    assert again == first
+    repeated = build_shard(repository, storage, tmp_path / "unused", max_file_size=DEFAULT_MAX_FILE_SIZE)
+    assert repeated == first
     assert not (tmp_path / "unused").exists()
     other = build_shard(repository, storage, tmp_path / "other", max_file_size=10)
     assert other.source != first.source
@@ -52,15 +52,15 @@ def test_a_killed_build_changes_nothing_and_the_next_one_goes_on_where_it_was(tm
     for builder in builders.values():
         builder.commit({"a.txt": "tide\n"})
     storage = ShardStorage(str(tmp_path / "storage"))
-    former = build_generation(Catalog.open(tmp_path / "src"), storage).generation
+    previous = build_generation(Catalog.open(tmp_path / "src"), storage).generation
     for builder in builders.values():
         builder.commit({"b.txt": "tide\n"})
     notes = tmp_path / "storage" / "built"
-    waiting = tmp_path / "waiting"
-    program = _STOPS_BEFORE_THE_LAST.format(notes=str(notes), most=len(names) + 2, waiting=str(waiting)) + CLI
+    pending = tmp_path / "waiting"
+    program = _STOPS_BEFORE_THE_LAST.format(notes=str(notes), most=len(names) + 2, waiting=str(pending)) + CLI
     process = start(["-c", program, "index", str(tmp_path / "src"), "--storage", str(tmp_path / "storage")])
     try:
-        wait_until(waiting.exists, "all but one are built")
+        wait_until(pending.exists, "all but one are built")
         process.send_signal(signal.SIGKILL)
     finally:
         process.kill()
@@ -68,10 +68,10 @@ def test_a_killed_build_changes_nothing_and_the_next_one_goes_on_where_it_was(tm
         close_pipes(process)
     current = read_current(storage)
     assert current is not None
-    assert current.id == former.id
-    kept = {path: path.stat().st_mtime_ns for path in notes.glob("*.json")}
+    assert current.id == previous.id
+    results = {path: path.stat().st_mtime_ns for path in notes.glob("*.json")}
     report = build_generation(Catalog.open(tmp_path / "src"), storage)
     assert len(report.built) == len(names)
     assert not report.failures
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert {path: path.stat().st_mtime_ns for path in results} == results
     assert len(list(notes.glob("*.json"))) == 2 * len(names)

@@ -21,21 +21,21 @@ async def _taken(pieces: int) -> list[tuple[list[Any], bool]]:
 
     thread = threading.Thread(target=work)
     thread.start()
-    found: list[tuple[list[Any], bool]] = []
-    while not found or not found[-1][1]:
-        found.append(await outbox.take())
+    results: list[tuple[list[Any], bool]] = []
+    while not results or not results[-1][1]:
+        results.append(await outbox.take())
     await asyncio.to_thread(thread.join)
-    return found
+    return results
 
 
 def test_the_last_word_is_known_to_be_the_last_whenever_it_is_taken() -> None:
     """A connection is used again after it: what came behind would be taken for an answer to the next question."""
     for turn in range(200):
-        found = asyncio.run(_taken(turn % 4))  # noqa: TID251 - a loop of its own for each turn
-        said = [piece for pieces, _ in found for piece in pieces]
-        assert said == [*range(turn % 4), "end"]
-        assert found[-1][0][-1] == "end"
-        assert [last for _, last in found] == [False] * (len(found) - 1) + [True]
+        result = asyncio.run(_taken(turn % 4))  # noqa: TID251 - a loop of its own for each turn
+        messages = [piece for pieces, _ in result for piece in pieces]
+        assert messages == [*range(turn % 4), "end"]
+        assert result[-1][0][-1] == "end"
+        assert [last for _, last in result] == [False] * (len(result) - 1) + [True]
 
 
 def test_a_thread_that_found_many_rows_goes_on_when_they_are_sent() -> None:

@@ -22,12 +22,12 @@ def test_nobody_is_waited_for_longer_than_was_said() -> None:
 
 def test_what_comes_after_a_loop_was_busy_is_in_time() -> None:
     async def hear() -> str:
-        said: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        reply: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         async with patient(0.5):
             for _ in range(2):
                 threading.Event().wait(0.6)  # the loop is kept from all else
                 await asyncio.sleep(0)
-            asyncio.get_running_loop().call_soon(said.set_result, "here")
-            return await said
+            asyncio.get_running_loop().call_soon(reply.set_result, "here")
+            return await reply
 
     assert anyio.run(hear) == "here"

@@ -13,9 +13,9 @@ WORKERS = st.lists(st.text("abc/", min_size=1, max_size=6), min_size=1, max_size
 
 @given(SHARDS, WORKERS)
 def test_every_shard_has_as_many_different_workers_as_there_can_be(shards: dict[str, int], workers: list[str]) -> None:
-    found = place(shards, workers)
-    assert found.keys() == shards.keys()
-    for holders in found.values():
+    result = place(shards, workers)
+    assert result.keys() == shards.keys()
+    for holders in result.values():
         assert len(holders) == len(set(holders)) == min(2, len(workers))
         assert set(holders) <= set(workers)
 

@@ -16,24 +16,24 @@ def scopes_of(query: str) -> list[ScopedAlternative]:
 
 
 def test_plans_are_kept_for_one_viewer_and_the_same_repositories() -> None:
-    kept = ClusterPlanCache()
+    cache = ClusterPlanCache()
     scopes, others = scopes_of("tide"), scopes_of("ebb")
-    one = Repository(RepositoryInfo("a"), "a", "git", "", "", "")
-    repositories = (one,)
-    kept.put(scopes, OWNER, repositories, ([], ["private"]))
-    assert kept.get(scopes, OWNER, repositories) == ([], ["private"])
-    assert kept.get(scopes_of("tide"), OWNER, repositories) == ([], ["private"])
-    assert kept.get(scopes, STRANGER, repositories) is None
-    assert kept.get(scopes, Viewer("owner", sees_private=True, only=frozenset({"a"})), repositories) is None
-    assert kept.get(others, OWNER, repositories) is None
-    assert kept.get(scopes, OWNER, (*repositories, one)) is None
+    repository = Repository(RepositoryInfo("a"), "a", "git", "", "", "")
+    repositories = (repository,)
+    cache.put(scopes, OWNER, repositories, ([], ["private"]))
+    assert cache.get(scopes, OWNER, repositories) == ([], ["private"])
+    assert cache.get(scopes_of("tide"), OWNER, repositories) == ([], ["private"])
+    assert cache.get(scopes, STRANGER, repositories) is None
+    assert cache.get(scopes, Viewer("owner", sees_private=True, only=frozenset({"a"})), repositories) is None
+    assert cache.get(others, OWNER, repositories) is None
+    assert cache.get(scopes, OWNER, (*repositories, repository)) is None
 
 
 def test_the_oldest_plans_are_let_go_of() -> None:
-    kept = ClusterPlanCache()
+    cache = ClusterPlanCache()
     every = [scopes_of(f"tide{number}") for number in range(100)]
     for scopes in every:
-        kept.put(scopes, OWNER, (), ([], []))
-    found = [kept.get(scopes, OWNER, ()) is not None for scopes in every]
-    assert found == sorted(found)
-    assert 0 < sum(found) < len(every)
+        cache.put(scopes, OWNER, (), ([], []))
+    results = [cache.get(scopes, OWNER, ()) is not None for scopes in every]
+    assert results == sorted(results)
+    assert 0 < sum(results) < len(every)

@@ -58,7 +58,7 @@ def test_a_grant_to_who_borrows_opens_nothing_of_the_lender(root: Path, tmp_path
 def test_a_lender_that_is_not_published_can_not_be_granted(root: Path, tmp_path: Path) -> None:
     storage = ShardStorage(str(tmp_path / "shards"))
     both = Catalog.open([root])
-    catalog = Catalog.from_repositories([one for one in both.repositories if one.name != "secret"])
+    catalog = Catalog.from_repositories([repository for repository in both.repositories if repository.name != "secret"])
     build_generation(catalog, storage)
     assert _seen(storage, "borrower", "secret", "") == ["open"]
 
@@ -77,7 +77,10 @@ def test_a_repository_whose_build_fails_is_as_private_as_it_is_now(root: Path, t
 def _failing(catalog: Catalog, *names: str) -> Catalog:
     """A catalog whose repositories of these names are gone when they are built."""
     return Catalog.from_repositories(
-        [replace(one, git_dir=f"{one.git_dir}-gone") if one.name in names else one for one in catalog.repositories]
+        [
+            replace(repository, git_dir=f"{repository.git_dir}-gone") if repository.name in names else repository
+            for repository in catalog.repositories
+        ]
     )
 
 

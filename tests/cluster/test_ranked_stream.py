@@ -23,8 +23,8 @@ def rows(client: sl.Client, query: str, **options: Any) -> tuple[list[dict[str, 
     request = SearchRequest(query, pattern_type="nls", **options)
     engine = client.backend.engine  # type: ignore[attr-defined]
     events = list(ranked_events(engine, request, Viewer.owner(), Cancellation()))
-    found = [row for event in events if isinstance(event, MatchBatch) for row in event.batch.to_pylist()]
-    return found, [event for event in events if isinstance(event, Progress)]
+    results = [row for event in events if isinstance(event, MatchBatch) for row in event.batch.to_pylist()]
+    return results, [event for event in events if isinstance(event, Progress)]
 
 
 @pytest.mark.parametrize("query", QUESTIONS)

@@ -102,8 +102,8 @@ def test_a_generation_that_was_changed_is_refused(tmp_path: Path) -> None:
     from sourcelight.backends.cluster.storage import Generation
 
     storage = ShardStorage(str(tmp_path))
-    made = write_generation(storage, Generation(), "")
-    file = tmp_path / "generations" / f"{made.id}.parquet"
+    created = write_generation(storage, Generation(), "")
+    file = tmp_path / "generations" / f"{created.id}.parquet"
     file.write_bytes(file.read_bytes() + b"x")
     with pytest.raises(StorageError, match="was changed"):
         read_current(storage)
@@ -122,8 +122,8 @@ def test_a_build_of_what_did_not_change_builds_nothing_and_a_change_builds_one(t
     storage = ShardStorage(str(tmp_path / "storage"))
     first = build_generation(Catalog.open(tmp_path / "src"), storage)
     assert len(first.built) == 2
-    again = build_generation(Catalog.open(tmp_path / "src"), storage)
-    assert (again.built, len(again.current), again.generation.id) == ((), 2, first.generation.id)
+    repeated = build_generation(Catalog.open(tmp_path / "src"), storage)
+    assert (repeated.built, len(repeated.current), repeated.generation.id) == ((), 2, first.generation.id)
     one.commit({"b.py": "def more(): pass\n"})
     third = build_generation(Catalog.open(tmp_path / "src"), storage)
     assert len(third.built) == 1
@@ -147,19 +147,19 @@ def test_a_harmed_cache_is_fetched_again(storage: ShardStorage, cache: ShardCach
     assert generation is not None
     entry = generation.searchable[0]
     engines = EngineCache(storage, cache)
-    whole = found(engines, generation.id, entry.name)
-    assert whole
+    everything = found(engines, generation.id, entry.name)
+    assert everything
     cache.close()
     # What a killed worker left: a shard without the word that it is whole, and one that is cut off.
     key = key_of_shard(entry)
     marker = tmp_path / "cache" / "ready" / key
-    said = json.loads(marker.read_text())
-    assert said["shard"] == entry.shard
+    value = json.loads(marker.read_text())
+    assert value["shard"] == entry.shard
     marker.unlink()
     with ShardCacheAgain(storage, tmp_path / "cache") as other:
         assert other.shard_sizes() == {}
         assert not (tmp_path / "cache" / "index" / key).exists()
-        assert found(EngineCache(storage, other), generation.id, entry.name) == whole
+        assert found(EngineCache(storage, other), generation.id, entry.name) == everything
         assert set(other.shard_sizes()) == {entry.shard}
 
 
@@ -197,8 +197,8 @@ def test_a_bounded_cache_lets_go_of_what_was_used_longest_ago(storage: ShardStor
         with cache.pin([entries[-1]]) as (repositories, failed):
             if entries[-1].size > room:
                 assert "doesn't fit" in failed[entries[-1].name]
-        kept = {path.name for path in (tmp_path / "small" / "ready").iterdir()}
-        assert len(kept) == len(cache.shard_sizes())
+        retained = {path.name for path in (tmp_path / "small" / "ready").iterdir()}
+        assert len(retained) == len(cache.shard_sizes())
 
 
 def test_a_shard_of_other_formats_is_refused_by_name(storage: ShardStorage, cache: ShardCache, tmp_path: Path) -> None:
@@ -206,10 +206,10 @@ def test_a_shard_of_other_formats_is_refused_by_name(storage: ShardStorage, cach
 
     generation = read_current(storage)
     assert generation is not None
-    own = ShardStorage(str(tmp_path / "other"))
+    shard_storage = ShardStorage(str(tmp_path / "other"))
     old = replace(generation.searchable[0], formats="index 0")
-    made = write_generation(own, replace(generation, entries=(old,)), "")
-    with EngineCache(own, cache).over(made.id, (old.name,), Cancellation()) as (_, failed):
+    created = write_generation(shard_storage, replace(generation, entries=(old,)), "")
+    with EngineCache(shard_storage, cache).over(created.id, (old.name,), Cancellation()) as (_, failed):
         assert "index 0" in failed[old.name]
 
 

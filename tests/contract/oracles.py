@@ -72,13 +72,13 @@ def git(repository: Path, *arguments: str, accept: tuple[int, ...] = (0,)) -> by
 @cache
 def paths(repository: Path) -> dict[bytes, bool]:
     """Every path at HEAD, and whether its content is searched: neither binary nor too large."""
-    found = {}
+    results = {}
     for row in git(repository, "ls-tree", "-r", "-l", "-z", "HEAD").split(b"\0")[:-1]:
         facts, _, path = row.partition(b"\t")
         _mode, _kind, blob, size = facts.split()
         searched = int(size) <= MAX_FILE_BYTES and b"\0" not in git(repository, "cat-file", "blob", blob.decode())
-        found[path] = searched
-    return found
+        results[path] = searched
+    return results
 
 
 @cache
@@ -86,13 +86,13 @@ def lines_of(repository: Path, atom: Atom, *, case_sensitive: bool) -> dict[byte
     """Line numbers by path."""
     flags = ["-P" if atom.regexp else "-F", *([] if case_sensitive else ["-i"])]
     out = git(repository, "grep", "-z", "-n", "-a", "--no-color", *flags, "-e", atom.text, "HEAD", accept=(0, 1))
-    found: dict[bytes, set[int]] = {}
+    results: dict[bytes, set[int]] = {}
     for row in out.split(b"\n")[:-1]:
         place, number, _line = row.split(b"\0", 2)
         path = place.removeprefix(b"HEAD:")
         if paths(repository)[path]:
-            found.setdefault(path, set()).add(int(number))
-    return found
+            results.setdefault(path, set()).add(int(number))
+    return results
 
 
 def in_name(path: bytes, atom: Atom, *, case_sensitive: bool) -> bool:
@@ -161,7 +161,7 @@ def collect(found: Found, repository: Path, name: str, path: bytes, case: Case) 
 
 def ripgrep(fleet: Path, atom: Atom, *, case_sensitive: bool) -> set[Row]:
     """Lines of one pattern in the work trees, as ripgrep finds them."""
-    found = set()
+    results = set()
     for folder in VISIBLE:
         if folder.endswith(".git"):
             continue
@@ -173,7 +173,7 @@ def ripgrep(fleet: Path, atom: Atom, *, case_sensitive: bool) -> set[Row]:
         )
         assert done.returncode in {0, 1}, done.stderr.decode(errors="replace")
         for row in done.stdout.split(b"\n")[:-1]:
-            path, _, rest = row.partition(b"\0")
-            number = rest.partition(b":")[0]
-            found.add((f"example.org/tidewatch/{folder}", path.removeprefix(b"./"), int(number)))
-    return found
+            path, _, remaining = row.partition(b"\0")
+            number = remaining.partition(b":")[0]
+            results.add((f"example.org/tidewatch/{folder}", path.removeprefix(b"./"), int(number)))
+    return results

@@ -29,21 +29,21 @@ TOKEN = "slo_the-owner-of-these-agents"
 
 def build(folder: Path) -> dict[str, RepositoryBuilder]:
     """Two repositories; the mailmap of one credits a person with the commits of an assistant."""
-    one = RepositoryBuilder(folder / "one")
-    one.commit({"a.py": "def f():\n    return 1\n", "b.py": "x = 1\n"}, "Begin")
-    one.commit({"a.py": "def f():\n    return 2\n"}, f"Fix f\n\nText.\n\nReviewed-by: {BO}\n{CLAUDE}", author=BO)
-    one.commit({"a.py": "def f():\n    return 3\n\n\ndef g():\n    return f()\n"}, "Add g", author=AIDER)
-    one.commit({"b.py": "x = 2\n"}, f"Set x\n\n{CURSOR}\n{CLAUDE}")
-    one.branch("side")
-    one.commit({"c.py": "y = 1\n"}, "Add y", author=DEVIN)
-    one.switch("main")
-    one.commit({"b.py": "x = 3\n"}, "Cursor and Claude are only mentioned\n\nCo-authored-by: Bo <bo@example.org>")
-    one.merge("side", f"Merge side\n\n{CURSOR}")
+    builder = RepositoryBuilder(folder / "one")
+    builder.commit({"a.py": "def f():\n    return 1\n", "b.py": "x = 1\n"}, "Begin")
+    builder.commit({"a.py": "def f():\n    return 2\n"}, f"Fix f\n\nText.\n\nReviewed-by: {BO}\n{CLAUDE}", author=BO)
+    builder.commit({"a.py": "def f():\n    return 3\n\n\ndef g():\n    return f()\n"}, "Add g", author=AIDER)
+    builder.commit({"b.py": "x = 2\n"}, f"Set x\n\n{CURSOR}\n{CLAUDE}")
+    builder.branch("side")
+    builder.commit({"c.py": "y = 1\n"}, "Add y", author=DEVIN)
+    builder.switch("main")
+    builder.commit({"b.py": "x = 3\n"}, "Cursor and Claude are only mentioned\n\nCo-authored-by: Bo <bo@example.org>")
+    builder.merge("side", f"Merge side\n\n{CURSOR}")
     two = RepositoryBuilder(folder / "two")
     devin = "158243242+devin-ai-integration[bot]@users.noreply.github.com"
     two.commit({".mailmap": f"Ada Example <ada@example.org> <{devin}>\n", "t.txt": "one\n"}, "Start")
     two.commit({"t.txt": "one\ntwo\n"}, "Go on", author=DEVIN)
-    return {"one": one, "two": two}
+    return {"one": builder, "two": two}
 
 
 @pytest.fixture(scope="module")
@@ -101,11 +101,11 @@ def of_git(repository: RepositoryBuilder, *arguments: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def agents(repositories: dict[str, RepositoryBuilder]) -> dict[str, str]:
     """The assistants of every commit."""
-    found = {commit: agent for builder in repositories.values() for commit, agent in of_git(builder).items()}
-    assert Counter(found.values()) == {
+    results = {commit: agent for builder in repositories.values() for commit, agent in of_git(builder).items()}
+    assert Counter(results.values()) == {
         "": 3, "Claude Code": 1, "Aider": 1, "Cursor, Claude Code": 1, "Devin": 2, "Cursor": 1,
     }  # fmt: skip
-    return found
+    return results
 
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -207,8 +207,8 @@ def test_counts_are_those_of_their_commits(
 
 def test_identities_say_which_belong_to_assistants(backends: dict[str, sl.Client]) -> None:
     people = backends["embedded"].identities()
-    said = {f"{row['name']} <{row['email']}>": row["agent"] for _, row in people.iterrows() if row["agent"]}
-    assert said == {
+    messages = {f"{row['name']} <{row['email']}>": row["agent"] for _, row in people.iterrows() if row["agent"]}
+    assert messages == {
         AIDER: "Aider",
         DEVIN: "Devin",
         CLAUDE.partition(": ")[2]: "Claude Code",

@@ -106,8 +106,8 @@ def test_all_backends_give_the_same_rows_and_facts(
     assert len(ours) > 0 or name in _EMPTY
     assert_frame_equal(ours, theirs, check_categorical=False)
     assert [str(dtype) for dtype in ours.dtypes] == [str(dtype) for dtype in theirs.dtypes]
-    kept = {key: value for key, value in ours.attrs.items() if key not in _OWN}
-    assert plain({key: value for key, value in theirs.attrs.items() if key not in _OWN}) == plain(kept)
+    results = {key: value for key, value in ours.attrs.items() if key not in _OWN}
+    assert plain({key: value for key, value in theirs.attrs.items() if key not in _OWN}) == plain(results)
 
 
 @pytest.mark.parametrize(("name", "arguments", "fault"), FAULTS, ids=ids(FAULTS))
@@ -124,15 +124,15 @@ def test_all_backends_refuse_with_the_same_error_and_words(
 
 
 def test_matches_are_joined_with_blame_and_last_changes_by_url(embedded: sl.Client, remote: sl.Client) -> None:
-    joined = []
+    merged = []
     for client in (embedded, remote):
-        found = client.search(f"repo:^{HUB}$ retry count:all")
-        joined.append((found.with_blame(), found.with_last_change()))
+        result = client.search(f"repo:^{HUB}$ retry count:all")
+        merged.append((result.with_blame(), result.with_last_change()))
     keys = ["repository", "path", "line_number"]
-    for frames in zip(*joined, strict=True):
+    for frames in zip(*merged, strict=True):
         columns = [name for name in frames[0] if name.startswith(("blame_", "last_"))]
         assert frames[0][columns].notna().any().all()
-        ours, theirs = (one.sort_values(keys).reset_index(drop=True)[[*keys, *columns]] for one in frames)
+        ours, theirs = (frame.sort_values(keys).reset_index(drop=True)[[*keys, *columns]] for frame in frames)
         assert_frame_equal(ours, theirs, check_categorical=False)
 
 

@@ -87,8 +87,8 @@ def test_others_are_given_the_number_of_the_endpoint(address: str) -> None:
     told = httpx2.get(url, params={"q": "needle", "v": "V3"}, headers=headers).text
     assert '"matchCount":10000,' in told
     assert '"queryExpression":"count:all"' in told
-    more = httpx2.get(url, params={"q": "needle", "v": "V3", "default-count": "10200"}, headers=headers).text
-    assert '"matchCount":10200,' in more
+    extra = httpx2.get(url, params={"q": "needle", "v": "V3", "default-count": "10200"}, headers=headers).text
+    assert '"matchCount":10200,' in extra
     wrong = httpx2.get(url, params={"q": "needle", "v": "V3", "default-count": "many"}, headers=headers).text
     assert "efault-count must be an integer" in wrong
 

@@ -39,12 +39,12 @@ def test_commits_are_the_same_from_both(embedded: sl.Client, other: sl.Client, q
 
 
 def _git(fleet: Path, *arguments: str) -> set[str]:
-    found: set[str] = set()
+    results: set[str] = set()
     for folder in (path for path in fleet.iterdir() if path.is_dir() and path.name != "hub-fork"):
         argv = ["git", "log", "--format=%H", *arguments, "HEAD"]
         done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
-        found.update(done.stdout.split())
-    return found
+        results.update(done.stdout.split())
+    return results
 
 
 @pytest.mark.parametrize(

@@ -22,18 +22,18 @@ QUESTIONS = [
 def test_both_give_the_same_answer(
     embedded: sl.Client, other: sl.Client, question: str, repos: list[str] | None
 ) -> None:
-    here = embedded.deepsearch(question, repos=repos, cache=False)
+    answer = embedded.deepsearch(question, repos=repos, cache=False)
     there = other.deepsearch(question, repos=repos, cache=False)
-    assert (here.status, there.status) == ("complete", "complete")
-    assert here.text == there.text
+    assert (answer.status, there.status) == ("complete", "complete")
+    assert answer.text == there.text
     # Citations link to a service; there is none to link to in this process.
-    assert repr(here) == re.sub(r"\[([^\]]*)\]\(<http://127[^>]*>\)", r"(\1)", repr(there))
-    assert_frame_equal(here.sources, there.sources)
-    assert here.follow_ups == there.follow_ups
-    assert list(here.tables) == list(there.tables)
-    for title, table in here.tables.items():
+    assert repr(answer) == re.sub(r"\[([^\]]*)\]\(<http://127[^>]*>\)", r"(\1)", repr(there))
+    assert_frame_equal(answer.sources, there.sources)
+    assert answer.follow_ups == there.follow_ups
+    assert list(answer.tables) == list(there.tables)
+    for title, table in answer.tables.items():
         assert_frame_equal(table, there.tables[title])
-    assert set(here.citations["status"]) <= {"verified"}
+    assert set(answer.citations["status"]) <= {"verified"}
 
 
 @pytest.mark.parametrize("code", ["embedded", "remote", "clustered"], indirect=True)
@@ -42,8 +42,8 @@ def test_a_conversation_goes_on_is_shared_and_is_deleted(code: sl.Client) -> Non
     later = answer.ask("Who changed it last?")
     assert later.status == "complete"
     assert later.identifier == answer.identifier
-    whole = code.deepsearch_read(answer.url)
-    assert [each["answer"] for each in whole.questions] == [answer.text, later.text]
+    everything = code.deepsearch_read(answer.url)
+    assert [question["answer"] for question in everything.questions] == [answer.text, later.text]
     link = answer.share()
     assert "/deepsearch/shared/" in link
     assert code.deepsearch_read(link).title == answer.title
@@ -56,13 +56,13 @@ def test_a_conversation_goes_on_is_shared_and_is_deleted(code: sl.Client) -> Non
     code.deepsearch_update(answer.url, title="Delays")
     assert "Delays" in set(code.deepsearch_list(starred=False)["title"])
     answer.cancel()  # nothing is under way
-    former = answer.url
+    previous = answer.url
     renewed = answer.reset_link()
     assert renewed != link
     assert code.deepsearch_read(renewed).title == "Delays"
     assert answer.ask("And when?").status == "complete"
     assert code.deepsearch_reset_link(answer) == answer.url
-    for address in (former, link, renewed):
+    for address in (previous, link, renewed):
         with pytest.raises(sl.ToolError, match="conversation not found"):
             code.deepsearch_read(address)
     answer.unshare()

@@ -65,10 +65,10 @@ def test_rows_stand_in_the_order_of_one_service(embedded: sl.Client, federated: 
 def test_a_limit_is_of_the_answer_and_not_of_each_service(embedded: sl.Client, federated: sl.Client) -> None:
     whole, parts = (client.search("e count:25") for client in (embedded, federated))
     assert (parts.match_count, parts.status, parts.reasons) == (25, whole.status, whole.reasons)
-    shown = federated.search("level count:all", limit=10)
-    assert shown.matches["match_count"].sum() == 10
-    assert "display" in set(shown.skipped["reason"])
-    assert shown.progress["match_count"].iloc[-1] == embedded.count("level")
+    result = federated.search("level count:all", limit=10)
+    assert result.matches["match_count"].sum() == 10
+    assert "display" in set(result.skipped["reason"])
+    assert result.progress["match_count"].iloc[-1] == embedded.count("level")
 
 
 @pytest.mark.parametrize("by", ["repository", ["repository", "language"], None], ids=str)
@@ -99,9 +99,9 @@ def test_tools_give_the_tables_of_one_service(
 
 @pytest.mark.parametrize("repo", [HUB, PYTIDE, GAUGE, HANDBOOK])
 def test_a_call_about_one_repository_goes_to_the_first_that_has_it(federated: sl.Client, repo: str) -> None:
-    found = federated.list_files(repo)
-    assert found.attrs["service"] == ("harbour" if repo in {HUB, GAUGE} else "office")
-    assert set(found["service"]) == {found.attrs["service"]}
+    files = federated.list_files(repo)
+    assert files.attrs["service"] == ("harbour" if repo in {HUB, GAUGE} else "office")
+    assert set(files["service"]) == {files.attrs["service"]}
 
 
 def test_pages_of_repositories_are_exact_and_stable(embedded: sl.Client, federated: sl.Client) -> None:
@@ -121,17 +121,17 @@ def test_pages_of_repositories_are_exact_and_stable(embedded: sl.Client, federat
 
 
 def test_a_comparison_goes_on_at_the_service_where_it_began(embedded: sl.Client, federated: sl.Client) -> None:
-    asked: dict[str, Any] = {"repo": HUB, "base": "HEAD~10", "head": "HEAD"}
-    first = federated.compare_revisions(**asked, limit=2)
-    rest = federated.compare_revisions(**asked, cursor=first.attrs["end_cursor"])
-    whole = embedded.compare_revisions(**asked)
-    assert [*first["path"], *rest["path"]] == list(whole["path"])
+    requests: dict[str, Any] = {"repo": HUB, "base": "HEAD~10", "head": "HEAD"}
+    first = federated.compare_revisions(**requests, limit=2)
+    remaining = federated.compare_revisions(**requests, cursor=first.attrs["end_cursor"])
+    everything = embedded.compare_revisions(**requests)
+    assert [*first["path"], *remaining["path"]] == list(everything["path"])
     with pytest.raises(sl.ToolError, match="an unknown service"):
-        federated.compare_revisions(**asked, cursor=f"nobody~{first.attrs['end_cursor']}")
+        federated.compare_revisions(**requests, cursor=f"nobody~{first.attrs['end_cursor']}")
 
 
 def test_what_no_service_has_is_not_found(federated: sl.Client) -> None:
-    for name, arguments, fault in (
+    for name, arguments, error in (
         ("read_file", {"repo": "example.org/absent", "path": "x"}, sl.RepositoryNotFound),
         ("read_file", {"repo": HUB, "path": "absent"}, sl.PathNotFound),
         ("read_file", {"repo": HUB, "path": "README.md", "revision": "absent"}, sl.RevisionNotFound),
@@ -139,14 +139,14 @@ def test_what_no_service_has_is_not_found(federated: sl.Client) -> None:
         ("commit_search", {"repos": [HUB], "after": "the day before never"}, sl.ToolError),
         ("no_such_call", {}, sl.UnsupportedTool),
     ):
-        with pytest.raises(fault):
+        with pytest.raises(error):
             frame(federated, name, arguments)
 
 
 def test_references_say_where_nobody_looked(federated: sl.Client) -> None:
     with pytest.warns(sl.IncompleteResultWarning, match="Only repositories of office were searched"):
-        found = federated.find_references(PYTIDE, "src/pytide/client.py", "Hub")
-    assert found.attrs["status"] == "limited"
+        references = federated.find_references(PYTIDE, "src/pytide/client.py", "Hub")
+    assert references.attrs["status"] == "limited"
 
 
 def test_deep_search_is_refused_with_the_way_to_ask_one_service(federated: sl.Client) -> None:
@@ -163,10 +163,10 @@ def test_the_list_of_repositories_says_who_has_each(embedded: sl.Client, federat
 
 
 def test_an_explanation_has_a_part_of_each_service(federated: sl.Client) -> None:
-    told = federated.explain("retry lang:go")
-    assert {"harbour", "office"} == set(told.data["services"])
-    assert "harbour:" in told.text
-    assert "office:" in told.text
+    explanation = federated.explain("retry lang:go")
+    assert {"harbour", "office"} == set(explanation.data["services"])
+    assert "harbour:" in explanation.text
+    assert "office:" in explanation.text
     with pytest.raises(sl.QueryError):
         federated.explain("/(/")
 

@@ -381,9 +381,9 @@ _PREVIEW = "gauge.go gauge.go\n@@ -3,2 +3,2 @@ func read()\n-\treturn ask()\n+\t
 
 @both
 def test_commits_in_unknown_words_come_from_the_stream(through: str) -> None:
-    found = _commit("COMMIT_EDITMSG", "Retry the gauge", [[1, 0, 5]])
+    result = _commit("COMMIT_EDITMSG", "Retry the gauge", [[1, 0, 5]])
     tools = {"commit_search": (_COMMIT_SEARCH, lambda _: text(UNKNOWN)), "list_repos": _ONE_REPOSITORY}
-    stream = sse(("matches", [found]), progress(1), ("done", {}))
+    stream = sse(("matches", [result]), progress(1), ("done", {}))
     played = service("7.6", tools=tools, stream=lambda _: stream)
     with client_of(played, through) as code:
         frame = code.commit_search([REPOSITORY], ["retry"], authors=["Ada"], after="2026-01-01")
@@ -398,9 +398,9 @@ def test_commits_in_unknown_words_come_from_the_stream(through: str) -> None:
 
 @both
 def test_diffs_in_unknown_words_come_from_the_stream(through: str) -> None:
-    found = _commit("diff", _PREVIEW, [[4, 8, 5]])
+    result = _commit("diff", _PREVIEW, [[4, 8, 5]])
     tools = {"diff_search": (_DIFF_SEARCH, lambda _: text(UNKNOWN)), "list_repos": _ONE_REPOSITORY}
-    stream = sse(("matches", [found]), progress(1), ("done", {}))
+    stream = sse(("matches", [result]), progress(1), ("done", {}))
     with client_of(service("7.6", tools=tools, stream=lambda _: stream), through) as code:
         frame = code.diff_search("retry", [REPOSITORY], added=True)
     assert [(r.path, r.side, r.line_number, r.line) for r in frame.itertuples()] == [
@@ -484,8 +484,8 @@ def test_a_diff_without_highlights_keeps_its_preview(form: str, release: str, th
 
 
 def test_a_preview_in_an_unknown_form_keeps_its_lines() -> None:
-    found = _commit("diff", "changed gauge.go by Ada\nask became retry", [])
-    stream = sse(("matches", [found]), progress(1), ("done", {}))
+    result = _commit("diff", "changed gauge.go by Ada\nask became retry", [])
+    stream = sse(("matches", [result]), progress(1), ("done", {}))
     with client_of(service("5.x", stream=lambda _: stream)) as code:
         frame = code.search("type:diff author:ada").matches
     assert list(frame["line"]) == ["changed gauge.go by Ada", "ask became retry"]

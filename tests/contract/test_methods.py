@@ -35,15 +35,15 @@ _PLACE = ["repository", "path", "line_number"]
 
 
 def _search(code: sl.Client) -> dict[str, Any]:
-    found = code.search(QUERY, context_lines=1)
+    result = code.search(QUERY, context_lines=1)
     return {
-        "matches": found.matches,
-        "spans": found.spans(),
-        "repositories": found.repositories[STREAM_COLUMNS],
-        "filters": found.filters,
-        "skipped": found.skipped,
-        "with_blame": found.with_blame(),
-        "with_last_change": found.with_last_change(),
+        "matches": result.matches,
+        "spans": result.spans(),
+        "repositories": result.repositories[STREAM_COLUMNS],
+        "filters": result.filters,
+        "skipped": result.skipped,
+        "with_blame": result.with_blame(),
+        "with_last_change": result.with_last_change(),
         "commits": code.search("type:commit drop count:all").matches,
         "diffs": code.search("type:diff retry count:all").matches,
         "symbols": code.search("type:symbol hub count:all").matches.drop(columns=_SYMBOL_LINES),
@@ -210,8 +210,8 @@ def assert_same(ours: Any, theirs: Any, where: str) -> None:
             assert [str(dtype) for dtype in theirs.dtypes] == [str(dtype) for dtype in ours.dtypes], where
             assert_frame_equal(theirs, ours, check_categorical=False, obj=where)
             left_out = _OWN_FACTS | _NOT_SENT.get(where, set())
-            facts = [plain({k: v for k, v in frame.attrs.items() if k not in left_out}) for frame in (theirs, ours)]
-            assert facts[0] == facts[1], where
+            info = [plain({k: v for k, v in frame.attrs.items() if k not in left_out}) for frame in (theirs, ours)]
+            assert info[0] == info[1], where
         case pa.Table():
             assert theirs.schema.names == ours.schema.names, where
             assert theirs.to_pylist() == ours.to_pylist(), where

@@ -21,25 +21,25 @@ PYTIDE = "example.org/tidewatch/pytide"
 def session(code: sl.Client) -> dict[str, Any]:
     """What a notebook would ask."""
     answer = code.deepsearch("Where is the retry policy defined?")
-    found = code.search("retry")
+    result = code.search("retry")
     made = {
-        "search": found.matches,
+        "search": result.matches,
         "chunks": code.search("type:symbol new", context_lines=1).matches,
         "exhaustive": code.search("return count:all", exhaustive=False).matches,
         "count": code.count_by("TODO", by=["repository", "language"]),
         "many": code.search_many({"a": "func", "b": "import", "c": "class", "d": "return"}).matches,
         "repositories": code.list_repos(),
-        "read_file": code.read_file(found.matches["repository"][0], found.matches["path"][0]),
+        "read_file": code.read_file(result.matches["repository"][0], result.matches["path"][0]),
         "commits": code.commit_search([PYTIDE]),
         "diffs": code.diff_search("retry", [PYTIDE]),
         "sources": answer.sources,
         "read again": code.deepsearch_read(answer.url).sources,
-        "context": found.matches.code.context(1),
-        "links": found.matches.code.link(),
+        "context": result.matches.code.context(1),
+        "links": result.matches.code.link(),
     }
-    with pytest.raises(sl.RepositoryNotFound) as fault:
+    with pytest.raises(sl.RepositoryNotFound) as error:
         code.read_file("example.org/no/where", "x")
-    return {**made, "answer": answer.text, "fault": str(fault.value), "explained": repr(found)}
+    return {**made, "answer": answer.text, "fault": str(error.value), "explained": repr(result)}
 
 
 def test_a_session_is_the_same_without_its_service(service: str, tmp_path: Path) -> None:

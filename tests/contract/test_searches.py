@@ -106,8 +106,8 @@ def test_rows_are_those_of_git_grep(code: sl.Client, fleet: Path, query: str) ->
 def test_lines_are_those_of_ripgrep(code: sl.Client, fleet: Path, query: str) -> None:
     """In the work trees; the handbook is bare, which ripgrep can't read."""
     case = BY_QUERY[query]
-    found = {row for row in found_by(code.search(f"{query} count:all")).lines if not row[0].endswith("/handbook")}
-    assert found == ripgrep(fleet, PLAIN[query], case_sensitive=case.case_sensitive)
+    results = {row for row in found_by(code.search(f"{query} count:all")).lines if not row[0].endswith("/handbook")}
+    assert results == ripgrep(fleet, PLAIN[query], case_sensitive=case.case_sensitive)
 
 
 @pytest.mark.parametrize("query", LITERALS)
@@ -171,9 +171,9 @@ def test_counts_are_the_sums_of_the_rows(code: sl.Client, by: Any) -> None:
     if by is None:
         assert code.count("level") == rows["match_count"].sum()
         return
-    counted = code.count_by("level", by)
+    counts = code.count_by("level", by)
     summed = rows.groupby(by, observed=True, dropna=False)["match_count"].sum()
-    assert summed.sort_index().to_dict() == counted.set_index(by)["matches"].sort_index().to_dict()
+    assert summed.sort_index().to_dict() == counts.set_index(by)["matches"].sort_index().to_dict()
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_a_client_without_a_service_has_no_such_tools(embedded: sl.Client) -> No
 
 
 def test_tools_beyond_the_default_suite_are_asked_of_the_full_one() -> None:
-    found = {
+    results = {
         "repo": REPOSITORY,
         "path": "d.go",
         "rev": COMMIT,
@@ -113,7 +113,7 @@ def test_tools_beyond_the_default_suite_are_asked_of_the_full_one() -> None:
     )
     played = service(
         "7.6",
-        on_all={"go_to_definition": (SYMBOL, lambda _: typed({"definitions": [found]}))},
+        on_all={"go_to_definition": (SYMBOL, lambda _: typed({"definitions": [results]}))},
         deepsearch={"deepsearch": question},
     )
     with client_of(played) as code:
@@ -168,12 +168,12 @@ def test_follow_ups_and_changes_go_to_the_versioned_api() -> None:
         _call(code, "deepsearch_change", identifier="users/~self/conversations/140", delete=True)
         with pytest.raises(sl.ToolError, match="change title only on its own pages"):
             _call(code, "deepsearch_change", identifier="140", title="Other")
-    asked = {path.rpartition("/")[2]: body for path, body in played.calls}
-    assert asked["AddConversationQuestion"] == {
+    requests = {path.rpartition("/")[2]: body for path, body in played.calls}
+    assert requests["AddConversationQuestion"] == {
         "parent": "users/~self/conversations/140",
         "question": {"input": [{"question": {"text": "And then?"}}]},
     }
-    assert asked["DeleteConversation"] == {"name": "users/~self/conversations/140"}
+    assert requests["DeleteConversation"] == {"name": "users/~self/conversations/140"}
 
 
 def _call(client: sl.Client, name: str, **arguments: Any) -> Any:

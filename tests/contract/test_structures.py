@@ -43,11 +43,11 @@ def test_a_limit_is_the_same(code: sl.Client) -> None:
 
 def test_a_federation_gives_them_too(embedded: sl.Client, federated: sl.Client) -> None:
     query = "patternType:ast-grep lang:python $F($$$A) count:all"
-    places = [
+    locations = [
         {(row["repository"], row["path"], row["line_number"]) for row in answer(client, query)[0]}
         for client in (embedded, federated)
     ]
-    assert places[0] == places[1]
+    assert locations[0] == locations[1]
 
 
 def test_a_call_names_the_type_beside_the_query(code: sl.Client) -> None:

@@ -101,12 +101,12 @@ def test_both_backends_give_the_same_frame(
 
 @pytest.mark.filterwarnings("ignore::sourcelight.IncompleteResultWarning")
 def test_streamed_references_are_those_of_the_answer(code: sl.Client) -> None:
-    asked = (PYTIDE, "src/pytide/client.py", "Hub")
-    whole = code.find_references(*asked)
-    frames = list(code.stream_references(*asked))
+    request = (PYTIDE, "src/pytide/client.py", "Hub")
+    references = code.find_references(*request)
+    frames = list(code.stream_references(*request))
     rows = pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
     keys = ["repository", "path", "line_number", "start"]
-    assert sorted(map(tuple, rows[keys].to_numpy())) == sorted(map(tuple, whole[keys].to_numpy()))
+    assert sorted(map(tuple, rows[keys].to_numpy())) == sorted(map(tuple, references[keys].to_numpy()))
     assert frames[-1].attrs["symbol"] == "Hub"
 
 
@@ -133,14 +133,14 @@ def test_a_folder_lists_what_git_lists(code: sl.Client, fleet: Path) -> None:
 
 def test_a_file_reads_as_git_shows_it(code: sl.Client, fleet: Path) -> None:
     text = git(fleet, "hub", "show", "HEAD~2:README.md")
-    found = code.read_file(HUB, "README.md", revision="HEAD~2")
-    assert "".join(f"{line}\n" for line in found["line"]) == text
-    assert list(found["line_number"]) == list(range(1, len(found) + 1))
+    file_text = code.read_file(HUB, "README.md", revision="HEAD~2")
+    assert "".join(f"{line}\n" for line in file_text["line"]) == text
+    assert list(file_text["line_number"]) == list(range(1, len(file_text) + 1))
 
 
 def test_all_commits_are_those_of_git(code: sl.Client, fleet: Path) -> None:
-    found = frame(code, "commit_search", {"repos": [PYTIDE]})
-    assert sorted(found["commit"]) == sorted(git(fleet, "pytide", "log", "--format=%H").split())
+    result = frame(code, "commit_search", {"repos": [PYTIDE]})
+    assert sorted(result["commit"]) == sorted(git(fleet, "pytide", "log", "--format=%H").split())
 
 
 def test_a_description_finds_the_same_files_first_whether_or_not_a_service_cuts_the_rest(
@@ -150,7 +150,7 @@ def test_a_description_finds_the_same_files_first_whether_or_not_a_service_cuts_
         warnings.simplefilter("ignore", sl.IncompleteResultWarning)
         ours, theirs = (client.nls_search("how are frames retried") for client in (embedded, other))
     assert len(theirs) > 0
-    places = ["repository", "path", "start_line"]
-    assert theirs[places].to_numpy().tolist() == ours[places].to_numpy().tolist()
+    positions = ["repository", "path", "start_line"]
+    assert theirs[positions].to_numpy().tolist() == ours[positions].to_numpy().tolist()
     assert theirs["score"].tolist() == pytest.approx(ours["score"].tolist(), abs=1e-5)  # a service rounds
     assert (theirs.attrs["status"] == "complete") == (len(theirs) == len(ours))

@@ -194,8 +194,8 @@ def test_errors_keep_their_kind_and_facts(error: errors.SourcelightError) -> Non
     with pytest.raises(type(error)) as caught:
         read("blame", [encoded])
     assert str(caught.value) == str(error)
-    facts = {name: value for name, value in vars(error).items() if name not in {"__notes__", "message"}}
-    assert {name: vars(caught.value)[name] for name in facts} == facts
+    info = {name: value for name, value in vars(error).items() if name not in {"__notes__", "message"}}
+    assert {name: vars(caught.value)[name] for name in info} == info
 
 
 @pytest.mark.parametrize(

@@ -47,17 +47,17 @@ def test_a_weighted_cache_holds_what_was_used_last(operations: list[tuple[str, i
     cache: LruCache[int, int] = LruCache(
         max_size, weigh=lambda value: value, on_evict=lambda key, value: evicted.append((key, value))
     )
-    plain = ListCache(max_size)
+    list_cache = ListCache(max_size)
     for operation, key, value in operations:
         if operation == "put":
             # Replaced in both: which entries make room for a larger value of the same key is left open.
             cache.pop(key)
             cache.put(key, value)
-            plain.put(key, value)
+            list_cache.put(key, value)
         else:
-            assert getattr(cache, operation)(key) == getattr(plain, operation)(key)
-    assert sorted(cache.values()) == sorted(value for _, value in plain.items)
-    assert evicted == plain.evicted
+            assert getattr(cache, operation)(key) == getattr(list_cache, operation)(key)
+    assert sorted(cache.values()) == sorted(value for _, value in list_cache.items)
+    assert evicted == list_cache.evicted
 
 
 @given(OPERATIONS, st.integers(1, 8))
@@ -66,9 +66,9 @@ def test_without_weights_values_are_counted(operations: list[tuple[str, int, int
     keys: list[int] = []
     for _, key, value in operations:
         cache.put(key, str(value))
-        keys = [*(each for each in keys if each != key), key][-max_size:]
+        keys = [*(item for item in keys if item != key), key][-max_size:]
         assert len(cache) == len(keys)
-        assert all(each in cache for each in keys)
+        assert all(item in cache for item in keys)
 
 
 def test_a_value_above_the_whole_size_stays_until_the_next_one() -> None:

@@ -38,8 +38,8 @@ def blobs(repository: Path) -> dict[bytes, bytes]:
 
 
 def test_every_machine_makes_the_same_commits(fleet: Path) -> None:
-    made = {name: git(fleet / name, "rev-parse", "HEAD").decode().strip() for name in HEADS}
-    assert made == HEADS
+    result = {name: git(fleet / name, "rev-parse", "HEAD").decode().strip() for name in HEADS}
+    assert result == HEADS
 
 
 @pytest.mark.parametrize("name", MAIN)
@@ -58,11 +58,11 @@ def test_work_trees_are_clean(fleet: Path, name: str) -> None:
 
 
 def test_woven_files_name_only_commits_that_exist() -> None:
-    facts = tomllib.loads((build.FLEET / "fleet.toml").read_text("utf-8"))["repositories"]
+    value = tomllib.loads((build.FLEET / "fleet.toml").read_text("utf-8"))["repositories"]
     names: dict[str, set[str]] = {}
     mentioned: dict[str, set[str]] = {}
-    for name in facts:
-        home = facts[name].get("fork_of", name)
+    for name in value:
+        home = value[name].get("fork_of", name)
         entries = read_history((build.FLEET / name / "history.txt").read_text("utf-8"))
         names.setdefault(home, set()).update(entry.name for entry in entries)
         files, _ = build.read_repository(name, {})

@@ -40,24 +40,24 @@ def _naive(rows: list[dict[str, Any]], asked: RowQuery) -> list[int]:
     def fits(row: dict[str, Any]) -> bool:
         words = asked.place.lower().split()
         unwanted = [word[1:] for word in words if word.startswith("-") and len(word) > 1]
-        wanted = [word for word in words if not word.startswith("-") or len(word) == 1]
+        required = [word for word in words if not word.startswith("-") or len(word) == 1]
         return (
             asked.repository in {"", row["repository"]}
             and asked.language in {"", row["language"]}
-            and all(_has(row, word) for word in wanted)
+            and all(_has(row, word) for word in required)
             and not any(_has(row, word) for word in unwanted)
             and asked.text.lower() in (row["line"] or "").lower()
         )
 
-    found = [n for n, row in enumerate(rows) if fits(row)]
+    results = [n for n, row in enumerate(rows) if fits(row)]
     if not asked.sort:
-        return found
+        return results
     column = "line" if asked.sort == "text" else asked.sort
     then = [name for name in ("repository", "path", "line_number") if name != asked.sort]
     if asked.sort != "text":
-        found.sort(key=lambda n: [rows[n][name] or ("" if name != "line_number" else 0) for name in then])
-    found.sort(key=lambda n: rows[n][column] or (0 if column == "line_number" else ""), reverse=asked.descending)
-    return found
+        results.sort(key=lambda n: [rows[n][name] or ("" if name != "line_number" else 0) for name in then])
+    results.sort(key=lambda n: rows[n][column] or (0 if column == "line_number" else ""), reverse=asked.descending)
+    return results
 
 
 @settings(max_examples=150, deadline=None)

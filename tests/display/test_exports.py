@@ -63,12 +63,12 @@ def test_matches_read_back_equal(kind: str, rows: list[dict[str, Any]], tmp_path
     writer = MatchWriter(tmp_path / f"out.{kind}")
     for batch in batches:
         writer.write(batch)
-    found = sl.read_matches(writer.finish())
+    result = sl.read_matches(writer.finish())
     expected = to_pandas(matches_table(batches))
-    assert [str(dtype) for dtype in found.dtypes] == [str(dtype) for dtype in expected.dtypes]
-    pd.testing.assert_frame_equal(found, expected)
+    assert [str(dtype) for dtype in result.dtypes] == [str(dtype) for dtype in expected.dtypes]
+    pd.testing.assert_frame_equal(result, expected)
     for name in ("line", "revision", "path", "message", "start"):  # a missing text is not an empty one
-        assert found[name].isna().tolist() == expected[name].isna().tolist()
+        assert result[name].isna().tolist() == expected[name].isna().tolist()
 
 
 @given(rows=ROWS)
@@ -82,8 +82,8 @@ def test_another_reader_of_csv_finds_the_same_text(rows: list[dict[str, Any]]) -
     csv.field_size_limit(sys.maxsize)
     text = io.StringIO(out.getvalue().decode(), newline="")
     texts = [column.name for column in SHOWN if column.type in {"dict8", "dict32", "string"}]
-    found = [{name: row[name] for name in texts} for row in csv.DictReader(text)]
-    assert found == [{name: row[name] or "" for name in texts} for row in rows]
+    results = [{name: row[name] for name in texts} for row in csv.DictReader(text)]
+    assert results == [{name: row[name] or "" for name in texts} for row in rows]
 
 
 @given(text=TEXT)

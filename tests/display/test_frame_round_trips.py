@@ -72,9 +72,9 @@ def test_pandas_reads_back_what_it_wrote(name: str, rows: int) -> None:
         file = io.BytesIO()
         getattr(frame, f"to_{kind}")(file)
         file.seek(0)
-        found = getattr(pd, f"read_{kind}")(file)
-        assert_equal(found, frame)
-        assert found.attrs == ATTRS or kind == "feather"
+        result = getattr(pd, f"read_{kind}")(file)
+        assert_equal(result, frame)
+        assert result.attrs == ATTRS or kind == "feather"
     assert_equal(pickle.loads(pickle.dumps(frame)), frame)  # noqa: S301 - made one line above
     assert_equal(pa.Table.from_pandas(frame).to_pandas(), frame)
 
@@ -95,7 +95,7 @@ def test_polars_and_duckdb_read_the_values_of_a_frame(name: str, rows: int) -> N
     finally:
         connection.close()
     assert by_duckdb.column_names == list(frame.columns)
-    assert [[_none(each) for each in row.values()] for row in by_duckdb.to_pylist()] == expected
+    assert [[_none(item) for item in row.values()] for row in by_duckdb.to_pylist()] == expected
 
 
 def _none(value: Any) -> Any:
@@ -121,12 +121,12 @@ def test_categories_survive_concat() -> None:
         for name in names
     ]
     columns = [column for column in columns_of("matches") if column.name in {"type", "repository"}]
-    frames = [to_pandas(each, columns) for each in (*tables, tables[0].slice(0, 0))]
+    frames = [to_pandas(item, columns) for item in (*tables, tables[0].slice(0, 0))]
     for parts in (frames, frames[::-1], frames[:1] * 2, [frames[3], frames[3]]):
-        whole = pd.concat(parts, ignore_index=True)
-        assert [str(dtype) for dtype in whole.dtypes] == ["category", "category"]
-        assert whole["repository"].tolist() == [name for part in parts for name in part["repository"]]
+        everything = pd.concat(parts, ignore_index=True)
+        assert [str(dtype) for dtype in everything.dtypes] == ["category", "category"]
+        assert everything["repository"].tolist() == [name for part in parts for name in part["repository"]]
     assert list(pd.concat(frames)["repository"].cat.categories) == list(names)
-    plain = pd.CategoricalDtype(frames[0]["repository"].cat.categories)
-    assert frames[0]["repository"].dtype == plain
+    categorical_dtype = pd.CategoricalDtype(frames[0]["repository"].cat.categories)
+    assert frames[0]["repository"].dtype == categorical_dtype
     assert type(pickle.loads(pickle.dumps(frames[0]))["repository"].dtype) is pd.CategoricalDtype  # noqa: S301

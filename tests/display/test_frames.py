@@ -159,8 +159,8 @@ def test_a_file_that_comes_again_counts_once_in_each_group() -> None:
     tables = []
     for size in (1, 4):
         counters = MatchCounter([]), MatchCounter(["repository"]), MatchCounter(["side", "repository"])
-        for at in range(0, len(rows), size):
-            part = rows[at : at + size]
+        for index in range(0, len(rows), size):
+            part = rows[index : index + size]
             values: dict[str, list[object]] = {name: [row[k] for row in part] for k, name in enumerate(columns)}
             batch = record_batch(values | {"type": ["diff"] * size, "revision": [""] * size, "match_count": [1] * size})
             for counter in counters:

@@ -34,19 +34,19 @@ def test_a_line_leads_to_its_code_host(url: str, words: str, href: str) -> None:
 
 @pytest.mark.parametrize("url", ["https://example.org/o/r", "javascript:alert(1)", "https://[", "", "//github.com/x"])
 def test_a_host_that_is_not_known_gets_no_address_of_lines(url: str) -> None:
-    places = LinkResolver(hosts={"r": url})
-    assert [link for link in places.of(ROW) if not link.href.startswith("//github.com")] == []
-    assert "<a" not in anchor("x", places.of(ROW))
+    resolver = LinkResolver(hosts={"r": url})
+    assert [link for link in resolver.of(ROW) if not link.href.startswith("//github.com")] == []
+    assert "<a" not in anchor("x", resolver.of(ROW))
 
 
 def test_a_row_of_a_service_leads_to_its_page_and_only_there() -> None:
-    places = LinkResolver("https://code.example")
-    first = places.of(ROW)[0]
+    resolver = LinkResolver("https://code.example")
+    first = resolver.of(ROW)[0]
     assert first.href == f"https://code.example/r@{COMMIT}/-/blob/a%20dir/x%231.py?L12-12"
-    said = places.of({**ROW, "url": "/r/-/blob/x.py?L12"})[0]
-    assert said.href == "https://code.example/r/-/blob/x.py?L12"
+    reply = resolver.of({**ROW, "url": "/r/-/blob/x.py?L12"})[0]
+    assert reply.href == "https://code.example/r/-/blob/x.py?L12"
     for hostile in ("javascript:alert(1)", "https://evil.example/x", "//evil.example/x"):
-        assert places.of({**ROW, "url": hostile})[0].href == first.href
+        assert resolver.of({**ROW, "url": hostile})[0].href == first.href
 
 
 def test_a_commit_leads_to_its_page() -> None:
@@ -77,8 +77,8 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_file_that_jupyterlab_shows_is_opened_there(lab: Path) -> None:
-    places = LinkResolver(folder_of=lambda _: str(lab / "repo"))
-    (found,) = places.of({**ROW, "path": "javascript:alert(1)"})
+    resolver = LinkResolver(folder_of=lambda _: str(lab / "repo"))
+    (found,) = resolver.of({**ROW, "path": "javascript:alert(1)"})
     assert (found.kind, found.path, found.line) == ("lab", "repo/javascript:alert(1)", 12)
     assert found.href == "../repo/javascript%3Aalert%281%29#line=11"
     html = anchor("open", (found,))

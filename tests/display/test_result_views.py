@@ -51,9 +51,9 @@ def facts(
 ) -> ResultView:
     """Facts of a result over some batches."""
     matches = sum(pa.compute.sum(b["match_count"]).as_py() for b in batches)
-    given = {"skipped": (), "alerts": (), "facts": (RepositoryInfo("r1"),)} | more
-    given.setdefault("places", LinkResolver(hosts={fact.name: fact.url for fact in given["facts"]}))
-    return ResultView(query=query, status=status, reasons=reasons, matches=matches, batches=batches, **given)
+    arguments = {"skipped": (), "alerts": (), "facts": (RepositoryInfo("r1"),)} | more
+    arguments.setdefault("places", LinkResolver(hosts={fact.name: fact.url for fact in arguments["facts"]}))
+    return ResultView(query=query, status=status, reasons=reasons, matches=matches, batches=batches, **arguments)
 
 
 MANY = lines("r1", "a.go", [(i, f"foo {i}", [(0, 3)]) for i in range(1, 26)])
@@ -61,14 +61,14 @@ LIMIT = Skipped("shard-match-limit", "result limit hit", "", "info", QuerySugges
 
 
 def test_text_is_stable_and_says_what_is_missing() -> None:
-    shown = facts(
+    displayed = facts(
         MANY,
         status="limited",
         reasons=("shard-match-limit: result limit hit", "alert: slow"),
         skipped=(LIMIT,),
         alerts=(Alert("slow", "", "warning", (ProposedQuery("repo:x foo"),)),),
     )
-    text = result_text(shown)
+    text = result_text(displayed)
     assert text.splitlines()[:4] == [
         "SearchResult: 25 matches in 25 rows of 1 repository: limited",
         "  query: foo",
@@ -98,8 +98,10 @@ def test_text_of_small_answers() -> None:
     assert result_text(facts()).splitlines()[0] == "SearchResult: 0 matches in 0 rows of 1 repository: complete"
     one = facts(repos(["r1"], (0, 1)), facts=())
     assert result_text(one).splitlines() == ["SearchResult: 1 match in 1 row: complete", "  query: foo", "  r1"]
-    found = record_batch({"type": ["path"], "repository": ["r"], "revision": ["v1"], "path": ["p"], "match_count": [1]})
-    assert result_text(facts(found)).splitlines()[-1] == "  r@v1/p"
+    result = record_batch(
+        {"type": ["path"], "repository": ["r"], "revision": ["v1"], "path": ["p"], "match_count": [1]}
+    )
+    assert result_text(facts(result)).splitlines()[-1] == "  r@v1/p"
 
 
 @pytest.mark.parametrize("status", ["complete", "limited", "interrupted", "failed"])
@@ -153,7 +155,7 @@ def test_hostile_content_neither_runs_nor_hides(text: str, chunked: bool) -> Non
     batch = lines(text, text, [(1, text, [(0, 3)]), (2, text, [])])
     if chunked:
         batch = _with_chunk(batch, f"{text}\n{text}", 1)
-    shown = facts(
+    displayed = facts(
         batch,
         query=text,
         status="failed",
@@ -162,12 +164,12 @@ def test_hostile_content_neither_runs_nor_hides(text: str, chunked: bool) -> Non
         alerts=(Alert(text, text, text, (ProposedQuery(text, text),)),),
         facts=(RepositoryInfo(text, url=text), RepositoryInfo("r2", url="javascript:alert(1)")),
     )
-    html = result_html(shown)
+    html = result_html(displayed)
     assert {t.lower() for t in re.findall(r"<\s*/?\s*([a-zA-Z]+)", html)} <= TAGS
     assert "href" not in re.sub(r">[^<]*<", "><", html)
     for character in "\x1b\x07\u202e\u2066":
         assert character not in html
-        assert character not in result_text(shown)
+        assert character not in result_text(displayed)
     if text.startswith("<"):
         assert text[:8] in html_.unescape(re.sub(r"<[^>]*>", "", html))
 
@@ -179,8 +181,8 @@ def test_repositories_link_to_their_host() -> None:
 
 def _with_chunk(batch: Any, text: str, line_number: int, *, truncated: bool = False) -> Any:
     n = batch.num_rows
-    more = record_batch({"chunk": [text] * n, "chunk_start_line": [line_number] * n, "truncated": [truncated] * n})
-    return pa.record_batch([*batch.columns, *more.columns], names=[*batch.schema.names, *more.schema.names])
+    extra = record_batch({"chunk": [text] * n, "chunk_start_line": [line_number] * n, "truncated": [truncated] * n})
+    return pa.record_batch([*batch.columns, *extra.columns], names=[*batch.schema.names, *extra.schema.names])
 
 
 def test_chunks_stand_under_their_file_with_numbers() -> None:

@@ -87,7 +87,7 @@ def test_a_statement_reaches_no_file_no_network_and_no_variable(result: Any, tmp
     file.write_text("a,b\n1,2\n")
     with pytest.raises(sl.ToolError, match="sql:"):
         sl.sql(query.format(file=file, folder=tmp_path), result)
-    assert [each.name for each in tmp_path.iterdir()] == ["secret.csv"]
+    assert [item.name for item in tmp_path.iterdir()] == ["secret.csv"]
 
 
 def test_a_statement_at_fault_is_named(result: Any) -> None:

@@ -126,16 +126,16 @@ def test_an_index_can_stop_early(end: str) -> None:
 
 def test_a_painter_paints_ten_times_a_second_and_at_the_end() -> None:
     clock = Clock()
-    shown: list[ProgressSnapshot] = []
-    painter = Painter(search(HIT), lambda: SimpleNamespace(draw=shown.append), clock)
-    assert shown == []
+    displayed: list[ProgressSnapshot] = []
+    painter = Painter(search(HIT), lambda: SimpleNamespace(draw=displayed.append), clock)
+    assert displayed == []
     for _ in range(100):  # one second
         painter.paint()
         clock.now += 0.01
-    assert 9 <= len(shown) <= 11
+    assert 9 <= len(displayed) <= 11
     painter.finish()
     painter.finish()
-    assert len(shown) <= 13
+    assert len(displayed) <= 13
 
 
 @pytest.mark.parametrize(("progress", "environment"), [(False, ""), (None, "off"), (True, "off"), (None, "")])
@@ -188,9 +188,9 @@ def test_without_standard_error_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch
 
 def test_a_callable_gets_every_paint_even_when_silenced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCELIGHT_PROGRESS", "off")
-    shown: list[ProgressSnapshot] = []
-    make_painter(search(HIT), shown.append).paint()
-    assert shown[0].done == 2
+    displayed: list[ProgressSnapshot] = []
+    make_painter(search(HIT), displayed.append).paint()
+    assert displayed[0].done == 2
 
 
 def test_an_index_that_was_current_says_so() -> None:

@@ -28,8 +28,8 @@ WORDS = {
 
 def snapshot(phase: Phase, *, total: int | None = None, title: str = "foo", notices: Any = ()) -> ProgressSnapshot:
     """A moment with 1,234 matches."""
-    facts = (("repositories", "2"), ("s", "1.5"), ("matches/s", "823"))
-    return ProgressSnapshot(title, phase, 1.5, 1234, total, "matches", facts, notices)
+    info = (("repositories", "2"), ("s", "1.5"), ("matches/s", "823"))
+    return ProgressSnapshot(title, phase, 1.5, 1234, total, "matches", info, notices)
 
 
 def bar_html(shot: ProgressSnapshot) -> str:
@@ -80,8 +80,8 @@ def test_colours_follow_the_theme_with_fallbacks(name: str) -> None:
     css = style(name)
     defined = set(re.findall(r"(--sl-[a-z]+):", css))
     assert set(re.findall(r"var\((--sl-[a-z]+)\)", css)) <= defined
-    for each in re.findall(r"var\(--(?:jp|vscode)-[^;]*;", css):
-        assert re.search(r"(#[0-9a-f]{3,6}|monospace|sans-serif)\)+", each), each
+    for item in re.findall(r"var\(--(?:jp|vscode)-[^;]*;", css):
+        assert re.search(r"(#[0-9a-f]{3,6}|monospace|sans-serif)\)+", item), item
     assert not re.search(r"color:\s*(black|white|#000|#fff)", css)
     assert "@import" not in css
     assert "url(" not in css
@@ -108,20 +108,20 @@ def test_hostile_text_stays_text() -> None:
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What is displayed, collected where IPython would publish it; updates of a page after it."""
-    found: list[Any] = []
+    results: list[Any] = []
 
     class Handle:
         def update(self, bundle: Any, **_: Any) -> None:
-            found.append(("update", bundle))
+            results.append(("update", bundle))
 
     def display(shown_object: Any, **_: Any) -> Handle:
-        found.append(shown_object)
+        results.append(shown_object)
         return Handle()
 
     monkeypatch.setattr("IPython.display.display", display)
     monkeypatch.setattr(progress_box, "_front_end_draws", threading.Event())
     monkeypatch.delenv("SOURCELIGHT_PROGRESS", raising=False)
-    return found
+    return results
 
 
 def drawn(box: ProgressBox) -> str:

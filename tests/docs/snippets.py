@@ -65,8 +65,8 @@ def snippets(page: Path) -> Iterator[Snippet]:
 
 def commands(snippet: Snippet) -> Iterator[str]:
     """The commands of a block, one a line, continued ones joined; of a session those after ``$``."""
-    joined = re.sub(r"\\\n\s*", "", snippet.text)
-    for line in joined.splitlines():
+    merged = re.sub(r"\\\n\s*", "", snippet.text)
+    for line in merged.splitlines():
         if snippet.language == "sh" and line.strip():
             yield line.strip()
         elif snippet.language == "console" and line.startswith("$ "):
@@ -167,7 +167,7 @@ class Session:
     def shell(self, command: str, where: str) -> None:
         """Run one command, in this process where it is ours."""
         bare = re.split(r"\s+#", command, maxsplit=1)[0]
-        stands_for = next((why for pattern, why in NOT_RUN.items() if re.fullmatch(pattern, bare)), "")
+        stands_for = next((reason for pattern, reason in NOT_RUN.items() if re.fullmatch(pattern, bare)), "")
         if stands_for:
             if bare.startswith("pip install"):
                 _extras_exist(bare)

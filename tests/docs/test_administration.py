@@ -16,7 +16,7 @@ def test_the_table_of_credentials_is_the_tested_one() -> None:
     page = (DOCS / "security.md").read_text(encoding="utf-8")
     section = page.split("## Every credential at every endpoint")[1].split("\n## ")[0]
     rows = re.findall(r"^\| ([^|`]+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", section, re.MULTILINE)
-    assert {name: tuple(int(each) for each in row) for name, *row in rows} == {
+    assert {name: tuple(int(item) for item in row) for name, *row in rows} == {
         name: tuple(answer if isinstance(answer, int) else answer[0] for answer in answers)
         for name, answers in TABLE.items()
     }

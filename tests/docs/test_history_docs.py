@@ -37,10 +37,10 @@ def test_every_table_about_history_has_its_call_on_the_page() -> None:
 def test_every_number_and_table_of_the_reports_is_explained(code: sl.Client) -> None:
     page = (DOCS / "reports.md").read_text("utf-8")
     explained = {name for row in re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE) for name in row.strip().split(", ")}
-    made = [
+    result = [
         sl.reports.contributors(code, "example.org/tidewatch/hub"),
         sl.reports.changes(code, "example.org/tidewatch/hub", "v0.1.0", "v2.0.0"),
     ]
-    for report in made:
+    for report in result:
         assert {number.name for number in report.metrics} <= explained
         assert set(report.tables) <= explained

@@ -58,17 +58,17 @@ def test_every_builder_of_queries_is_in_the_library() -> None:
     listed = re.findall(r"members: \[([^\]]*)\]", text("library.md"))
     here = {name for name, member in inspect.getmembers(sl.q, inspect.isfunction) if member.__module__ == sl.q.__name__}
     public = {name for name in here if not name.startswith("_")}
-    assert any(public <= set(re.findall(r"\w+", each)) for each in listed), public
+    assert any(public <= set(re.findall(r"\w+", item)) for item in listed), public
 
 
 @pytest.mark.parametrize("name", sorted({*COLUMNS, *schema.FRAMES}))
 def test_every_column_of_a_table_is_in_the_reference(name: str) -> None:
     row = "| `{0.name}` | `{1}` | {0.meaning} | {2} |"
-    wanted = [
+    required = [
         row.format(c, schema.pandas_dtype(c), c.null or "never") + (f" {c.unit} |" if c.unit else "")
         for c in schema.columns_of(name)
     ]
-    assert any(all(each in page for each in wanted) for page in (text("tools.md"), text("frames.md"))), name
+    assert any(all(item in page for item in required) for page in (text("tools.md"), text("frames.md"))), name
 
 
 def test_every_setting_is_in_the_configuration_with_its_values() -> None:

@@ -101,7 +101,7 @@ def test_every_block_of_a_page_runs(page: Path, warm: Path, service: str, tmp_pa
 
 def test_no_exception_is_listed_in_vain() -> None:
     """What is not run is in some page, and so are commands that are refused."""
-    said = [
+    messages = [
         re.split(r"\s+#", command)[0]
         for page in WITH_CODE
         for snippet in snippets(page)
@@ -109,8 +109,8 @@ def test_no_exception_is_listed_in_vain() -> None:
         for command in commands(snippet)
     ]
     for pattern in NOT_RUN:
-        assert any(re.fullmatch(pattern, command) for command in said), pattern
-    assert set(REFUSED) <= set(said)
+        assert any(re.fullmatch(pattern, command) for command in messages), pattern
+    assert set(REFUSED) <= set(messages)
 
 
 def test_each_block_has_a_language() -> None:

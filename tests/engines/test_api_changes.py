@@ -29,14 +29,14 @@ def naive_python(tree: ast.AST, around: str = "") -> Iterator[tuple[str, str]]:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
                 names = target.elts if isinstance(target, ast.Tuple) else [target]
-                yield from ((f"{around}{each.id}", "") for each in names if isinstance(each, ast.Name))
+                yield from ((f"{around}{name.id}", "") for name in names if isinstance(name, ast.Name))
         elif isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
             yield from naive_python(node, around)
 
 
 def is_named_public(name: str) -> bool:
-    first, *rest = name.split(".")
-    return first[0] != "_" and all(part[0] != "_" or part[:2] == part[-2:] == "__" for part in rest)
+    first, *remaining = name.split(".")
+    return first[0] != "_" and all(part[0] != "_" or part[:2] == part[-2:] == "__" for part in remaining)
 
 
 def arguments_of(signature: str) -> str:

@@ -57,7 +57,8 @@ def test_functions_of_python_are_measured_as_its_own_parser_and_tokenizer_see_th
             for node in functions
         )  # fmt: skip
         assert expected == sorted(
-            (each.begin_line, each.end_line, each.cyclomatic, each.parameters) for each in measures.functions
+            (function.begin_line, function.end_line, function.cyclomatic, function.parameters)
+            for function in measures.functions
         ), path
         tokens = list(tokenize.tokenize(io.BytesIO(data).readline))
         comments = {token.start[0] for token in tokens if token.type == tokenize.COMMENT}
@@ -172,7 +173,7 @@ def test_related_tests_import_a_file_or_change_with_it(tmp_path: Path) -> None:
     builder.commit({"tests/test_far.py": "x = 3\n"}, "alone")
     with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1) as code:
         rows = code.related_tests("lib", "lib/new.py")
-        more = code.related_tests("lib", "lib/new.py", min_commits=1)
+        extra = code.related_tests("lib", "lib/new.py", min_commits=1)
         with pytest.raises(sl.PathNotFound):
             code.related_tests("lib", "absent.py")
     file, far = (set(builder.git("log", "--follow", "--format=%H", "--", path).split("\n"))
@@ -182,4 +183,4 @@ def test_related_tests_import_a_file_or_change_with_it(tmp_path: Path) -> None:
         ["tests/test_f.py", 1, 2, 2], ["tests/test_far.py", 0, len(file & far), len(far)]
     ]  # fmt: skip
     assert rows["line_number"].tolist()[0] == 2
-    assert more["path"].tolist() == ["tests/test_f.py", "tests/test_far.py", "tests/test_none.py"]
+    assert extra["path"].tolist() == ["tests/test_f.py", "tests/test_far.py", "tests/test_none.py"]

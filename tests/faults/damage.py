@@ -58,10 +58,11 @@ def make(folder: Path) -> None:
         for step in range(4):
             builder.commit(
                 {
-                    f"code/{step}-{at}.py": f"def needle_{at}():\n    return {at}  # needle {at + step + number}\n"
-                    for at in range(12)
+                    f"code/{step}-{index}.py": f"def needle_{index}():\n"
+                    f"    return {index}  # needle {index + step + number}\n"
+                    for index in range(12)
                 }
-                | {f"notes/{step}.txt": "".join(f"word {step} needle {at}\n" for at in range(20))},
+                | {f"notes/{step}.txt": "".join(f"word {step} needle {index}\n" for index in range(20))},
                 message=f"word {step}\n\nneedle",
             )
     truth = answers(folder, folder / "home")
@@ -71,14 +72,14 @@ def make(folder: Path) -> None:
 def answers(folder: Path, home: Path) -> dict[str, Any]:
     """Ask everything; rows of complete answers, None for others."""
     os.environ["SOURCELIGHT_HOME"] = str(home)
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     with sl.open(folder / "src", index_dir=home / "index", progress=False, index_workers=1) as code:
         for query in QUERIES:
-            given[query] = _answer(lambda query=query: _rows(code, query))  # type: ignore[misc]
-        given["count"] = _answer(lambda: _frame(code.count_by("needle count:all", by=["repository"])))
-        given["nls"] = _answer(lambda: _frame(code.nls_search("where is the needle")))
-        given["ownership"] = _answer(lambda: _frame(code.ownership("one")))
-    return given
+            arguments[query] = _answer(lambda query=query: _rows(code, query))  # type: ignore[misc]
+        arguments["count"] = _answer(lambda: _frame(code.count_by("needle count:all", by=["repository"])))
+        arguments["nls"] = _answer(lambda: _frame(code.nls_search("where is the needle")))
+        arguments["ownership"] = _answer(lambda: _frame(code.ownership("one")))
+    return arguments
 
 
 def _answer(ask: Callable[[], Any]) -> Any:
@@ -104,14 +105,14 @@ def damage(home: Path, draw: random.Random) -> str:
     file = draw.choice(files)
     raw = bytearray(file.read_bytes())
     how = draw.choice(("flip", "flip", "flip", "zero", "noise", "cut", "grow", "swap", "delete", "empty"))
-    at = draw.randrange(len(raw))
+    position = draw.randrange(len(raw))
     if how == "flip":
-        raw[at] ^= 1 << draw.randrange(8)
+        raw[position] ^= 1 << draw.randrange(8)
     elif how in {"zero", "noise"}:
-        size = min(draw.choice((1, 8, 64, 4096)), len(raw) - at)
-        raw[at : at + size] = bytes(size) if how == "zero" else draw.randbytes(size)
+        size = min(draw.choice((1, 8, 64, 4096)), len(raw) - position)
+        raw[position : position + size] = bytes(size) if how == "zero" else draw.randbytes(size)
     elif how == "cut":
-        del raw[at:]
+        del raw[position:]
     elif how == "grow":
         raw += draw.randbytes(draw.choice((1, 16, 4096)))
     elif how == "swap":
@@ -122,7 +123,7 @@ def damage(home: Path, draw: random.Random) -> str:
         file.unlink()
     else:
         file.write_bytes(bytes(raw))
-    return f"{how} {file.relative_to(home)} at {at}"
+    return f"{how} {file.relative_to(home)} at {position}"
 
 
 def attempt(folder: Path, seed: int) -> tuple[int, str]:
@@ -150,18 +151,18 @@ def attempt(folder: Path, seed: int) -> tuple[int, str]:
 
 def _judge(folder: Path, home: Path, seed: int) -> tuple[int, str]:
     draw = random.Random(seed)  # noqa: S311 - the same damage for the same seed
-    said = damage(home, draw)
-    (folder / f"note-{seed}").write_text(said)
+    reply = damage(home, draw)
+    (folder / f"note-{seed}").write_text(reply)
     truth = json.loads((folder / "truth.json").read_text())
     for asked in ("first", "again"):
         given = answers(folder, home)
         wrong = [name for name, rows in given.items() if rows is not None and rows != truth[name]]
         if wrong:
-            return _LIE, f"{said}; {asked}: {wrong}"
+            return _LIE, f"{reply}; {asked}: {wrong}"
         if all(rows is not None for rows in given.values()):
-            return _RIGHT, said
+            return _RIGHT, reply
     refused = [name for name, rows in given.items() if rows is None]
-    return _REFUSED, f"{said}; refused twice: {refused}"
+    return _REFUSED, f"{reply}; refused twice: {refused}"
 
 
 def main() -> None:

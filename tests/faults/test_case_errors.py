@@ -35,11 +35,11 @@ def test_the_library_raises_it_with_its_place(embedded: sl.Client, case: dict[st
     query = case["query"]
     with pytest.raises(QueryError) as caught:
         embedded.search(query, pattern_type=case["patternType"])
-    fault = caught.value
-    assert (fault.message, fault.query, fault.stage) == (case["error"], query, case["stage"])
-    assert fault.position is None or 0 <= fault.position <= len(query.encode())
+    error = caught.value
+    assert (error.message, error.query, error.stage) == (case["error"], query, case["stage"])
+    assert error.position is None or 0 <= error.position <= len(query.encode())
     if case["error"].startswith("expected operand at "):
-        assert fault.position == int(case["error"].rpartition(" ")[2])
+        assert error.position == int(case["error"].rpartition(" ")[2])
     assert embedded.last is not None
     assert embedded.last.status == "failed"
 

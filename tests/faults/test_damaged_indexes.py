@@ -20,7 +20,7 @@ from sourcelight.testing import RepositoryBuilder
 _SCRIPT = Path(__file__).with_name("damage.py")
 _ATTEMPTS = int(os.environ.get("SOURCELIGHT_DAMAGES", "120"))
 _FIRST_SEED = int(os.environ.get("SOURCELIGHT_DAMAGE_SEED", "1"))
-_FILES = {f"code/{at}.py": f"def needle_{at}():\n    return {at}  # needle\n" for at in range(40)}
+_FILES = {f"code/{index}.py": f"def needle_{index}():\n    return {index}  # needle\n" for index in range(40)}
 # In a process of its own, so that a crash is seen: opens, asks, damages what is mapped, asks thrice more. Whether files
 # are still those that were mapped is looked at four times a second at most, so the first of the three comes after that.
 _UNDER_A_READER = """
@@ -70,9 +70,9 @@ def test_no_damage_of_a_file_crashes_or_shortens_a_complete_answer(tmp_path: Pat
     ]
     outcomes = first + [outcome for process in running for outcome in _outcomes(process)]
     assert len(outcomes) == _ATTEMPTS
-    assert [one for one in outcomes if one["verdict"] not in {"right", "refused"}] == []
+    assert [item for item in outcomes if item["verdict"] not in {"right", "refused"}] == []
     # What an update can build anew is right at the latest when it is asked for a second time.
-    assert [one for one in outcomes if one["verdict"] == "refused"] == []
+    assert [item for item in outcomes if item["verdict"] == "refused"] == []
 
 
 def _started(folder: Path, seed: int, count: int) -> subprocess.Popen[str]:
@@ -108,11 +108,11 @@ def test_a_file_damaged_under_a_reader_is_built_anew(
 @pytest.mark.skipif(os.name != "posix", reason="other systems have other rights")
 @pytest.mark.parametrize("mask", [0o000, 0o022])
 def test_everything_kept_is_its_owners_alone(repository: RepositoryBuilder, tmp_path: Path, mask: int) -> None:
-    former = os.umask(mask)
+    previous = os.umask(mask)
     try:
         _use_everything(repository, tmp_path)
     finally:
-        os.umask(former)
+        os.umask(previous)
     assert _open_to_others(tmp_path / "home") == []
 
 
@@ -155,8 +155,8 @@ def _use_everything(repository: RepositoryBuilder, tmp_path: Path) -> None:
 
 
 def _open_to_others(folder: Path) -> list[str]:
-    places = [folder, *folder.rglob("*")]
-    return [f"{place.stat().st_mode & 0o777:o} {place}" for place in places if place.stat().st_mode & 0o077]
+    locations = [folder, *folder.rglob("*")]
+    return [f"{place.stat().st_mode & 0o777:o} {place}" for place in locations if place.stat().st_mode & 0o077]
 
 
 def test_a_damaged_file_goes_and_its_successor_stays(tmp_path: Path) -> None:

@@ -24,15 +24,15 @@ def lacking(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     """Engine over repositories that each lack something."""
     folder = tmp_path_factory.mktemp("lacking")
     source = folder / "src"
-    one = RepositoryBuilder(source / "one")
-    one.commit({"a.txt": "needle\n" * 30, "b.bin": b"needle\0", "large.txt": "needle\n" * 20_000, "c.txt": "x\n"})
-    one.write({"a.txt": "needle, changed\n", "new.txt": "needle\n"})
+    builder = RepositoryBuilder(source / "one")
+    builder.commit({"a.txt": "needle\n" * 30, "b.bin": b"needle\0", "large.txt": "needle\n" * 20_000, "c.txt": "x\n"})
+    builder.write({"a.txt": "needle, changed\n", "new.txt": "needle\n"})
     for name in ("forked", "old", "gone"):
         RepositoryBuilder(source / name).commit({"a.txt": "needle\n"})
-    held = RepositoryBuilder(folder / "origin")
-    held.commit({"here.txt": "needle\n"})
-    held.git("config", "uploadpack.allowFilter", "true")
-    held.clone(source / "partial", "--filter=blob:none", "--no-checkout")
+    repository_builder = RepositoryBuilder(folder / "origin")
+    repository_builder.commit({"here.txt": "needle\n"})
+    repository_builder.git("config", "uploadpack.allowFilter", "true")
+    repository_builder.clone(source / "partial", "--filter=blob:none", "--no-checkout")
     broken = RepositoryBuilder(source / "broken")
     broken.commit({"a.txt": "needle\n"})
     shutil.rmtree(broken.path / ".git" / "objects")
@@ -79,11 +79,11 @@ def test_what_is_left_out_is_said(
 
 def test_both_sides_say_the_same(asked: dict[str, sl.Client]) -> None:
     for query in ("needle", "needle count:3", "needle type:path", "nothing-like-this", "repo:one needle"):
-        told = {
+        results = {
             side: [tuple(row) for row in client.search(query).skipped[["reason", "title", "message"]].to_numpy()]
             for side, client in asked.items()
         }
-        assert told["embedded"] == told["remote"]
+        assert results["embedded"] == results["remote"]
 
 
 def test_only_limits_that_hide_matches_make_an_answer_limited(asked: dict[str, sl.Client]) -> None:
@@ -118,6 +118,6 @@ def test_a_damaged_index_is_built_anew(tmp_path: Path) -> None:
     assert shards
     for file in shards:
         file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    fresh: Any = EmbeddedBackend(open_engine([tmp_path / "src"], index=tmp_path / "index"))
-    with sl.Client(fresh) as client:
+    new: Any = EmbeddedBackend(open_engine([tmp_path / "src"], index=tmp_path / "index"))
+    with sl.Client(new) as client:
         assert len(client.search("needle count:all")) == 100

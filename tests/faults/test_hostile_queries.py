@@ -33,9 +33,9 @@ BACKTRACKING = {
 
 
 def ask(code: sl.Client, query: str, pattern_type: str = "standard") -> sl.SearchResult:
-    begin = time.monotonic()
+    start = time.monotonic()
     result = code.search(query, pattern_type=pattern_type)
-    assert time.monotonic() - begin < BOUND_S
+    assert time.monotonic() - start < BOUND_S
     assert result.status in {"complete", "limited"}
     return result
 
@@ -63,8 +63,8 @@ def get(service: Service, raw_query: str) -> tuple[int, bytes]:
 @pytest.mark.parametrize("query", LONG.values(), ids=list(LONG))
 def test_a_hundred_kilobytes_are_searched_in_the_library(embedded: sl.Client, query: str) -> None:
     assert len(query) > 90_000
-    found = ask(embedded, query)
-    assert len(found) == (100 if "term" in query else 0)
+    answer = ask(embedded, query)
+    assert len(answer) == (100 if "term" in query else 0)
 
 
 @pytest.mark.parametrize("query", LONG.values(), ids=list(LONG))
@@ -146,8 +146,12 @@ def test_a_pattern_that_matches_everything_or_nothing_is_bounded(code: sl.Client
 
 
 def test_a_line_of_a_megabyte_arrives_whole_or_cut_as_asked(code: sl.Client) -> None:
-    whole = ask(code, "a! count:all case:yes").matches.iloc[0]
-    assert (len(whole["line"]), list(whole["start"]), list(whole["end"])) == (1_000_001, [999_999], [1_000_001])
+    everything = ask(code, "a! count:all case:yes").matches.iloc[0]
+    assert (len(everything["line"]), list(everything["start"]), list(everything["end"])) == (
+        1_000_001,
+        [999_999],
+        [1_000_001],
+    )
     result = code.search("a! count:all", context_lines=1, max_line_bytes=200)
     assert len(result.matches["chunk"].iloc[0]) < 1_000
 

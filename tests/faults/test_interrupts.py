@@ -35,17 +35,17 @@ def test_an_interrupt_while_connecting_is_short_and_the_client_lives() -> None:
     )
     silent, spoken = ScriptedReply([SILENCE], status=0), ScriptedReply([done])
     with ScriptedService(silent, spoken) as service, sl.connect(service.url, retries=0) as client:
-        asked = threading.Event()
+        event = threading.Event()
 
         def watch() -> None:
             bound = time.monotonic() + 10
             while not service.received and time.monotonic() < bound:
                 threading.Event().wait(0.01)
-            asked.set()
+            event.set()
 
         watcher = threading.Thread(target=watch)
         watcher.start()
-        presser = press_when(asked)
+        presser = press_when(event)
         with pytest.raises(KeyboardInterrupt):
             client.search("foo")
         watcher.join(10)

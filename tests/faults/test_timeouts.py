@@ -54,9 +54,9 @@ def said_once(result: sl.SearchResult) -> None:
 )
 def test_a_passed_time_limit_ends_on_time_and_is_said_once(code: sl.Client, query: str, allowed_s: float) -> None:
     warm(code)
-    begin = time.monotonic()
+    start = time.monotonic()
     result = code.search(query, pattern_type="regexp")
-    assert time.monotonic() - begin < allowed_s + LATE_S
+    assert time.monotonic() - start < allowed_s + LATE_S
     said_once(result)
 
 
@@ -99,9 +99,9 @@ def test_a_step_that_is_late_is_left_behind_and_closes_when_it_ends() -> None:
             closed.set()
 
     with ThreadPoolExecutor(1) as worker:
-        begin = time.monotonic()
+        start = time.monotonic()
         assert list(steps_with_deadline(parts(), Cancellation(1.0), worker)) == [1]
-        assert time.monotonic() - begin < 1.0 + LATE_S
+        assert time.monotonic() - start < 1.0 + LATE_S
         go_on.set()
     assert closed.wait(20)
 
@@ -161,9 +161,9 @@ def test_reading_and_compiling_a_long_query_is_held_to_the_limit_too(
     embedded: sl.Client, text: str, allowed_s: float
 ) -> None:
     warm(embedded)
-    begin = time.monotonic()
+    start = time.monotonic()
     result = embedded.search(f"timeout:{allowed_s * 1000:g}ms count:all {text}")
-    assert time.monotonic() - begin < allowed_s + 3 * LATE_S
+    assert time.monotonic() - start < allowed_s + 3 * LATE_S
     if allowed_s < 0.1 or result.status == "limited":
         said_once(result)
 
@@ -176,9 +176,9 @@ def test_a_long_query_within_its_limit_is_answered(embedded: sl.Client) -> None:
 
 def test_matches_that_take_too_long_to_write_are_said_to_be_missing(remote: sl.Client) -> None:
     remote.search("needle count:1")
-    begin = time.monotonic()
+    start = time.monotonic()
     result = remote.search("a count:all file:huge timeout:600ms")
-    assert time.monotonic() - begin < 0.6 + 4 * LATE_S
+    assert time.monotonic() - start < 0.6 + 4 * LATE_S
     if result.status == "limited":
         told = [*result.skipped["reason"], *result.alerts["title"]]
         assert told in (["shard-timeout"], ["Timed out while searching"])
@@ -208,9 +208,9 @@ def test_what_the_service_could_not_encode_is_told_to_the_engine() -> None:
         await asyncio.wait_for(ended.wait(), 20)
         return await producer.take(0)
 
-    begin = time.monotonic()
+    start = time.monotonic()
     items = anyio.run(search)
-    assert time.monotonic() - begin < 1.0 + LATE_S
+    assert time.monotonic() - start < 1.0 + LATE_S
     slow.set()
     assert told == [{"one"}]
     assert items == [EncodedMatches(b"[1]"), Done()]

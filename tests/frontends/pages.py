@@ -78,7 +78,7 @@ class Kernel:
         message = self._client.session.msg(said["kind"], said["content"], metadata=said.get("metadata"))
         if "id" in said:
             message["msg_id"] = message["header"]["msg_id"] = said["id"]
-        message["buffers"] = [base64.b64decode(each) for each in said["buffers"]]
+        message["buffers"] = [base64.b64decode(item) for item in said["buffers"]]
         self._client.shell_channel.send(message)
 
     def _sort(self, message: dict[str, Any]) -> None:
@@ -93,7 +93,7 @@ class Kernel:
                 kind, content = "html", {"id": content["transient"].get("display_id", ""), "html": data["text/html"]}
         if kind not in {"comm_open", "comm_msg", "comm_close", "status", "widget", "html"}:
             return
-        buffers = [base64.b64encode(each).decode() for each in message["buffers"]]
+        buffers = [base64.b64encode(item).decode() for item in message["buffers"]]
         parts = {key: message[key] for key in ("header", "parent_header", "metadata")}
         self._arrived.put(json.dumps({"kind": kind, "content": content, "buffers": buffers, **parts}, default=str))
 
@@ -128,7 +128,7 @@ def kernel_in(folder: Path, *, draws_widgets: bool = True) -> Iterator[Kernel]:
 def front_end(kernel: Kernel, scripts: Mapping[str, Path]) -> Iterator[Any]:
     """A page that has these files at hand, by name, and nothing of any other host."""
     files = {**scripts, "managers.js": Path(__file__).with_name("managers.js")}
-    asked: list[str] = []
+    requests: list[str] = []
 
     def answer(route: Any) -> None:
         name = route.request.url.rpartition("/")[2]
@@ -137,7 +137,7 @@ def front_end(kernel: Kernel, scripts: Mapping[str, Path]) -> Iterator[Any]:
         elif route.request.url.startswith(HOST) and name in files:
             route.fulfill(path=files[name], content_type="text/javascript")
         else:
-            asked.append(route.request.url)
+            requests.append(route.request.url)
             route.abort()
 
     complaints: list[str] = []
@@ -151,5 +151,5 @@ def front_end(kernel: Kernel, scripts: Mapping[str, Path]) -> Iterator[Any]:
         yield page
         assert kernel.errors == []
         assert page.evaluate("window.failures") == []
-        assert [said for said in complaints if "Error" in said] == []
-        assert [url for url in asked if not url.endswith(("favicon.ico", ".map"))] == []
+        assert [complaint for complaint in complaints if "Error" in complaint] == []
+        assert [url for url in requests if not url.endswith(("favicon.ico", ".map"))] == []

@@ -100,12 +100,12 @@ def test_the_bar_lives_and_cells_follow_the_explorer(tmp_path: Path) -> None:
         with marimo_app(file, tmp_path, environment) as address, lab.chromium_page(height=1400) as page:
             page.set_default_timeout(120_000)
             page.goto(address)
-            shown = page.locator(".sl-status")
-            shown.first.wait_for()
+            displayed = page.locator(".sl-status")
+            displayed.first.wait_for()
             seen: set[str] = set()
             explorer = page.locator(".sl-x").first
             while not explorer.is_visible():
-                seen.update(re.findall(r"([0-9,]+)\s+match", " ".join(shown.all_text_contents())))
+                seen.update(re.findall(r"([0-9,]+)\s+match", " ".join(displayed.all_text_contents())))
                 page.wait_for_timeout(30)
             assert len(seen) >= 5, seen
             page.get_by_text("rows of the explorer: 50").wait_for()

@@ -56,8 +56,8 @@ def use_widgets(page: Any, kernel: Kernel) -> None:
 
 def anywidget_script() -> Path:
     """The program that Colab loads from a CDN and VS Code from beside the interpreter; they are the same file."""
-    files = [Path(str(each.locate())) for each in metadata.files("anywidget") or []]
-    (script,) = (each for each in files if each.parts[-3:] == ("nbextensions", "anywidget", "index.js"))
+    files = [Path(str(file.locate())) for file in metadata.files("anywidget") or []]
+    (script,) = (file for file in files if file.parts[-3:] == ("nbextensions", "anywidget", "index.js"))
     return script
 
 

@@ -26,7 +26,7 @@ def home(tmp_path: Path) -> Path:
     with tarfile.open(FROZEN) as archive:
         archive.extractall(home, filter="data")
     for folder in (home / "index", home / "index-history"):
-        (former,) = (one for one in folder.iterdir() if one.is_dir() and one.name.startswith("lamps-"))
+        (former,) = (item for item in folder.iterdir() if item.is_dir() and item.name.startswith("lamps-"))
         former.rename(folder / key_of(str(repository.path.resolve() / ".git")))
     return home
 

@@ -55,7 +55,7 @@ def _parameters(value: Any) -> str:
 
 
 def test_public_names_have_the_signatures_that_were_written_down() -> None:
-    written: dict[str, str] = json.loads(FROZEN.read_text("utf-8"))
+    value: dict[str, str] = json.loads(FROZEN.read_text("utf-8"))
     now = signatures()
-    assert {name: now.get(name) for name in written if now.get(name) != written[name]} == {}
-    assert sorted(set(now) - set(written)) == []
+    assert {name: now.get(name) for name in value if now.get(name) != value[name]} == {}
+    assert sorted(set(now) - set(value)) == []

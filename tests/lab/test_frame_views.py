@@ -22,8 +22,8 @@ LONG = "src/" + "/".join(["deeply", "nested", "folders"] * 4) + "/limits.py"
 def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
     """A repository with a remote, a long path, a long line and hostile text."""
     folder = tmp_path_factory.mktemp("frames")
-    made = RepositoryBuilder(folder / "limits")
-    made.commit(
+    builder = RepositoryBuilder(folder / "limits")
+    builder.commit(
         {
             "a.py": "def patience(n):\n        return needle + 1  # deep\n",
             LONG: f"x = {'1 + ' * 100}needle\n",
@@ -31,7 +31,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
         },
         message="Add a needle",
     )
-    made.git("remote", "add", "origin", "https://github.com/acme/limits.git")
+    builder.git("remote", "add", "origin", "https://github.com/acme/limits.git")
     with sl.open(folder, index_dir=folder / ".index", progress=False) as client:
         yield client
 
@@ -39,9 +39,9 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
 @pytest.fixture
 def shell() -> Iterator[Any]:
     """An IPython that knows how to display frames."""
-    made = InteractiveShell.instance()
+    result = InteractiveShell.instance()
     show_hidden_characters()
-    yield made
+    yield result
     InteractiveShell.clear_instance()
 
 

@@ -29,17 +29,17 @@ def numstat(made: Made, history: History) -> dict[str, list[tuple[bytes, int, in
     cells = bare_git(made.folder, *OPTIONS, "diff-tree", *options, stdin=names.encode()).split(b"\0")[:-1]
     rows: dict[str, list[tuple[bytes, int, int]]] = {}
     own: list[tuple[bytes, int, int]] = []
-    at = 0
-    while at < len(cells):
-        if _COMMIT.fullmatch(cells[at]):
-            own = rows.setdefault(cells[at].decode(), [])
-            at += 1
+    position = 0
+    while position < len(cells):
+        if _COMMIT.fullmatch(cells[position]):
+            own = rows.setdefault(cells[position].decode(), [])
+            position += 1
             continue
-        added, removed, path = cells[at].split(b"\t", 2)
-        at += 1
+        added, removed, path = cells[position].split(b"\t", 2)
+        position += 1
         if not path:  # a rename: the old and the new name follow
-            path = cells[at + 1]
-            at += 2
+            path = cells[position + 1]
+            position += 2
         own.append((path, int(added.replace(b"-", b"0")), int(removed.replace(b"-", b"0"))))
     return rows
 
@@ -78,31 +78,31 @@ def churn(epoch: Epoch, rng: Random) -> Outcome:
     commits, people = defaultdict(set), defaultdict(set)
     for commit in history.commits:
         for path, added, removed in stats.get(commit.name, ()):
-            shown = path.decode(errors="replace")
+            displayed = path.decode(errors="replace")
             key: list[Any] = []
             if place:
-                key.append(shown if place == "path" else directory(shown, depth))
+                key.append(displayed if place == "path" else directory(displayed, depth))
             if period:
                 key.append(period_start(commit.commit_time, period))
             if "author" in by:
                 key += author(commit)
             if "repository" in by:
                 key.append(made.name)
-            counted = sums[tuple(key)]
-            counted[0] += added
-            counted[1] += removed
+            count = sums[tuple(key)]
+            count[0] += added
+            count[1] += removed
             commits[tuple(key)].add(commit.name)
             people[tuple(key)].add(author(commit))
     want = Counter((*key, *both, len(commits[key]), len(people[key])) for key, both in sums.items())
     # Names are told apart as git does it; `benchmarks/figures.py` looks at addresses that are joined.
-    asked: dict[str, Any] = {"by": by, "join_addresses": False} | ({"depth": depth} if place == "directory" else {})
-    frame = epoch.client.churn(made.name, **asked)
+    requests: dict[str, Any] = {"by": by, "join_addresses": False} | ({"depth": depth} if place == "directory" else {})
+    frame = epoch.client.churn(made.name, **requests)
     names = [name for name in (place, "period" if period else "") if name]
     names += ["author", "author_email"] if "author" in by else []
     names += ["repository"] if "repository" in by else []
     names += ["additions", "deletions", "commits", "authors"]
     got = Counter(zip(*(plain(frame[name]) for name in names), strict=True))
-    return compared(f"churn({made.name!r}, {asked})", want, got)
+    return compared(f"churn({made.name!r}, {requests})", want, got)
 
 
 def hotspots(epoch: Epoch, rng: Random) -> Outcome:
@@ -127,16 +127,16 @@ def hotspots(epoch: Epoch, rng: Random) -> Outcome:
             want[document.shown, len(commits[path]), len(people[path]), *sums[path], lines, *dates] += 1
     frame = epoch.client.hotspots(made.name, join_addresses=False)
     names = ("path", "commits", "authors", "additions", "deletions", "lines", "first_date", "last_date")
-    shown = {document.shown for document in steady.values()}
+    displayed = {document.shown for document in steady.values()}
     rows = list(zip(*(plain(frame[name]) for name in names), strict=True))
-    outcome = compared(f"hotspots({made.name!r})", want, Counter(row for row in rows if row[0] in shown))
+    outcome = compared(f"hotspots({made.name!r})", want, Counter(row for row in rows if row[0] in displayed))
     if outcome.difference:
         return outcome
     # Of all files, since the score is relative to the highest; it says how a file's own numbers are weighed.
     weights = [row[1] * math.log1p(row[5] or 0) for row in rows]
-    most = max(weights, default=0.0) or 1.0
+    maximum = max(weights, default=0.0) or 1.0
     wrong = [row for row, weight, score in zip(rows, weights, frame["score"], strict=True)
-             if abs(score - weight / most) > 1e-9]  # fmt: skip
+             if abs(score - weight / maximum) > 1e-9]  # fmt: skip
     return Outcome(outcome.subject, f"scores of {answers.shorter(wrong)}" if wrong else "", outcome.pairs)
 
 
@@ -153,17 +153,17 @@ def coupling(epoch: Epoch, rng: Random) -> Outcome:
         if len(commit.changes) <= most:
             together.update(combinations(paths, 2))
     want: Counter[Any] = Counter()
-    for (one, other), count in together.items():
-        share = 2 * count / (alone[one] + alone[other])
+    for (item, other), count in together.items():
+        share = 2 * count / (alone[item] + alone[other])
         if count >= least and share >= degree:
-            want[steady[one].shown, steady[other].shown, count, alone[one], alone[other], round(share, 9)] += 1
-    asked: dict[str, Any] = {"min_commits": least, "min_degree": degree, "max_files": most}
-    frame = epoch.client.coupling(made.name, **asked)
+            want[steady[item].shown, steady[other].shown, count, alone[item], alone[other], round(share, 9)] += 1
+    requests: dict[str, Any] = {"min_commits": least, "min_degree": degree, "max_files": most}
+    frame = epoch.client.coupling(made.name, **requests)
     names = ("path", "other_path", "shared_commits", "commits", "other_commits")
-    shown = {document.shown for document in steady.values()}
+    displayed = {document.shown for document in steady.values()}
     rows = zip(*(plain(frame[name]) for name in names), frame["degree"].round(9), strict=True)
-    got = Counter(row for row in rows if row[0] in shown and row[1] in shown)
-    return compared(f"coupling({made.name!r}, {asked})", want, got)
+    got = Counter(row for row in rows if row[0] in displayed and row[1] in displayed)
+    return compared(f"coupling({made.name!r}, {requests})", want, got)
 
 
 def survival(epoch: Epoch, rng: Random) -> Outcome:
@@ -178,13 +178,13 @@ def survival(epoch: Epoch, rng: Random) -> Outcome:
             alive[datetime.fromtimestamp(times[name], UTC).year] += count
     added: Counter[int] = Counter()
     for name, changes in numstat(made, history).items():
-        added[datetime.fromtimestamp(times[name], UTC).year] += sum(each[1] for each in changes)
+        added[datetime.fromtimestamp(times[name], UTC).year] += sum(change[1] for change in changes)
     frame = epoch.client.survival(made.name, exact=True)
     subject = f"survival({made.name!r}, exact=True)"
-    whole = sum(alive.values()) or 1
+    everything = sum(alive.values()) or 1
     got = Counter(zip(frame["year"], frame["added"], frame["surviving_lines"], frame["share"].round(9), strict=True))
-    want = Counter((year, added[year], alive[year], round(alive[year] / whole, 9))
-                   for year in set(frame["year"]) | {at for at in alive | added if alive[at] or added[at]})  # fmt: skip
+    want = Counter((year, added[year], alive[year], round(alive[year] / everything, 9))
+                   for year in set(frame["year"]) | {y for y in alive | added if alive[y] or added[y]})  # fmt: skip
     if not frame["exact"].all():  # what it does not call exact is still complete
         return compared(subject, Counter({sum(alive.values()): 1}), Counter({int(frame["surviving_lines"].sum()): 1}))
     return compared(subject, want, got)
@@ -226,44 +226,44 @@ def bus_factor(epoch: Epoch, rng: Random) -> Outcome:
 
 def chosen(epoch: Epoch, rng: Random, *, small: bool = False) -> tuple[Made, History]:
     """A repository, and the history of its default branch."""
-    made = {each.name: each for each in epoch.fleet.made}
-    histories = [each for each in epoch.histories.histories if not each.revision]
+    result = {item.name: item for item in epoch.fleet.made}
+    histories = [item for item in epoch.histories.histories if not item.revision]
     # The oldest commits of a shallow clone have lines that are exact for nobody.
-    kept = [each for each in histories if not (small and made[each.repository].shape.clone == "shallow")]
-    history = rng.choice(kept)
-    return made[history.repository], history
+    retained = [item for item in histories if not (small and result[item.repository].shape.clone == "shallow")]
+    history = rng.choice(retained)
+    return result[history.repository], history
 
 
 def steady_files(epoch: Epoch, made: Made, history: History) -> dict[bytes, Document]:
     """Files of HEAD by path that no commit gave another name, and that are told apart when shown."""
     documents = next(c.documents for c in epoch.reader.commits if c.repository == made.name and not c.revision)
     renamed = {change.path for commit in history.commits for change in commit.changes if change.status == "R"}
-    shown = Counter(document.shown for document in documents)
-    shown.update({path.decode(errors="replace") for path in renamed})
-    return {each.path: each for each in documents if each.path not in renamed and shown[each.shown] == 1}
+    displayed = Counter(document.shown for document in documents)
+    displayed.update({path.decode(errors="replace") for path in renamed})
+    return {item.path: item for item in documents if item.path not in renamed and displayed[item.shown] == 1}
 
 
 def blamed(epoch: Epoch, made: Made, history: History) -> dict[str, Counter[str]] | None:
     """Lines of each file of HEAD by commit, as `git blame` gives them; None where a file is large."""
     documents = next(c.documents for c in epoch.reader.commits if c.repository == made.name and not c.revision)
-    texts = [each for each in documents if not is_binary(each)]
-    if any(len(each.data) > _LARGEST for each in texts):
+    texts = [item for item in documents if not is_binary(item)]
+    if any(len(item.data) > _LARGEST for item in texts):
         return None
     known = epoch.blames.setdefault(f"{made.name}@{history.commits[0].name}", {})
     if not known:
         for document in texts:
-            counted = known.setdefault(document.shown, Counter())
+            count = known.setdefault(document.shown, Counter())
             if document.data:
                 out = bare_git(made.folder, "blame", "--porcelain", "HEAD", "--", document.path)
                 # Of each line, the header begins with its commit; only where a group begins has it a fourth field.
-                counted.update(line_commits(out))
+                count.update(line_commits(out))
     return known
 
 
 def line_commits(porcelain: bytes) -> list[str]:
     """The commit of each line of a blame."""
     header = re.compile(rb"^([0-9a-f]{40}) \d+ \d+(?: \d+)?\n(?:[^\t\n][^\n]*\n)*\t", re.MULTILINE)
-    return [each[1].decode() for each in header.finditer(porcelain)]
+    return [item[1].decode() for item in header.finditer(porcelain)]
 
 
 def is_binary(document: Document) -> bool:

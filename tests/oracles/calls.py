@@ -36,7 +36,7 @@ def call(epoch: Epoch, rng: Random) -> Outcome:
 
 def read_file(epoch: Epoch, rng: Random) -> Outcome:
     """Lines of a file, as `git cat-file` gives them."""
-    commit = rng.choice([each for each in epoch.reader.commits if each.documents])
+    commit = rng.choice([item for item in epoch.reader.commits if item.documents])
     document = rng.choice(commit.documents)
     subject = f"read_file({commit.repository!r}, {document.shown!r}, revision={commit.revision!r})"
     if not document.searchable or not utf8(document.path):
@@ -51,14 +51,14 @@ def read_file(epoch: Epoch, rng: Random) -> Outcome:
 
 def list_files(epoch: Epoch, rng: Random) -> Outcome:
     """Entries of a folder, as `git ls-tree` gives them."""
-    commit = rng.choice([each for each in epoch.reader.commits if each.documents])
+    commit = rng.choice([item for item in epoch.reader.commits if item.documents])
     folder = rng.choice(commit.documents).path.rpartition(b"/")[0]
-    made = next(each for each in epoch.fleet.made if each.name == commit.repository)
+    created = next(item for item in epoch.fleet.made if item.name == commit.repository)
     subject = f"list_files({commit.repository!r}, {folder!r}, revision={commit.revision!r})"
     if not utf8(folder):
         return Outcome(subject)
-    place = commit.revision or "HEAD"
-    out = git(made.folder, "ls-tree", "-z", "--full-tree", f"{place}:".encode() + folder)
+    location = commit.revision or "HEAD"
+    out = git(created.folder, "ls-tree", "-z", "--full-tree", f"{location}:".encode() + folder)
     want: Counter[Any] = Counter()
     for row in out.split(b"\0")[:-1]:
         facts, _, name = row.partition(b"\t")
@@ -98,13 +98,13 @@ def details(epoch: Epoch, rng: Random) -> Outcome:
 
 def blame(epoch: Epoch, rng: Random) -> Outcome:
     """Commits of the lines of a file, as `git blame` gives them."""
-    commit = rng.choice([each for each in epoch.reader.commits if each.documents])
+    commit = rng.choice([item for item in epoch.reader.commits if item.documents])
     document = rng.choice(commit.documents)
-    made = next(each for each in epoch.fleet.made if each.name == commit.repository)
+    created = next(item for item in epoch.fleet.made if item.name == commit.repository)
     subject = f"blame({commit.repository!r}, {document.shown!r}, revision={commit.revision!r})"
     if not document.searchable or not utf8(document.path) or len(document.data) > 20_000:
         return Outcome(subject)
-    out = bare_git(made.folder, "blame", "--porcelain", commit.revision or "HEAD", "--", document.path)
+    out = bare_git(created.folder, "blame", "--porcelain", commit.revision or "HEAD", "--", document.path)
     want: Counter[Any] = Counter()
     header: list[str] = []
     for row in out.split(b"\n")[:-1]:
@@ -123,7 +123,7 @@ def commits(epoch: Epoch, rng: Random) -> Outcome:
     made, history = chosen_history(epoch, rng)
     words, times = epoch.history_words
     use_regex = rng.random() < 0.5
-    asked: dict[str, Any] = {"repos": made.name, "use_regex": use_regex}
+    requests: dict[str, Any] = {"repos": made.name, "use_regex": use_regex}
     tests: list[Callable[[LoggedCommit], bool]] = []
 
     def terms(samples: list[str]) -> list[str]:
@@ -131,40 +131,40 @@ def commits(epoch: Epoch, rng: Random) -> Outcome:
         return [draw(rng, samples) for _ in range(rng.randint(1, 2))]
 
     if rng.random() < 0.6:
-        asked["message_terms"] = terms(words)
-        said = matchers(asked["message_terms"], use_regex=use_regex)
-        tests.append(lambda commit: any(matcher.any(commit.message.strip()) for matcher in said))
+        requests["message_terms"] = terms(words)
+        reply = matchers(requests["message_terms"], use_regex=use_regex)
+        tests.append(lambda commit: any(matcher.any(commit.message.strip()) for matcher in reply))
     if rng.random() < 0.4:
-        asked["content_terms"] = terms(words)
-        changed = matchers(asked["content_terms"], use_regex=use_regex)
+        requests["content_terms"] = terms(words)
+        changed = matchers(requests["content_terms"], use_regex=use_regex)
         tests.append(
-            lambda commit: any(m.any(line.text) for each in commit.changes for line in each.lines for m in changed)
+            lambda commit: any(m.any(line.text) for change in commit.changes for line in change.lines for m in changed)
         )
     if rng.random() < 0.3:
-        asked["authors"] = [rng.choice(("ada", "Ada", "bob@", "K", "example"))]
-        wrote = matchers(asked["authors"], use_regex=use_regex)
+        requests["authors"] = [rng.choice(("ada", "Ada", "bob@", "K", "example"))]
+        wrote = matchers(requests["authors"], use_regex=use_regex)
         tests.append(lambda commit: any(m.any(person) for person in written_by(commit) for m in wrote))
     first = max(rng.choice(times), 100_000)
     if rng.random() < 0.2:
-        asked["after"] = str(first)
+        requests["after"] = str(first)
         tests.append(lambda commit: commit.commit_time > first)
     if rng.random() < 0.2:
-        asked["before"] = str(first + 86_400)
+        requests["before"] = str(first + 86_400)
         tests.append(lambda commit: commit.commit_time < first + 86_400)
     want = Counter(commit.name for commit in history.commits if all(test(commit) for test in tests))
-    subject = f"commit_search({shown(asked)})"
-    frame = epoch.client.commit_search(**asked)
+    subject = f"commit_search({shown(requests)})"
+    frame = epoch.client.commit_search(**requests)
     outcome = compared(subject, want, Counter(frame["commit"].astype(str)))
     return outcome if outcome.difference else facts(subject, history, frame)
 
 
 def facts(subject: str, history: History, frame: Any) -> Outcome:
     """What is said of each commit."""
-    known = {commit.name: commit for commit in history.commits}
+    existing = {commit.name: commit for commit in history.commits}
     want: Counter[Any] = Counter()
     got: Counter[Any] = Counter()
     for row in frame.itertuples():
-        commit = known[row.commit]
+        commit = existing[row.commit]
         want[
             commit.name, commit.subject.decode(errors="replace"), *decoded(commit.mapped_author),
             *decoded(commit.mapped_committer), commit.commit_time, commit.author_time, tuple(commit.parents),
@@ -184,7 +184,7 @@ def lines(epoch: Epoch, rng: Random) -> Outcome:
     draw = expressions.expression if use_regex else expressions.literal
     pattern = draw(rng, epoch.history_words[0])
     side = rng.choice(("", "added", "removed"))
-    asked: dict[str, Any] = {"repos": made.name, "use_regex": use_regex} | ({side: True} if side else {})
+    requests: dict[str, Any] = {"repos": made.name, "use_regex": use_regex} | ({side: True} if side else {})
     matcher = matchers([pattern], use_regex=use_regex)[0]
     want: Counter[Any] = Counter()
     for commit in history.commits:
@@ -193,8 +193,8 @@ def lines(epoch: Epoch, rng: Random) -> Outcome:
                 if side in ("", line.side) and matcher.any(line.text):
                     path = change.path.decode(errors="replace")
                     want[commit.name, path, line.side, line.number, line.text.decode(errors="replace")] += 1
-    subject = f"diff_search({pattern!r}, {shown(asked)})"
-    frame = epoch.client.diff_search(pattern, **asked)
+    subject = f"diff_search({pattern!r}, {shown(requests)})"
+    frame = epoch.client.diff_search(pattern, **requests)
     columns = ("commit", "path", "side", "line_number", "line")
     return compared(subject, want, Counter(zip(*(frame[name] for name in columns), strict=True)))
 
@@ -205,12 +205,12 @@ def people(epoch: Epoch, rng: Random) -> Outcome:
     want: Counter[Any] = Counter()
     sums: dict[tuple[str, ...], list[int]] = {}
     for commit in history.commits:
-        counted = sums.setdefault(decoded(commit.mapped_author), [0, 0, 0, 0])
+        count = sums.setdefault(decoded(commit.mapped_author), [0, 0, 0, 0])
         # A binary file that becomes a link has no numbers in git, though the patch shows the link's line.
         changed = [line.side for change in commit.changes if not change.binary for line in change.lines]
-        for at, more in enumerate((1, int(commit.is_merge), changed.count("added"), changed.count("removed"))):
-            counted[at] += more
-    want.update((*person, *counted) for person, counted in sums.items())
+        for index, more in enumerate((1, int(commit.is_merge), changed.count("added"), changed.count("removed"))):
+            count[index] += more
+    want.update((*person, *count) for person, count in sums.items())
     frame = epoch.client.contributors(made.name, join_addresses=False)
     columns = ("author", "author_email", "commits", "merges", "additions", "deletions")
     return compared(f"contributors({made.name!r})", want, Counter(zip(*(frame[name] for name in columns), strict=True)))
@@ -238,23 +238,23 @@ def owners(epoch: Epoch, rng: Random) -> Outcome:
     people_of = {commit.name: decoded(commit.mapped_author) for commit in history.commits}
     documents = next(c.documents for c in epoch.reader.commits if c.repository == made.name and not c.revision)
     shown_as = Counter(document.shown for document in documents)
-    asked = [d for d in documents if d.searchable and len(d.data) < 20_000 and shown_as[d.shown] == 1]
+    requests = [d for d in documents if d.searchable and len(d.data) < 20_000 and shown_as[d.shown] == 1]
     frame = epoch.client.ownership(made.name, by="file", exact=True, join_addresses=False)
     exact = set(frame.loc[frame["exact"], "path"].astype(str))
     names = ("path", "author", "author_email", "lines")
     got: Counter[Any] = Counter()
     want: Counter[Any] = Counter()
-    for document in rng.sample(asked, min(3, len(asked))):
+    for document in rng.sample(requests, min(3, len(requests))):
         if document.data and document.shown not in exact:
             continue
         here = frame[frame["path"].astype(str) == document.shown]
         got.update(tuple(row) for row in zip(*(here[name].astype(object) for name in names), strict=True))
         out = bare_git(made.folder, "blame", "--porcelain", "HEAD", "--", document.path)
-        counted: Counter[tuple[str, str]] = Counter()
+        counts: Counter[tuple[str, str]] = Counter()
         # The header of each line begins with its commit and has the number of lines only where a group begins.
         for found in re.finditer(rb"^([0-9a-f]{40}) \d+ \d+(?: \d+)?\n(?:[^\t\n][^\n]*\n)*\t", out, re.MULTILINE):
-            counted[people_of[found[1].decode()]] += 1
-        want.update((document.shown, *person, count) for person, count in counted.items())
+            counts[people_of[found[1].decode()]] += 1
+        want.update((document.shown, *person, count) for person, count in counts.items())
     return compared(f"ownership({made.name!r}, by='file', exact=True)", want, got)
 
 
@@ -263,12 +263,12 @@ def changed_last(epoch: Epoch, rng: Random) -> Outcome:
     made, history = chosen_history(epoch, rng)
     documents = next(c.documents for c in epoch.reader.commits if c.repository == made.name and not c.revision)
     named = [document for document in documents if utf8(document.path)]
-    chosen = rng.sample(named, min(3, len(named)))
+    selected = rng.sample(named, min(3, len(named)))
     want: Counter[Any] = Counter()
-    for document in chosen:
-        changes = [c for c in history.commits for each in c.changes if document.path == each.path]
+    for document in selected:
+        changes = [c for c in history.commits for change in c.changes if document.path == change.path]
         want[document.shown, len({commit.name for commit in changes})] += 1
-    paths = [document.shown for document in chosen]
+    paths = [document.shown for document in selected]
     if not paths:
         return Outcome("last_changes of nothing")
     for folder in sorted({document.path.rpartition(b"/")[0] for document in chosen} - {b""}):
@@ -283,7 +283,7 @@ def changed_last(epoch: Epoch, rng: Random) -> Outcome:
 
 def chosen_history(epoch: Epoch, rng: Random) -> tuple[Made, History]:
     """A repository, and the history of its default branch."""
-    history = rng.choice([each for each in epoch.histories.histories if not each.revision])
+    history = rng.choice([item for item in epoch.histories.histories if not item.revision])
     return next(made for made in epoch.fleet.made if made.name == history.repository), history
 
 

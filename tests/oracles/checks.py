@@ -33,9 +33,11 @@ def check_text(
 
 def has_vain_pattern(epoch: Epoch, question: Question) -> bool:
     """Whether some pattern matches no changed line of the fleet."""
-    changes = [each for history in epoch.histories.histories for commit in history.commits for each in commit.changes]
+    changes = [
+        change for history in epoch.histories.histories for commit in history.commits for change in commit.changes
+    ]
     matchers = [epoch.histories.matcher(atom, case_sensitive=question.case_sensitive) for atom in atoms(question.tree)]
-    return any(not any(matcher.any(line.text) for each in changes for line in each.lines) for matcher in matchers)
+    return any(not any(matcher.any(line.text) for change in changes for line in change.lines) for matcher in matchers)
 
 
 def told(result: Any, epoch: Epoch, names: set[str], *, history: bool = False, unread: bool = False) -> str:

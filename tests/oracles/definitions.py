@@ -37,11 +37,13 @@ def read(path: bytes, data: bytes) -> list[tuple[str, int, str]]:
     """Names that a file defines, with their lines and kinds."""
     ending = path[path.rindex(b".") :]
     lines = data.split(b"\n")
-    found = []
+    results = []
     for match in _READ[ending].finditer(data):
-        at = data.count(b"\n", 0, match.start(1))
-        found.append((match[1].decode(), at + 1, next(kind for kind, test in _KINDS if test.search(lines[at]))))
-    return found
+        offset = data.count(b"\n", 0, match.start(1))
+        results.append(
+            (match[1].decode(), offset + 1, next(kind for kind, test in _KINDS if test.search(lines[offset])))
+        )
+    return results
 
 
 def definitions(epoch: Epoch, rng: Random) -> Outcome:
@@ -81,11 +83,11 @@ def definitions(epoch: Epoch, rng: Random) -> Outcome:
 
 def wanted(commits: list[Any], matcher: Matcher | None) -> Counter[Any]:
     """Definitions of commits, of those names that match."""
-    found: Counter[Any] = Counter()
+    result: Counter[Any] = Counter()
     for commit in commits:
         for document in commit.documents:
             if document.path.startswith(FOLDER):
                 for name, line, kind in read(document.path, document.data):
                     if matcher is None or matcher.any(name.encode()):
-                        found[commit.repository, document.shown, name, line, kind] += 1
-    return found
+                        result[commit.repository, document.shown, name, line, kind] += 1
+    return result

@@ -88,17 +88,17 @@ class Epoch:
     @cached_property
     def histories(self) -> HistoryReader:
         """Oracle of searches in history."""
-        found = []
+        results = []
         for made in self.fleet.made:
-            known: dict[str, list[git_history.FileChange]] = {}
+            existing: dict[str, list[git_history.FileChange]] = {}
             for revision in ["", *made.revisions]:
                 try:
                     git_reader.resolve(made.folder, revision or "HEAD")
                 except AssertionError:
                     continue
-                commits = git_history.log(made.folder, revision or "HEAD", known=known)
-                found.append(History(made.name, revision, commits))
-        return HistoryReader(found)
+                commits = git_history.log(made.folder, revision or "HEAD", known=existing)
+                results.append(History(made.name, revision, commits))
+        return HistoryReader(results)
 
     @cached_property
     def history_words(self) -> tuple[list[str], list[int]]:

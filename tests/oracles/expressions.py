@@ -54,35 +54,37 @@ def is_empty_match(expression: str) -> bool:
 def expression(rng: Random, samples: list[str]) -> str:
     """An expression that RE2 takes; `samples` are texts from which most are derived."""
     while True:
-        drawn = _derived(rng, rng.choice(samples)) if samples and rng.random() < 0.65 else _node(rng, rng.randint(0, 3))
+        drawing = (
+            _derived(rng, rng.choice(samples)) if samples and rng.random() < 0.65 else _node(rng, rng.randint(0, 3))
+        )
         if rng.random() < 0.12:
-            drawn = rng.choice(FLAGS) + drawn
-        if drawn.strip() and compiles(drawn) and re.search(r"\S", drawn):
-            return drawn
+            drawing = rng.choice(FLAGS) + drawing
+        if drawing.strip() and compiles(drawing) and re.search(r"\S", drawing):
+            return drawing
 
 
 def literal(rng: Random, samples: list[str]) -> str:
     """A text that is looked for as it is: a word, or a piece of a sample."""
     while True:
         if rng.random() < 0.3 or not samples:
-            drawn = rng.choice(texts.WORDS)
+            drawing = rng.choice(texts.WORDS)
         else:
             sample = rng.choice(samples)
-            at = rng.randrange(len(sample) + 1)
-            drawn = sample[at : at + rng.choice((1, 2, 3, 4, 5, 8, 12))]
+            position = rng.randrange(len(sample) + 1)
+            drawing = sample[position : position + rng.choice((1, 2, 3, 4, 5, 8, 12))]
         if rng.random() < 0.15:
-            drawn = drawn.swapcase()
-        drawn = drawn.replace("\0", "").replace("\ufffd", "")
-        if drawn.strip():
-            return drawn
+            drawing = drawing.swapcase()
+        drawing = drawing.replace("\0", "").replace("\ufffd", "")
+        if drawing.strip():
+            return drawing
 
 
 def _derived(rng: Random, sample: str) -> str:
-    at = rng.randrange(len(sample) + 1)
-    piece = sample[at : at + rng.choice((1, 2, 3, 4, 6, 9))]
+    position = rng.randrange(len(sample) + 1)
+    piece = sample[position : position + rng.choice((1, 2, 3, 4, 6, 9))]
     anchors = rng.random() < 0.5
     out = []
-    if anchors and (at == 0 or sample[at - 1] == "\n" or rng.random() < 0.2):
+    if anchors and (position == 0 or sample[position - 1] == "\n" or rng.random() < 0.2):
         out.append(rng.choice(("^", "^", "^", r"\b", r"^\s*", "^ *")))
     previous = ""
     for character in piece:
@@ -91,13 +93,13 @@ def _derived(rng: Random, sample: str) -> str:
             continue
         out.append(token)
         previous = token
-    end = at + len(piece)
+    end = position + len(piece)
     if anchors and (end >= len(sample) or sample[end] == "\n" or rng.random() < 0.2):
         out.append(rng.choice(("$", "$", "$", r"\b", r"\s*$", r"\r?$", " *$")))
-    drawn = "".join(out)
+    drawing = "".join(out)
     if rng.random() < 0.15:
-        drawn = f"{rng.choice(('(?:', '(', '(?P<n>'))}{drawn}|{_node(rng, 1)})"
-    return drawn
+        drawing = f"{rng.choice(('(?:', '(', '(?P<n>'))}{drawing}|{_node(rng, 1)})"
+    return drawing
 
 
 def _token(rng: Random, character: str) -> str:  # noqa: PLR0911 - a table of chances

@@ -62,8 +62,8 @@ class Fleet:
             for document in commit.documents:
                 paths.append(document.shown.replace("\ufffd", "") or "x")
                 if document.searchable and document.data:
-                    at = rng.randrange(max(1, len(document.data) - 400))
-                    text = document.data[at : at + 400].decode(errors="ignore")
+                    position = rng.randrange(max(1, len(document.data) - 400))
+                    text = document.data[position : position + 400].decode(errors="ignore")
                     if text:
                         samples.append(text)
         common = set.intersection(*({c.revision for c in self.commits if c.repository == m.name} for m in self.made))

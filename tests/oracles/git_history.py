@@ -67,20 +67,20 @@ def log(
         folder, *OPTIONS, "log", "-z", "--encoding=UTF-8", "--format=tformat:" + "%x00".join(_FIELDS), *revisions, "--"
     )
     cells = out.split(b"\0")[:-1]
-    found = []
-    for at in range(0, len(cells), len(_FIELDS)):
-        row = cells[at : at + len(_FIELDS)]
+    results = []
+    for index in range(0, len(cells), len(_FIELDS)):
+        row = cells[index : index + len(_FIELDS)]
         commit = LoggedCommit(
             row[0].decode(), row[1].decode().split(), pair(row[2:4]), pair(row[4:6]), pair(row[6:8]), pair(row[8:10]),
             int(row[10] or 0), int(row[11] or 0), shown(row[12]), shown(row[13]),
         )  # fmt: skip
         if changes and not commit.is_merge:
-            kept = {} if known is None else known
-            if commit.name not in kept:
-                kept[commit.name] = changes_of(folder, commit.name)
-            commit.changes = kept[commit.name]
-        found.append(commit)
-    return found
+            retained = {} if known is None else known
+            if commit.name not in retained:
+                retained[commit.name] = changes_of(folder, commit.name)
+            commit.changes = retained[commit.name]
+        results.append(commit)
+    return results
 
 
 def shown(text: bytes) -> bytes:
@@ -99,23 +99,23 @@ def changes_of(folder: Path, *commits: str) -> list[FileChange]:
     base += ["--no-textconv", "--submodule=short", "--diff-algorithm=myers"]
     changes = []
     cells = bare_git(folder, *OPTIONS, *base, "--raw", "-z", *commits).split(b"\0")[:-1]
-    at = 0
-    while at < len(cells):
-        old_mode, mode, old_object, name, status = cells[at].decode().removeprefix(":").split()
+    position = 0
+    while position < len(cells):
+        old_mode, mode, old_object, name, status = cells[position].decode().removeprefix(":").split()
         moved = status[0] in "RC"
-        old_path = cells[at + 1]
-        path = cells[at + 2] if moved else old_path
-        at += 3 if moved else 2
+        old_path = cells[position + 1]
+        path = cells[position + 2] if moved else old_path
+        position += 3 if moved else 2
         score = int(status[1:]) if moved else None
         changes.append(
             FileChange(path, old_path, status[0], score=score, objects=(old_object, name), modes=(old_mode, mode))
         )
     patches = _patches(bare_git(folder, *OPTIONS, *base, "-p", "--full-index", *commits))
     # A change of type is one record and two patches: the old file goes, the new one comes.
-    counted = [change for change in changes for _ in range(2 if change.status == "T" else 1)]
-    if len(patches) != len(counted):
-        raise AssertionError(f"{len(patches)} patches for {len(counted)} changes of {commits}")
-    for change, (lines, binary) in zip(counted, patches, strict=True):
+    count = [change for change in changes for _ in range(2 if change.status == "T" else 1)]
+    if len(patches) != len(count):
+        raise AssertionError(f"{len(patches)} patches for {len(count)} changes of {commits}")
+    for change, (lines, binary) in zip(count, patches, strict=True):
         change.lines += lines
         change.binary |= binary
     if any(len(set(change.objects)) == 1 for change in changes):  # no patch says what they are
@@ -128,34 +128,34 @@ def changes_of(folder: Path, *commits: str) -> list[FileChange]:
 
 def _numbers(cells: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
     """The numbers and the new name of each file of ``--numstat -z``."""
-    rest = iter(cells)
-    for cell in rest:
+    remaining = iter(cells)
+    for cell in remaining:
         path = cell.split(b"\t", 2)[2]
         if not path:
-            next(rest)
-            path = next(rest)
+            next(remaining)
+            path = next(remaining)
         yield cell, path
 
 
 def _patches(out: bytes) -> list[tuple[list[Line], bool]]:
-    found: list[tuple[list[Line], bool]] = []
+    results: list[tuple[list[Line], bool]] = []
     old_left = new_left = old = new = 0
     for row in out.split(b"\n"):
         if old_left > 0 or new_left > 0:
             sign, text = row[:1], row[1:]
             if sign == b"-":
-                found[-1][0].append(Line("removed", old, text))
+                results[-1][0].append(Line("removed", old, text))
             elif sign == b"+":
-                found[-1][0].append(Line("added", new, text))
+                results[-1][0].append(Line("added", new, text))
             if sign in (b"-", b" ", b""):
                 old, old_left = old + 1, old_left - 1
             if sign in (b"+", b" ", b""):
                 new, new_left = new + 1, new_left - 1
         elif row.startswith(b"diff --git "):
-            found.append(([], False))
+            results.append(([], False))
         elif row.startswith(b"Binary files "):
-            found[-1] = (found[-1][0], True)
+            results[-1] = (results[-1][0], True)
         elif hunk := _HUNK.match(row):
             old, new = int(hunk[1]), int(hunk[3])
             old_left, new_left = int(hunk[2] or 1), int(hunk[4] or 1)
-    return found
+    return results

@@ -77,10 +77,10 @@ class Document:
 
     def __post_init__(self) -> None:
         self.shown = self.path.decode(errors="replace")
-        at = 0
-        while at < len(self.data):
-            self.starts.append(at)
-            at = self.data.find(b"\n", at) + 1 or len(self.data)
+        position = 0
+        while position < len(self.data):
+            self.starts.append(position)
+            position = self.data.find(b"\n", position) + 1 or len(self.data)
 
 
 def resolve(folder: Path, revision: str) -> str:
@@ -97,21 +97,21 @@ def documents(folder: Path, commit: str) -> list[Document]:
         if kind == b"blob" and mode != b"120000":
             rows.append((path, blob))
     contents = blobs(folder, {blob for _, blob in rows})
-    found = []
+    results = []
     for path, blob in rows:
         data = contents[blob]
-        found.append(Document(path, data, searchable=b"\0" not in data and len(data) <= MAX_FILE_BYTES))
-    return found
+        results.append(Document(path, data, searchable=b"\0" not in data and len(data) <= MAX_FILE_BYTES))
+    return results
 
 
 def blobs(folder: Path, names: set[bytes]) -> dict[bytes, bytes]:
     """Contents by object name."""
-    wanted = sorted(names)
-    out = git(folder, "cat-file", "--batch", "--buffer", stdin=b"".join(name + b"\n" for name in wanted))
-    found, at = {}, 0
-    for name in wanted:
-        end = out.index(b"\n", at)
-        size = int(out[at:end].split()[2])
+    required = sorted(names)
+    out = git(folder, "cat-file", "--batch", "--buffer", stdin=b"".join(name + b"\n" for name in required))
+    found, position = {}, 0
+    for name in required:
+        end = out.index(b"\n", position)
+        size = int(out[position:end].split()[2])
         found[name] = out[end + 1 : end + 1 + size]
-        at = end + 2 + size
+        position = end + 2 + size
     return found

@@ -37,24 +37,28 @@ class HistoryReader:
 
     def rows(self, question: Question) -> Counter[Row]:
         """Rows: type, repository, commit, path, line number, side, line, starts, ends."""
-        found: Counter[Row] = Counter()
+        result: Counter[Row] = Counter()
         for history in self.chosen(question):
             for commit in history.commits:
                 if not self._commit_passes(commit, question):
                     continue
                 if "diff" in question.types:
-                    found.update(self._diff_rows(history, commit, question))
+                    result.update(self._diff_rows(history, commit, question))
                 else:
-                    found.update(self._message_rows(history, commit, question))
+                    result.update(self._message_rows(history, commit, question))
         if question.select == "repo":
-            return Counter({("repo", row[1]): 1 for row in found})
+            return Counter({("repo", row[1]): 1 for row in result})
         if question.select == "commit.diff" and "diff" not in question.types:
             return Counter()
-        return found if question.select.startswith("commit") or not question.select else Counter()
+        return result if question.select.startswith("commit") or not question.select else Counter()
 
     def chosen(self, question: Question) -> list[History]:
         """Histories that the filters by repository and revision leave."""
-        return [each for each in self.histories if each.revision == question.revision and self._named(each, question)]
+        return [
+            history
+            for history in self.histories
+            if history.revision == question.revision and self._named(history, question)
+        ]
 
     def _named(self, history: History, question: Question) -> bool:
         name = history.repository.encode()
@@ -66,41 +70,41 @@ class HistoryReader:
 
     def _commit_passes(self, commit: LoggedCommit, question: Question) -> bool:
         sensitive = question.case_sensitive
-        for chosen in question.filters:
-            match chosen.field:
+        for item in question.filters:
+            match item.field:
                 case "author":
-                    fits = self._matches(chosen, people(commit.author, commit.mapped_author), case=sensitive)
+                    fits = self._matches(item, people(commit.author, commit.mapped_author), case=sensitive)
                 case "committer":
-                    fits = self._matches(chosen, people(commit.committer, commit.mapped_committer), case=sensitive)
+                    fits = self._matches(item, people(commit.committer, commit.mapped_committer), case=sensitive)
                 case "message":
-                    fits = self._matches(chosen, [commit.message.strip()], case=sensitive)
+                    fits = self._matches(item, [commit.message.strip()], case=sensitive)
                 case "before":
-                    fits = commit.commit_time < int(chosen.value)
+                    fits = commit.commit_time < int(item.value)
                 case "after":
-                    fits = commit.commit_time > int(chosen.value)
+                    fits = commit.commit_time > int(item.value)
                 case _:
                     continue
-            if fits == chosen.negated:
+            if fits == item.negated:
                 return False
         return True
 
     def _changes(self, commit: LoggedCommit, question: Question) -> Iterator[FileChange]:
         for change in commit.changes:
-            for chosen in question.filters:
-                if chosen.field == "file":
-                    fits = self._matches(chosen, [change.path, change.old_path], case=question.case_sensitive)
-                elif chosen.field == "lang":
-                    ends = LANGUAGES[chosen.value.lower()]
+            for item in question.filters:
+                if item.field == "file":
+                    fits = self._matches(item, [change.path, change.old_path], case=question.case_sensitive)
+                elif item.field == "lang":
+                    ends = LANGUAGES[item.value.lower()]
                     fits = change.path.lower().endswith(ends) or change.old_path.lower().endswith(ends)
                 else:
                     continue
-                if fits == chosen.negated:
+                if fits == item.negated:
                     break
             else:
                 yield change
 
     def _message_rows(self, history: History, commit: LoggedCommit, question: Question) -> list[Row]:
-        by_file = any(chosen.field in {"file", "lang"} for chosen in question.filters)
+        by_file = any(item.field in {"file", "lang"} for item in question.filters)
         if by_file and not any(True for _ in self._changes(commit, question)):
             return []
         head = ("commit", history.repository, commit.name, None)
@@ -124,8 +128,8 @@ class HistoryReader:
 
     def _fits(self, tree: Tree | None, line: Line, *, sensitive: bool) -> bool:
         """Whether a line matches a pattern that is looked for, if there is one."""
-        wanted = positive(tree)
-        return not wanted or any(self.matcher(atom, case_sensitive=sensitive).any(line.text) for atom in wanted)
+        required = positive(tree)
+        return not required or any(self.matcher(atom, case_sensitive=sensitive).any(line.text) for atom in required)
 
     def _diff_rows(self, history: History, commit: LoggedCommit, question: Question) -> list[Row]:
         tree, sensitive = question.tree, question.case_sensitive
@@ -137,7 +141,7 @@ class HistoryReader:
             def spans(atom: Atom, lines: list[Line] = change.lines) -> dict[int, list[Span]]:
                 self.pairs += len(lines)
                 matcher = self.matcher(atom, case_sensitive=sensitive)
-                return {at: found for at, line in enumerate(lines) if (found := matcher.spans(line.text))}
+                return {index: found for index, line in enumerate(lines) if (found := matcher.spans(line.text))}
 
             def occurs(atom: Atom, lines: list[Line] = change.lines) -> bool:
                 matcher = self.matcher(atom, case_sensitive=sensitive)
@@ -152,10 +156,10 @@ class HistoryReader:
             hit = True
             by_line: dict[int, list[Span]] = {}
             for atom in positive(tree):
-                for at, found in spans(atom).items():
-                    by_line.setdefault(at, []).extend(found)
-            for at, found in by_line.items():
-                line = change.lines[at]
+                for position, found in spans(atom).items():
+                    by_line.setdefault(position, []).extend(found)
+            for position, found in by_line.items():
+                line = change.lines[position]
                 if side and line.side != side:
                     continue
                 marked = merged(found)
@@ -191,13 +195,13 @@ def holds(tree: Tree, has: object) -> bool:
 def spans_by_line(text: bytes, spans: list[Span]) -> list[tuple[int, str, tuple[int, ...], tuple[int, ...]]]:
     """Rows of the lines of a text in which spans mark something; newlines are not marked."""
     rows = []
-    at = 0
+    position = 0
     for number, line in enumerate(text.split(b"\n"), 1):
-        cut = [(max(start - at, 0), min(end - at, len(line))) for start, end in spans]
+        cut = [(max(start - position, 0), min(end - position, len(line))) for start, end in spans]
         marked = [(start, end) for start, end in cut if start < end]
         if marked:
             starts = points(line, (start for start, _ in marked))
             ends = points(line, (end for _, end in marked))
             rows.append((number, line.decode(errors="replace"), starts, ends))
-        at += len(line) + 1
+        position += len(line) + 1
     return rows

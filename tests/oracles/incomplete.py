@@ -41,26 +41,26 @@ class Incomplete:
 
     def made(self, name: str) -> Made:
         """The repository of a name."""
-        return next(each for each in self.epoch.fleet.made if each.name == name)
+        return next(item for item in self.epoch.fleet.made if item.name == name)
 
 
 def build(epoch: Epoch) -> Incomplete:
     """Write such a fleet below the folder of an epoch."""
     own = Epoch(f"{epoch.seed}/incomplete", epoch.folder / "incomplete", SHAPES)
-    made = fleets.build(own.rng("fleet"), own.folder / "fleet", SHAPES).made
+    created = fleets.build(own.rng("fleet"), own.folder / "fleet", SHAPES).made
     empty = own.folder / "fleet" / EMPTY
     empty.mkdir()
     git_reader.git(empty, "init", "-q", "-b", "main", ".")
-    readable = [each for each in made if each.shape.name not in UNREADABLE]
+    readable = [item for item in created if item.shape.name not in UNREADABLE]
     built = Incomplete(own)
-    fleet = Fleet(own.folder / "fleet", [*made])
+    fleet = Fleet(own.folder / "fleet", [*created])
     own.__dict__["fleet"] = fleet
-    for each in made:
-        if each.shape.name in _PARTIAL:
-            built.objects[each.name] = repositories.objects_of(each.folder)
+    for item in created:
+        if item.shape.name in _PARTIAL:
+            built.objects[item.name] = repositories.objects_of(item.folder)
     commits, histories = [], []
-    for each in readable:
-        commit, history = read(built, each)
+    for item in readable:
+        commit, history = read(built, item)
         commits.append(commit)
         histories.append(history)
     fleet.commits = commits
@@ -81,8 +81,8 @@ def read(built: Incomplete, made: Made) -> tuple[Commit, History]:
     if there is not None:
         rows = git_reader.git(source, "ls-tree", "-r", "-z", "--full-tree", head).split(b"\0")[:-1]
         names = {row.partition(b"\t")[2]: row.split()[2].decode() for row in rows}
-        documents = [each if names[each.path] in there else Document(each.path, b"", searchable=False)
-                     for each in documents]  # fmt: skip
+        documents = [document if names[document.path] in there else Document(document.path, b"", searchable=False)
+                     for document in documents]  # fmt: skip
         built.lacking[f"{made.name}/files"] = {name for name in names.values() if name not in there}
         for commit in history.commits:
             if b".mailmap" in names and names[b".mailmap"] not in there:  # people are as written then
@@ -117,10 +117,10 @@ def incomplete(epoch: Epoch, rng: Random) -> Outcome:
     if outcome.difference:
         return outcome
     for name, objects in built.objects.items():
-        more = repositories.objects_of(built.made(name).folder) - objects
-        if more:
-            built.objects[name] |= more
-            return Outcome(outcome.subject, f"{len(more)} objects of {name} were fetched")
+        extra = repositories.objects_of(built.made(name).folder) - objects
+        if extra:
+            built.objects[name] |= extra
+            return Outcome(outcome.subject, f"{len(extra)} objects of {name} were fetched")
     return outcome
 
 
@@ -144,10 +144,10 @@ def text(built: Incomplete, client: sl.Client, drawer: Drawer) -> Outcome:
 def history(built: Incomplete, client: sl.Client, drawer: Drawer) -> Outcome:
     """Commits and changed lines: those of commits that can't be read may be missing, and that is said."""
     own = built.epoch
-    drawn = drawer.history_question(*own.history_words)
-    filters = tuple(each for each in drawn.filters if each.field not in {"file", "lang"})
-    tree = drawn.tree if isinstance(drawn.tree, Atom) else Atom("foo")
-    question = replace(drawn, filters=filters, tree=tree, select="", revision="")
+    drawing = drawer.history_question(*own.history_words)
+    filters = tuple(item for item in drawing.filters if item.field not in {"file", "lang"})
+    tree = drawing.tree if isinstance(drawing.tree, Atom) else Atom("foo")
+    question = replace(drawing, filters=filters, tree=tree, select="", revision="")
     want = own.histories.rows(question)
     subject = checks.asked(question)
     try:
@@ -169,18 +169,18 @@ def history(built: Incomplete, client: sl.Client, drawer: Drawer) -> Outcome:
 def unsaid(built: Incomplete, result: sl.SearchResult, question: Question, *, history: bool = False) -> str:
     """What an answer should say of what it lacks, and does not."""
     own = built.epoch
-    asked = own.histories.chosen(question) if history else own.reader.chosen(question)
-    names = {each.repository for each in asked}
+    request = own.histories.chosen(question) if history else own.reader.chosen(question)
+    names = {item.repository for item in request}
     want = {"repository-unreadable"}
     # A partial clone is named as one, whether or not a commit of it can't be read.
-    if history and any(f"/{name}" in each for name in _PARTIAL for each in names):
+    if history and any(f"/{name}" in item for name in _PARTIAL for item in names):
         want.add("history-incomplete")
     got = {reason.partition(":")[0] for reason in result.reasons}
     if not history and may_miss(own, question):
         want.add("document-missing")
     messages = "\n".join(result.skipped["message"])
-    places = [str(own.folder / "fleet" / name) for name in (*UNREADABLE, EMPTY)]
-    unnamed = [place for place in places if place not in messages]
+    locations = [str(own.folder / "fleet" / name) for name in (*UNREADABLE, EMPTY)]
+    unnamed = [place for place in locations if place not in messages]
     if got == want and not unnamed and result.status == "limited":
         return ""
     return f"status {result.status}: {', '.join(result.reasons)} for {', '.join(sorted(want))}; unnamed {unnamed}\n"
@@ -190,12 +190,12 @@ def may_miss(own: Epoch, question: Question) -> bool:
     """Whether contents are looked at of which some are missing."""
     if any(may_pass(own, commit, question) for commit in own.reader.commits):
         return True
-    required = any(each.field == "file:has.content" for each in question.filters)
+    required = any(item.field == "file:has.content" for item in question.filters)
     if question.types and not {"file", "path"} & set(question.types):
         return False
     if not required and (question.tree is None or (question.types and "file" not in question.types)):
         return False
-    bare = replace(question, filters=tuple(each for each in question.filters if each.field != "file:has.content"))
+    bare = replace(question, filters=tuple(item for item in question.filters if item.field != "file:has.content"))
     return any(
         is_missing(document) and own.reader.passes(document, bare)
         for commit in own.reader.chosen(question)
@@ -205,10 +205,10 @@ def may_miss(own: Epoch, question: Question) -> bool:
 
 def may_pass(own: Epoch, commit: Commit, question: Question) -> bool:
     """Whether what is missing decides if a repository is searched."""
-    fits = [(each, own.reader.fits(commit, each, question)) for each in question.filters]
+    fits = [(item, own.reader.fits(commit, item, question)) for item in question.filters]
     unknown = [
-        each.field == "repo:has.content" and held is each.negated and any(map(is_missing, commit.documents))
-        for each, held in fits
+        item.field == "repo:has.content" and held is item.negated and any(map(is_missing, commit.documents))
+        for item, held in fits
     ]
     return any(unknown) and all(held or open_ for (_, held), open_ in zip(fits, unknown, strict=True))
 

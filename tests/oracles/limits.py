@@ -48,10 +48,10 @@ def grouped(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) -
     columns = rng.choice((["repository"], ["path"], ["repository", "path"], ["type"], ["type", "repository"]))
     typed = question.text()
     frame = epoch.client.count_by(typed, by=columns, pattern_type=question.requested)
-    at = {"type": 0, "repository": 1, "path": 3}
+    position = {"type": 0, "repository": 1, "path": 3}
     summed: Counter[Any] = Counter()
     for row, times in want.items():
-        summed[tuple(row[at[name]] for name in columns)] += number(row) * times
+        summed[tuple(row[position[name]] for name in columns)] += number(row) * times
     got: Counter[Any] = Counter()
     for cells in zip(
         *(frame[name].astype(object).where(frame[name].notna(), None) for name in columns),
@@ -60,9 +60,9 @@ def grouped(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) -
     ):
         got[cells[:-1]] += int(cells[-1])
     subject = f"count({typed!r}, by={columns}, pattern_type={question.requested!r})"
-    found = compared(subject, summed, got)
+    result = compared(subject, summed, got)
     names = {commit.repository for commit in epoch.reader.chosen(question)}
-    return found if found.difference else replace(found, difference=checks.told(Said(frame), epoch, names))
+    return result if result.difference else replace(result, difference=checks.told(Said(frame), epoch, names))
 
 
 class Said:
@@ -91,18 +91,18 @@ def displayed(epoch: Epoch, rng: Random, question: Question, want: Counter[Row])
     result = epoch.client.search(typed, pattern_type=question.requested, limit=most)
     subject = f"search({typed!r}, pattern_type={question.requested!r}, limit={most})"
     found = part_of(result, want, most)
-    counted = int(result.progress["match_count"].iloc[-1]) if len(result.progress) else 0
-    if not found and counted != total(want):
-        found = f"counted {counted}, not {total(want)}"
+    count = int(result.progress["match_count"].iloc[-1]) if len(result.progress) else 0
+    if not found and count != total(want):
+        found = f"counted {count}, not {total(want)}"
     return Outcome(subject, found)
 
 
 def part_of(result: Any, want: Counter[Row], most: int) -> str:
     """What is wrong with an answer of at most so many matches; a line that was cut has fewer marks."""
     got = answers.text_rows(result)
-    whole = {bare(row): row for row in want}
+    everything = {bare(row): row for row in want}
     for row in got:
-        full = whole.get(bare(row))
+        full = everything.get(bare(row))
         if full is None or (row != full and not is_cut(row, full)):
             return f"+ {answers.shorter(row)}\n- {answers.shorter(full)}"
     expected = min(most, total(want))
@@ -145,17 +145,19 @@ def surrounded(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]
     }
     twice = Counter((c.repository, c.revision, d.shown) for c in epoch.reader.chosen(question) for d in c.documents)
     names = ("repository", "revision", "path", "line_number", "chunk", "chunk_start_line", "type")
-    for *key, at, chunk, first, kind in zip(*(result.arrow.column(name).to_pylist() for name in names), strict=True):
+    for *key, position, chunk, first, kind in zip(
+        *(result.arrow.column(name).to_pylist() for name in names), strict=True
+    ):
         if kind != "content" or twice[tuple(key)] > 1:
             continue
         rows = [row.decode(errors="replace") for row in texts[tuple(key)]]
         got = chunk.split("\n")
         # Whether the newline of its last line belongs to a chunk is left open.
-        whole = [got] if got[-1] else [got, got[:-1]]
-        fits = [each for each in whole if each == rows[first - 1 : first - 1 + len(each)]]
+        everything = [got] if got[-1] else [got, got[:-1]]
+        fits = [item for item in everything if item == rows[first - 1 : first - 1 + len(item)]]
         if not fits:
             here = rows[first - 1 : first - 1 + len(got)]
             return Outcome(subject, f"chunk of {key} from {first}: {answers.shorter(got)}\nnot {answers.shorter(here)}")
-        if not (first <= max(at - lines, 1) and at <= first + len(fits[0]) - 1):
-            return Outcome(subject, f"chunk of {key} from {first}, {len(got)} lines, is not around line {at}")
+        if not (first <= max(position - lines, 1) and position <= first + len(fits[0]) - 1):
+            return Outcome(subject, f"chunk of {key} from {first}, {len(got)} lines, is not around line {position}")
     return Outcome(subject)

@@ -56,26 +56,26 @@ def _escaped(found: re.Match[str]) -> str:
 
 def merged(spans: Iterable[Span]) -> list[Span]:
     """Spans in order without overlaps; of those that begin together the longest."""
-    kept: list[Span] = []
+    retained: list[Span] = []
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if not kept or start >= kept[-1][1]:
-            kept.append((start, end))
-    return kept
+        if not retained or start >= retained[-1][1]:
+            retained.append((start, end))
+    return retained
 
 
 def points(raw: bytes, places: Iterable[int]) -> tuple[int, ...]:
     """Code points of what is shown before each of some bytes in order; behind the end, the newline counts as one."""
     if raw.isascii():
         return tuple(places)
-    found = []
-    at = shown = 0
+    results = []
+    position = shown = 0
     for place in places:
-        if place < at:  # ends and starts of spans come in order; others begin anew
-            at = shown = 0
-        shown += len(raw[at:place].decode(errors="replace"))
-        at = min(place, len(raw))
-        found.append(shown + max(place - len(raw), 0))
-    return tuple(found)
+        if place < position:  # ends and starts of spans come in order; others begin anew
+            position = shown = 0
+        shown += len(raw[position:place].decode(errors="replace"))
+        position = min(place, len(raw))
+        results.append(shown + max(place - len(raw), 0))
+    return tuple(results)
 
 
 def line_rows(document: Document, spans: list[Span]) -> list[Row]:
@@ -88,12 +88,14 @@ def line_rows(document: Document, spans: list[Span]) -> list[Row]:
             by_line.setdefault(number, []).append((start, end))
     rows = []
     for number, touching in sorted(by_line.items()):
-        at = document.starts[number]
+        position = document.starts[number]
         after = document.starts[number + 1] if number + 1 < len(document.starts) else len(document.data) + 1
-        raw = document.data[at:after].removesuffix(b"\n")
-        starts = points(raw, (max(start - at, 0) for start, _ in touching))
-        ends = points(raw, (min(end, after) - at for _, end in touching))
-        rows.append((number + 1, raw.decode(errors="replace"), starts, ends, sum(start >= at for start, _ in touching)))
+        raw = document.data[position:after].removesuffix(b"\n")
+        starts = points(raw, (max(start - position, 0) for start, _ in touching))
+        ends = points(raw, (min(end, after) - position for _, end in touching))
+        rows.append(
+            (number + 1, raw.decode(errors="replace"), starts, ends, sum(start >= position for start, _ in touching))
+        )
     return rows
 
 
@@ -150,28 +152,28 @@ class Reader:
 
     def passes(self, document: Document, question: Question) -> bool:
         """Whether a file passes the filters by path and language."""
-        for chosen in question.filters:
-            if chosen.field == "file":
+        for item in question.filters:
+            if item.field == "file":
                 matcher = self.matcher(
-                    Atom(chosen.value, regexp=True), case_sensitive=question.case_sensitive, whole=True
+                    Atom(item.value, regexp=True), case_sensitive=question.case_sensitive, whole=True
                 )
                 fits = matcher.any(document.path)
-            elif chosen.field == "lang":
-                fits = document.path.lower().endswith(LANGUAGES[chosen.value.lower()])
-            elif chosen.field == "file:has.content":
-                atom = Atom(chosen.value, regexp=True)
+            elif item.field == "lang":
+                fits = document.path.lower().endswith(LANGUAGES[item.value.lower()])
+            elif item.field == "file:has.content":
+                atom = Atom(item.value, regexp=True)
                 fits = bool(self.content_spans(atom, document, case_sensitive=question.case_sensitive))
             else:
                 continue
-            if fits == chosen.negated:
+            if fits == item.negated:
                 return False
         return True
 
     def chosen(self, question: Question) -> list[Commit]:
         """The commits that the filters by repository leave."""
         revisions = question.revision.split(":")
-        wanted = [commit for commit in self.commits if commit.revision in revisions]
-        return [commit for commit in wanted if all(self.fits(commit, each, question) for each in question.filters)]
+        required = [commit for commit in self.commits if commit.revision in revisions]
+        return [commit for commit in required if all(self.fits(commit, item, question) for item in question.filters)]
 
     def fits(self, commit: Commit, chosen: Filter, question: Question) -> bool:
         """Whether a filter by repository leaves a commit."""
@@ -179,17 +181,17 @@ class Reader:
         atom = Atom(chosen.value, regexp=True)
         match chosen.field:
             case "repo":
-                found = self.named(commit, chosen)
+                result = self.named(commit, chosen)
             case "repo:has.path":
                 matcher = self.matcher(atom, case_sensitive=sensitive, whole=True)
-                found = any(matcher.any(document.path) for document in commit.documents)
+                result = any(matcher.any(document.path) for document in commit.documents)
             case "repo:has.content":
-                found = any(
+                result = any(
                     self.content_spans(atom, document, case_sensitive=sensitive) for document in commit.documents
                 )
             case _:
                 return True
-        return found != chosen.negated
+        return result != chosen.negated
 
     def named(self, commit: Commit, chosen: Filter) -> bool:
         """Whether the name of a repository matches, whatever its case."""
@@ -199,22 +201,22 @@ class Reader:
 
     def rows(self, question: Question) -> Counter[Row]:
         """Rows that must be found: type, repository, revision, path, then of lines what `line_rows` gives."""
-        found: Counter[Row] = Counter()
+        result: Counter[Row] = Counter()
         commits = self.chosen(question)
         files = not question.types or bool({"file", "path"} & set(question.types))
         if files and not (question.tree is None and not self.by_file(question)):
             for commit in commits:
                 for document in commit.documents:
-                    found.update(self.file_rows(commit, document, question))
+                    result.update(self.file_rows(commit, document, question))
         if self.of_repositories(question):
             for commit in commits:
                 if question.tree is None or self.name_holds(question.tree, commit.repository, question):
-                    found["repo", commit.repository, commit.revision, None] += 1
-        return selected(found, question.select)
+                    result["repo", commit.repository, commit.revision, None] += 1
+        return selected(result, question.select)
 
     def by_file(self, question: Question) -> bool:
         """Whether a filter by path or language is there."""
-        return any(chosen.field in {"file", "lang", "file:has.content"} for chosen in question.filters)
+        return any(item.field in {"file", "lang", "file:has.content"} for item in question.filters)
 
     def file_rows(self, commit: Commit, document: Document, question: Question) -> list[Row]:
         """Rows of one file."""
@@ -234,7 +236,10 @@ class Reader:
             if in_path:
                 name += self.path_spans(atom, document.path, case_sensitive=question.case_sensitive)
         marked = merged(name)
-        names = points(document.path, (at for at, _ in marked)), points(document.path, (at for _, at in marked))
+        names = (
+            points(document.path, (position for position, _ in marked)),
+            points(document.path, (position for _, position in marked)),
+        )
         if not content:
             return [("path", *head, *names)]
         return [("content", *head, *names, *row) for row in line_rows(document, merged(content))]
@@ -272,7 +277,7 @@ def looked_at(atom: Atom, question: Question) -> tuple[bool, bool]:
     types = question.types
     in_content = not types or "file" in types
     in_path = (not types or "path" in types) and not atom.content
-    if not types and all(each.content for each in atoms(question.tree)):
+    if not types and all(item.content for item in atoms(question.tree)):
         in_path = False
     return in_content, in_path
 

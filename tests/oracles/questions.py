@@ -109,15 +109,13 @@ def _written(question: Question) -> str:
     if question.case_sensitive:
         parts.append("case:yes")
     parts += [f"type:{kind}" for kind in question.types]
-    for at, chosen in enumerate(question.filters):
-        dash = ("-", "NOT ")[(question.style + at) % 2] if chosen.negated else ""
-        if ":" in chosen.field:
-            parts.append(f"{dash}{chosen.field}({chosen.value})")
+    for index, item in enumerate(question.filters):
+        dash = ("-", "NOT ")[(question.style + index) % 2] if item.negated else ""
+        if ":" in item.field:
+            parts.append(f"{dash}{item.field}({item.value})")
             continue
-        revision = (
-            f"@{question.revision}" if question.revision and chosen.field == "repo" and not chosen.negated else ""
-        )
-        parts.append(f"{dash}{chosen.field}:{value(chosen.value + revision)}")
+        revision = f"@{question.revision}" if question.revision and item.field == "repo" and not item.negated else ""
+        parts.append(f"{dash}{item.field}:{value(item.value + revision)}")
     if question.select:
         parts.append(f"select:{question.select}")
     parts.append("count:all" if question.count is None else f"count:{question.count}")
@@ -181,12 +179,12 @@ def _tree(tree: Tree, question: Question, *, inner: bool = False) -> str:
         case Without(part):
             return f"not {_atom(part, question)}"
         case Both(parts):
-            joined = " and " if question.style % 4 or question.pattern_type != "keyword" else " "
+            merged = " and " if question.style % 4 or question.pattern_type != "keyword" else " "
         case Either(parts):
-            joined = " or "
+            merged = " or "
     if question.style % 7 == 0:
-        joined = joined.upper()
-    written = joined.join(_tree(part, question, inner=True) for part in parts)
+        merged = merged.upper()
+    written = merged.join(_tree(part, question, inner=True) for part in parts)
     return f"({written})" if inner or question.filters or isinstance(tree, Either) else written
 
 
@@ -259,21 +257,21 @@ class Drawer:
         if rng.random() < 0.3:
             return replace(self.atom("l"), content=True)
         for _ in range(50):
-            drawn = self.atom("l")
-            if _PLAIN.fullmatch(drawn.text) and drawn.text.lower() not in {"and", "or", "not"}:
-                return drawn
+            drawing = self.atom("l")
+            if _PLAIN.fullmatch(drawing.text) and drawing.text.lower() not in {"and", "or", "not"}:
+                return drawing
         return Atom("foo")
 
     def filters(self) -> tuple[Filter, ...]:
         """Some filters by repository, path and language."""
         rng = self.rng
-        drawn = []
+        drawing = []
         if rng.random() < 0.3:
             name = rng.choice(self.repositories)
             text = rng.choice(
                 (f"^{re.escape(name)}$", re.escape(name.rpartition("/")[2]), "zoo", "example.org/Z", "a$")
             )
-            drawn.append(Filter("repo", text, negated=rng.random() < 0.2))
+            drawing.append(Filter("repo", text, negated=rng.random() < 0.2))
         for _ in range(rng.choice((0, 0, 0, 1, 1, 2))):
             text = expressions.expression(rng, self.paths)
             if rng.random() < 0.5:
@@ -281,32 +279,34 @@ class Drawer:
                     (r"\.py$", r"\.txt$", "^src/", "foo", r"(^|/)lib/", r"\.(go|md)$", "README", "^[^/]+$", r"\d")
                 )
             if not re.match(r"[a-z.]+\(", text):
-                drawn.append(Filter("file", text, negated=rng.random() < 0.35))
+                drawing.append(Filter("file", text, negated=rng.random() < 0.35))
         if rng.random() < 0.1:
-            drawn.append(
+            drawing.append(
                 Filter("lang", rng.choice(("python", "Go", "java", "rust", "markdown")), negated=rng.random() < 0.3)
             )
         if rng.random() < 0.1:
-            drawn.append(Filter(rng.choice(("repo:has.path", "repo:has.content")), self.argument(), rng.random() < 0.4))
+            drawing.append(
+                Filter(rng.choice(("repo:has.path", "repo:has.content")), self.argument(), rng.random() < 0.4)
+            )
         if rng.random() < 0.07:
-            drawn.append(Filter("file:has.content", self.argument()))
-        rng.shuffle(drawn)
-        return tuple(drawn)
+            drawing.append(Filter("file:has.content", self.argument()))
+        rng.shuffle(drawing)
+        return tuple(drawing)
 
     def argument(self) -> str:
         """An expression that a predicate takes as it is, and that no empty text matches."""
         while True:
-            drawn = expressions.expression(self.rng, self.samples if self.rng.random() < 0.6 else self.paths)
-            simple = drawn == drawn.strip() and not re.search(r"[()\n\r]", re.sub(r"\\(?:\?:|\))", "", drawn))
-            if simple and not expressions.is_empty_match(drawn):
-                return drawn
+            drawing = expressions.expression(self.rng, self.samples if self.rng.random() < 0.6 else self.paths)
+            simple = drawing == drawing.strip() and not re.search(r"[()\n\r]", re.sub(r"\\(?:\?:|\))", "", drawing))
+            if simple and not expressions.is_empty_match(drawing):
+                return drawing
 
     def question(self) -> Question:
         """A question about texts, paths and repositories."""
         while True:
-            drawn = self._question()
-            if drawn.pattern_type == "keyword" or isinstance(drawn.tree, Atom) or balanced(drawn):
-                return drawn
+            drawing = self._question()
+            if drawing.pattern_type == "keyword" or isinstance(drawing.tree, Atom) or balanced(drawing):
+                return drawing
 
     def _question(self) -> Question:
         rng = self.rng
@@ -315,15 +315,15 @@ class Drawer:
         if isinstance(tree, Atom) and rng.random() < 0.05:
             tree = Without(tree)
         filters = self.filters()
-        if rng.random() < 0.05 and any(chosen.field == "file" for chosen in filters):
+        if rng.random() < 0.05 and any(item.field == "file" for item in filters):
             tree = None
         revision = ""
         if rng.random() < 0.12 and self.revisions:
             revision = ":".join(rng.sample(self.revisions, min(len(self.revisions), rng.choice((1, 1, 2)))))
-            filters = (*(chosen for chosen in filters if chosen.field != "repo"), Filter("repo", "zoo"))
+            filters = (*(item for item in filters if item.field != "repo"), Filter("repo", "zoo"))
         types = rng.choice(((), (), (), ("file",), ("path",), ("file", "path"), ("repo",), ("repo", "path"),
                             ("file", "repo"), ("path", "path"), ("repo", "file", "path")))  # fmt: skip
-        if types and "file" not in types and any(chosen.field == "file:has.content" for chosen in filters):
+        if types and "file" not in types and any(item.field == "file:has.content" for item in filters):
             types = ("file",)
         if types and "file" not in types and any(atom.content for atom in atoms(tree)):
             types = ("file",)
@@ -337,9 +337,9 @@ class Drawer:
     def history_question(self, words: list[str], times: list[int]) -> Question:
         """A question about commits or changed lines; `words` come from messages, people and changed lines."""
         while True:
-            drawn = self._history_question(words, times)
-            if drawn.pattern_type == "keyword" or isinstance(drawn.tree, Atom) or balanced(drawn):
-                return drawn
+            drawing = self._history_question(words, times)
+            if drawing.pattern_type == "keyword" or isinstance(drawing.tree, Atom) or balanced(drawing):
+                return drawing
 
     def _history_question(self, words: list[str], times: list[int]) -> Question:
         rng = self.rng
@@ -348,7 +348,7 @@ class Drawer:
         tree = own.tree(rng.choice((0, 0, 1, 1, 2, 4)), pattern_type) if rng.random() < 0.85 else None
         if isinstance(tree, Atom) and rng.random() < 0.08:
             tree = Without(tree)
-        filters = [chosen for chosen in self.filters() if ":" not in chosen.field]
+        filters = [item for item in self.filters() if ":" not in item.field]
         for name in ("author", "committer"):
             if rng.random() < 0.12:
                 text = rng.choice(
@@ -381,7 +381,7 @@ class Drawer:
         revision = ""
         if rng.random() < 0.15 and self.revisions:
             revision = rng.choice(self.revisions)
-            filters = [*(chosen for chosen in filters if chosen.field != "repo"), Filter("repo", "zoo")]
+            filters = [*(item for item in filters if item.field != "repo"), Filter("repo", "zoo")]
         return Question(
             tree, tuple(filters), (kind,), rng.random() < 0.4, revision, select, None, pattern_type, rng.randrange(420)
         )

@@ -134,8 +134,8 @@ def _partial(rng: Random, source: Path, folder: Path, kind: str) -> None:
     """A clone that lacks objects; what it was promised stays within reach, so that a fetch would get it."""
     git(source, "config", "uploadpack.allowFilter", "true")
     git(source, "config", "uploadpack.allowAnySHA1InWant", "true")
-    wanted = "blob:none" if kind == "blobless" else "tree:0"
-    git(folder.parent, "clone", "-q", "--bare", f"--filter={wanted}", "-o", "promisor", source.as_uri(), folder.name)
+    required = "blob:none" if kind == "blobless" else "tree:0"
+    git(folder.parent, "clone", "-q", "--bare", f"--filter={required}", "-o", "promisor", source.as_uri(), folder.name)
     fetched = ["main^{tree}"] if kind == "latest" else []
     if kind == "blobless":
         rows = git(source, "ls-tree", "-r", "-z", "main").split(b"\0")[:-1]
@@ -144,8 +144,8 @@ def _partial(rng: Random, source: Path, folder: Path, kind: str) -> None:
     if fetched:
         names = [git(source, "rev-parse", name).decode().strip() for name in fetched]
         depth = () if kind == "blobless" else ("--no-filter",)
-        more = {"GIT_NO_LAZY_FETCH": "0"}
-        git(folder, "fetch", "-q", "--no-tags", *depth, "promisor", *names, more=more)
+        extra = {"GIT_NO_LAZY_FETCH": "0"}
+        git(folder, "fetch", "-q", "--no-tags", *depth, "promisor", *names, more=extra)
 
 
 def objects_of(folder: Path) -> frozenset[str]:
@@ -156,27 +156,27 @@ def objects_of(folder: Path) -> frozenset[str]:
 
 def extend(rng: Random, made: Made) -> None:
     """Add commits to the first branch of a repository that is no clone."""
-    former = git(made.folder, "ls-tree", "-r", "-z", "main").split(b"\0")[:-1]
-    paths = [row.partition(b"\t")[2] for row in former if b" blob " in row and not row.startswith(b"120000")]
+    previous = git(made.folder, "ls-tree", "-r", "-z", "main").split(b"\0")[:-1]
+    paths = [row.partition(b"\t")[2] for row in previous if b" blob " in row and not row.startswith(b"120000")]
     paths = [path for path in paths if not path.startswith(sources.FOLDER) and path != OWNERS]
     writer = Writer(rng, made.shape)
     stream = writer.head(b"refs/heads/main", writer.message(), [b"refs/heads/main^0"])
-    chosen = rng.sample(paths, min(2, len(paths)))
-    for path in chosen:
+    selected = rng.sample(paths, min(2, len(paths)))
+    for path in selected:
         stream += b"M 100644 inline " + quoted(path) + b"\n" + block(texts.data(rng))
     if len(paths) > 4:
-        stream += b"D " + quoted(next(path for path in paths if path not in chosen)) + b"\n"
-    fresh = b"new-%d.txt" % rng.randrange(10_000)
-    stream += b"M 100644 inline " + fresh + b"\n" + block(texts.data(rng)) + b"\n"
+        stream += b"D " + quoted(next(path for path in paths if path not in selected)) + b"\n"
+    new = b"new-%d.txt" % rng.randrange(10_000)
+    stream += b"M 100644 inline " + new + b"\n" + block(texts.data(rng)) + b"\n"
     git(made.folder, "fast-import", "--quiet", "--force", "--date-format=raw-permissive", stdin=stream)
 
 
 def _replace(folder: Path) -> None:
     tree = git(folder, "rev-parse", "topic^{tree}").decode().strip()
     parents = git(folder, "rev-parse", "main^@").decode().split()
-    facts = {"NAME": "r", "EMAIL": "r@x", "DATE": "1700000000 +0000"}
-    person = {f"GIT_{role}_{name}": fact for role in ("AUTHOR", "COMMITTER") for name, fact in facts.items()}
-    made = (
+    info = {"NAME": "r", "EMAIL": "r@x", "DATE": "1700000000 +0000"}
+    person = {f"GIT_{role}_{name}": fact for role in ("AUTHOR", "COMMITTER") for name, fact in info.items()}
+    result = (
         git(
             folder,
             "commit-tree",
@@ -189,7 +189,7 @@ def _replace(folder: Path) -> None:
         .decode()
         .strip()
     )
-    git(folder, "replace", "main", made)
+    git(folder, "replace", "main", result)
 
 
 def quoted(path: bytes) -> bytes:
@@ -331,8 +331,8 @@ class Writer:
         if self.shape.odd and rng.random() < 0.1:
             out += b"encoding %s\n" % rng.choice((b"ISO-8859-1", b"latin-1", b"bogus", b"UTF-8"))
         out += block(message)
-        for at, parent in enumerate(parents):
-            out += (b"from " if at == 0 else b"merge ") + parent + b"\n"
+        for index, parent in enumerate(parents):
+            out += (b"from " if index == 0 else b"merge ") + parent + b"\n"
         return out
 
     def message(self) -> bytes:
@@ -353,7 +353,7 @@ class Writer:
 
 def sound(tree: Tree) -> Tree:
     """The tree without files that stand where another path needs a folder, and without names git refuses."""
-    folders = {path[:at] for path in tree for at, byte in enumerate(path) if byte == 47}
+    folders = {path[:index] for path in tree for index, byte in enumerate(path) if byte == 47}
     return {path: what for path, what in tree.items() if path not in folders and b"/./" not in path}
 
 
@@ -369,10 +369,10 @@ def plain(
         folder.mkdir(parents=True)
         git(folder, "init", "-q", "-b", "main", "--bare", ".")
         git(folder, "config", "remote.origin.url", f"https://example.org/zoo/{folder.name}.git")
-    former = git(folder, "rev-parse", "--verify", "--quiet", "main", accept=(0, 1)).strip()
+    previous = git(folder, "rev-parse", "--verify", "--quiet", "main", accept=(0, 1)).strip()
     who = person + b" " + date
     stream = b"commit refs/heads/main\nauthor %s\ncommitter %s\n%s" % (who, who, block(message))
-    stream += (b"from " + former + b"\n" if former else b"") + b"deleteall\n"
+    stream += (b"from " + previous + b"\n" if previous else b"") + b"deleteall\n"
     for path, data in files.items():
         stream += b"M 100644 inline " + quoted(path) + b"\n" + block(data)
     git(folder, "fast-import", "--quiet", "--date-format=raw-permissive", stdin=stream + b"\n")

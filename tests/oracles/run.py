@@ -81,11 +81,11 @@ def run_epoch(options: argparse.Namespace, number: int, ends: float, base: Path)
         turns = schedule(areas_of(options.areas, number), epoch.rng("turns"))
         while time.monotonic() < ends and len(tally.findings) < MOST_FINDINGS:
             for area in turns:
-                at = numbers[area]
+                position = numbers[area]
                 numbers[area] += 1
-                finding = run_case(epoch, area, at, tally)
+                finding = run_case(epoch, area, position, tally)
                 if finding:
-                    finding |= {"again": again(options, number, f"--areas {area} --case {at}")}
+                    finding |= {"again": again(options, number, f"--areas {area} --case {position}")}
                     tally.findings.append(finding)
                 if time.monotonic() >= ends or len(tally.findings) >= MOST_FINDINGS:
                     break
@@ -246,8 +246,8 @@ def one_case(options: argparse.Namespace, base: Path) -> Tally:
     epoch = Epoch(f"{options.seed}/{options.epoch or 0}", base / "epoch", options.shapes)
     fleets.quiet_home(epoch.folder / "home")
     try:
-        for at in range(0 if options.until else options.case, options.case + 1):
-            finding = run_case(epoch, options.areas[0], at, tally)
+        for index in range(0 if options.until else options.case, options.case + 1):
+            finding = run_case(epoch, options.areas[0], index, tally)
             if finding:
                 tally.findings.append(finding)
                 show(finding)
@@ -265,13 +265,13 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="sourcelight-fuzz-", ignore_cleanup_errors=True) as folder:
         run = long_run if options.case is None else one_case
         total = run(options, Path(folder))
-    facts = summary(total, options, (time.monotonic() - began) / 60)
-    print(f"\nseed {options.seed}, {facts['minutes']} minutes, {options.jobs} processes, {total.epochs} fleets")
-    for name, area in facts["areas"].items():
+    info = summary(total, options, (time.monotonic() - began) / 60)
+    print(f"\nseed {options.seed}, {info['minutes']} minutes, {options.jobs} processes, {total.epochs} fleets")
+    for name, area in info["areas"].items():
         print(f"  {name:12} {area['cases']:>9,} cases {area['texts']:>13,} texts {area['findings']:>5} findings")
     if options.summary:
         options.summary.parent.mkdir(parents=True, exist_ok=True)
-        options.summary.write_text(json.dumps(facts, indent=1, ensure_ascii=False, default=repr) + "\n", "utf-8")
+        options.summary.write_text(json.dumps(info, indent=1, ensure_ascii=False, default=repr) + "\n", "utf-8")
         print(f"written to {options.summary}")
     return 1 if total.findings else 0
 

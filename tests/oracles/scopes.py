@@ -41,7 +41,7 @@ def toml() -> str:
                    f"archived = {str(name in ARCHIVES).lower()}\nprivate = {str(name in PRIVATE).lower()}\n"
                    f"topics = {TOPICS.get(name, [])!r}\nmetadata = {{ {pairs} }}\n")  # fmt: skip
     for name, members in CONTEXTS.items():
-        out.append(f"[contexts.{name}]\nrepositories = {[f'example.org/zoo/{each}' for each in members]!r}\n")
+        out.append(f"[contexts.{name}]\nrepositories = {[f'example.org/zoo/{member}' for member in members]!r}\n")
     out.append('[contexts.asked]\nquery = "repo:zoo/[ab]"\n')
     return "\n".join(out)
 
@@ -55,20 +55,20 @@ def client(epoch: Epoch) -> sl.Client:
 
 def base(rng: Random, epoch: Epoch) -> Question:
     """A question without what this area draws itself."""
-    drawn = replace(epoch.drawer, rng=rng).question()
-    return replace(drawn, revision="", tree=drawn.tree or Atom("foo"))
+    drawing = replace(epoch.drawer, rng=rng).question()
+    return replace(drawing, revision="", tree=drawing.tree or Atom("foo"))
 
 
 def rows_of(epoch: Epoch, question: Question, extra: tuple[Filter, ...]) -> Counter[Row]:
     """Rows of a question, of the repositories and files that further filters leave."""
     rows = epoch.reader.rows(replace(question, select=""))
-    by_file = any(each.field in {"file:has.owner", "file:has.contributor"} for each in extra)
+    by_file = any(item.field in {"file:has.owner", "file:has.contributor"} for item in extra)
     kept: Counter[Row] = Counter()
     for row, count in rows.items():
         if row[0] == "repo" and by_file:
             continue
         if scoped(row[1], question, extra) and all(
-            fits(epoch, row, each, case=question.case_sensitive) != each.negated for each in extra
+            fits(epoch, row, item, case=question.case_sensitive) != item.negated for item in extra
         ):
             kept[row] = count
     return selected(kept, question.select)
@@ -76,12 +76,12 @@ def rows_of(epoch: Epoch, question: Question, extra: tuple[Filter, ...]) -> Coun
 
 def scoped(repository: str, question: Question, extra: tuple[Filter, ...]) -> bool:
     """Whether forks and archives let a repository pass: they are left out unless one is named alone and exactly."""
-    given = {each.field: each.value for each in extra}
+    arguments = {item.field: item.value for item in extra}
     name = repository.rpartition("/")[2]
-    named = [each.value for each in question.filters if each.field == "repo" and not each.negated]
+    named = [item.value for item in question.filters if item.field == "repo" and not item.negated]
     exactly = len(named) == 1 and re.fullmatch(r"\^(?:[\w/-]|\\.)*\$", named[0]) is not None
     for field, members in (("fork", FORKS), ("archived", ARCHIVES)):
-        choice = given.get(field, "yes" if exactly else "no")
+        choice = arguments.get(field, "yes" if exactly else "no")
         if (choice == "no" and name in members) or (choice == "only" and name not in members):
             return False
     return True
@@ -167,8 +167,8 @@ def owning(epoch: Epoch, rng: Random) -> Outcome:
                 ends = tuple(start + len(word) for start, word in zip(starts, words, strict=True))
                 head = ("content", repository, "", OWNERS.decode(), (), ())
                 want[(*head, rule + 1, line, starts, ends, len(words))] += 1
-    asked = replace(question, select="file.owners")
-    return compared(epoch.client, asked.text(), asked.requested, "", want)
+    request = replace(question, select="file.owners")
+    return compared(epoch.client, request.text(), request.requested, "", want)
 
 
 def contributed(history: History, expression: str, *, case: bool) -> frozenset[str]:
@@ -209,44 +209,44 @@ def drawn(epoch: Epoch, rng: Random) -> tuple[Filter, ...]:
 def annotated(epoch: Epoch, rng: Random) -> Outcome:
     """A question with filters by what is known of repositories and of people."""
     question, extra = base(rng, epoch), drawn(epoch, rng)
-    if any(each.field.startswith("file:") for each in extra) and question.types not in ((), ("file",)):
+    if any(item.field.startswith("file:") for item in extra) and question.types not in ((), ("file",)):
         question = replace(question, types=())
-    asked = replace(question, filters=(*question.filters, *extra))
+    request = replace(question, filters=(*question.filters, *extra))
     if rng.random() < 0.2:
-        asked = replace(asked, options=("timeout:60s",))
-    return held(epoch.annotated, asked, rows_of(epoch, question, extra))
+        request = replace(request, options=("timeout:60s",))
+    return held(epoch.annotated, request, rows_of(epoch, question, extra))
 
 
 def globs(epoch: Epoch, rng: Random) -> Outcome:
     """Revisions by globs of refs, behind `@` or in `rev:`."""
     question, glob = base(rng, epoch), rng.choice(_GLOBS)
-    filters = tuple(each for each in question.filters if each.field != "repo")
+    filters = tuple(item for item in question.filters if item.field != "repo")
     question = replace(question, filters=filters)
     reader, refs = epoch.refs
     want: Counter[Row] = Counter()
     for repository, names in refs.items():
-        shown = [shown_as(name, names) for name in names if taken(name, glob)]
-        if shown:
-            rows = reader.rows(replace(question, revision=":".join(shown), select=""))
+        displayed = [shown_as(name, names) for name in names if taken(name, glob)]
+        if displayed:
+            rows = reader.rows(replace(question, revision=":".join(displayed), select=""))
             want.update({row: count for row, count in rows.items() if row[1] == repository})
     plain = Filter("repo", "zoo" if rng.random() < 0.5 else f"zoo@{glob}")
-    asked = replace(question, filters=(*filters, plain))
+    request = replace(question, filters=(*filters, plain))
     if "@" not in plain.value:
-        asked = replace(asked, options=(f"rev:{glob}",))
-    return held(epoch.client, asked, selected(want, question.select))
+        request = replace(request, options=(f"rev:{glob}",))
+    return held(epoch.client, request, selected(want, question.select))
 
 
 def taken(name: str, glob: str) -> bool:
     """Whether globs of refs, of which later ones decide, take a ref."""
-    wanted = False
+    required = False
     for part in glob.split(":"):
         body = part.removeprefix("*").removeprefix("!")
         body = body if body.startswith("refs/") else f"refs/{body}"
         plain = not set(body) & set("?*[")
         expression = re.escape(body.rstrip("/")).replace(r"\*", ".*") + ("(?:/.*)?" if plain else "")
         if re.fullmatch(expression, name):
-            wanted = not part.startswith("*!")
-    return wanted
+            required = not part.startswith("*!")
+    return required
 
 
 def shown_as(name: str, names: list[str]) -> str:
@@ -274,7 +274,7 @@ def alternatives(epoch: Epoch, rng: Random) -> Outcome:
     second = replace(base(rng, epoch), case_sensitive=first.case_sensitive, select=first.select, types=first.types,
                      pattern_type="keyword", style=first.style // 2 * 2)  # fmt: skip
     first = replace(first, pattern_type="keyword", style=first.style // 2 * 2)
-    if any(not fine(each) for each in (first, second)):
+    if any(not fine(item) for item in (first, second)):
         return Outcome("no alternatives")
     own, other = Filter("file", r"\.(txt|py)$"), Filter("file", r"\.(txt|py)$", negated=True)
     first = replace(first, filters=(*first.filters, own))
@@ -287,7 +287,7 @@ def alternatives(epoch: Epoch, rng: Random) -> Outcome:
 
 def fine(question: Question) -> bool:
     """Whether a question can stand in parentheses beside another one."""
-    text = " ".join(atom.text for atom in atoms(question.tree)) + " ".join(each.value for each in question.filters)
+    text = " ".join(atom.text for atom in atoms(question.tree)) + " ".join(item.value for item in question.filters)
     return not re.search(r"[()\\/\"']", text) and question.tree is not None
 
 

@@ -23,19 +23,19 @@ def smallest(epoch: Epoch, area: str, outcome: Outcome) -> dict[str, str]:
     question = outcome.question
     if not isinstance(question, Question):
         return {}
-    ends = time.monotonic() + BOUND_S
+    deadline = time.monotonic() + BOUND_S
     client = epoch.remote if area == "http" else epoch.client
     check = checks.check_history if {"commit", "diff"} & set(question.types) else checks.check_text
 
     def fails(candidate: Question) -> bool:
-        return time.monotonic() < ends and bool(check(epoch, client, candidate).difference)
+        return time.monotonic() < deadline and bool(check(epoch, client, candidate).difference)
 
     question = shrunk(question, fails)
-    found = f"{checks.asked(question)}\n{check(epoch, client, question).difference}"
+    result = f"{checks.asked(question)}\n{check(epoch, client, question).difference}"
     if area != "http" and not question.revision:
         alone = one_file if check is checks.check_text else one_change
-        found += alone(epoch, question, ends)
-    return {"smaller": found}
+        result += alone(epoch, question, deadline)
+    return {"smaller": result}
 
 
 def shrunk(question: Question, fails: Callable[[Question], bool]) -> Question:
@@ -52,9 +52,9 @@ def shrunk(question: Question, fails: Callable[[Question], bool]) -> Question:
 
 def candidates(question: Question) -> Iterator[Question]:
     """Questions with a little less."""
-    for at in range(len(question.filters)):
-        if not (question.revision and question.filters[at].field == "repo"):
-            yield replace(question, filters=(*question.filters[:at], *question.filters[at + 1 :]))
+    for index in range(len(question.filters)):
+        if not (question.revision and question.filters[index].field == "repo"):
+            yield replace(question, filters=(*question.filters[:index], *question.filters[index + 1 :]))
     if question.select:
         yield replace(question, select="")
     if question.tree is not None:
@@ -78,20 +78,20 @@ def smaller_trees(tree: Tree) -> Iterator[Tree]:
             yield from (Without(smaller) for smaller in smaller_trees(part) if isinstance(smaller, Atom))
         case Both(parts) | Either(parts):
             yield from parts
-            for at in range(len(parts)):
+            for index in range(len(parts)):
                 if len(parts) > 2:
-                    yield type(tree)((*parts[:at], *parts[at + 1 :]))
-            for at, each in enumerate(parts):
-                for less in smaller_trees(each):
-                    yield type(tree)((*parts[:at], less, *parts[at + 1 :]))
+                    yield type(tree)((*parts[:index], *parts[index + 1 :]))
+            for index, item in enumerate(parts):
+                for less in smaller_trees(item):
+                    yield type(tree)((*parts[:index], less, *parts[index + 1 :]))
 
 
 def smaller_texts(text: str) -> Iterator[str]:
     """A text with a piece less, large pieces first."""
     size = len(text) // 2
     while size:
-        for at in range(0, len(text) - size + 1, size):
-            yield text[:at] + text[at + size :]
+        for index in range(0, len(text) - size + 1, size):
+            yield text[:index] + text[index + size :]
         size //= 2
 
 
@@ -103,16 +103,16 @@ def one_file(epoch: Epoch, question: Question, ends: float) -> str:
                 return ""
             if not is_suspect(epoch, question, commit, document):
                 continue
-            rows, at = document.data, 0
+            rows, position = document.data, 0
             if not fails_alone(epoch, question, document.path, rows):
                 continue
-            while at < len(rows) and time.monotonic() < ends and len(rows) < 20_000:
+            while position < len(rows) and time.monotonic() < ends and len(rows) < 20_000:
                 size = max(1, len(rows) // 8)
-                shorter = rows[:at] + rows[at + size :]
+                shorter = rows[:position] + rows[position + size :]
                 if fails_alone(epoch, question, document.path, shorter):
                     rows = shorter
                 else:
-                    at += size
+                    position += size
             return f"\nalone: path {document.path!r} content {answers.shorter(rows)}"
     return ""
 
@@ -133,8 +133,8 @@ def fails_alone(epoch: Epoch, question: Question, path: bytes, data: bytes) -> b
     alone = Epoch(epoch.seed, epoch.folder / f"alone-{next(_COUNT)}", shapes=())
     folder = alone.folder / "fleet" / "alone"
     try:
-        made = repositories.plain(folder, {path: data})
-        alone.__dict__["fleet"] = fleets.Fleet(alone.folder / "fleet", [made])
+        created = repositories.plain(folder, {path: data})
+        alone.__dict__["fleet"] = fleets.Fleet(alone.folder / "fleet", [created])
         bare = replace(question, filters=tuple(f for f in question.filters if f.field != "repo"))
         return bool(checks.check_text(alone, alone.client, bare).difference)
     finally:
@@ -164,12 +164,12 @@ def one_change(epoch: Epoch, question: Question, ends: float) -> str:
     want = epoch.histories.rows(question)
     got = answers.history_rows(epoch.client.search(question.text(), pattern_type=question.requested))
     wrong = {(row[1], row[2]) for row in (want - got) | (got - want) if len(row) > 2}
-    made = {each.name: each for each in epoch.fleet.made}
+    result = {item.name: item for item in epoch.fleet.made}
     for history in epoch.histories.chosen(question):
         for commit in history.commits:
             if (history.repository, commit.name) not in wrong:
                 continue
-            for change in changes_of(made[history.repository], commit):
+            for change in changes_of(result[history.repository], commit):
                 if time.monotonic() < ends and change_fails(epoch, question, change):
                     return shrunk_change(epoch, question, change, ends).shown()
     return ""
@@ -195,14 +195,14 @@ def blob_of(made: Made, name: str) -> bytes:
 def shrunk_change(epoch: Epoch, question: Question, change: Change, ends: float) -> Change:
     """The change with as little text as still fails."""
     for name in ("message", "old", "new"):
-        text, at = getattr(change, name), 0
-        while text and at < len(text) and time.monotonic() < ends and len(text) < 20_000:
+        text, position = getattr(change, name), 0
+        while text and position < len(text) and time.monotonic() < ends and len(text) < 20_000:
             size = max(1, len(text) // 8)
-            shorter = replace(change, **{name: text[:at] + text[at + size :]})
+            shorter = replace(change, **{name: text[:position] + text[position + size :]})
             if change_fails(epoch, question, shorter):
                 change, text = shorter, getattr(shorter, name)
             else:
-                at += size
+                position += size
     return change
 
 
@@ -214,8 +214,8 @@ def change_fails(epoch: Epoch, question: Question, change: Change) -> bool:
     after = {} if change.new is None else {change.path: change.new}
     try:
         repositories.plain(folder, before, b"before\n")
-        made = repositories.plain(folder, after, change.message, change.date, change.person)
-        alone.__dict__["fleet"] = fleets.Fleet(alone.folder / "fleet", [made])
+        created = repositories.plain(folder, after, change.message, change.date, change.person)
+        alone.__dict__["fleet"] = fleets.Fleet(alone.folder / "fleet", [created])
         bare = replace(question, filters=tuple(f for f in question.filters if f.field != "repo"))
         return bool(checks.check_history(alone, alone.client, bare).difference)
     finally:

@@ -39,8 +39,8 @@ class Git:
 
     def grep(self, repository: str, *arguments: str) -> list[str]:
         """Lines of ``git grep`` at HEAD; none is no failure. Arguments behind ``--`` are paths."""
-        at = arguments.index("--") if "--" in arguments else len(arguments)
-        done = self(repository, "grep", "-I", *arguments[:at], "HEAD", *arguments[at:], accepted=(0, 1))
+        index = arguments.index("--") if "--" in arguments else len(arguments)
+        done = self(repository, "grep", "-I", *arguments[:index], "HEAD", *arguments[index:], accepted=(0, 1))
         return [line for line in done.split("\n") if line]
 
     def files(self, repository: str, *paths: str) -> list[str]:
@@ -340,25 +340,25 @@ def _lead(found: Researched) -> str:
 @pytest.mark.parametrize("question", NUMBERS)
 def test_numbers_equal_those_of_git(engine: LocalEngine, git: Git, question: str) -> None:
     """The number is git's, heads the answer, and is said to be complete, since every word was applied."""
-    found = research(engine, question)
+    result = research(engine, question)
     truth = NUMBERS[question](git)
-    assert found.finished.stats.get("count") == truth, found.text
-    assert found.text.startswith(f"**{truth:,}** ")
-    assert found.finished.stats["not_applied"] == []
-    assert "The count is complete" in found.text
-    assert ("above the size limit" in found.text) is (question in BESIDE_A_LARGE_FILE)
-    assert not found.finished.rejected
+    assert result.finished.stats.get("count") == truth, result.text
+    assert result.text.startswith(f"**{truth:,}** ")
+    assert result.finished.stats["not_applied"] == []
+    assert "The count is complete" in result.text
+    assert ("above the size limit" in result.text) is (question in BESIDE_A_LARGE_FILE)
+    assert not result.finished.rejected
 
 
 @pytest.mark.parametrize("question", PEOPLE_AND_DATES)
 def test_people_and_dates_equal_those_of_git(engine: LocalEngine, git: Git, question: str) -> None:
     """The first sentence names whom git names, and the day where one is asked for."""
-    found = research(engine, question)
+    result = research(engine, question)
     truth = PEOPLE_AND_DATES[question](git)
     assert isinstance(truth, str | tuple)
     for text in (truth,) if isinstance(truth, str) else truth:
-        assert text in _lead(found), found.text
-    assert found.finished.stats["not_applied"] == []
+        assert text in _lead(result), result.text
+    assert result.finished.stats["not_applied"] == []
 
 
 SEARCHED_AGAIN = [
@@ -390,11 +390,11 @@ def test_the_query_of_an_answer_gives_the_number_again(code: sourcelight.Client,
     """As it is shown: a search, or a call of the client."""
     answer = code.deepsearch(question)
     (query,) = {table.attrs["query"] for table in answer.tables.values()}
-    shown = answer.text.replace("`` ", "`").replace(" ``", "`")
-    assert f"`{query}`" in shown
+    displayed = answer.text.replace("`` ", "`").replace(" ``", "`")
+    assert f"`{query}`" in displayed
     if query.startswith("code."):
-        again = len(eval(query, {"code": code}))  # noqa: S307 - a call that we wrote
+        repeated = len(eval(query, {"code": code}))  # noqa: S307 - a call that we wrote
     else:
         matches = code.search(query).matches
-        again = matches[["repository", "path"]].drop_duplicates().shape[0] if "files" in question else len(matches)
-    assert again == answer.stats["count"]
+        repeated = matches[["repository", "path"]].drop_duplicates().shape[0] if "files" in question else len(matches)
+    assert repeated == answer.stats["count"]

@@ -32,8 +32,8 @@ def test_no_process_outlives_a_run_that_is_killed(number: signal.Signals, tmp_pa
         run.wait(10)
     assert not left
     # Who removes the folder begins once all others have ended.
-    ends = time.monotonic() + WITHIN_S
-    while (folders := list(tmp_path.glob("sourcelight-fuzz-*"))) and time.monotonic() < ends:
+    deadline = time.monotonic() + WITHIN_S
+    while (folders := list(tmp_path.glob("sourcelight-fuzz-*"))) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not folders
 
@@ -58,8 +58,8 @@ def test_no_process_of_a_cluster_outlives_one_that_is_killed() -> None:
 
 def descendants(parent: int, number: int) -> list[psutil.Process]:
     """All processes that one has started, once there are so many."""
-    ends = time.monotonic() + WITHIN_S
+    deadline = time.monotonic() + WITHIN_S
     while len(started := psutil.Process(parent).children(recursive=True)) < number:
-        assert time.monotonic() < ends, [process.cmdline() for process in started]
+        assert time.monotonic() < deadline, [process.cmdline() for process in started]
         time.sleep(0.1)
     return list(started)

@@ -52,12 +52,12 @@ def same(outcome: Outcome) -> None:
 def anchored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Epoch]:
     folder = tmp_path_factory.mktemp("anchored")
     files: dict[bytes, bytes] = {}
-    made = None
+    result = None
     for (path, data), message in zip(TEXTS.items(), itertools.cycle(MESSAGES), strict=False):
         files[path] = data
-        made = repositories.plain(folder / "fleet" / "one", files, message)
-    assert made
-    epoch = opened(folder, made, repositories.plain(folder / "fleet" / "two9", {b"x": b"y\n"}))
+        result = repositories.plain(folder / "fleet" / "one", files, message)
+    assert result
+    epoch = opened(folder, result, repositories.plain(folder / "fleet" / "two9", {b"x": b"y\n"}))
     yield epoch
     epoch.close()
 
@@ -70,10 +70,10 @@ def test_anchored_patterns_find_what_re2_finds(anchored: Epoch, pattern: str) ->
         same(checks.check_text(anchored, anchored.client, Question(tree, types=kinds)))
         same(checks.check_text(anchored, anchored.remote, Question(tree, types=kinds, case_sensitive=True)))
     for negated in (False, True):
-        chosen = (Filter("file", pattern, negated=negated),)
-        same(checks.check_text(anchored, anchored.client, Question(None, chosen)))
+        selected = (Filter("file", pattern, negated=negated),)
+        same(checks.check_text(anchored, anchored.client, Question(None, selected)))
         for kind in ("commit", "diff"):
-            same(checks.check_history(anchored, anchored.client, Question(atom, chosen, (kind,))))
+            same(checks.check_history(anchored, anchored.client, Question(atom, selected, (kind,))))
             same(
                 checks.check_history(
                     anchored, anchored.client, Question(None, (Filter("message", pattern, negated),), (kind,))
@@ -93,8 +93,8 @@ def test_predicates_find_what_re2_finds(anchored: Epoch, pattern: str) -> None:
         (f"repo:has.content({pattern})", [d for d in commit.documents if insensitive.spans(d.data)]),
     ):
         if "(" not in pattern and ")" not in pattern and " " not in pattern:
-            found = anchored.client.search(f"repo:/one$ {predicate} count:all", pattern_type="keyword")
-            assert (len(found) > 0) == bool(want), predicate
+            result = anchored.client.search(f"repo:/one$ {predicate} count:all", pattern_type="keyword")
+            assert (len(result) > 0) == bool(want), predicate
     history = anchored.histories.histories[0]
     commits = {c.name for c in history.commits if matcher.any(c.message.strip())}
     assert (
@@ -134,10 +134,10 @@ def test_classes_that_hold_newlines_are_looked_for_in_changed_lines(anchored: Ep
 
 def test_a_pattern_across_changed_lines_is_refused_or_told(anchored: Epoch) -> None:
     try:
-        found = anchored.client.search(r"type:diff /foo\nbar/ count:all", pattern_type="keyword")
+        result = anchored.client.search(r"type:diff /foo\nbar/ count:all", pattern_type="keyword")
     except sl.QueryError:
         return
-    assert len(found) or found.status != "complete" or len(found.alerts)
+    assert len(result) or result.status != "complete" or len(result.alerts)
 
 
 def test_one_message_that_is_not_utf8_breaks_no_history(tmp_path: Path) -> None:
@@ -164,8 +164,8 @@ def test_one_message_that_is_not_utf8_breaks_no_history(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("pattern_type", ["keyword", "standard", "regexp"])
 def test_parentheses_in_classes_stay_what_they_are(tmp_path: Path, expression: str, pattern_type: str) -> None:
-    made = repositories.plain(tmp_path / "fleet" / "calls", {b"a.py": b"f(x)\na)b\n((\n", b"b": b""})
-    epoch = opened(tmp_path, made)
+    created = repositories.plain(tmp_path / "fleet" / "calls", {b"a.py": b"f(x)\na)b\n((\n", b"b": b""})
+    epoch = opened(tmp_path, created)
     try:
         question = Question(Atom(expression, regexp=True), (), ("file",), pattern_type=pattern_type)
         same(checks.check_text(epoch, epoch.client, question))
@@ -206,9 +206,10 @@ ODD_PATHS = (
 
 def test_changed_lines_over_http_are_of_the_right_file(tmp_path: Path) -> None:
     folder = tmp_path / "fleet" / "odd"
-    repositories.plain(folder, {path: b"foo %d\n" % at for at, path in enumerate(ODD_PATHS)})
+    repositories.plain(folder, {path: b"foo %d\n" % index for index, path in enumerate(ODD_PATHS)})
     epoch = opened(
-        tmp_path, repositories.plain(folder, {path: b"- foo %d\n+ foo\n" % at for at, path in enumerate(ODD_PATHS)})
+        tmp_path,
+        repositories.plain(folder, {path: b"- foo %d\n+ foo\n" % index for index, path in enumerate(ODD_PATHS)}),
     )
     try:
         for pattern in ("foo", "- foo", "+", "0"):
@@ -222,17 +223,17 @@ def test_changed_lines_over_http_are_of_the_right_file(tmp_path: Path) -> None:
     "date", [b"1500000000 +051800", b"1500000000 -9999", b"1500000000 +0060", b"0 +0000", b"4102444800 +0000"]
 )
 def test_odd_dates_are_read_as_git_reads_them(tmp_path: Path, date: bytes) -> None:
-    made = repositories.plain(tmp_path / "fleet" / "dates", {b"a": b"foo\n"}, b"foo\n", date)
-    epoch = opened(tmp_path, made)
+    created = repositories.plain(tmp_path / "fleet" / "dates", {b"a": b"foo\n"}, b"foo\n", date)
+    epoch = opened(tmp_path, created)
     try:
-        logged = git_history.log(made.folder, "HEAD")[0]
+        logged = git_history.log(created.folder, "HEAD")[0]
         frame = epoch.client.commit_search()
         assert int(frame["commit_date"].iloc[0].timestamp()) == logged.commit_time
         assert int(frame["author_date"].iloc[0].timestamp()) == logged.author_time
         if logged.commit_time > 100_000:
             for name, more in (("after", -1), ("before", 1), ("after", 0), ("before", 0)):
-                chosen = (Filter(name, str(logged.commit_time + more)),)
-                same(checks.check_history(epoch, epoch.client, Question(None, chosen, ("commit",))))
+                selected = (Filter(name, str(logged.commit_time + more)),)
+                same(checks.check_history(epoch, epoch.client, Question(None, selected, ("commit",))))
     finally:
         epoch.close()
 
@@ -241,11 +242,11 @@ def test_odd_dates_are_read_as_git_reads_them(tmp_path: Path, date: bytes) -> No
     "message", [b"\n\n  lead\nsecond\n\nbody\n", b"one\ntwo\n\nthree", b"", b"  \n", b"a \nb\t\n", b"\tx\n"]
 )
 def test_subjects_are_those_of_git(tmp_path: Path, message: bytes) -> None:
-    made = repositories.plain(tmp_path / "fleet" / "subjects", {b"a": b"foo\n"}, message)
-    epoch = opened(tmp_path, made)
+    created = repositories.plain(tmp_path / "fleet" / "subjects", {b"a": b"foo\n"}, message)
+    epoch = opened(tmp_path, created)
     try:
         assert epoch.client.commit_search()["subject"].tolist() == [
-            git_history.log(made.folder, "HEAD")[0].subject.decode()
+            git_history.log(created.folder, "HEAD")[0].subject.decode()
         ]
     finally:
         epoch.close()
@@ -292,10 +293,10 @@ def test_a_newline_in_a_path_is_one(tmp_path: Path) -> None:
     epoch = opened(tmp_path, repositories.plain(tmp_path / "fleet" / "newline", files))
     try:
         for pattern in (r"n\n", r"n\se", "n.e", "^n", "e$", r"^ewline", r"\.txt$", "n e"):
-            chosen = (Filter("file", pattern),)
-            same(checks.check_text(epoch, epoch.client, Question(None, chosen)))
+            selected = (Filter("file", pattern),)
+            same(checks.check_text(epoch, epoch.client, Question(None, selected)))
             same(checks.check_text(epoch, epoch.client, Question(Atom(pattern, regexp=True), types=("path",))))
-            same(checks.check_history(epoch, epoch.client, Question(Atom("foo"), chosen, ("diff",))))
+            same(checks.check_history(epoch, epoch.client, Question(Atom("foo"), selected, ("diff",))))
     finally:
         epoch.close()
 
@@ -326,8 +327,8 @@ def test_owners_in_a_clone_that_lacks_folders_are_told_as_inexact(tmp_path: Path
 )
 def test_letters_that_fold_to_ascii_ones_match_them_everywhere(tmp_path: Path, query: str, letter: str) -> None:
     """`type:repo` compared literals by lower(), which leaves both letters as they are: repositories were lost."""
-    made = repositories.plain(tmp_path / "fleet" / "sky", {b"sk.py": b"skip = 1\n"}, b"skill\n")
-    with sl.open(made.folder, progress=False) as code:
+    created = repositories.plain(tmp_path / "fleet" / "sky", {b"sk.py": b"skip = 1\n"}, b"skill\n")
+    with sl.open(created.folder, progress=False) as code:
         folded = code.search(f"{query.format(letter)} count:all", pattern_type="keyword")
         ascii_letter = {"\u017f": "s", "\u212a": "k"}[letter]
         plain = code.search(f"{query.format(ascii_letter)} count:all", pattern_type="keyword")

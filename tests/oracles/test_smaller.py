@@ -25,10 +25,10 @@ def epoch(tmp_path: Path) -> Iterator[Epoch]:
 
 @pytest.mark.timeout(120)
 def test_a_finding_in_history_is_made_one_commit_of_one_file(epoch: Epoch, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = answers.history_rows
+    everything = answers.history_rows
 
     def losing(result: Any) -> Counter[Row]:
-        return Counter({row: count for row, count in whole(result).items() if "a" not in (row[6] or "")})
+        return Counter({row: count for row, count in everything(result).items() if "a" not in (row[6] or "")})
 
     monkeypatch.setattr(answers, "history_rows", losing)
     monkeypatch.setattr(smaller, "BOUND_S", 8.0)

@@ -57,8 +57,8 @@ def small(rng: Random) -> bytes:  # noqa: PLR0911 - one form each
 def spoil(rng: Random, data: bytes) -> bytes:
     """Put bytes into a text that are no UTF-8."""
     for _ in range(rng.randint(1, 4)):
-        at = rng.randint(0, len(data))
-        data = data[:at] + rng.choice(BAD) + data[at:]
+        position = rng.randint(0, len(data))
+        data = data[:position] + rng.choice(BAD) + data[position:]
     return data
 
 
@@ -86,14 +86,14 @@ def edited(rng: Random, former: bytes) -> bytes:
         return data(rng)
     rows = former.split(b"\n")
     for _ in range(rng.randint(1, 3)):
-        at = rng.randrange(len(rows) + 1)
+        position = rng.randrange(len(rows) + 1)
         match rng.randrange(3):
             case 0:
-                rows.insert(at, line(rng).encode())
-            case 1 if at < len(rows):
-                rows[at] = line(rng).encode()
-            case 2 if at < len(rows):
-                del rows[at]
+                rows.insert(position, line(rng).encode())
+            case 1 if position < len(rows):
+                rows[position] = line(rng).encode()
+            case 2 if position < len(rows):
+                del rows[position]
     return b"\n".join(rows)
 
 

@@ -16,16 +16,16 @@ def update(epoch: Epoch, rng: Random) -> Outcome:
     before = checks.check_text(epoch, epoch.client, question)
     if before.difference:
         return before
-    made = rng.choice([each for each in epoch.fleet.made if not each.shape.clone and not each.shape.replace])
-    repositories.extend(rng, made)
+    created = rng.choice([item for item in epoch.fleet.made if not item.shape.clone and not item.shape.replace])
+    repositories.extend(rng, created)
     epoch.forget()
     for client in (epoch.client, epoch.remote):
         for asked in (question, drawer.question()):
             outcome = checks.check_text(epoch, client, asked)
             if outcome.difference:
-                return replace(outcome, subject=f"after commits to {made.name}: {outcome.subject}")
+                return replace(outcome, subject=f"after commits to {created.name}: {outcome.subject}")
         history = drawer.history_question(*epoch.history_words)
         outcome = checks.check_history(epoch, client, history)
         if outcome.difference:
-            return replace(outcome, subject=f"after commits to {made.name}: {outcome.subject}")
+            return replace(outcome, subject=f"after commits to {created.name}: {outcome.subject}")
     return outcome

@@ -47,20 +47,20 @@ def read(own: Epoch) -> Reader:
 def documents(folder: Path) -> list[Document]:
     """Regular files of a work tree that are not ignored; nothing behind a link is one."""
     out = git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    found = []
+    results = []
     for path in sorted(set(out.split(b"\0")[:-1])):
-        place = os.path.join(os.fsencode(folder), path)
-        above = os.path.dirname(place)
+        location = os.path.join(os.fsencode(folder), path)
+        above = os.path.dirname(location)
         if os.path.realpath(above) != above:
             continue
         try:
-            regular = stat.S_ISREG(os.lstat(place).st_mode)
+            regular = stat.S_ISREG(os.lstat(location).st_mode)
         except OSError:
             continue
         if regular:
-            data = Path(os.fsdecode(place)).read_bytes()
-            found.append(Document(path, data, searchable=b"\0" not in data and len(data) <= MAX_FILE_BYTES))
-    return found
+            data = Path(os.fsdecode(location)).read_bytes()
+            results.append(Document(path, data, searchable=b"\0" not in data and len(data) <= MAX_FILE_BYTES))
+    return results
 
 
 def disturb(rng: Random, folder: Path) -> str:
@@ -68,37 +68,37 @@ def disturb(rng: Random, folder: Path) -> str:
     tracked = [path for path in git(folder, "ls-files", "-z").split(b"\0")[:-1]
                if os.path.isfile(os.path.join(os.fsencode(folder), path))
                and not os.path.islink(os.path.join(os.fsencode(folder), path))]  # fmt: skip
-    fresh = b"fresh-%d" % rng.randrange(1000) + rng.choice((b".txt", b".py", b".log", b".tmp"))
+    new = b"fresh-%d" % rng.randrange(1000) + rng.choice((b".txt", b".py", b".log", b".tmp"))
     kind = rng.choice(
         ("change", "change", "add", "stage", "ignore", "remove", "assume", "skip", "link", "bare", "restore")
     )
     if not tracked and kind in {"change", "remove", "assume", "skip", "link"}:
         kind = "add"
-    path = rng.choice(tracked) if tracked else fresh
-    at = Path(os.fsdecode(os.path.join(os.fsencode(folder), path)))
+    path = rng.choice(tracked) if tracked else new
+    position = Path(os.fsdecode(os.path.join(os.fsencode(folder), path)))
     match kind:
         case "change":
-            at.write_bytes(texts.small(rng))
+            position.write_bytes(texts.small(rng))
         case "add" | "stage":
-            (folder / os.fsdecode(fresh)).write_bytes(texts.small(rng))
+            (folder / os.fsdecode(new)).write_bytes(texts.small(rng))
             if kind == "stage":
-                git(folder, "add", "-f", "--", fresh)
+                git(folder, "add", "-f", "--", new)
         case "bare":
             bare(rng, folder)
         case "ignore":
             (folder / ".gitignore").write_bytes(rng.choice((b"*.log\n", b"*.tmp\nfresh-1*\n", b"/src/\n", b"foo*\n")))
         case "remove":
-            at.unlink()
+            position.unlink()
         case "assume" | "skip":
             flag = "--assume-unchanged" if kind == "assume" else "--skip-worktree"
             git(folder, "update-index", "-z", flag, "--stdin", stdin=path + b"\0")
             if rng.random() < 0.7:
-                at.write_bytes(texts.small(rng))
+                position.write_bytes(texts.small(rng))
             elif rng.random() < 0.5:
-                at.unlink()
+                position.unlink()
         case "link":
-            at.unlink()
-            at.symlink_to(rng.choice(("/etc/hostname", "..", "nowhere")))
+            position.unlink()
+            position.symlink_to(rng.choice(("/etc/hostname", "..", "nowhere")))
         case _:
             out = git(folder, "ls-files", "-z").split(b"\0")[:-1]
             git(
@@ -130,8 +130,8 @@ def worktrees(epoch: Epoch, rng: Random) -> Outcome:
         own.__dict__["reader"] = read(own)
         own.__dict__.pop("drawer", None)
     drawer = replace(own.drawer, rng=rng)
-    drawn = drawer.question() if rng.random() < 0.6 else Question(drawer.atom(), types=("file",))
-    question: Question = replace(drawn, revision="", tree=drawn.tree or Atom("foo"))
+    drawing = drawer.question() if rng.random() < 0.6 else Question(drawer.atom(), types=("file",))
+    question: Question = replace(drawing, revision="", tree=drawing.tree or Atom("foo"))
     outcome = checks.check_text(own, own.client, question, shown=unnamed)
     return replace(outcome, subject=f"{did}: {outcome.subject}", question=None)
 

@@ -74,20 +74,20 @@ Install = Callable[..., Path]
 @pytest.fixture(scope="session")
 def install(distributions: Distributions, tmp_path_factory: pytest.TempPathFactory) -> Install:
     """Make a fresh environment with a distribution and extras, and return its folder of programs."""
-    made: dict[str, Path] = {}
+    result: dict[str, Path] = {}
 
     def make(name: str, extras: str = "", python: str = sys.executable) -> Path:
         key = f"{name}-{extras}-{python}"
-        if key not in made:
+        if key not in result:
             folder = tmp_path_factory.mktemp("env") / "env"
             run(tool("uv"), "venv", "-q", "--python", python, folder)
             bin_folder = folder / ("Scripts" if sys.platform == "win32" else "bin")
             core = distributions.wheel("sourcelight-core")
-            wanted = [f"sourcelight-core{extras} @ {core.as_uri()}"]
+            required = [f"sourcelight-core{extras} @ {core.as_uri()}"]
             if name == "sourcelight":
-                wanted = [f"sourcelight{extras} @ {distributions.wheel('sourcelight').as_uri()}", str(core)]
-            run(tool("uv"), "pip", "install", "-q", "--python", bin_folder / "python", *wanted)
-            made[key] = bin_folder
-        return made[key]
+                required = [f"sourcelight{extras} @ {distributions.wheel('sourcelight').as_uri()}", str(core)]
+            run(tool("uv"), "pip", "install", "-q", "--python", bin_folder / "python", *required)
+            result[key] = bin_folder
+        return result[key]
 
     return make

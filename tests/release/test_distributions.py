@@ -51,7 +51,7 @@ def bare(home: Path, bin_folder: Path) -> dict[str, str]:
 def metadata(wheel: Path) -> dict[str, list[str]]:
     """Headers of a wheel's metadata."""
     with zipfile.ZipFile(wheel) as archive:
-        (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
+        (name,) = (item for item in archive.namelist() if item.endswith(".dist-info/METADATA"))
         headers = HeaderParser().parsestr(archive.read(name).decode())
     return {key: headers.get_all(key) or [] for key in headers}
 
@@ -76,12 +76,12 @@ def test_both_have_the_one_version_and_fit_each_other(distributions: Distributio
 
 
 def test_wheels_are_the_same_whenever_they_are_built(distributions: Distributions, tmp_path: Path) -> None:
-    again = tmp_path / "again"
+    repeated = tmp_path / "again"
     with tarfile.open(distributions.sdist("sourcelight-core")) as archive:
         archive.extractall(tmp_path, filter="data")
     (tree,) = (path for path in tmp_path.iterdir() if path.is_dir())
-    run(tool("uv"), "build", "-q", "--wheel", "--out-dir", again, tree)
-    (wheel,) = again.glob("*.whl")
+    run(tool("uv"), "build", "-q", "--wheel", "--out-dir", repeated, tree)
+    (wheel,) = repeated.glob("*.whl")
     assert wheel.read_bytes() == distributions.wheel("sourcelight-core").read_bytes()
 
 
@@ -93,8 +93,8 @@ def test_the_source_distribution_passes_its_own_tests(distributions: Distributio
     parts = ["tests/core/query", "tests/cli/test_printing.py", "tests/test_core_alone.py", "tests/frozen"]
     environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
     python = tool("python")
-    said = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *parts, cwd=tree, env=environment)
-    assert " passed" in said
+    output = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *parts, cwd=tree, env=environment)
+    assert " passed" in output
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -141,10 +141,10 @@ def test_the_first_result_comes_within_a_minute_on_an_empty_machine(
     home.mkdir()
     bin_folder = install(name)
     began = time.monotonic()
-    said = run(bin_folder / "sourcelight", "search", "greet", repositories, env=bare(home, bin_folder), cwd=tmp_path)
+    output = run(bin_folder / "sourcelight", "search", "greet", repositories, env=bare(home, bin_folder), cwd=tmp_path)
     took_s = time.monotonic() - began
     print(f"{name}: first result after {took_s:.1f} s")  # noqa: T201 - the figure to quote
-    assert "def greet():" in said
+    assert "def greet():" in output
     assert took_s < 60
     assert run(bin_folder / "sourcelight", "--version").split() == ["sourcelight", sl.__version__]
 
@@ -158,8 +158,8 @@ def test_the_core_says_what_frames_need(install: Install, repositories: Path) ->
         "    try: result.matches\n"
         "    except sl.MissingExtra as error: print(error)\n"
     )
-    said = run(install("sourcelight-core") / "python", "-c", code, repositories).splitlines()
-    assert said == ["3", "a DataFrame needs pandas, which sourcelight-core leaves out: pip install sourcelight"]
+    output = run(install("sourcelight-core") / "python", "-c", code, repositories).splitlines()
+    assert output == ["3", "a DataFrame needs pandas, which sourcelight-core leaves out: pip install sourcelight"]
 
 
 def test_the_whole_gives_frames_figures_and_widgets(install: Install, repositories: Path) -> None:
@@ -171,8 +171,8 @@ def test_the_whole_gives_frames_figures_and_widgets(install: Install, repositori
         "    print(sl.plots.bars(code.count_by('greet', 'repository')).to_svg()[:5])\n"
         "    print(len(code.commit_search(repos=['demo'])))\n"
     )
-    said = run(install("sourcelight") / "python", "-W", "ignore", "-c", code, repositories).split()
-    assert said == ["3", "Explorer", "<?xml", "1"]
+    output = run(install("sourcelight") / "python", "-W", "ignore", "-c", code, repositories).split()
+    assert output == ["3", "Explorer", "<?xml", "1"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -185,7 +185,7 @@ def test_mcp_answers_over_standard_input(install: Install, name: str, repositori
     async def ask() -> str:
         async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
             await session.initialize()
-            assert "keyword_search" in {each.name for each in (await session.list_tools()).tools}
+            assert "keyword_search" in {item.name for item in (await session.list_tools()).tools}
             return str(await session.call_tool("keyword_search", {"query": "greet"}))
 
     with anyio.from_thread.start_blocking_portal() as portal:
@@ -215,17 +215,17 @@ def test_runners_of_tools_find_the_command(distributions: Distributions, tmp_pat
     core, whole = (distributions.wheel(name) for name in NAMES)
     environment = {**os.environ, "HOME": str(tmp_path)}
     for words in ((f"sourcelight @ {whole.as_uri()}", "--with", str(core)), (f"sourcelight-core @ {core.as_uri()}",)):
-        said = run(tool("uvx"), "-q", "--from", *words, "sourcelight", "--version", env=environment)
-        assert said.split() == ["sourcelight", sl.__version__]
+        output = run(tool("uvx"), "-q", "--from", *words, "sourcelight", "--version", env=environment)
+        assert output.split() == ["sourcelight", sl.__version__]
 
 
 def test_licences_of_dependencies_allow_redistribution(install: Install) -> None:
     listed = json.loads(run(tool("pip-licenses"), "--format", "json", "--python", install("sourcelight") / "python"))
     refused = [
-        f"{each['Name']}: {each['License']}"
-        for each in listed
-        if any(word in each["License"].upper() for word in ("AGPL", "SSPL", "BUSL", "UNKNOWN", "PROPRIETARY"))
-        or ("GPL" in each["License"].upper() and each["Name"] != "pygit2")
+        f"{item['Name']}: {item['License']}"
+        for item in listed
+        if any(word in item["License"].upper() for word in ("AGPL", "SSPL", "BUSL", "UNKNOWN", "PROPRIETARY"))
+        or ("GPL" in item["License"].upper() and item["Name"] != "pygit2")
     ]
     # pygit2 links libgit2, whose licence is the GPL with an exception that allows linking from any program.
     assert refused == []
@@ -238,7 +238,7 @@ def test_a_bill_of_materials_names_every_dependency(install: Install, tmp_path: 
     bill = json.loads(out.read_text("utf-8"))
     installed = json.loads(run(tool("uv"), "pip", "list", "--format", "json", "--python", python))
     listed, wanted = (
-        {re.sub(r"[-_.]+", "-", each["name"]).lower() for each in some} for some in (bill["components"], installed)
+        {re.sub(r"[-_.]+", "-", item["name"]).lower() for item in some} for some in (bill["components"], installed)
     )
     assert wanted - listed - {"sourcelight"} == set()
     assert bill["bomFormat"] == "CycloneDX"

@@ -227,17 +227,17 @@ def test_facts_come_from_git(tmp_path: Path) -> None:
     (tmp_path / "app" / ".git" / "FETCH_HEAD").write_text("")
     os.utime(tmp_path / "app" / ".git" / "FETCH_HEAD", (4_000_000_000, 4_000_000_000))
     (repository,) = Catalog.open(tmp_path).repositories
-    facts = repository.facts
-    assert facts.name == "git.example.org/team/app"
-    assert facts.url == "https://git.example.org/team/app"
-    assert facts.description == ""
-    assert facts.last_fetched == "2096-10-02T07:06:40Z"
-    assert facts.commit == repo.head
-    assert 0 < facts.id < 2**31
+    info = repository.facts
+    assert info.name == "git.example.org/team/app"
+    assert info.url == "https://git.example.org/team/app"
+    assert info.description == ""
+    assert info.last_fetched == "2096-10-02T07:06:40Z"
+    assert info.commit == repo.head
+    assert 0 < info.id < 2**31
     assert "secret" not in repr(repository)
     (tmp_path / "app" / ".git" / "description").write_text("Payments\n")
-    again = Catalog.open(tmp_path).repositories[0].facts
-    assert (again.description, again.id) == ("Payments", facts.id)
+    repeated = Catalog.open(tmp_path).repositories[0].facts
+    assert (repeated.description, repeated.id) == ("Payments", info.id)
 
 
 def test_equal_names_are_told_apart_and_said(tmp_path: Path) -> None:
@@ -330,7 +330,7 @@ def test_a_brief_look_notices_every_commit(tmp_path: Path) -> None:
     def settled() -> None:
         """Let the time stamps of what was written grow old enough to be trusted."""
         bound = time.monotonic() + 5
-        while any(one.is_racy or one.commit_stamp is None for one in catalog._entries):
+        while any(entry.is_racy or entry.commit_stamp is None for entry in catalog._entries):
             assert time.monotonic() < bound
             threading.Event().wait(0.02)
             catalog.refresh(brief=True)

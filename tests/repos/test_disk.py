@@ -164,13 +164,13 @@ def test_the_work_tree_is_head_with_its_changes(dirty: RepositoryBuilder) -> Non
     commit = resolve(repository, WORKTREE)
     assert len(commit) == 40
     assert commit != repository.facts.commit
-    found = contents(repository, commit)
-    assert found == {
+    result = contents(repository, commit)
+    assert result == {
         b".gitignore": b"*.log\nbuild/\n", b"added": b"5", b"changed": b"2c", b"d/staged": b"4",
         b"new/deep/file": b"3", b"same": b"1", b"x": b"1", b"\xe9": b"2", b"\xff": b"3",
     }  # fmt: skip
     tree = worktree_tree(repository)
-    assert tree.paths == sorted(found)
+    assert tree.paths == sorted(result)
     assert tree.modes[tree.paths.index(b"x")] == 0o100755
     assert dirty.git("hash-object", "changed") == tree.blob_id(tree.paths.index(b"changed")).hex()
 
@@ -224,10 +224,10 @@ def test_programs_named_by_a_hostile_configuration_never_run(tmp_path: Path) -> 
                 "diff.evil.textconv", "core.pager", "core.editor", "core.alternateRefsCommand"):  # fmt: skip
         repo.git("config", key, f"touch {mark}")
     for hook in ("post-index-change", "post-checkout", "fsmonitor-watchman"):
-        place = tmp_path / "app" / ".git" / "hooks" / hook
-        place.parent.mkdir(exist_ok=True)
-        place.write_text(f"#!/bin/sh\ntouch {mark}\n")
-        place.chmod(0o755)
+        location = tmp_path / "app" / ".git" / "hooks" / hook
+        location.parent.mkdir(exist_ok=True)
+        location.write_text(f"#!/bin/sh\ntouch {mark}\n")
+        location.chmod(0o755)
     repo.write({"a": "2", "b": "3"})
     catalog = Catalog.open([tmp_path])
     repository = catalog.repositories[0]
@@ -313,6 +313,6 @@ def test_a_broken_index_hides_nothing(tmp_path: Path) -> None:
     repo.git("update-index", "--skip-worktree", "b")
     assert [entry.path for entry in hidden_entries(str(repo.path / ".git"))] == [b"b"]
     raw = (repo.path / ".git/index").read_bytes()
-    for at in range(0, len(raw), 7):
-        (repo.path / ".git/index").write_bytes(raw[:at])
+    for index in range(0, len(raw), 7):
+        (repo.path / ".git/index").write_bytes(raw[:index])
         assert len(hidden_entries(str(repo.path / ".git"))) <= 1

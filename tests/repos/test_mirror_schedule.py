@@ -81,21 +81,23 @@ def test_mirrors_of_a_real_remote_are_cloned_and_updated_and_no_file_has_the_tok
 ) -> None:
     open_repo = make_repo(server.root / "open" / "app", {"a": "1"})
     make_repo(server.root / "private" / "app", {"b": "1"})
-    shown = [f"{server.url}/open/app", f"{server.url}/private/app"]
-    fetches = Fetches(tmp_path / "mirrors", {shown[0]: shown[0], shown[1]: server.with_credentials("/private/app")})
+    displayed = [f"{server.url}/open/app", f"{server.url}/private/app"]
+    fetches = Fetches(
+        tmp_path / "mirrors", {displayed[0]: displayed[0], displayed[1]: server.with_credentials("/private/app")}
+    )
     reports = fetches.run_once()
-    assert [reports[address].error for address in shown] == ["", ""]
-    paths = [Path(reports[address].mirror) for address in shown]
+    assert [reports[address].error for address in displayed] == ["", ""]
+    paths = [Path(reports[address].mirror) for address in displayed]
     assert paths[0] == tmp_path / "mirrors" / "127.0.0.1" / "open" / "app.git"
     head = open_repo.commit({"a": "2"})
     fetches.run_once()
     assert open_repo.git("-C", str(paths[0]), "rev-parse", "refs/heads/main").strip() == head
-    written = [file.read_bytes() for file in (tmp_path / "mirrors").rglob("*") if file.is_file()]
-    assert not any(b"s3cr3t" in content for content in written)
+    output = [file.read_bytes() for file in (tmp_path / "mirrors").rglob("*") if file.is_file()]
+    assert not any(b"s3cr3t" in content for content in output)
     # Without its list, the directory's own mirrors: the private one needs a credential that is not stored.
     reports = Fetches(tmp_path / "mirrors", None).run_once()
-    assert reports[shown[0]].error == ""
-    assert "credential helper" in reports[shown[1]].error
+    assert reports[displayed[0]].error == ""
+    assert "credential helper" in reports[displayed[1]].error
 
 
 def test_a_remote_that_fails_waits_and_holds_no_other_up(tmp_path: Path, server: GitServer) -> None:
@@ -170,14 +172,14 @@ def test_what_a_killed_git_left_stops_no_later_fetch(tmp_path: Path) -> None:
     origin = make_repo(tmp_path / "origin", {"a": "1"})
     path = Path(clone(origin.path.as_uri(), tmp_path / "mirrors"))
     head = origin.commit({"a": "2"})
-    left = [path / "packed-refs.lock", path / "refs/heads/main.lock", path / "objects/pack/tmp_pack_x1"]
-    left[1].parent.mkdir(parents=True, exist_ok=True)
-    for file in left:
+    remaining = [path / "packed-refs.lock", path / "refs/heads/main.lock", path / "objects/pack/tmp_pack_x1"]
+    remaining[1].parent.mkdir(parents=True, exist_ok=True)
+    for file in remaining:
         file.write_bytes(b"")
     with pytest.raises(GitFailed, match="Another git process"):  # there may be one
         update_mirror(path)
-    for file in left:
+    for file in remaining:
         os.utime(file, (time.time() - 7200,) * 2)
     update_mirror(path, cancellation=Cancellation(60))
-    assert not any(file.exists() for file in left)
+    assert not any(file.exists() for file in remaining)
     assert origin.git("-C", str(path), "rev-parse", "refs/heads/main").strip() == head

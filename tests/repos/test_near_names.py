@@ -35,16 +35,16 @@ def test_the_nearest_name_comes_first(asked: str, near: str) -> None:
 def test_many_and_hostile_names_cost_little_and_show_nothing() -> None:
     names = [f"example.org/team{i % 50}/service-{i}" for i in range(100_000)] + ["x\x1b[2J", "service\u202e", "s" * 500]
     began = time.process_time()
-    found = near_names("servce-99999", names)
+    result = near_names("servce-99999", names)
     assert time.process_time() - began < 0.5
-    assert all(name.isprintable() and len(name) < 100 for name in found)
+    assert all(name.isprintable() and len(name) < 100 for name in result)
 
 
 def test_repositories_and_revisions_name_what_is_near(tmp_path: Path) -> None:
-    made = RepositoryBuilder(tmp_path / "ledger", origin="https://example.org/team/ledger.git")
-    made.commit({"a.txt": "a\n"})
-    made.tag("v1.0")
-    made.branch("release-notes")
+    builder = RepositoryBuilder(tmp_path / "ledger", origin="https://example.org/team/ledger.git")
+    builder.commit({"a.txt": "a\n"})
+    builder.tag("v1.0")
+    builder.branch("release-notes")
     catalog = Catalog.open(tmp_path)
     with pytest.raises(RepositoryNotFound, match=r"did you mean example\.org/team/ledger\?") as wrong:
         catalog.get("ledgr")

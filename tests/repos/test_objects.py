@@ -115,9 +115,9 @@ def test_a_shallow_clone_is_searched_for_what_it_holds(tmp_path: Path) -> None:
 def test_a_damaged_blob_is_none_and_the_others_stay_readable(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "r", {"a": "one\n", "b": "two\n"})
     name = repo.git("rev-parse", "HEAD:a")
-    place = tmp_path / "r" / ".git" / "objects" / name[:2] / name[2:]
-    place.chmod(0o644)
-    place.write_bytes(b"not zlib")
+    location = tmp_path / "r" / ".git" / "objects" / name[:2] / name[2:]
+    location.chmod(0o644)
+    location.write_bytes(b"not zlib")
     with ObjectReader(only(tmp_path)) as reader:
         tree = reader.tree(repo.head)
         assert [reader.read(tree.blob_id(i)) for i in range(2)] == [None, b"two\n"]

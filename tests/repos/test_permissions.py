@@ -25,13 +25,13 @@ def test_private_repositories_exist_for_those_who_were_granted_them() -> None:
         "ann": (Viewer("ann", sees_private=False, granted=granted), [1, 2, 3, 5]),
     }
     for viewer, numbers in viewers.values():
-        assert [int(each.key) for each in visible(repositories, viewer)] == numbers
-        assert [int(each.key) for each in repositories if viewer.may_see(each)] == numbers
+        assert [int(item.key) for item in visible(repositories, viewer)] == numbers
+        assert [int(item.key) for item in repositories if viewer.may_see(item)] == numbers
 
 
 def test_ten_thousand_repositories_cost_less_than_two_passes_over_them() -> None:
     repositories = _repositories(10_000)
-    viewer = Viewer("ann", sees_private=False, granted=frozenset(each.name for each in repositories[::4]))
+    viewer = Viewer("ann", sees_private=False, granted=frozenset(repository.name for repository in repositories[::4]))
 
     def best_s(work: object) -> float:
         times = []
@@ -43,5 +43,5 @@ def test_ten_thousand_repositories_cost_less_than_two_passes_over_them() -> None
         return min(times)
 
     # A ratio within one run: the bare reading of both facts is the least that any filter has to do.
-    bare = best_s(lambda: [(each.facts.private, each.facts.name) for each in repositories])
+    bare = best_s(lambda: [(repository.facts.private, repository.facts.name) for repository in repositories])
     assert best_s(lambda: visible(repositories, viewer)) < 2 * bare

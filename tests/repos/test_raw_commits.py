@@ -46,15 +46,15 @@ def test_revisions_lead_where_git_says(repo: RepositoryBuilder, repository: Repo
 
 
 def test_all_refs_are_listed(repo: RepositoryBuilder, repository: Repository) -> None:
-    shown = repo.git("for-each-ref", "--format=%(refname) %(objectname) %(*objectname)").split("\n")
-    expected = {line.split()[0]: line.split()[-1] for line in shown}
+    displayed = repo.git("for-each-ref", "--format=%(refname) %(objectname) %(*objectname)").split("\n")
+    expected = {line.split()[0]: line.split()[-1] for line in displayed}
     assert dict(matching_refs(repository, lambda _: True)) == expected
 
 
 def test_walks_go_on_behind_such_commits(repo: RepositoryBuilder, repository: Repository) -> None:
     log = repo.git("log", "--format=%H").split("\n")
-    for at, oid in enumerate(log):
-        assert is_ancestor(repository, oid, repo.head), at
+    for index, oid in enumerate(log):
+        assert is_ancestor(repository, oid, repo.head), index
     assert not is_ancestor(repository, repo.head, log[-1])
     assert newest_before(repository, repo.head, 1_700_000_000 + 1) in log[-4:]
     assert newest_before(repository, log[3], 1_700_000_000 + 1) == log[5]
@@ -63,7 +63,7 @@ def test_walks_go_on_behind_such_commits(repo: RepositoryBuilder, repository: Re
 
 def test_each_of_them_is_compared_with_its_parent(repo: RepositoryBuilder, repository: Repository) -> None:
     for oid in repo.git("log", "--format=%H").split("\n")[:-1]:
-        found = compare(repository, repo.git("rev-parse", f"{oid}^"), oid)
-        (diff,) = found.all_diffs()
-        shown = repo.git("diff", "--full-index", f"{oid}^", oid)
-        assert (diff.patch or b"").decode() == shown + "\n"
+        result = compare(repository, repo.git("rev-parse", f"{oid}^"), oid)
+        (diff,) = result.all_diffs()
+        displayed = repo.git("diff", "--full-index", f"{oid}^", oid)
+        assert (diff.patch or b"").decode() == displayed + "\n"

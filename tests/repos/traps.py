@@ -73,8 +73,8 @@ def _git_reads(git_dir: Path) -> bool:
 
 def _takeover(folder: Path, target: Path, origin: str) -> None:
     """A bare repository with text of its own that calls itself the payments."""
-    made = make_repo(folder / "made", {"pay.txt": ATTACKER_TEXT + "\n"})
-    made.git("clone", "-q", "--bare", "--no-hardlinks", str(made.path), str(target))
+    created = make_repo(folder / "made", {"pay.txt": ATTACKER_TEXT + "\n"})
+    created.git("clone", "-q", "--bare", "--no-hardlinks", str(created.path), str(target))
     RepositoryBuilder.git(_At(target), "remote", "set-url", "origin", origin)
     _keep_folders(target)
 

@@ -52,9 +52,9 @@ class World:
 @pytest.fixture(scope="module")
 def one_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with State() as state:
-        made = World(tmp_path_factory.mktemp("analyses"), state)
-        yield made
-        made.engine.close()
+        world = World(tmp_path_factory.mktemp("analyses"), state)
+        yield world
+        world.engine.close()
 
 
 @pytest.fixture
@@ -206,16 +206,16 @@ def test_progress_arrives_while_the_service_works(world: World, blame: Any) -> N
         return rows(2)
 
     blame(work)
-    told: list[ToolProgress] = []
+    events: list[ToolProgress] = []
 
     def observe(progress: ToolProgress) -> None:
-        told.append(progress)
+        events.append(progress)
         seen.set()
 
     with running(world.engine, state=world.state) as service, sl.connect(service.url, TOKEN) as code:
         answer = call(code.backend.call, "blame", {"repo": OPEN, "path": "a.txt"}, observe)
     assert answer.table.num_rows == 2
-    assert told == [ToolProgress("blaming", 3, 7, "a.txt")]
+    assert events == [ToolProgress("blaming", 3, 7, "a.txt")]
 
 
 def until_stopped(context: ToolContext, began: threading.Event, stopped: threading.Event) -> ToolResult:

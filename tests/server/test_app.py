@@ -480,9 +480,9 @@ def test_a_browser_is_asked_for_the_token_of_a_trace(serve: Serve) -> None:
     service = serve(ScriptedEngine(_quiet))
     path = f"/-/debug/trace/{service.search(trace='true').headers['x-trace']}"
     del service.client.headers["Authorization"]
-    asked = service.client.get(path)
-    assert asked.status_code == 401
-    assert asked.headers["www-authenticate"].startswith("Basic")
+    request = service.client.get(path)
+    assert request.status_code == 401
+    assert request.headers["www-authenticate"].startswith("Basic")
     assert service.client.get(path, auth=(TOKEN, "")).status_code == 200
 
 

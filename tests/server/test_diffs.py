@@ -67,8 +67,8 @@ def lines_of(match: dict[str, Any]) -> list[str]:
 
 
 def test_a_diff_is_as_git_writes_it(service: Service, engine: LocalEngine) -> None:
-    found = previews(service, "lamp type:diff")
-    lines = lines_of(found["change"])
+    result = previews(service, "lamp type:diff")
+    lines = lines_of(result["change"])
     assert lines[1:7] == [
         "code.py code.py",
         "@@ -8,3 +8,3 @@ def second():",
@@ -81,11 +81,11 @@ def test_a_diff_is_as_git_writes_it(service: Service, engine: LocalEngine) -> No
     assert "/dev/null new.txt" in lines
     assert r"my\ notes.txt your\ notes.txt" in lines
     _check_hunks(lines)
-    marked = {lines[line][start : start + length] for line, start, length in found["change"]["ranges"]}
+    marked = {lines[line][start : start + length] for line, start, length in result["change"]["ranges"]}
     assert marked == {"lamp"}
-    assert len(found["change"]["ranges"]) == 4
+    assert len(result["change"]["ranges"]) == 4
     git = subprocess.run(
-        ["git", "-C", engine.catalog.repositories[0].git_dir, "show", "-U1", "--format=", found["change"]["oid"]],
+        ["git", "-C", engine.catalog.repositories[0].git_dir, "show", "-U1", "--format=", result["change"]["oid"]],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     headers = [line.replace("@@ -1 +0,0 @@", "@@ -1,1 +0,0 @@").replace("@@ -0,0 +1 @@", "@@ -0,0 +1,1 @@")
@@ -94,30 +94,30 @@ def test_a_diff_is_as_git_writes_it(service: Service, engine: LocalEngine) -> No
 
 
 def test_a_diff_is_cut_to_five_files_three_hunks_and_a_few_lines(service: Service) -> None:
-    found = previews(service, "lamp type:diff")
-    many = lines_of(found["many"])
+    result = previews(service, "lamp type:diff")
+    many = lines_of(result["many"])
     assert many.count("/dev/null file0.txt") == 1
     assert len([line for line in many if line.startswith("/dev/null ")]) == 5
     heads = [match for line in many if (match := HUNK.fullmatch(line))]
     assert [head[3] for head in heads] == [" ... +23"] * 5
     assert [(head[1], head[2]) for head in heads] == [("0", "7")] * 5
-    spread = lines_of(found["spread"])
+    spread = lines_of(result["spread"])
     assert len([line for line in spread if HUNK.fullmatch(line)]) == 3
-    for diff in found.values():
+    for diff in result.values():
         _check_hunks(lines_of(diff))
 
 
 def test_a_diff_without_pattern_has_a_preview_too(service: Service) -> None:
-    found = previews(service, "type:diff author:ada")
-    assert {name for name, match in found.items() if len(lines_of(match)) > 2} == {
+    result = previews(service, "type:diff author:ada")
+    assert {name for name, match in result.items() if len(lines_of(match)) > 2} == {
         "start", "change", "many", "before", "spread",
     }  # fmt: skip
-    assert all(match["ranges"] == [] for match in found.values())
+    assert all(match["ranges"] == [] for match in result.values())
 
 
 def test_our_own_client_gets_every_line(service: Service) -> None:
-    found = previews(service, "lamp type:diff", **{"User-Agent": "sourcelight"})
-    assert len(found["many"]["ranges"]) == 7 * 30
+    result = previews(service, "lamp type:diff", **{"User-Agent": "sourcelight"})
+    assert len(result["many"]["ranges"]) == 7 * 30
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_clients_that_do_not_know_diffs_get_commits(service: Service, headers: d
 def test_the_setting_forces_one_type(engine: LocalEngine, kind: Any) -> None:
     with running(engine, Settings(diff_match_type=kind)) as service:
         for agent in ("curl/8", "src-cli/6"):
-            found = previews(service, "lamp type:diff", **{"User-Agent": agent})
-            assert {match["type"] for match in found.values()} == {kind}
+            result = previews(service, "lamp type:diff", **{"User-Agent": agent})
+            assert {match["type"] for match in result.values()} == {kind}
 
 
 def test_ranked_search_by_parameter_and_by_query(service: Service) -> None:
@@ -148,9 +148,9 @@ def test_ranked_search_by_parameter_and_by_query(service: Service) -> None:
         events = events_of(service.client.get("/.api/search/stream", params=params | {"cm": "t"}).content)
         names = [name for name, _ in events]
         assert names[-1] == "done"
-        found = [match for name, value in events if name == "matches" for match in value]
-        assert found[0]["path"] == "code.py"
-        assert found[0]["chunkMatches"][0]["ranges"]
+        results = [match for name, value in events if name == "matches" for match in value]
+        assert results[0]["path"] == "code.py"
+        assert results[0]["chunkMatches"][0]["ranges"]
         assert [value["done"] for name, value in events if name == "progress"] == [True]
     (_, alert), _ = events_of(service.search("repo:lamp", t="nls").content)
     assert alert["kind"] == "error"

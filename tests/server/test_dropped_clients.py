@@ -32,8 +32,8 @@ def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str, int]]:
     repository = RepositoryBuilder(tmp_path / "src" / "one")
     repository.commit({f"{number}.txt": f"wanderer {number} {'x' * 60}\n" * 500 for number in range(4)})
     with serving(str(tmp_path / "src"), home=tmp_path / "home", token=TOKEN) as (process, address):
-        at = urlsplit(address)
-        yield process, str(at.hostname), int(at.port or 0)
+        position = urlsplit(address)
+        yield process, str(position.hostname), int(position.port or 0)
 
 
 def drop(host: str, port: int, number: int) -> int:

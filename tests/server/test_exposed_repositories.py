@@ -25,9 +25,9 @@ TOKEN = "slo_a-token-made-up-for-tests"
 
 @pytest.fixture
 def trapped(tmp_path: Path) -> Trapped:
-    made = set_traps(tmp_path)
-    made.allow(f'[repositories."{EVIL}"]\nprivate = false\n')
-    return made
+    result = set_traps(tmp_path)
+    result.allow(f'[repositories."{EVIL}"]\nprivate = false\n')
+    return result
 
 
 def test_open_finds_the_two_repositories_and_the_text_of_each(trapped: Trapped, tmp_path: Path) -> None:

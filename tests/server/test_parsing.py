@@ -25,10 +25,10 @@ def service(serve: Serve) -> Service:
 
 
 def _connected(service: Service) -> socket.socket:
-    place = urlsplit(service.url)
-    assert place.hostname is not None
-    assert place.port is not None
-    return socket.create_connection((place.hostname, place.port), timeout=BOUND_S)
+    location = urlsplit(service.url)
+    assert location.hostname is not None
+    assert location.port is not None
+    return socket.create_connection((location.hostname, location.port), timeout=BOUND_S)
 
 
 def _sent_until_refused(connection: socket.socket, piece: bytes, most: int) -> int:
@@ -46,18 +46,18 @@ def _sent_until_refused(connection: socket.socket, piece: bytes, most: int) -> i
 @pytest.mark.parametrize("start", [b"GET /healthz?", b"GET /healthz HTTP/1.1\r\nX: ", b"GET /healthz HTTP/1.1\r\n"])
 def test_a_head_that_never_ends_is_cut_off(service: Service, start: bytes) -> None:
     piece = b"x" * _PIECE if not start.endswith(b"1.1\r\n") else b"a: b\r\n" * (_PIECE // 6)
-    most = 64 * MAX_HEAD_BYTES
+    maximum = 64 * MAX_HEAD_BYTES
     with _connected(service) as connection:
         connection.sendall(start)
-        assert _sent_until_refused(connection, piece, most) < most
+        assert _sent_until_refused(connection, piece, maximum) < maximum
 
 
 def test_trailers_that_never_end_are_cut_off(service: Service) -> None:
-    most = 64 * MAX_HEAD_BYTES
+    maximum = 64 * MAX_HEAD_BYTES
     head = b"POST /.api/mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
     with _connected(service) as connection:
         connection.sendall(head)
-        assert _sent_until_refused(connection, b"X: " + b"y" * _PIECE, most) < most
+        assert _sent_until_refused(connection, b"X: " + b"y" * _PIECE, maximum) < maximum
 
 
 def test_trailers_are_no_headers(service: Service) -> None:
@@ -108,10 +108,10 @@ def test_addresses_around_the_bound_of_the_parser_are_read_alike(service: Servic
 
 
 def _all_of(connection: socket.socket) -> bytes:
-    found = b""
+    result = b""
     while portion := connection.recv(_PIECE):
-        found += portion
-    return found
+        result += portion
+    return result
 
 
 def test_blanks_around_the_value_of_a_header_are_no_part_of_it(service: Service) -> None:

@@ -42,11 +42,11 @@ class World:
 
     @contextmanager
     def served(self, settings: Settings | None = None, *, with_policy: bool = True) -> Iterator[World]:
-        chosen = settings or Settings()
-        policy = ServicePolicy(self.state.repositories, chosen.default_visibility, chosen.trusted_paths)
+        selected = settings or Settings()
+        policy = ServicePolicy(self.state.repositories, selected.default_visibility, selected.trusted_paths)
         engine = open_engine([self.root], index=self.folder / "index", policy=policy if with_policy else None)
         try:
-            with running(engine, chosen, state=self.state) as service:
+            with running(engine, selected, state=self.state) as service:
                 self.service = service
                 self.engine = engine
                 yield self
@@ -281,7 +281,7 @@ def test_where_nothing_is_private_new_repositories_are_public(world: World) -> N
     catalog = world.opened()
     make_repo(world.root / "new", {"a.txt": "needle of the new\n"})
     text = text_for(catalog, ANN)
-    assert all(each in text for each in (SECRET_TEXT, OPEN_TEXT, "needle of the new"))
+    assert all(item in text for item in (SECRET_TEXT, OPEN_TEXT, "needle of the new"))
 
 
 def test_what_is_known_stays_public_when_the_first_one_becomes_private(world: World) -> None:
@@ -372,7 +372,7 @@ def test_a_grant_leads_to_the_place_that_was_meant_and_not_to_its_name(world: Wo
         assert SECRET_TEXT in text
         assert "needle of mallory" not in text
         assert world.engine.catalog.get(SECRET).place == str(world.secret.path)
-        (warning,) = [one for one in world.engine.catalog.warnings if "both named" in one]
+        (warning,) = [item for item in world.engine.catalog.warnings if "both named" in item]
         assert str(mallory.path) in warning
         assert str(world.secret.path) in warning
     # After a restart, with the true one gone for a while, the name is still its own.
@@ -409,15 +409,15 @@ def test_a_folder_can_be_granted_before_a_service_has_seen_it(world: World) -> N
     world.state.grants.add(str(world.secret.path), account="ann")
     with world.served():
         assert SECRET_TEXT in world.seen()
-    assert [(each.repository, each.place) for each in world.state.grants.all()] == [(SECRET, str(world.secret.path))]
+    assert [(item.repository, item.place) for item in world.state.grants.all()] == [(SECRET, str(world.secret.path))]
 
 
 def test_grants_of_an_earlier_version_are_tied_to_places_at_the_next_start(world: World) -> None:
     grant(world)
-    assert [each.place for each in world.state.grants.all()] == [""]
+    assert [item.place for item in world.state.grants.all()] == [""]
     with world.served():
         assert SECRET_TEXT in world.seen()
-    assert [each.place for each in world.state.grants.all()] == [str(world.secret.path)]
+    assert [item.place for item in world.state.grants.all()] == [str(world.secret.path)]
 
 
 def test_an_operator_passes_names_on(world: World) -> None:

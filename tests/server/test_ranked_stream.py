@@ -74,9 +74,9 @@ def test_files_with_any_path_have_their_lines(service: Service) -> None:
             first = chunk["contentStart"]
             if "\ufffd" not in match["path"]:
                 assert raw[first["offset"] :].decode().startswith(CODE.split("\n")[first["line"]])
-            for one in chunk["ranges"]:
-                offset = one["start"]["offset"] - first["offset"]
-                size = one["end"]["offset"] - one["start"]["offset"]
+            for item in chunk["ranges"]:
+                offset = item["start"]["offset"] - first["offset"]
+                size = item["end"]["offset"] - item["start"]["offset"]
                 word = chunk["content"].encode()[offset : offset + size].decode()
                 assert word.lower() in {"light", "lamp", "tower", "the"}
     assert progress.match_count == sum(len(c["ranges"]) for match in found for c in match["chunkMatches"])

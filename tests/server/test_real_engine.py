@@ -143,8 +143,8 @@ def test_a_line_with_more_matches_than_one_event_holds_is_sent_whole(
 ) -> None:
     public.commit({"huge.txt": "manyofthese " * 150_000}, "huge")
     matches = _matches(read_strictly(service.search("manyofthese count:all", cm="t").content))
-    found = [place["start"]["offset"] for m in matches for chunk in m["chunkMatches"] for place in chunk["ranges"]]
-    assert found == list(range(0, 12 * 150_000, 12))
+    results = [place["start"]["offset"] for m in matches for chunk in m["chunkMatches"] for place in chunk["ranges"]]
+    assert results == list(range(0, 12 * 150_000, 12))
 
 
 def test_a_client_that_goes_away_in_the_middle_frees_the_search(service: Service, public: RepositoryBuilder) -> None:
@@ -155,7 +155,7 @@ def test_a_client_that_goes_away_in_the_middle_frees_the_search(service: Service
         assert service.app.state.search.running == 1
     bound = Cancellation(5.0)  # 0.3 s on an idle machine; one portion may be 10 MiB
     # The thread says that its search is over a moment before it is free.
-    while service.app.state.search.running or "sourcelight-search" in {one.name for one in threading.enumerate()}:
+    while service.app.state.search.running or "sourcelight-search" in {item.name for item in threading.enumerate()}:
         assert not bound.expired
         threading.Event().wait(0.005)
 

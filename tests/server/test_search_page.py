@@ -167,8 +167,8 @@ def test_a_cookie_opens_pages_and_no_interface_and_not_for_other_sites(service: 
             ("same-site", "cors", "empty", False),
         ):
             headers = cookie | {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
-            found = "payments" in get(service, "/search/live", headers, q="needle").text
-            assert found is sees, (site, mode, dest)
+            result = "payments" in get(service, "/search/live", headers, q="needle").text
+            assert result is sees, (site, mode, dest)
         assert "payments" not in get(service, "/.api/search/stream", cookie, q="needle").text
         link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
         opening = get(service, "/search", link, q="needle")
@@ -235,7 +235,7 @@ def test_the_page_of_no_query_lists_repositories(service: Service) -> None:
 
 def test_suggestions_are_filters_their_values_and_names() -> None:
     def texts(query: str, names: tuple[str, ...] = ()) -> list[str]:
-        return [each["text"] for each in suggest(query, names)]
+        return [item["text"] for item in suggest(query, names)]
 
     assert texts("retry la") == ["retry lang:"]
     assert texts("-fi") == ["-file:"]

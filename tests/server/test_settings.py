@@ -21,7 +21,7 @@ def test_without_a_file_the_defaults_hold() -> None:
 
 
 def test_every_setting_is_read(tmp_path: Path) -> None:
-    given = {
+    arguments = {
         "mcp.enabled": False,
         "auth.idpDynamicClientRegistrationEnabled": False,
         "externalURL": "https://code.example.com/",
@@ -34,14 +34,14 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         "search.maxFileSize": 1000,
         "search.chunkText": "content",
     }
-    settings = load_settings(_file(tmp_path, json.dumps(given)), {DISABLE_DEEPSEARCH: "true"})
+    settings = load_settings(_file(tmp_path, json.dumps(arguments)), {DISABLE_DEEPSEARCH: "true"})
     assert settings.external_url == "https://code.example.com"
     assert (settings.auth_public, settings.diff_match_type, settings.chunk_text) == (True, "commit", "content")
     assert (settings.max_timeout_s, settings.max_file_size_bytes) == (90, 1000)
     assert (settings.mcp_enabled, settings.dynamic_client_registration) == (False, False)
     assert (settings.mcp_tools_disabled, settings.deepsearch_sharing) == (("deepsearch",), False)
     assert (settings.deepsearch_model, settings.deepsearch_tool_disabled) == ("m", True)
-    assert settings.set_names == {*given, DISABLE_DEEPSEARCH}
+    assert settings.set_names == {*arguments, DISABLE_DEEPSEARCH}
     assert settings.unserved == ()
 
 
@@ -97,9 +97,9 @@ def test_what_is_not_understood_stops_with_file_line_and_accepted_values(
     tmp_path: Path, text: str, line: int, words: tuple[str, ...]
 ) -> None:
     path = _file(tmp_path, text)
-    with pytest.raises(ConfigurationError) as fault:
+    with pytest.raises(ConfigurationError) as error:
         load_settings(path)
-    message = str(fault.value)
+    message = str(error.value)
     assert message.startswith(f"{path}:{line}: ")
     for word in words:
         assert word in message

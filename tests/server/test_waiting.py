@@ -28,8 +28,8 @@ class Sent:
         for future in (self.first, self.second):
             try:
                 self.seen.append(await future)
-            except OSError as fault:
-                self.seen.append(fault)
+            except OSError as exc:
+                self.seen.append(exc)
             except asyncio.CancelledError:
                 self.seen.append("cancelled")
                 raise
@@ -52,15 +52,15 @@ async def test_it_goes_on_when_what_it_waits_for_has_come() -> None:
 
 
 async def test_it_is_told_of_faults_and_of_being_cancelled() -> None:
-    sent, fault = Sent(), OSError("gone")
+    sent, error = Sent(), OSError("gone")
     task = asyncio.create_task(waiting(sent))
     await asyncio.sleep(0)
-    sent.first.set_exception(fault)
+    sent.first.set_exception(error)
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert sent.seen == [fault, "cancelled"]
+    assert sent.seen == [error, "cancelled"]
 
 
 async def test_a_time_limit_ends_it() -> None:

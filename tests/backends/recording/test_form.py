@@ -56,12 +56,12 @@ def test_every_line_comes_back_as_it_was(line: Line) -> None:
 @given(st.lists(SAID, max_size=6), st.data())
 def test_every_beginning_of_a_file_is_a_shorter_file(said: list[RecordedReply], data: st.DataObject) -> None:
     lines: list[Line] = [*(RecordedRequest(n, n, "stream", "https://host", {"q": str(n)}) for n in range(1, 6)), *said]
-    whole = head() + b"".join(encode_line(line) for line in lines)
-    assert list(lines_of(whole, "f")) == lines
-    cut = data.draw(st.integers(len(head()), len(whole)))
-    found = list(lines_of(whole[:cut], "f"))
-    assert found == lines[: len(found)]
-    assert len(found) == whole[:cut].count(b"\n") - 1
+    everything = head() + b"".join(encode_line(line) for line in lines)
+    assert list(lines_of(everything, "f")) == lines
+    cut = data.draw(st.integers(len(head()), len(everything)))
+    results = list(lines_of(everything[:cut], "f"))
+    assert results == lines[: len(results)]
+    assert len(results) == everything[:cut].count(b"\n") - 1
 
 
 @given(st.binary(max_size=200))
@@ -111,10 +111,10 @@ FAULTS = [
 def test_a_fault_comes_back_with_all_that_it_says(fault: sl.SourcelightError) -> None:
     line = parse_line(encode_line(RecordedReply(1, 1, 0, "fault", error_to_json(fault))))
     assert isinstance(line, RecordedReply)
-    again = error_from_json(line.content)
-    assert type(again) is type(fault)
-    assert str(again) == str(fault)
-    assert vars(again) == vars(fault)
+    repeated = error_from_json(line.content)
+    assert type(repeated) is type(fault)
+    assert str(repeated) == str(fault)
+    assert vars(repeated) == vars(fault)
 
 
 def test_an_unknown_fault_is_one_of_ours() -> None:

@@ -73,12 +73,12 @@ def test_a_search_is_the_same_without_its_service(file: Path) -> None:
         assert_frame_equal(result.progress, recorded.progress)
         assert repr(result) == repr(recorded)
         again = list(code.stream("foo count:all"))
-        assert [type(one) for one in again] == [type(one) for one in events]
-        for one, other in zip(again, events, strict=True):
-            if isinstance(one, MatchBatch) and isinstance(other, MatchBatch):
-                assert one.batch.equals(other.batch)
+        assert [type(item) for item in again] == [type(item) for item in events]
+        for item, other in zip(again, events, strict=True):
+            if isinstance(item, MatchBatch) and isinstance(other, MatchBatch):
+                assert item.batch.equals(other.batch)
             else:
-                assert one == other
+                assert item == other
         assert repr(played).endswith(": 2 requests>")
     assert repr(played).endswith(": 2 requests, stopped>")
 
@@ -151,15 +151,15 @@ def test_what_was_not_recorded_is_named_with_what_was(file: Path) -> None:
         assert error.value.recorded == ("search 'foo' (t=standard)",)
         with pytest.raises(sl.NotRecorded, match=r"the list of tools.*it has no request of this kind"):
             code.list_repos()
-    wanted = pytest.raises(sl.NotRecorded, match=f"recorded from {url}, not from https://elsewhere.example")
-    with sl.replay(file), sl.connect("https://elsewhere.example") as code, wanted:
+    required = pytest.raises(sl.NotRecorded, match=f"recorded from {url}, not from https://elsewhere.example")
+    with sl.replay(file), sl.connect("https://elsewhere.example") as code, required:
         code.search("foo")
 
 
 def test_a_search_that_was_stopped_is_replayed_as_far_as_it_came(file: Path) -> None:
     with ScriptedService(ScriptedReply([FIRST, SILENCE])) as service, sl.record(file), sl.connect(service.url) as code:
-        for one in code.stream("foo"):
-            assert isinstance(one, MatchBatch)
+        for item in code.stream("foo"):
+            assert isinstance(item, MatchBatch)
             break
     with sl.replay(file), sl.connect() as code:
         events = code.stream("foo")
@@ -202,9 +202,9 @@ def test_tools_are_the_same_without_their_service(file: Path) -> None:
 def test_no_credential_is_in_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SRC_HEADER_X_SECRET", "very-secret-header")
     quoting = event("alert", {"title": f"your token {TOKEN}", "description": "very-secret-header", "kind": "info"})
-    at = quoting.index(TOKEN.encode()) + 7  # a credential may stand across two portions
+    index = quoting.index(TOKEN.encode()) + 7  # a credential may stand across two portions
     answers = [
-        ScriptedReply([FIRST, quoting[:at], quoting[at:], END], headers={"Set-Cookie": "session=c00kie"}),
+        ScriptedReply([FIRST, quoting[:index], quoting[index:], END], headers={"Set-Cookie": "session=c00kie"}),
         ScriptedReply([f"no: {TOKEN}".encode()], status=403),
     ]
     with ScriptedService(*answers) as service:
@@ -214,9 +214,9 @@ def test_no_credential_is_in_the_file(file: Path, monkeypatch: pytest.MonkeyPatc
             with pytest.raises(sl.Forbidden):
                 code.search("bar")
         assert "x-secret" in service.received[0].headers
-    kept = file.read_text("utf-8")
+    text = file.read_text("utf-8")
     for secret in (TOKEN, "very-secret-header", "c00kie", "uthorization", "ookie"):
-        assert secret not in kept
+        assert secret not in text
     with sl.replay(file), sl.connect() as code:
         result = code.search("foo")
     assert result.alerts["title"].tolist() == ["your token ***"]
@@ -247,7 +247,11 @@ def test_a_killed_recording_can_be_replayed(file: Path) -> None:
         code.search("more")
     assert len(made.requests) == 1
     with sl.replay(file) as played:
-        assert [each.split(" (")[0] for each in played.requests] == ["search 'foo'", "search 'bar'", "search 'more'"]
+        assert [request.split(" (")[0] for request in played.requests] == [
+            "search 'foo'",
+            "search 'bar'",
+            "search 'more'",
+        ]
 
 
 def test_a_recording_is_never_overwritten_unasked(file: Path) -> None:
@@ -261,8 +265,8 @@ def test_a_recording_is_never_overwritten_unasked(file: Path) -> None:
             code.search("bar")
             assert file.read_bytes() == old
     with sl.replay(file) as played:
-        assert [each.split(" (")[0] for each in played.requests] == ["search 'bar'"]
-    assert [each.name for each in file.parent.iterdir()] == [file.name]
+        assert [request.split(" (")[0] for request in played.requests] == ["search 'bar'"]
+    assert [request.name for request in file.parent.iterdir()] == [file.name]
     (file.parent / "other").write_text("else\n")
     with pytest.raises(sl.RecordingInvalid, match="is not a recording"):
         sl.record(file.parent / "other", append=True)

@@ -20,9 +20,9 @@ NAMES = ("a", "b", "c")
 
 
 def file(repository: str, path: str, *numbers: int, commit: str | None = "c" * 40) -> Any:
-    made = lines(repository, path, [(number, f"x {number}", [(0, 1)]) for number in numbers])
+    created = lines(repository, path, [(number, f"x {number}", [(0, 1)]) for number in numbers])
     column = pa.array([commit] * len(numbers), pa.string()).dictionary_encode().cast(arrow_type("dict32"))
-    return made.set_column(made.schema.get_field_index("commit"), "commit", column)
+    return created.set_column(created.schema.get_field_index("commit"), "commit", column)
 
 
 def places(batches: Sequence[Any]) -> list[tuple[str, str, str, int]]:
@@ -35,34 +35,34 @@ def names_of(rows: Sequence[Any], *, repository: str, kind: str = "repo") -> Any
 
 
 def test_a_row_at_the_same_commit_is_the_same_row() -> None:
-    known = DuplicateFilter()
-    assert list(known.fresh(0, file("r", "f", 1, 2, 3))) == [True] * 3
-    assert list(known.fresh(1, file("r", "f", 2, 3, 4))) == [False, False, True]
-    assert list(known.fresh(2, file("r", "f", 4, 5))) == [False, True]
-    assert list(known.fresh(0, file("r", "f", 1))) == [True], "what a service says twice is its own affair"
-    assert list(known.fresh(1, file("r", "g", 1))) == [True]
-    assert known.conflicting_commits == {}
+    duplicate_filter = DuplicateFilter()
+    assert list(duplicate_filter.fresh(0, file("r", "f", 1, 2, 3))) == [True] * 3
+    assert list(duplicate_filter.fresh(1, file("r", "f", 2, 3, 4))) == [False, False, True]
+    assert list(duplicate_filter.fresh(2, file("r", "f", 4, 5))) == [False, True]
+    assert list(duplicate_filter.fresh(0, file("r", "f", 1))) == [True], "what a service says twice is its own affair"
+    assert list(duplicate_filter.fresh(1, file("r", "g", 1))) == [True]
+    assert duplicate_filter.conflicting_commits == {}
 
 
 def test_a_row_at_another_commit_is_another_row_and_noted() -> None:
-    known = DuplicateFilter()
-    known.fresh(0, file("r", "f", 1, commit="1" * 40))
-    assert known.fresh(1, file("r", "f", 1, commit="2" * 40)).all()
-    assert known.conflicting_commits == {("r", ""): {0: "1" * 40, 1: "2" * 40}}
+    duplicate_filter = DuplicateFilter()
+    duplicate_filter.fresh(0, file("r", "f", 1, commit="1" * 40))
+    assert duplicate_filter.fresh(1, file("r", "f", 1, commit="2" * 40)).all()
+    assert duplicate_filter.conflicting_commits == {("r", ""): {0: "1" * 40, 1: "2" * 40}}
 
 
 def test_a_row_without_a_commit_is_nobody_elses() -> None:
-    known = DuplicateFilter()
-    known.fresh(0, file("r", "f", 1, commit=None))
-    assert known.fresh(1, file("r", "f", 1, commit=None)).all()
-    assert known.fresh(2, file("r", "f", 1)).all()
-    assert known.conflicting_commits == {}
+    duplicate_filter = DuplicateFilter()
+    duplicate_filter.fresh(0, file("r", "f", 1, commit=None))
+    assert duplicate_filter.fresh(1, file("r", "f", 1, commit=None)).all()
+    assert duplicate_filter.fresh(2, file("r", "f", 1)).all()
+    assert duplicate_filter.conflicting_commits == {}
 
 
 def test_a_repository_found_by_name_is_the_same_everywhere() -> None:
-    known = DuplicateFilter()
-    assert known.fresh(0, names_of([0], repository="r")).all()
-    assert not known.fresh(1, names_of([0], repository="r")).any()
+    duplicate_filter = DuplicateFilter()
+    assert duplicate_filter.fresh(0, names_of([0], repository="r")).all()
+    assert not duplicate_filter.fresh(1, names_of([0], repository="r")).any()
 
 
 def test_definitions_on_one_line_are_told_apart_by_their_names() -> None:
@@ -71,15 +71,18 @@ def test_definitions_on_one_line_are_told_apart_by_their_names() -> None:
         columns = {"type": ["symbol"] * n, "repository": ["r"] * n, "commit": ["c" * 40] * n, "path": ["f"] * n}
         return record_batch({**columns, "line_number": [7] * n, "symbol": list(found), "match_count": [1] * n})
 
-    known = DuplicateFilter()
-    known.fresh(0, symbols("x", "y"))
-    assert list(known.fresh(1, symbols("y", "z"))) == [False, True]
+    duplicate_filter = DuplicateFilter()
+    duplicate_filter.fresh(0, symbols("x", "y"))
+    assert list(duplicate_filter.fresh(1, symbols("y", "z"))) == [False, True]
 
 
 def test_an_answer_without_a_limit_stands_by_repository_and_path() -> None:
-    given = [[file("r1", "b", 1, 2), file("r3", "a", 1)], [file("r1", "a", 1), file("r2", "z", 1), file("r3", "a", 2)]]
-    made = order_parts(given, NAMES[:2], is_complete=True)
-    assert places(made.batches) == [
+    arguments = [
+        [file("r1", "b", 1, 2), file("r3", "a", 1)],
+        [file("r1", "a", 1), file("r2", "z", 1), file("r3", "a", 2)],
+    ]
+    result = order_parts(arguments, NAMES[:2], is_complete=True)
+    assert places(result.batches) == [
         ("b", "r1", "a", 1),
         ("a", "r1", "b", 1),
         ("a", "r1", "b", 2),
@@ -87,12 +90,12 @@ def test_an_answer_without_a_limit_stands_by_repository_and_path() -> None:
         ("a", "r3", "a", 1),
         ("b", "r3", "a", 2),
     ]
-    assert (made.rows, made.matches, made.duplicates) == ([3, 3], [3, 3], [0, 0])
+    assert (result.rows, result.matches, result.duplicates) == ([3, 3], [3, 3], [0, 0])
 
 
 def test_repositories_come_before_files() -> None:
-    given = [[names_of([0], repository="z"), file("z", "f", 1)], [names_of([0], repository="y"), file("a", "f", 1)]]
-    assert [row[1:3] for row in places(order_parts(given, NAMES[:2], is_complete=True).batches)] == [
+    arguments = [[names_of([0], repository="z"), file("z", "f", 1)], [names_of([0], repository="y"), file("a", "f", 1)]]
+    assert [row[1:3] for row in places(order_parts(arguments, NAMES[:2], is_complete=True).batches)] == [
         ("y", None),
         ("z", None),
         ("a", "f"),
@@ -101,19 +104,28 @@ def test_repositories_come_before_files() -> None:
 
 
 def test_a_ranked_answer_takes_turns_file_by_file() -> None:
-    given = [[file("r9", "best", 1, 2), file("r1", "worse", 1)], [file("r5", "first", 1), file("r0", "last", 3)], []]
+    arguments = [
+        [file("r9", "best", 1, 2), file("r1", "worse", 1)],
+        [file("r5", "first", 1), file("r0", "last", 3)],
+        [],
+    ]
     expected = [("a", "r9", "best", 1), ("a", "r9", "best", 2), ("b", "r5", "first", 1), ("a", "r1", "worse", 1),
                 ("b", "r0", "last", 3)]  # fmt: skip
-    assert places(order_parts(given, NAMES, is_complete=False).batches) == expected
+    assert places(order_parts(arguments, NAMES, is_complete=False).batches) == expected
     unsorted = [[file("r9", "x", 1), file("r1", "x", 1)], [file("r5", "x", 1)]]
     assert [row[1] for row in places(order_parts(unsorted, NAMES[:2], is_complete=True).batches)] == ["r9", "r5", "r1"]
 
 
 def test_a_limit_cuts_what_comes_last() -> None:
-    given = [[file("r1", "f", 1, 2, 3)], [file("r2", "f", 1, 2, 3)]]
-    made = order_parts(given, NAMES[:2], is_complete=False, limit=4)
-    assert places(made.batches) == [("a", "r1", "f", 1), ("a", "r1", "f", 2), ("a", "r1", "f", 3), ("b", "r2", "f", 1)]
-    assert (made.matches, made.rows) == ([3, 1], [3, 1])
+    arguments = [[file("r1", "f", 1, 2, 3)], [file("r2", "f", 1, 2, 3)]]
+    result = order_parts(arguments, NAMES[:2], is_complete=False, limit=4)
+    assert places(result.batches) == [
+        ("a", "r1", "f", 1),
+        ("a", "r1", "f", 2),
+        ("a", "r1", "f", 3),
+        ("b", "r2", "f", 1),
+    ]
+    assert (result.matches, result.rows) == ([3, 1], [3, 1])
 
 
 def test_nothing_is_nothing() -> None:
@@ -122,9 +134,9 @@ def test_nothing_is_nothing() -> None:
 
 def test_of_equal_rows_that_of_the_first_service_stays() -> None:
     parts = [file("r", "f", 1, 2), file("r", "f", 1, 2)]
-    made = order_parts([[part] for part in parts], NAMES[:2], is_complete=False)
-    assert {row[0] for row in places(made.batches)} == {"a"}
-    assert made.duplicates == [0, 2]
+    result = order_parts([[part] for part in parts], NAMES[:2], is_complete=False)
+    assert {row[0] for row in places(result.batches)} == {"a"}
+    assert result.duplicates == [0, 2]
 
 
 FILES = st.tuples(st.sampled_from("rstu"), st.sampled_from("fgh"), st.sets(st.integers(1, 4), min_size=1))
@@ -132,16 +144,16 @@ FILES = st.tuples(st.sampled_from("rstu"), st.sampled_from("fgh"), st.sets(st.in
 
 @settings(max_examples=50, deadline=None)
 @given(
-    st.lists(st.lists(FILES, max_size=5, unique_by=lambda one: one[:2]), min_size=1, max_size=3),
+    st.lists(st.lists(FILES, max_size=5, unique_by=lambda item: item[:2]), min_size=1, max_size=3),
     st.booleans(),
     st.one_of(st.none(), st.integers(0, 8)),
 )
 def test_every_row_stands_once(parts: list[list[tuple[str, str, set[int]]]], whole: bool, most: int | None) -> None:  # noqa: FBT001
     """All rows of all services, as a set, and each of the first service that has it."""
     names = NAMES[: len(parts)]
-    given = [[file(repository, path, *sorted(numbers)) for repository, path, numbers in part] for part in parts]
-    made = order_parts(given, names, is_complete=whole, limit=most)
-    found = places(made.batches)
+    arguments = [[file(repository, path, *sorted(numbers)) for repository, path, numbers in part] for part in parts]
+    result = order_parts(arguments, names, is_complete=whole, limit=most)
+    found = places(result.batches)
     owners: dict[tuple[str, str, int], str] = {}
     for name, part in zip(names, parts, strict=True):
         for repository, path, numbers in part:
@@ -150,8 +162,8 @@ def test_every_row_stands_once(parts: list[list[tuple[str, str, set[int]]]], who
     expected = {(name, *place) for place, name in owners.items()}
     assert len(found) == len(set(found)) == (len(expected) if most is None else min(most, len(expected)))
     assert set(found) <= expected
-    assert (sum(made.rows), sum(made.matches)) == (len(found), len(found))
-    if whole and most is None and all(part == sorted(part, key=lambda one: one[:2]) for part in parts):
+    assert (sum(result.rows), sum(result.matches)) == (len(found), len(found))
+    if whole and most is None and all(part == sorted(part, key=lambda item: item[:2]) for part in parts):
         assert [row[1:3] for row in found] == sorted(row[1:3] for row in found)
 
 

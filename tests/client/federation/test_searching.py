@@ -45,13 +45,13 @@ class Late(ScriptedBackend):
 
 
 def backend(script: Sequence[Step], *, local: bool = False, name: str = "https://one.example") -> ScriptedBackend:
-    made = ScriptedBackend(script)
-    made.local, made.name = local, name
-    return made
+    scripted_backend = ScriptedBackend(script)
+    scripted_backend.local, scripted_backend.name = local, name
+    return scripted_backend
 
 
 def federation(idle_timeout_s: float = BOUND_S, /, **services: ScriptedBackend) -> sl.Client:
-    return sl.federate({name: sl.Client(one) for name, one in services.items()}, idle_timeout_s=idle_timeout_s)
+    return sl.federate({name: sl.Client(item) for name, item in services.items()}, idle_timeout_s=idle_timeout_s)
 
 
 def statuses(result: sl.SearchResult) -> dict[str, str]:
@@ -102,8 +102,8 @@ def test_one_service_that_fails_costs_its_own_rows_only() -> None:
 
 
 def test_a_service_that_says_that_it_failed_has_failed() -> None:
-    said: list[Step] = [Alert("it broke", "badly", "error"), ErrorEvent("it broke"), *ended()]
-    result = federation(a=backend([found("r1"), *ended()]), b=backend(said)).search("x")
+    messages: list[Step] = [Alert("it broke", "badly", "error"), ErrorEvent("it broke"), *ended()]
+    result = federation(a=backend([found("r1"), *ended()]), b=backend(messages)).search("x")
     assert (result.status, len(result)) == ("limited", 2)
     assert "b: it broke: badly" in set(result.skipped["title"])
     assert not len(result.alerts)
@@ -145,11 +145,11 @@ def test_a_service_in_this_process_is_waited_for() -> None:
 def test_cancelling_stops_all_services_and_leaves_no_task() -> None:
     async def work() -> sl.AsyncClient:
         one, other = backend([found("r1"), "wait"]), backend([found("r2"), "wait"])
-        code = await sl.afederate([sl.AsyncClient(each) for each in (one, other)])
+        code = await sl.afederate([sl.AsyncClient(item) for item in (one, other)])
         before = asyncio.all_tasks()
         search = asyncio.create_task(code.search("x", progress=False))
-        for each in (one, other):
-            assert await asyncio.to_thread(each.waiting.wait, BOUND_S)
+        for item in (one, other):
+            assert await asyncio.to_thread(item.waiting.wait, BOUND_S)
         async with asyncio.timeout(BOUND_S):
             while code.last is None or len(code.last) < 4:  # noqa: ASYNC110 - a queue has no event
                 await asyncio.sleep(0.001)
@@ -181,7 +181,10 @@ def test_a_stream_tells_how_far_each_service_is() -> None:
     code = federation(a=backend([found("r1"), *ended()]), b=backend([ConnectFailed("gone")]))
     events = list(code.stream("x"))
     last = [event for event in events if isinstance(event, ServiceStatuses)][-1]
-    assert [(one.name, one.status, one.rows) for one in last.services] == [("a", "complete", 2), ("b", "failed", 0)]
+    assert [(service.name, service.status, service.rows) for service in last.services] == [
+        ("a", "complete", 2),
+        ("b", "failed", 0),
+    ]
     assert isinstance(events[-1], Done)
 
 
@@ -220,11 +223,11 @@ def test_a_repository_at_two_commits_is_given_twice_and_said() -> None:
 def test_what_services_say_is_added_up_and_bears_their_names() -> None:
     fork = Skipped("repository-fork", "1 forked")
     nothing = Alert("No repositories found", "none", "warning")
-    wanted = Filters(
+    filters = Filters(
         (SuggestedFilter("lang:go", "Go", 2, True, "lang"), SuggestedFilter("type:file", "Code", 2, True, "type"))
     )
-    one = backend([found("r1"), wanted, progress(fork, matches=2), Done()])
-    other = backend([found("r2"), wanted, progress(fork), Alert("odd", "very", "info"), Done()])
+    one = backend([found("r1"), filters, progress(fork, matches=2), Done()])
+    other = backend([found("r2"), filters, progress(fork), Alert("odd", "very", "info"), Done()])
     empty = backend([progress(), nothing, Done()])
     result = federation(a=one, b=other, c=empty).search("x")
     assert list(result.skipped["title"]) == ["a: 1 forked", "b: 1 forked"]
@@ -273,16 +276,16 @@ def test_other_ways_to_search_say_the_service_too(tmp_path: Path) -> None:
     assert sorted(row["service"] for row in rows) == ["a", "a", "b", "b"]
     assert next(iter(rows[0])) == "service"
     assert (tmp_path / "rows.csv").read_text().startswith('"service"')
-    counted = code().count_by("x", by=["service", "repository"])
-    assert {tuple(row) for row in counted.to_numpy().tolist()} == {("a", "r1", 2, 1), ("b", "r2", 2, 1)}
+    counts = code().count_by("x", by=["service", "repository"])
+    assert {tuple(row) for row in counts.to_numpy().tolist()} == {("a", "r1", 2, 1), ("b", "r2", 2, 1)}
     with pytest.raises(ValueError, match="can't count by service"):
         sl.Client(backend([*ended()])).count_by("x", by="service")
 
 
 def test_an_explorer_takes_rows_of_all_services() -> None:
     code = federation(a=backend([found("r1"), *ended()]), b=backend([found("r2"), *ended()]))
-    shown = code.search("x").explore()
-    assert "service a" in repr(shown)
+    result = code.search("x").explore()
+    assert "service a" in repr(result)
 
 
 def test_everything_is_asked_of_each_service_on_its_own() -> None:
@@ -313,17 +316,17 @@ def test_rows_open_at_the_service_that_they_are_of() -> None:
 
 
 def test_what_can_not_be_federated_is_refused() -> None:
-    one = sl.Client(backend([]))
+    client = sl.Client(backend([]))
     for wrong, said in (
         ([], "needs a service"),
-        ([one, one], "occurs twice"),
-        ({"a,b": one}, "valid as a service name"),
-        ({" ": one}, "valid as a service name"),
-        ([sl.federate([one])], "can't contain another"),
+        ([client, client], "occurs twice"),
+        ({"a,b": client}, "valid as a service name"),
+        ({" ": client}, "valid as a service name"),
+        ([sl.federate([client])], "can't contain another"),
     ):
         with pytest.raises(sl.ConfigurationError, match=said):
             sl.federate(wrong)
-    others: tuple[Any, ...] = ("https://host", [one, 7], [sl.AsyncClient(backend([]))])
+    others: tuple[Any, ...] = ("https://host", [client, 7], [sl.AsyncClient(backend([]))])
     for other in others:
         with pytest.raises((sl.InvalidArgument, sl.ConfigurationError), match=r"services must be|is not a service"):
             sl.federate(other)

@@ -25,9 +25,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     here, there = (tmp_path_factory.mktemp(name) for name in ("here", "there"))
     for folder, names in ((here, ("one", "both")), (there, ("both", "other"))):
         for name in names:
-            made = RepositoryBuilder(folder / name, origin=f"https://example.org/needle/{name}.git")
-            made.commit({"a.py": f"needle = 1  # {name}\n"}, f"add a needle to {name}")
-            made.commit({"b.py": "def needle(): ...\n"}, "and another")
+            builder = RepositoryBuilder(folder / name, origin=f"https://example.org/needle/{name}.git")
+            builder.commit({"a.py": f"needle = 1  # {name}\n"}, f"add a needle to {name}")
+            builder.commit({"b.py": "def needle(): ...\n"}, "and another")
     return here, there
 
 
@@ -78,15 +78,15 @@ def test_a_service_that_does_not_let_in_costs_its_rows(here: sl.Client, service:
         with pytest.warns(sl.IncompleteResultWarning, match="there did not answer"):
             commits = code.commit_search(message_terms=["needle"])
         assert sorted(commits["repository"]) == [BOTH, ONE]
-        assert [one["status"] for one in commits.attrs["services"]] == ["complete", "failed"]
+        assert [item["status"] for item in commits.attrs["services"]] == ["complete", "failed"]
         with pytest.warns(sl.IncompleteResultWarning, match="there did not answer"):
             assert sorted(code.list_repos()["repository"]) == [BOTH, ONE]
         assert len(code.read_file(BOTH, "a.py")) == 1
         with pytest.raises((sl.ServiceError, sl.TransportError)):
             code.read_file(OTHER, "a.py")
-        shown = " ".join(map(repr, (code, result, result.services.to_dict(), commits.attrs, code.services)))
-        assert WRONG not in shown
-        assert TOKEN not in shown
+        displayed = " ".join(map(repr, (code, result, result.services.to_dict(), commits.attrs, code.services)))
+        assert WRONG not in displayed
+        assert TOKEN not in displayed
     with (
         sl.connect(url, WRONG, check=False, retries=0) as there,
         sl.federate([there]) as alone,
@@ -112,7 +112,7 @@ def test_tools_go_where_they_can_be_answered(code: sl.Client) -> None:
     assert sorted(code.commit_search([ONE, OTHER])["repository"]) == [ONE, ONE, OTHER, OTHER]
     commits = code.commit_search()
     assert len(commits) == 6
-    assert [one["duplicates"] for one in commits.attrs["services"]] == [0, 2]
+    assert [item["duplicates"] for item in commits.attrs["services"]] == [0, 2]
     newest = code.commit_search(limit=2)
     assert list(newest["commit"]) == list(commits["commit"][:2])
     assert newest.attrs["status"] == "partial"
@@ -124,8 +124,8 @@ def test_tools_go_where_they_can_be_answered(code: sl.Client) -> None:
     assert everyone["commits"].sum() == 6
     assert set(everyone["service"]) == {"here, there"}
     assert len(code.drill_down(everyone, 0)) == 6
-    found = code.keyword_search("needle")
-    assert sorted(set(found["repository"])) == sorted([ONE, BOTH, OTHER])
+    chunks = code.keyword_search("needle")
+    assert sorted(set(chunks["repository"])) == sorted([ONE, BOTH, OTHER])
 
 
 def test_each_service_is_asked_about_its_own_files(code: sl.Client) -> None:

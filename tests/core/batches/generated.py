@@ -67,44 +67,44 @@ def chunked(draw: st.DrawFn) -> list[Row]:
             gap = draw(st.integers(2, 5))
             number, offset = number + gap, offset + 10 * gap
             lines = draw(st.lists(TEXT, min_size=1, max_size=4))
-            found = [draw(spans(line)) for line in lines]
-            counts = [len(f) for f in found]
+            results = [draw(spans(line)) for line in lines]
+            counts = [len(f) for f in results]
             for i in range(len(lines) - 1):
                 if draw(st.booleans()):
                     # A match from the end of this line (a newline is part of it) into the next, or to its very end.
-                    begin = found[i][-1][1] if found[i] else 0
-                    if found[i] and found[i][0] == (0, len(lines[i]) + 1):
+                    start = results[i][-1][1] if results[i] else 0
+                    if results[i] and results[i][0] == (0, len(lines[i]) + 1):
                         continue
-                    found[i].append((begin, len(lines[i]) + 1))
+                    results[i].append((start, len(lines[i]) + 1))
                     counts[i] += 1
-                    if found[i + 1] and found[i + 1][0][0] == 0:
-                        found[i + 1].pop(0)
+                    if results[i + 1] and results[i + 1][0][0] == 0:
+                        results[i + 1].pop(0)
                         counts[i + 1] -= 1
                     if lines[i + 1]:
-                        upto = found[i + 1][0][0] if found[i + 1] else len(lines[i + 1])
+                        upto = results[i + 1][0][0] if results[i + 1] else len(lines[i + 1])
                         if upto:
-                            found[i + 1].insert(0, (0, upto))
+                            results[i + 1].insert(0, (0, upto))
             text = "\n".join(lines) + draw(st.sampled_from(["", "\n"]))
-            at = offset
+            position = offset
             for i, line in enumerate(lines):
-                if found[i]:
+                if results[i]:
                     rows.append(
                         head
                         | {
                             "line_number": number + i,
                             "line": line,
-                            "start": [a for a, _ in found[i]],
-                            "end": [b for _, b in found[i]],
+                            "start": [a for a, _ in results[i]],
+                            "end": [b for _, b in results[i]],
                             "match_count": counts[i],
                             "chunk": text,
                             "chunk_start_line": number,
                             "truncated": False,
-                            "line_offset": at,
-                            "byte_start": [_in_bytes(line, a) for a, _ in found[i]],
-                            "byte_end": [_in_bytes(line, b) for _, b in found[i]],
+                            "line_offset": position,
+                            "byte_start": [_in_bytes(line, a) for a, _ in results[i]],
+                            "byte_end": [_in_bytes(line, b) for _, b in results[i]],
                             "chunk_offset": offset,
                         }
                     )
-                at += len(line.encode()) + 1
-            number, offset = number + len(lines), at
+                position += len(line.encode()) + 1
+            number, offset = number + len(lines), position
     return rows

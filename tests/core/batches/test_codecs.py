@@ -37,9 +37,11 @@ LINE_COLUMNS = (
 
 
 def wire(rows: list[Row], **options: Any) -> list[bytes]:
-    found = list(encode_matches(MatchBatch(batch_of(rows)), facts_of(rows), **options))
-    read_strictly(b"".join(frame("matches", data) for data in found)) if options.get("diff_type") == "commit" else None
-    return found
+    results = list(encode_matches(MatchBatch(batch_of(rows)), facts_of(rows), **options))
+    read_strictly(b"".join(frame("matches", data) for data in results)) if options.get(
+        "diff_type"
+    ) == "commit" else None
+    return results
 
 
 def back(payloads: list[bytes]) -> list[Row]:
@@ -53,12 +55,12 @@ def expected_lines(rows: list[Row]) -> list[Row]:
     for row in rows:
         line = row["line"]
         clipped = [(a, min(b, len(line))) for a, b in zip(row["start"], row["end"], strict=True)]
-        kept = [(a, b) for a, b in clipped if b > a]
+        retained = [(a, b) for a, b in clipped if b > a]
         new = {name: row[name] for name in LINE_COLUMNS} | {"line_number": row["line_number"], "line": line}
-        new["start"], new["end"] = [a for a, _ in kept], [b for _, b in kept]
-        new["match_count"] = len(kept)
-        new["byte_start"] = [len(line[:a].encode()) for a, _ in kept]
-        new["byte_end"] = [len(line[:b].encode()) for _, b in kept]
+        new["start"], new["end"] = [a for a, _ in retained], [b for _, b in retained]
+        new["match_count"] = len(retained)
+        new["byte_start"] = [len(line[:a].encode()) for a, _ in retained]
+        new["byte_end"] = [len(line[:b].encode()) for _, b in retained]
         out.append(new)
     return out
 
@@ -111,7 +113,7 @@ def test_repositories_come_back_with_their_facts(names: list[str]) -> None:
         }
         for name in names
     ]
-    facts = {
+    info = {
         name: RepositoryInfo(
             name,
             7,
@@ -126,10 +128,10 @@ def test_repositories_come_back_with_their_facts(names: list[str]) -> None:
         )
         for name in names
     }
-    (data,) = encode_matches(MatchBatch(batch_of(rows)), facts)
+    (data,) = encode_matches(MatchBatch(batch_of(rows)), info)
     (found,) = MatchDecoder().decode(data)
     assert found.batch.to_pylist() == rows
-    assert {f.name: f for f in found.repositories} == facts
+    assert {f.name: f for f in found.repositories} == info
 
 
 @DRAWN
@@ -215,23 +217,23 @@ def test_diffs_come_back_under_either_type(rows: list[Row], diff_type: str) -> N
 def test_every_match_that_typed_code_writes_can_be_read(matches: tuple[e.Match, ...]) -> None:
     data = encode(e.Matches(matches)).split(b"data: ", 1)[1]
     try:
-        found = MatchDecoder().decode(data)
+        decoder = MatchDecoder().decode(data)
     except ProtocolError as exc:
         assert "out of range" in str(exc)  # noqa: PT017 - either outcome is right
         return
-    conform([b.batch for b in found])
+    conform([b.batch for b in decoder])
 
 
 LINE = "naïve 😀 grüße\tx\r"
 
 
 def test_offsets_are_code_points_of_lines_with_accents_emoji_tabs_and_a_carriage_return() -> None:
-    at = LINE.index("grüße")
+    index = LINE.index("grüße")
     match = {
         "type": "content",
         "repository": "r",
         "path": "p",
-        "lineMatches": [{"line": LINE, "lineNumber": 4, "offsetAndLengths": [[at, 5], [6, 1], [15, 2]]}],
+        "lineMatches": [{"line": LINE, "lineNumber": 4, "offsetAndLengths": [[index, 5], [6, 1], [15, 2]]}],
     }
     (row,) = back([json.dumps([match]).encode()])
     assert row["line_number"] == 5
@@ -246,9 +248,9 @@ def test_offsets_are_code_points_of_lines_with_accents_emoji_tabs_and_a_carriage
 def test_chunk_ranges_are_code_points_too_and_bytes_of_the_file() -> None:
     text = f"first\n{LINE}\nlast"
     before = len("first\n".encode())  # noqa: UP012 - bytes are the point
-    at = LINE.index("grüße")
-    start = {"offset": 100 + before + len(LINE[:at].encode()), "line": 8, "column": at}
-    end = {"offset": start["offset"] + 7, "line": 8, "column": at + 5}
+    index = LINE.index("grüße")
+    start = {"offset": 100 + before + len(LINE[:index].encode()), "line": 8, "column": index}
+    end = {"offset": start["offset"] + 7, "line": 8, "column": index + 5}
     chunk = {
         "content": text,
         "contentStart": {"offset": 100, "line": 7, "column": 0},
@@ -305,8 +307,8 @@ def chunk_match(chunk: dict[str, Any]) -> bytes:
 
 def test_ranges_in_any_order_that_lie_over_each_other_become_rows_in_line_order() -> None:
     ranges = [(place(2, 0, 6), place(2, 2, 8)), (place(0, 1, 1), place(2, 1, 7)), (place(1, 0, 3), place(1, 1, 4))]
-    found = [{"start": a, "end": b} for a, b in ranges]
-    chunk = {"content": "ab\ncd\nef", "contentStart": place(0, 0), "ranges": found}
+    results = [{"start": a, "end": b} for a, b in ranges]
+    chunk = {"content": "ab\ncd\nef", "contentStart": place(0, 0), "ranges": results}
     rows = back([chunk_match(chunk)])
     assert [(r["line"], r["line_offset"], r["start"], r["end"], r["match_count"]) for r in rows] == [
         ("ab", 0, [1], [3], 1),
@@ -382,7 +384,7 @@ def test_kinds_that_alternate_keep_the_order_of_the_wire(events: list[list[str]]
     assert [row["type"] for row in rows] == [_FORMS[kind]["type"] for kind in kinds]
     described: set[str] = set()
     for batch in batches:
-        described.update(known.name for known in batch.repositories)
+        described.update(repository.name for repository in batch.repositories)
         assert {row["repository"] for row in batch.batch.to_pylist()} <= described
     assert len(batches) <= 32
 
@@ -390,11 +392,11 @@ def test_kinds_that_alternate_keep_the_order_of_the_wire(events: list[list[str]]
 def test_chunks_that_touch_are_sent_as_one() -> None:
     def row(number: int, chunk: str, first: int) -> Row:
         offset = 2 * (number - 1)
-        places = {"line_offset": offset, "byte_start": [0], "byte_end": [1], "chunk_offset": 2 * (first - 1)}
+        positions = {"line_offset": offset, "byte_start": [0], "byte_end": [1], "chunk_offset": 2 * (first - 1)}
         spans = {"start": [0], "end": [1], "match_count": 1, "name_start": [], "name_end": []}
         head = {"type": "content", "repository": "r", "repository_id": 1, "revision": "", "commit": None, "path": "p"}
         tail = {"line_number": number, "line": "x", "chunk": chunk, "chunk_start_line": first, "truncated": False}
-        return head | {"language": None} | spans | tail | places
+        return head | {"language": None} | spans | tail | positions
 
     rows = [row(2, "a\nx\nb\n", 1), row(4, "b\nx\nc\n", 3), row(9, "x", 9)]
     (match,) = decode_matches(wire(rows, chunk_matches=True)[0])
@@ -534,10 +536,10 @@ def test_no_event_grows_above_ten_mebibytes(chunk_matches: bool) -> None:  # noq
     rows += [content_row("many", "y" * 2**20) | {"line_number": 3 * n, "chunk_start_line": 3 * n} for n in range(1, 15)]
     payloads = wire(rows, chunk_matches=chunk_matches)
     assert all(len(frame("matches", data)) <= 10 * 2**20 for data in payloads)
-    found = back(payloads)
-    assert [r["path"] for r in found] == [r["path"] for r in rows]
-    assert found[2]["line"] == "x"
-    assert found[0]["line"].startswith("<" * 1000)
+    result = back(payloads)
+    assert [r["path"] for r in result] == [r["path"] for r in rows]
+    assert result[2]["line"] == "x"
+    assert result[0]["line"].startswith("<" * 1000)
 
 
 def test_kinds_mixed_in_one_batch_keep_their_order() -> None:

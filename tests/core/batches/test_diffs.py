@@ -32,22 +32,22 @@ LINES = st.lists(
 def test_lines_of_files_of_any_name_are_read_back(rows: list[tuple[str, str, int, str]]) -> None:
     lines = [DiffLine(path, side, number, text, 1) for path, side, number, text in rows]
     content, positions = write_diff(lines)
-    found = read_diff(strip_fence(content), set(positions))
-    assert [found[position] for position in positions] == lines
+    result = read_diff(strip_fence(content), set(positions))
+    assert [result[position] for position in positions] == lines
 
 
 @pytest.mark.parametrize("name", ["-dash", "+plus", "-x -y", "+ +", "@@ -1 +1 @@", "new\nline", '"quoted"', "a b", "-"])
 def test_a_line_goes_to_its_file_and_not_to_the_one_before(name: str) -> None:
     lines = [DiffLine(path, "removed", 1, "needle", 1) for path in ("a", name, "z")]
     content, positions = write_diff(lines)
-    assert [one.path for one in read_diff(strip_fence(content), set(positions)).values()] == ["a", name, "z"]
+    assert [item.path for item in read_diff(strip_fence(content), set(positions)).values()] == ["a", name, "z"]
 
 
 def test_names_that_other_services_do_not_quote_are_told_by_the_counts_of_hunks() -> None:
     lines = ["```diff", "a a", "@@ -1,1 +1,1 @@", "-x", "+-dash -dash", "-dash -dash", "@@ -1,1 +1,2 @@", "-x"]
     lines += ["+-dash -dash", "+@@ -1,1 +1,1 @@", "+plus +plus", "@@ -3,0 +4,1 @@ section", "+x"]
-    found = read_diff(lines, range(20))
-    assert [(one.path, one.side, one.number, one.text) for one in found.values() if one.side] == [
+    result = read_diff(lines, range(20))
+    assert [(item.path, item.side, item.number, item.text) for item in result.values() if item.side] == [
         ("a", "removed", 1, "x"),
         ("a", "added", 1, "-dash -dash"),
         ("-dash", "removed", 1, "x"),
@@ -59,8 +59,8 @@ def test_names_that_other_services_do_not_quote_are_told_by_the_counts_of_hunks(
 
 def test_previews_without_counts_are_read_as_before() -> None:
     lines = ["```diff", "a a", "@@ -5 +5 @@", "+one two", "+three four", "@@ -9 +9 @@", "-five six"]
-    found = read_diff(lines, range(20))
-    assert [(one.path, one.side, one.number, one.text) for one in found.values() if one.side] == [
+    result = read_diff(lines, range(20))
+    assert [(item.path, item.side, item.number, item.text) for item in result.values() if item.side] == [
         ("a", "added", 5, "one two"),
         ("a", "added", 6, "three four"),
         ("a", "removed", 9, "five six"),
@@ -74,6 +74,6 @@ def test_names_are_quoted_as_git_quotes_them(tmp_path: Path) -> None:
     subprocess.run(["git", "update-index", "-z", "--index-info"], input=data, cwd=tmp_path, check=True)
     for quote_path in ("true", "false"):
         argv = ["git", "-c", f"core.quotePath={quote_path}", "ls-files"]
-        shown = subprocess.run(argv, cwd=tmp_path, check=True, capture_output=True).stdout.split(b"\n")[:-1]
-        assert sorted(map(unquote_name, shown)) == sorted(names)
-    assert sorted(quote_name(name) if is_odd(name) else name for name in names) == sorted(shown)
+        visible = subprocess.run(argv, cwd=tmp_path, check=True, capture_output=True).stdout.split(b"\n")[:-1]
+        assert sorted(map(unquote_name, visible)) == sorted(names)
+    assert sorted(quote_name(name) if is_odd(name) else name for name in names) == sorted(visible)

@@ -31,7 +31,7 @@ def batch(lines: list[str], starts: list[list[int]], ends: list[list[int]]) -> M
         "line": pa.array(lines),
         "start": pa.array(starts, spans),
         "end": pa.array(ends, spans),
-        "match_count": pa.array([len(own) for own in starts], pa.int32()),
+        "match_count": pa.array([len(start) for start in starts], pa.int32()),
         "line_offset": pa.array([0] * count, pa.int64()),
         "byte_start": pa.array(starts, spans),
         "byte_end": pa.array(ends, spans),
@@ -42,8 +42,8 @@ def batch(lines: list[str], starts: list[list[int]], ends: list[list[int]]) -> M
 
 
 def test_a_row_that_matches_its_newline_alone_has_no_pair() -> None:
-    found = batch(["ab", "cd", "e"], [[2], [0, 1], [0]], [[3], [1, 2], [1]])
-    (payload,) = encode_matches(found, {})
+    result = batch(["ab", "cd", "e"], [[2], [0, 1], [0]], [[3], [1, 2], [1]])
+    (payload,) = encode_matches(result, {})
     (match,) = json.loads(payload)
     assert [(line["line"], line["offsetAndLengths"]) for line in match["lineMatches"]] == [
         ("ab", []),
@@ -56,9 +56,9 @@ def test_a_row_that_matches_its_newline_alone_has_no_pair() -> None:
 def test_a_million_matches_in_a_line_are_spread_over_events(*, chunks: bool) -> None:
     size = 1_200_000 if not chunks else 150_000
     starts = list(range(size))
-    found = batch(["x", "y" * size], [[0], starts], [[1], [at + 1 for at in starts]])
+    result = batch(["x", "y" * size], [[0], starts], [[1], [position + 1 for position in starts]])
     seen = 0
-    for payload in encode_matches(found, {}, chunk_matches=chunks):
+    for payload in encode_matches(result, {}, chunk_matches=chunks):
         assert len(payload) < MAX_EVENT_BYTES
         for match in json.loads(payload):
             parts = match["chunkMatches"] if chunks else match["lineMatches"]

@@ -72,12 +72,12 @@ def without_numbers(value: Any) -> Any:
     """Numbers in lists may be left out, but for the last value."""
     if isinstance(value, list):
         last = len(value) - 1
-        is_number = [isinstance(one, int | float) and not isinstance(one, bool) for one in value]
+        is_number = [isinstance(item, int | float) and not isinstance(item, bool) for item in value]
         finite = [
-            number and str(one) not in {"nan", "inf", "-inf"} for number, one in zip(is_number, value, strict=True)
+            number and str(item) not in {"nan", "inf", "-inf"} for number, item in zip(is_number, value, strict=True)
         ]
-        return [without_numbers(one) for at, one in enumerate(value) if at == last or not finite[at]]
-    return {key: without_numbers(one) for key, one in value.items()} if isinstance(value, dict) else value
+        return [without_numbers(item) for index, item in enumerate(value) if index == last or not finite[index]]
+    return {key: without_numbers(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 @given(values, layouts)
@@ -92,9 +92,9 @@ def test_json_is_that_of_the_standard_library(value: Any, layout: dict[str, Any]
 def test_sources_are_those_of_nbformat(notebook: dict[str, Any], layout: dict[str, Any]) -> None:
     text = json.dumps(notebook, **layout)
     document = read_cells("a.ipynb", text.encode())
-    read = [(one.cell, one.kind, one.text.decode()) for one in document.texts if one.kind != "output"]
+    read = [(item.cell, item.kind, item.text.decode()) for item in document.texts if item.kind != "output"]
     expected = nbformat.reads(text, as_version=4).cells
-    assert read == [(at, cell.cell_type, cell.source) for at, cell in enumerate(expected, 1) if cell.source]
+    assert read == [(index, cell.cell_type, cell.source) for index, cell in enumerate(expected, 1) if cell.source]
     assert document.cells == len(expected)
 
 
@@ -109,13 +109,13 @@ def test_places_in_the_file_are_those_of_the_text(notebook: dict[str, Any], layo
             assert text.file_lines[number] == data.count(b"\n", 0, offset) + 1
             line = text.line(number)
             end = text.fragment_at(text.line_starts[number]).end
-            shown = unescape(data[offset:end]).partition(b"\n")[0]
-            assert line.startswith(shown)  # the rest is in the next string of the list
+            displayed = unescape(data[offset:end]).partition(b"\n")[0]
+            assert line.startswith(displayed)  # the rest is in the next string of the list
             if line:
-                place = document.text_at(offset)
-                assert place is not None
-                assert place[0] is text
-                assert text.line_at(place[1], offset) == number
+                position = document.text_at(offset)
+                assert position is not None
+                assert position[0] is text
+                assert text.line_at(position[1], offset) == number
 
 
 def one_cell(source: Any, **extra: Any) -> CellDocument:
@@ -128,7 +128,7 @@ def test_worksheets_of_nbformat_3_are_read() -> None:
     ]}  # fmt: skip
     sheets = [{"cells": [{"cell_type": "heading", "level": 1, "source": "Top"}, code]}, {"cells": [code]}]
     document = read_cells("a.ipynb", json.dumps({"nbformat": 3, "worksheets": sheets}).encode())
-    assert [(one.cell, one.kind, one.text) for one in document.texts] == [
+    assert [(item.cell, item.kind, item.text) for item in document.texts] == [
         (1, "markdown", b"Top"),
         (2, "code", b"a = 1\nb"),
         (2, "output", b"1\nt1\nt2"),

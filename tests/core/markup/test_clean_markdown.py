@@ -51,11 +51,11 @@ def test_cleaning_twice_changes_no_text(text: str) -> None:
 
     def words(source: str) -> str:
         parser = HTMLParser()
-        heard: list[str] = []
-        parser.handle_data = heard.append  # type: ignore[method-assign, assignment]
+        messages: list[str] = []
+        parser.handle_data = messages.append  # type: ignore[method-assign, assignment]
         parser.feed(COMMONMARK.render(source))
         parser.close()
-        return re.sub(r"[\s*_]+", "", "".join(heard))
+        return re.sub(r"[\s*_]+", "", "".join(messages))
 
     once = clean_markdown(text)
     assert words(clean_markdown(once)) == words(once)

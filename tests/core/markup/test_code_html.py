@@ -21,8 +21,8 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES | st.text(max_size=4), max_size=40).map("".join), st.sampled_from(LANGUAGES))
 def test_text_stays_as_it_is(text: str, language: str) -> None:
-    shown = code_html(text, language)
-    bare = re.sub(r'<span class="sl-[csnk]">|</span>', "", shown)
+    displayed = code_html(text, language)
+    bare = re.sub(r'<span class="sl-[csnk]">|</span>', "", displayed)
     assert "<" not in bare
     assert html.unescape(bare) == visible(text)
 

@@ -16,22 +16,24 @@ TEXT = st.text(alphabet="ab1 \"'#/*\n<&>", max_size=60)
 @given(TEXT, st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)), max_size=4), st.sampled_from(["Python", "Go"]))
 def test_tags_removed_the_text_is_left(text: str, spans: list[tuple[int, int]], language: str) -> None:
     starts, ends = [a for a, _ in spans], [b for _, b in spans]
-    made = highlight_code(text, code_tokens(text, language), starts, ends)
-    assert html.unescape(re.sub(r"</?(?:span|mark)[^>]*>", "", made)) == text
-    assert made.count("<span") == made.count("</span>")
+    result = highlight_code(text, code_tokens(text, language), starts, ends)
+    assert html.unescape(re.sub(r"</?(?:span|mark)[^>]*>", "", result)) == text
+    assert result.count("<span") == result.count("</span>")
     # Tags close in the order in which they opened.
-    assert not re.search(r"<span[^>]*>[^<]*<(?!/span)", made)
+    assert not re.search(r"<span[^>]*>[^<]*<(?!/span)", result)
 
 
 @given(TEXT)
 def test_lines_have_the_tokens_of_the_whole_text(text: str) -> None:
     lines = text.split("\n")
-    whole = {at for start, end, _ in code_tokens(text, "Python") for at in range(start, end) if text[at] != "\n"}
+    everything = {
+        index for start, end, _ in code_tokens(text, "Python") for index in range(start, end) if text[index] != "\n"
+    }
     offset, found = 0, set()
     for line, tokens in zip(lines, line_tokens(lines, "Python"), strict=True):
-        found |= {offset + at for start, end, _ in tokens for at in range(start, end)}
+        found |= {offset + index for start, end, _ in tokens for index in range(start, end)}
         offset += len(line) + 1
-    assert found == whole
+    assert found == everything
 
 
 def test_a_docstring_over_several_lines_is_one_text() -> None:

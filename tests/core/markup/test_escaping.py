@@ -23,9 +23,9 @@ from sourcelight.core.markup import escape, highlight, link, one_line, visible
     ids=["script", "event", "quote", "link"],
 )
 def test_markup_is_shown_not_run(text: str) -> None:
-    shown = escape(text)
-    assert not re.search(r"[<>\"']", shown)
-    assert html.unescape(shown) == text
+    displayed = escape(text)
+    assert not re.search(r"[<>\"']", displayed)
+    assert html.unescape(displayed) == text
 
 
 @pytest.mark.parametrize(
@@ -33,10 +33,10 @@ def test_markup_is_shown_not_run(text: str) -> None:
     ["\x1b", "\x9b", "\x00", "\x7f", "\r", "\u202e", "\u2066", "\u200b", "\ufeff", "\u2028", "\U000e0041", "\ud800"],
 )
 def test_unseen_characters_become_visible(character: str) -> None:
-    shown = visible(f"a{character}b")
-    assert character not in shown
-    assert shown.isprintable()
-    assert len(shown) > 2
+    displayed = visible(f"a{character}b")
+    assert character not in displayed
+    assert displayed.isprintable()
+    assert len(displayed) > 2
 
 
 def test_tab_newline_and_plain_text_stay() -> None:

@@ -114,8 +114,8 @@ def test_threads_can_scan_with_one_pattern() -> None:
     text = b"package main\nfunc fooHandler(x)\n" * 2000
     pattern = compile_pattern(r"func \w+Handler\(", kind="regexp", case_sensitive=True)
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: len(pattern.lines(text, _whole(text))), range(64)))
-    assert set(found) == {2000}
+        results = list(pool.map(lambda _: len(pattern.lines(text, _whole(text))), range(64)))
+    assert set(results) == {2000}
 
 
 def test_a_document_match_crosses_lines_with_anchors_at_line_bounds() -> None:

@@ -70,7 +70,7 @@ def matching(source: str, documents: Sequence[bytes], *, case_sensitive: bool = 
     options.log_errors = False
     options.case_sensitive = case_sensitive
     regexp = re2.compile(b"(?m)" + source.encode(), options)
-    return [at for at, text in enumerate(documents) if _holds(regexp, text)]
+    return [index for index, text in enumerate(documents) if _holds(regexp, text)]
 
 
 def _holds(regexp: Any, text: bytes) -> bool:
@@ -94,7 +94,7 @@ def found(pattern: CompiledPattern, documents: Sequence[bytes]) -> list[int]:
     offsets = pattern.lines(buffer, ranges)
     held = np.unique(np.searchsorted(places[:, 0], offsets, side="right") - 1).tolist()
     if pattern.multi_line:
-        return [at for at in held if pattern.find_document(documents[at])]
+        return [position for position in held if pattern.find_document(documents[position])]
     view = memoryview(buffer)
     lines = np.flatnonzero(np.frombuffer(view, np.uint8) == ord("\n"))
     numbers = np.unique(np.searchsorted(lines, offsets))
@@ -119,7 +119,7 @@ def test_each_small_text_alone(source: str) -> None:
     small = [b"".join(text) for size in range(4) for text in itertools.product(letters, repeat=size)]
     alone = [before + text for before in (b"", b"# TODO\nvalue ") for text in small]
     expected = matching(source, alone)
-    assert [at for at, text in enumerate(alone) if found(pattern, [text])] == expected
+    assert [index for index, text in enumerate(alone) if found(pattern, [text])] == expected
 
 
 def test_every_small_text_and_every_pattern_of_a_grammar() -> None:
@@ -132,7 +132,7 @@ def test_every_small_text_and_every_pattern_of_a_grammar() -> None:
         if found(pattern, part) != matching(source, part):
             wrong.append(source)
         alone = [b"# TODO\n" + text for text in draw.sample(documents, 3)]
-        if [at for at, text in enumerate(alone) if found(pattern, [text])] != matching(source, alone):
+        if [index for index, text in enumerate(alone) if found(pattern, [text])] != matching(source, alone):
             wrong.append(f"{source} alone")
     assert wrong == []
 
@@ -233,9 +233,9 @@ def test_seeded_texts_without_case(route: str, seed: int) -> None:
         starts = pattern.starts(BufferList.of(buffer), places + np.array([0, 1]))
         if starts is not None:
             expected = [
-                low + at
-                for (low, _), one in zip(places.tolist(), documents, strict=True)
-                for at, _ in pattern.find(one)
+                start + offset
+                for (start, _), item in zip(places.tolist(), documents, strict=True)
+                for offset, _ in pattern.find(item)
             ]
             assert starts.tolist() == expected
 
@@ -250,10 +250,10 @@ def test_a_weaker_pattern_matches_wherever_the_pattern_does() -> None:
             pattern = compile_pattern.__wrapped__(source, kind="regexp", case_sensitive=case_sensitive)
         except PatternError:
             continue
-        exact = {at for at, text in enumerate(documents) if pattern.find_document(text)}
+        exact = {index for index, text in enumerate(documents) if pattern.find_document(text)}
         for weak in weaker_patterns(pattern._tree):
             written += 1
-            assert exact <= {at for at, text in enumerate(documents) if re2.search(weak, text)}, (source, weak)
+            assert exact <= {index for index, text in enumerate(documents) if re2.search(weak, text)}, (source, weak)
     assert written > 200
 
 
@@ -267,7 +267,7 @@ def test_what_is_slow_in_re2_is_asked_of_few_lines(source: str) -> None:
     held = np.unique(np.searchsorted(ends, offsets))
     regexp = re2.compile(source.encode())
     lines = text.split(b"\n")
-    assert {at for at in range(0, len(lines), 97) if regexp.search(lines[at])} <= set(held.tolist())
+    assert {index for index in range(0, len(lines), 97) if regexp.search(lines[index])} <= set(held.tolist())
 
 
 def test_a_text_goes_on_in_no_other() -> None:
@@ -295,12 +295,12 @@ def test_many_texts_are_asked_one_by_one(*, whole_text: bool) -> None:
     paths = [random_document(draw).replace(b"\n", b"/") for _ in range(200)]
     sizes = np.array([len(path) for path in paths], dtype=np.int64)
     for apart in (1, 0, 30):
-        joined = b"".join(path + b"\n" * apart for path in paths)
+        text = b"".join(path + b"\n" * apart for path in paths)
         ends = np.cumsum(sizes + apart) - apart
         for source in (r"\d$", "^ *}", r"^\s+$", "^x*y", r"(?:a|t)$", "kit", r"\w$", "^$", r"[^a]\z", r"\Qkit"):
             pattern = compile_pattern(source, kind="regexp", case_sensitive=False, whole_text=whole_text)
             flags = "(?i)" if whole_text else "(?im)"
             expected = [re2.search((flags + source).encode(), path) is not None for path in paths]
-            assert pattern.match_many(joined, ends - sizes, ends).tolist() == expected
+            assert pattern.match_many(text, ends - sizes, ends).tolist() == expected
             order = np.arange(len(paths))[::-1]
-            assert pattern.match_many(joined, (ends - sizes)[order], ends[order]).tolist() == expected[::-1]
+            assert pattern.match_many(text, (ends - sizes)[order], ends[order]).tolist() == expected[::-1]

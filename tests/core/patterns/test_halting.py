@@ -20,11 +20,11 @@ TEXTS = st.lists(st.sampled_from(["a", "aaa", "b", " ", "\t", "k", "\u212a", "é
 
 
 def after(calls: int) -> Callable[[], bool]:
-    left = [calls]
+    remaining = [calls]
 
     def stopped() -> bool:
-        left[0] -= 1
-        return left[0] < 0
+        remaining[0] -= 1
+        return remaining[0] < 0
 
     return stopped
 
@@ -62,8 +62,8 @@ def test_runs_of_a_class_are_what_re2_finds(
     lines = re.split(rb"\n", text)
     buffer = (b"-" * apart).join(line + b"\n" for line in lines)
     starts = np.cumsum([0, *(len(line) + 1 + apart for line in lines[:-1])])
-    rows, low, high = pattern.spans(buffer, starts, starts + [len(line) for line in lines])
+    rows, start, end = pattern.spans(buffer, starts, starts + [len(line) for line in lines])
     expected = [(row, *span) for row, line in enumerate(lines) for span in pattern.find(line)]
-    assert list(zip(rows.tolist(), low.tolist(), high.tolist(), strict=True)) == expected
+    assert list(zip(rows.tolist(), start.tolist(), end.tolist(), strict=True)) == expected
     assert pattern.document_spans(text).tolist() == [list(span) for span in pattern.find(text)]
     assert pattern.find_document(text) == pattern.find(text)

@@ -145,16 +145,16 @@ def _lines(text: bytes) -> Iterator[tuple[int, int]]:
 @given(SOURCES, TEXTS, st.booleans())
 def test_no_analysis_excludes_a_true_match(source: str, text: bytes, case_sensitive: bool) -> None:
     pattern = _compiled(source, case_sensitive=case_sensitive)
-    found = pattern.find_document(text)
-    if found:
+    result = pattern.find_document(text)
+    if result:
         hazard = pattern.needs_fold_check and any(mark in text for mark in FOLD_HAZARDS)
         assert hazard or satisfies(pattern.required, lower_ascii(text))
-    assert pattern.multi_line or not any(b"\n" in text[low:high] for low, high in found)
+    assert pattern.multi_line or not any(b"\n" in text[start:end] for start, end in result)
     if pattern._matcher.first_start(b"", 0, 0) >= 0:
         assert pattern.matches_empty
     if pattern.literal is not None:
-        assert all(text[low:high] == pattern.literal for low, high in found)
-        assert len(found) == text.count(pattern.literal)
+        assert all(text[start:end] == pattern.literal for start, end in result)
+        assert len(result) == text.count(pattern.literal)
 
 
 @settings(max_examples=400, deadline=None)
@@ -172,16 +172,16 @@ def test_candidates_hold_every_line_or_document_that_matches(
     # A document by itself ends before the newline that stands behind it; lines have theirs.
     offsets = pattern.lines(buffer, kept - np.array([0, 1]) if pattern.multi_line else kept).tolist()
     assert offsets == sorted(offsets)
-    assert all(any(low <= at < high for low, high in kept.tolist()) for at in offsets)
-    for low, high in kept.tolist():
-        document = buffer[low : high - 1]
+    assert all(any(lower <= position < upper for lower, upper in kept.tolist()) for position in offsets)
+    for lower, upper in kept.tolist():
+        document = buffer[lower : upper - 1]
         if pattern.multi_line:
             if pattern.find_document(document):
-                assert any(low <= at < high for at in offsets)
+                assert any(lower <= position < upper for position in offsets)
             continue
         for start, end in _lines(document):
             if pattern.find(document[start:end]):
-                assert any(low + start <= at <= low + end for at in offsets)
+                assert any(lower + start <= position <= lower + end for position in offsets)
         # Line by line and the whole document at once are the same thing for these patterns.
         by_line = [
             (s + start, e + start) for start, end in _lines(document) for s, e in pattern.find(document[start:end])
@@ -216,8 +216,10 @@ def _check_spans(pattern: CompiledPattern, text: bytes, copies: int) -> None:
     starts = np.array([start + len(text) * n for n in range(copies) for start, _ in lines])
     ends = np.array([end + len(text) * n for n in range(copies) for _, end in lines])
     rows, lows, highs = pattern.spans(buffer, starts, ends)
-    once = [(row, low, high) for row, (start, end) in enumerate(lines) for low, high in pattern.find(text[start:end])]
-    expected = [(row + len(lines) * n, low, high) for n in range(copies) for row, low, high in once]
+    once = [
+        (row, lower, upper) for row, (start, end) in enumerate(lines) for lower, upper in pattern.find(text[start:end])
+    ]
+    expected = [(row + len(lines) * n, lower, upper) for n in range(copies) for row, lower, upper in once]
     assert list(zip(rows.tolist(), lows.tolist(), highs.tolist(), strict=True)) == expected
 
 

@@ -97,6 +97,6 @@ def test_what_text_search_answers_is_let_through(text: str) -> None:
 
 
 def test_an_engine_that_can_more_says_so() -> None:
-    more = TEXT_SEARCH | {"repo@", "context", "type:symbol", "repo:has.path", "select", "rev"}
-    refuse_unsupported(only("repo:a@v1 context:mine type:symbol repo:has.path(x) select:repo y"), more)
-    refuse_unsupported(only("repo:a rev:v1 y"), more)
+    extra = TEXT_SEARCH | {"repo@", "context", "type:symbol", "repo:has.path", "select", "rev"}
+    refuse_unsupported(only("repo:a@v1 context:mine type:symbol repo:has.path(x) select:repo y"), extra)
+    refuse_unsupported(only("repo:a rev:v1 y"), extra)

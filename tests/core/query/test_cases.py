@@ -51,10 +51,10 @@ DIFFERENCES: dict[str, tuple[Any, str]] = {
 def unordered(form: Any) -> Any:
     """Return a canonical form in which the order of operands no longer counts."""
     if isinstance(form, dict):
-        made = {key: unordered(value) for key, value in form.items()}
-        if "op" in made:
-            made["args"] = sorted(made["args"], key=repr)
-        return made
+        result = {key: unordered(value) for key, value in form.items()}
+        if "op" in result:
+            result["args"] = sorted(result["args"], key=repr)
+        return result
     return [unordered(part) for part in form] if isinstance(form, list) else form
 
 

@@ -69,10 +69,10 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "expected"), ROWS.items())
 def test_a_date_is_an_instant_in_utc(text: str, expected: str) -> None:
-    found = parse_date(text, NOW)
-    assert found == datetime.fromisoformat(expected).replace(tzinfo=UTC)
-    assert found.tzinfo is UTC
-    assert parse_date(f"  {text.upper()} ", NOW.astimezone(timezone(timedelta(hours=9)))) == found
+    result = parse_date(text, NOW)
+    assert result == datetime.fromisoformat(expected).replace(tzinfo=UTC)
+    assert result.tzinfo is UTC
+    assert parse_date(f"  {text.upper()} ", NOW.astimezone(timezone(timedelta(hours=9)))) == result
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:20])

@@ -55,10 +55,10 @@ def read(text: str, pattern_type: str) -> Query | QueryError:
 
 
 def read_within(text: str, pattern_type: str, seconds: float) -> None:
-    begin = time.process_time()
-    found = read(text, pattern_type)
-    assert time.process_time() - begin < seconds
-    assert isinstance(found, Query) or found.message
+    start = time.process_time()
+    result = read(text, pattern_type)
+    assert time.process_time() - start < seconds
+    assert isinstance(result, Query) or result.message
 
 
 @pytest.mark.parametrize("pattern_type", ["keyword", "regexp"])
@@ -155,10 +155,10 @@ def test_a_blank_query_has_no_root_and_no_alternatives(text: str) -> None:
 @settings(deadline=None)
 @given(st.text(st.characters(codec="utf-8"), max_size=60), st.sampled_from(TYPES))
 def test_any_text_is_read_or_refused(text: str, pattern_type: str) -> None:
-    found = read(text, pattern_type)
-    if isinstance(found, Query):
-        assert (found.root is None) == (not found.plan)
+    result = read(text, pattern_type)
+    if isinstance(result, Query):
+        assert (result.root is None) == (not result.plan)
         return
-    assert found.stage in {"parse", "validate"}
-    assert found.query == text
-    assert found.position is None or 0 <= found.position <= len(text.encode())
+    assert result.stage in {"parse", "validate"}
+    assert result.query == text
+    assert result.position is None or 0 <= result.position <= len(text.encode())

@@ -73,10 +73,10 @@ def test_a_path_has_one_language_to_show(path: str, language: str) -> None:
 def test_many_paths_at_once_are_the_same_as_one_by_one_and_fast() -> None:
     paths = [path for path in SHOWN for _ in range(2300)]
     assert len(paths) > 100_000
-    begin = time.process_time()
-    found = languages_of(paths)
-    assert time.process_time() - begin < 2
-    assert found == [language_of(path) for path in paths]
+    start = time.process_time()
+    result = languages_of(paths)
+    assert time.process_time() - start < 2
+    assert result == [language_of(path) for path in paths]
     assert languages_of(reversed(list(SHOWN))) == list(reversed(SHOWN.values()))
 
 
@@ -104,10 +104,10 @@ def test_a_language_is_found_by_name_and_alias_in_any_case(name: str, language: 
 
 def test_every_language_finds_itself_and_its_own_paths() -> None:
     assert len(LANGUAGES) > 400
-    for name, one in LANGUAGES.items():
+    for name, item in LANGUAGES.items():
         assert find_language(name) == name
         regex = re2.compile(path_regex(name))
-        examples = [f"dir/x{ending}" for ending in one.extensions] + [f"dir/{part}" for part in one.filenames]
+        examples = [f"dir/x{ending}" for ending in item.extensions] + [f"dir/{part}" for part in item.filenames]
         assert examples, name
         for path in examples:
             assert regex.search(path.upper()), path

@@ -23,10 +23,10 @@ HOSTILE = st.lists(
 def without_quotes(form: Any) -> Any:
     """Return a canonical form without the ``quoted`` marks, which writing may add, and without an order of operands."""
     if isinstance(form, dict):
-        made = {key: without_quotes(value) for key, value in form.items() if key != "quoted"}
-        if "op" in made:
-            made["args"] = sorted(made["args"], key=repr)
-        return made
+        result = {key: without_quotes(value) for key, value in form.items() if key != "quoted"}
+        if "op" in result:
+            result["args"] = sorted(result["args"], key=repr)
+        return result
     return [without_quotes(part) for part in form] if isinstance(form, list) else form
 
 
@@ -36,8 +36,8 @@ def same(left: Node | None, right: Node | None) -> bool:
 
 def without_pattern_type(node: Node) -> Node | None:
     if isinstance(node, And | Or):
-        kept = [found for arg in node.args if (found := without_pattern_type(arg)) is not None]
-        return combine("and" if isinstance(node, And) else "or", kept) if kept else None
+        retained = [found for arg in node.args if (found := without_pattern_type(arg)) is not None]
+        return combine("and" if isinstance(node, And) else "or", retained) if retained else None
     return None if isinstance(node, Filter) and node.name == "patterntype" else node
 
 
@@ -63,12 +63,12 @@ def test_what_is_printed_reads_as_the_same_tree(text: str, pattern_type: str) ->
 @given(HOSTILE, st.booleans())
 def test_a_quoted_value_is_one_value(value: str, within: bool) -> None:  # noqa: FBT001 - hypothesis passes by position
     text = f"(x content:{quote_value(value)})" if within else f"x content:{quote_value(value)} y"
-    found = parse(text, "keyword").root
+    result = parse(text, "keyword").root
     expected = [Pattern("x"), Pattern(value, content=True)]
     if not value:  # an empty filter beside another term is dropped
         expected.pop()
     expected += [] if within else [Pattern("y")]
-    assert same(found, combine("and", [*expected]))
+    assert same(result, combine("and", [*expected]))
 
 
 @settings(deadline=None)

@@ -270,10 +270,10 @@ def test_a_query_with_odd_parentheses_operators_and_escapes_is_printed(typed: st
 
 def bare(form: Any) -> Any:
     if isinstance(form, dict):
-        made = {key: bare(value) for key, value in form.items() if key != "quoted"}
-        if "op" in made:
-            made["args"] = sorted(made["args"], key=repr)
-        return made
+        result = {key: bare(value) for key, value in form.items() if key != "quoted"}
+        if "op" in result:
+            result["args"] = sorted(result["args"], key=repr)
+        return result
     return [bare(part) for part in form] if isinstance(form, list) else form
 
 
@@ -316,10 +316,10 @@ def test_trees_that_name_their_type_are_printed_in_it() -> None:
     ):
         read = parse(query, requested)
         for target in PATTERN_TYPES:
-            written = to_text(read.root, target)
-            again = parse(written, requested)
-            assert again.pattern_type == read.pattern_type, written
-            assert bare(again.canonical()) == bare(read.canonical()), written
+            output = to_text(read.root, target)
+            repeated = parse(output, requested)
+            assert repeated.pattern_type == read.pattern_type, output
+            assert bare(repeated.canonical()) == bare(read.canonical()), output
 
 
 @pytest.mark.parametrize(
@@ -350,8 +350,8 @@ def test_what_cannot_be_negated_is_refused_where_it_is_negated() -> None:
 
 
 def test_a_repository_with_an_at_sign_in_its_name_is_no_revision() -> None:
-    found = parse(str(build.exact_repo("a.b/team@home", rev="v1")), "keyword").plan[0].all("repo")
-    assert [(item.value, item.revs) for item in found] == [(r"^a\.b/team\x40home$", ("v1",))]
+    result = parse(str(build.exact_repo("a.b/team@home", rev="v1")), "keyword").plan[0].all("repo")
+    assert [(item.value, item.revs) for item in result] == [(r"^a\.b/team\x40home$", ("v1",))]
     with pytest.raises(ValueError, match="rev is 'c'"):
         build.repo("a@b", rev="c")
 

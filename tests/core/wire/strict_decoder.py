@@ -21,18 +21,18 @@ class Malformed(Exception):
 
 def read_strictly(stream: bytes) -> list[tuple[str, Any]]:
     """Known events up to ``done`` as (name, JSON) pairs; raises `Malformed` for what a strict client refuses."""
-    found = []
+    results = []
     for name, data in _events(stream):
         if name == "done":
-            found.append((name, None))
-            return found
+            results.append((name, None))
+            return results
         if name in {"matches", "progress", "alert", "error"}:
             value = _json(name, data)
             _check(name, value)
-            found.append((name, value))
+            results.append((name, value))
         elif name == "filters":
-            found.append((name, _json(name, data)))
-    return found
+            results.append((name, _json(name, data)))
+    return results
 
 
 def _events(stream: bytes) -> Iterator[tuple[str, bytes]]:

@@ -34,14 +34,14 @@ EXPECTED = [
 
 def read(*portions: bytes, limit: int = 10**6) -> list[RawEvent]:
     decoder = SseDecoder(max_event_bytes=limit)
-    found = [event for portion in portions for event in decoder.feed(portion)]
-    found += decoder.close()
-    return found
+    results = [event for portion in portions for event in decoder.feed(portion)]
+    results += decoder.close()
+    return results
 
 
 def portions(stream: bytes, cuts: list[int]) -> list[bytes]:
-    at = [0, *sorted(c % (len(stream) + 1) for c in cuts), len(stream)]
-    return [stream[a:b] for a, b in pairwise(at)]
+    position = [0, *sorted(c % (len(stream) + 1) for c in cuts), len(stream)]
+    return [stream[a:b] for a, b in pairwise(position)]
 
 
 @given(st.lists(st.integers(0, 10**6), max_size=20))
@@ -111,10 +111,10 @@ def test_decoding_undoes_encoding_of_every_kind_of_match(match: e.Match, chunk_t
 
 @given(st.lists(EVENT, max_size=4))
 def test_a_strict_client_reads_what_we_encode(events: list[e.Event]) -> None:
-    kept = [
+    retained = [
         x for x in events if not isinstance(x, e.Matches) or all(m.type not in {"diff", "person"} for m in x.matches)
     ]
-    names = [name for name, _ in read_strictly(b"".join(map(encode, [*kept, e.Done()])))]
+    names = [name for name, _ in read_strictly(b"".join(map(encode, [*retained, e.Done()])))]
     assert names[-1] == "done"
 
 
@@ -214,15 +214,15 @@ def test_a_large_event_in_many_portions_is_read_in_linear_time() -> None:
     data = b'["' + b"x" * (12 * 1024 * 1024) + b'"]'
     stream = b"event: matches\ndata: " + data + b"\n\n"
     decoder = SseDecoder()
-    found = [x for i in range(0, len(stream), 4096) for x in decoder.feed(stream[i : i + 4096])]
-    assert found == [RawEvent("matches", data)]
+    results = [x for i in range(0, len(stream), 4096) for x in decoder.feed(stream[i : i + 4096])]
+    assert results == [RawEvent("matches", data)]
 
 
 @pytest.mark.parametrize("tail", [b"", b"\n", b"\r\n", b"\r", b"\n\n"])
 def test_a_last_event_without_its_blank_line_is_read(tail: bytes) -> None:
     decoder = SseDecoder()
-    found = [*decoder.feed(b"event: done\ndata: {}" + tail), *decoder.close()]
-    assert found == [RawEvent("done", b"{}")]
+    results = [*decoder.feed(b"event: done\ndata: {}" + tail), *decoder.close()]
+    assert results == [RawEvent("done", b"{}")]
     assert not decoder.incomplete
 
 

@@ -105,7 +105,7 @@ def rows_of(client: sl.Client, query: str, **options: Any) -> set[Row]:
 
 def naive(fleet: Path, pattern: re.Pattern[str], kinds: set[str], language: str = "") -> set[Row]:
     """Read every notebook with `json` and look at every line of every cell."""
-    found: set[Row] = set()
+    results: set[Row] = set()
     for path in fleet.rglob("*.ipynb"):
         value = json.loads(path.read_bytes())
         if language and value["metadata"]["language_info"]["name"].lower() != language:
@@ -114,11 +114,11 @@ def naive(fleet: Path, pattern: re.Pattern[str], kinds: set[str], language: str 
             texts = [(cell["cell_type"], "".join(cell["source"]))]
             texts += [("output", "".join(output["text"])) for output in cell.get("outputs", ())]
             for kind, text in texts:
-                for at, line in enumerate(text.split("\n"), 1):
+                for index, line in enumerate(text.split("\n"), 1):
                     starts = tuple(match.start() for match in pattern.finditer(line) if match[0])
                     if kind in kinds and starts:
-                        found.add((str(path.relative_to(fleet)), number, kind, at, line, starts))
-    return found
+                        results.add((str(path.relative_to(fleet)), number, kind, index, line, starts))
+    return results
 
 
 ANY = {"code", "markdown", "raw", "output"}
@@ -139,16 +139,16 @@ ANY = {"code", "markdown", "raw", "output"}
 def test_cells_hold_what_a_naive_reader_finds(
     client: sl.Client, fleet: Path, value: str, text: str, pattern: re.Pattern[str]
 ) -> None:
-    found = rows_of(client, f"{text} cell:{value}")
+    result = rows_of(client, f"{text} cell:{value}")
     expected = naive(fleet, pattern, ANY if value == "any" else {value})
-    assert found == expected
+    assert result == expected
     assert expected or value != "any"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_language_is_that_of_the_kernel(client: sl.Client, fleet: Path, language: str) -> None:
-    found = rows_of(client, f"import cell:code lang:{language}")
-    assert found == naive(fleet, re.compile("import", re.IGNORECASE), {"code"}, language.lower())
+    result = rows_of(client, f"import cell:code lang:{language}")
+    assert result == naive(fleet, re.compile("import", re.IGNORECASE), {"code"}, language.lower())
 
 
 def test_operators_hold_for_a_cell(tmp_path: Path) -> None:

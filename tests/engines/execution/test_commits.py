@@ -55,8 +55,8 @@ def rows(engine: LocalEngine, query: str, **options: Any) -> list[dict[str, Any]
 
 
 def messages(engine: LocalEngine, query: str, **options: Any) -> list[str]:
-    found = [row["message"].splitlines()[0] for row in rows(engine, query, **options)]
-    return list(dict.fromkeys(found))
+    results = [row["message"].splitlines()[0] for row in rows(engine, query, **options)]
+    return list(dict.fromkeys(results))
 
 
 def lines(engine: LocalEngine, query: str, **options: Any) -> list[tuple[str, str, int, str]]:
@@ -68,14 +68,14 @@ def final(events: list[Any]) -> Progress:
 
 
 def test_messages_have_their_matches_by_line(engine: LocalEngine) -> None:
-    found = rows(engine, "type:commit repo:api retry")
-    assert [(r["line_number"], r["line"], r["start"], r["end"], r["match_count"]) for r in found] == [
+    result = rows(engine, "type:commit repo:api retry")
+    assert [(r["line_number"], r["line"], r["start"], r["end"], r["match_count"]) for r in result] == [
         (1, "add retry", [4], [9], 1),
         (3, "first retry, second retry", [6, 20], [11, 25], 2),
     ]
-    assert found[0]["label"].startswith("[team/api](/example.org/team/api) \u203a [Ada Example](")
-    assert found[0]["detail"].startswith(f"[`{found[0]['commit'][:7]}` ")
-    assert found[0]["url"] == f"/example.org/team/api/-/commit/{found[0]['commit']}"
+    assert result[0]["label"].startswith("[team/api](/example.org/team/api) \u203a [Ada Example](")
+    assert result[0]["detail"].startswith(f"[`{result[0]['commit'][:7]}` ")
+    assert result[0]["url"] == f"/example.org/team/api/-/commit/{result[0]['commit']}"
 
 
 def test_commits_without_a_pattern_come_newest_first(engine: LocalEngine) -> None:
@@ -132,8 +132,8 @@ def test_one_side_of_what_lacks_a_pattern_is_any_line_of_it(engine: LocalEngine)
 
 
 def test_selecting_repositories_gives_each_once(engine: LocalEngine) -> None:
-    found = rows(engine, "type:commit select:repo retry")
-    assert [(row["type"], row["repository"]) for row in found] == [
+    result = rows(engine, "type:commit select:repo retry")
+    assert [(row["type"], row["repository"]) for row in result] == [
         ("repo", "example.org/team/api"),
         ("repo", "example.org/team/web"),
     ]
@@ -151,9 +151,9 @@ def test_terms_are_joined_within_one_file_of_a_commit(engine: LocalEngine) -> No
 
 def test_alternatives_are_united_commit_by_commit(engine: LocalEngine) -> None:
     query = "repo:api type:diff ((file:md twice) or (file:main 3))"
-    found = rows(engine, query, pattern_type="keyword")
-    assert len({row["commit"] for row in found}) == 1
-    assert {(row["path"], row["line"]) for row in found} == {("docs/a.md", "Retry twice"), ("main.py", "retry(3)")}
+    result = rows(engine, query, pattern_type="keyword")
+    assert len({row["commit"] for row in result}) == 1
+    assert {(row["path"], row["line"]) for row in result} == {("docs/a.md", "Retry twice"), ("main.py", "retry(3)")}
 
 
 def test_revisions_bound_the_commits(engine: LocalEngine) -> None:
@@ -189,10 +189,10 @@ def test_limits_cut_and_say_so(engine: LocalEngine) -> None:
     events = run(engine, "type:diff retry count:2")
     assert final(events).match_count == 2
     assert "shard-match-limit" in {s.reason for s in final(events).skipped}
-    shown = run(engine, "type:commit repo:api", display=1)
-    assert sum(e.batch.num_rows for e in shown if isinstance(e, MatchBatch)) == 1
-    assert final(shown).match_count == 4
-    assert "display" in {s.reason for s in final(shown).skipped}
+    displayed = run(engine, "type:commit repo:api", display=1)
+    assert sum(e.batch.num_rows for e in displayed if isinstance(e, MatchBatch)) == 1
+    assert final(displayed).match_count == 4
+    assert "display" in {s.reason for s in final(displayed).skipped}
 
 
 @pytest.mark.parametrize("kind", ["commit", "diff"])
@@ -201,8 +201,8 @@ def test_each_alternative_has_its_own_count_of_commits(engine: LocalEngine, kind
     (most, many), (least, _) = every.most_common()[0], every.most_common()[-1]
     assert many > 2
     one, other = (f"repo:^{name}$ type:{kind} count:" for name in (most, least))
-    found = Counter(row["repository"] for row in rows(engine, f"({one}2) or ({other}1)"))
-    assert found == {most: 2, least: 1}
+    result = Counter(row["repository"] for row in rows(engine, f"({one}2) or ({other}1)"))
+    assert result == {most: 2, least: 1}
     # A commit of both alternatives comes with the first of them.
     same = [row["commit"] for row in rows(engine, f"({one}1) or ({one}3)")]
     assert len(same) == len(set(same)) == min(4, len({r["commit"] for r in rows(engine, f"{one}all")}))
@@ -220,10 +220,10 @@ def test_authors_and_ages_are_suggested_with_the_commits_that_they_leave(engine:
     filters = [e for e in run(engine, f"{query} count:all") if isinstance(e, Filters)][-1].filters
     suggested = [f for f in filters if f.kind in {"author", "commit date"}]
     assert {f.kind for f in suggested} == {"author", "commit date"}
-    for one in suggested:
-        found = {(row["repository"], row["commit"]) for row in rows(engine, f"{query} {one.value} count:all")}
-        assert (one.value, len(found)) == (one.value, one.count)
-        assert one.exhaustive
+    for item in suggested:
+        results = {(row["repository"], row["commit"]) for row in rows(engine, f"{query} {item.value} count:all")}
+        assert (item.value, len(results)) == (item.value, item.count)
+        assert item.exhaustive
     every = {(row["repository"], row["commit"]) for row in rows(engine, f"{query} count:all")}
     assert sum(f.count for f in suggested if f.kind == "author") == len(every)
 
@@ -306,10 +306,10 @@ def test_what_can_have_no_result_says_why(owned: LocalEngine) -> None:
         ("content:app type:repo", "names of repositories only"),
     ]:
         alerts = [event for event in run(owned, query) if isinstance(event, Alert)]
-        assert [one.title for one in alerts] == ["No results"], query
+        assert [item.title for item in alerts] == ["No results"], query
         assert words.lower() in alerts[0].description.lower()
-    found = [event for event in run(owned, "committer:nobody retry") if isinstance(event, Alert)]
-    assert [one.title for one in found] == ["A filter has no effect"]
+    results = [event for event in run(owned, "committer:nobody retry") if isinstance(event, Alert)]
+    assert [item.title for item in results] == ["A filter has no effect"]
 
 
 def test_commits_without_written_owners_are_said(owned: LocalEngine) -> None:

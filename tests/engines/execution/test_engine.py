@@ -75,7 +75,7 @@ def test_a_stream_ends_with_filters_progress_and_done(engine: LocalEngine) -> No
 
 
 def test_matches_equal_git_grep(engine: LocalEngine, folder: Path) -> None:
-    found = {place for place in places(run(engine, "retry type:file")) if place[0] == "api"}
+    results = {place for place in places(run(engine, "retry type:file")) if place[0] == "api"}
     grep = subprocess.run(
         ["git", "grep", "-n", "-i", "-I", "retry", "HEAD"],
         cwd=folder / "api",
@@ -84,7 +84,7 @@ def test_matches_equal_git_grep(engine: LocalEngine, folder: Path) -> None:
         check=True,
     )
     expected = {("api", line.split(":")[1], int(line.split(":")[2])) for line in grep.stdout.splitlines()}
-    assert found == expected
+    assert results == expected
 
 
 def test_every_span_is_the_match(engine: LocalEngine) -> None:
@@ -167,10 +167,10 @@ def test_count_stops_and_says_so(engine: LocalEngine) -> None:
 
 
 def test_display_goes_on_counting(engine: LocalEngine) -> None:
-    whole = final(run(engine, "retry count:all")).match_count
+    everything = final(run(engine, "retry count:all")).match_count
     events = run(engine, "retry count:all", display=2)
     assert sum(r["match_count"] for r in rows(events)) == 2
-    assert final(events).match_count == whole
+    assert final(events).match_count == everything
     assert "display" in reasons(events)
     assert rows(run(engine, "retry", display=0)) == []
 
@@ -253,20 +253,20 @@ def test_a_passed_timeout_is_said(engine: LocalEngine) -> None:
 
 def test_alternatives_give_each_file_once(engine: LocalEngine) -> None:
     events = run(engine, "repo:api (file:main or retry)")
-    found = rows(events)
-    keys = [(r["path"], r["line_number"]) for r in found]
+    result = rows(events)
+    keys = [(r["path"], r["line_number"]) for r in result]
     assert len(keys) == len(set(keys))
-    assert {r["path"] for r in found} == {"src/main.py", "src/util.go", "docs/retry.md", "tests/test_main.py"}
+    assert {r["path"] for r in result} == {"src/main.py", "src/util.go", "docs/retry.md", "tests/test_main.py"}
 
 
 def test_count_equals_the_stream(engine: LocalEngine) -> None:
     table = engine.count(SearchRequest("retry type:file"), ["repository"], Viewer.owner(), Cancellation())
     assert table is not None
-    counted = {r["repository"]: r["matches"] for r in table.to_pylist()}
+    count = {r["repository"]: r["matches"] for r in table.to_pylist()}
     streamed: dict[str, int] = {}
     for row in rows(run(engine, "retry type:file count:all")):
         streamed[row["repository"]] = streamed.get(row["repository"], 0) + row["match_count"]
-    assert counted == streamed
+    assert count == streamed
 
 
 def test_a_new_commit_is_noticed_on_the_next_call(tmp_path: Path) -> None:
@@ -289,8 +289,8 @@ def test_changed_files_of_a_work_tree_are_said_or_searched(tmp_path: Path) -> No
     assert rows(events) == []
     assert next(s.title for s in final(events).skipped if s.reason == "worktree-changes") == "2 changed files"
     disk = open_engine([tmp_path / "src"], index=tmp_path / "index", worktree=True)
-    found = rows(run(disk, "fresh"))
-    assert [(r["path"], r["revision"]) for r in found] == [("a.txt", "WORKTREE"), ("new.txt", "WORKTREE")]
+    result = rows(run(disk, "fresh"))
+    assert [(r["path"], r["revision"]) for r in result] == [("a.txt", "WORKTREE"), ("new.txt", "WORKTREE")]
     assert len(rows(run(disk, "second type:file"))) == 1
 
 
@@ -327,11 +327,11 @@ def test_a_search_stops_within_its_time(engine: LocalEngine) -> None:
 def test_common_mistakes_come_with_a_query_that_finds(
     engine: LocalEngine, query: str, words: str, proposed: str
 ) -> None:
-    engine.store.update_symbols([engine.target_of(one) for one in engine.catalog.repositories])
+    engine.store.update_symbols([engine.target_of(repository) for repository in engine.catalog.repositories])
     for _ in range(20):  # a busy machine may not try a query out in time
         (alert,) = [e for e in run(engine, query) if isinstance(e, Alert)]
         assert words in alert.description
-        found = [q.query for q in alert.proposed_queries]
-        if proposed in found or not proposed:
+        results = [q.query for q in alert.proposed_queries]
+        if proposed in results or not proposed:
             return
-    raise AssertionError(found)
+    raise AssertionError(results)

@@ -136,7 +136,7 @@ def test_commits(code: sl.Client, repositories: dict[str, RepositoryBuilder], pa
     assert rows(code, f"type:commit message:{_written(pattern)}", "repository", "commit") == by_message
     everyone = {(name, commit) for name, commit, _, _ in history}
     assert rows(code, f"type:commit -message:{_written(pattern)}", "repository", "commit") == everyone - by_message
-    by_author = {(name, commit) for name, commit, who, _ in history if any(holds(pattern, one, "im") for one in who)}
+    by_author = {(name, commit) for name, commit, who, _ in history if any(holds(pattern, item, "im") for item in who)}
     assert rows(code, f"type:commit author:{_written(pattern)}", "repository", "commit") == by_author
 
 
@@ -144,8 +144,8 @@ def test_commits(code: sl.Client, repositories: dict[str, RepositoryBuilder], pa
 def test_changed_lines(code: sl.Client, repositories: dict[str, RepositoryBuilder], pattern: str) -> None:
     expected = set()
     for name, commit, _, _ in commits(repositories):
-        shown = repositories[name].git("show", "--format=", "-U0", commit).encode(errors="surrogateescape")
-        lines = [line[1:] for line in shown.split(b"\n") if line[:1] in b"+-" and line[:3] not in (b"+++", b"---")]
+        displayed = repositories[name].git("show", "--format=", "-U0", commit).encode(errors="surrogateescape")
+        lines = [line[1:] for line in displayed.split(b"\n") if line[:1] in b"+-" and line[:3] not in (b"+++", b"---")]
         if any(holds(pattern, line, "im") for line in lines if line):
             expected.add((name, commit))
     assert rows(code, f"type:diff {_written(pattern)}", "repository", "commit") == expected
@@ -157,8 +157,8 @@ def test_tools_of_history(code: sl.Client, repositories: dict[str, RepositoryBui
         by_message = {commit for _, commit, _, message in history if holds(pattern, message, "m")}
         asked = code.commit_search(list(repositories), message_terms=[pattern], use_regex=True)
         assert set(asked["commit"]) == by_message
-        shown = code.diff_search(pattern, list(repositories), use_regex=True)
-        assert set(shown["commit"]) == {
+        diffs = code.diff_search(pattern, list(repositories), use_regex=True)
+        assert set(diffs["commit"]) == {
             row[0] for row in rows(code, f"type:diff case:yes {_written(pattern)}", "commit")
         }
 
@@ -167,8 +167,8 @@ def test_tools_of_history(code: sl.Client, repositories: dict[str, RepositoryBui
 def test_symbols(code: sl.Client, pattern: str) -> None:
     names = {row[0] for row in rows(code, "type:symbol .", "symbol")}
     assert {"alpha1", "Beta", "gamma_b", "Handle1", "x_a"} <= names
-    found = {row[0] for row in rows(code, f"type:symbol {_written(pattern)}", "symbol")}
-    assert found == {name for name in names if holds(pattern, name, "im")}
+    results = {row[0] for row in rows(code, f"type:symbol {_written(pattern)}", "symbol")}
+    assert results == {name for name in names if holds(pattern, name, "im")}
 
 
 def _written(pattern: str) -> str:

@@ -58,9 +58,9 @@ def test_filters_are_resolved(engine: LocalEngine) -> None:
 
 
 def test_only_visible_repositories_are_named(engine: LocalEngine) -> None:
-    made = explained(engine, "repo:team handleError", viewer=Viewer.anonymous())
-    assert "secret" not in str(made)
-    assert made.alternatives[0].repositories == 2
+    created = explained(engine, "repo:team handleError", viewer=Viewer.anonymous())
+    assert "secret" not in str(created)
+    assert created.alternatives[0].repositories == 2
 
 
 def test_the_index_leaves_what_may_match(engine: LocalEngine) -> None:
@@ -85,26 +85,26 @@ def test_a_pattern_across_lines_is_evaluated_per_document(engine: LocalEngine) -
 
 
 def test_filters_narrow_what_is_read(engine: LocalEngine) -> None:
-    whole = explained(engine, "repo:api value").alternatives[0]
+    everything = explained(engine, "repo:api value").alternatives[0]
     narrow = explained(engine, "repo:api file:part1 value").alternatives[0]
-    assert 0 < narrow.read_bytes < whole.read_bytes
+    assert 0 < narrow.read_bytes < everything.read_bytes
 
 
 def test_every_alternative_is_explained(engine: LocalEngine) -> None:
-    made = explained(engine, "(repo:api value) or (repo:web file:main)")
-    assert [part.names for part in made.alternatives] == [("example.org/team/api",), ("example.org/team/web",)]
-    assert made.alternatives[1].patterns == ()
-    assert "Alternative 2 of 2" in str(made)
+    created = explained(engine, "(repo:api value) or (repo:web file:main)")
+    assert [part.names for part in created.alternatives] == [("example.org/team/api",), ("example.org/team/web",)]
+    assert created.alternatives[1].patterns == ()
+    assert "Alternative 2 of 2" in str(created)
 
 
 def test_an_explanation_is_plain_data(engine: LocalEngine) -> None:
-    made = explained(engine, 'repo:api (hello or "good bye") count:5 timeout:3s select:file')
-    data = json.loads(json.dumps(made.to_dict()))
+    created = explained(engine, 'repo:api (hello or "good bye") count:5 timeout:3s select:file')
+    data = json.loads(json.dumps(created.to_dict()))
     assert data["tree"]["op"] == "and"
     part = data["alternatives"][0]
     assert (part["limit"], part["timeout_s"], part["select"]) == (5, 3.0, "file")
-    assert "OR" in made.tree_text
-    assert str(made).startswith(made.query)
+    assert "OR" in created.tree_text
+    assert str(created).startswith(created.query)
 
 
 @pytest.mark.parametrize(
@@ -130,11 +130,11 @@ def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: LocalEng
         ("type:File type:file handleError", "type:File is no kind of result"),
     ]:
         events = run(engine, query)
-        said = alert(events)
+        reply = alert(events)
         assert final(events).match_count
-        assert said is not None
-        assert (said.title, said.kind) == ("A filter has no effect", "warning")
-        assert part.lower() in said.description.lower()
+        assert reply is not None
+        assert (reply.title, reply.kind) == ("A filter has no effect", "warning")
+        assert part.lower() in reply.description.lower()
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,10 @@ def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: LocalEng
     ],
 )
 def test_a_filter_that_an_unclosed_parenthesis_cuts_is_told(engine: LocalEngine, query: str, part: str) -> None:
-    said = alert(run(engine, query))
-    assert said is not None
-    assert said.kind == "warning"
-    assert part in said.description
+    output = alert(run(engine, query))
+    assert output is not None
+    assert output.kind == "warning"
+    assert part in output.description
     assert any(part in warning.message for warning in explained(engine, query).warnings)
 
 
@@ -158,12 +158,12 @@ def test_a_filter_that_an_unclosed_parenthesis_cuts_is_told(engine: LocalEngine,
     [("handleError(", "regexp"), ("handleError( patternType:regexp", "standard"), ("nowhere( type:file", "regexp")],
 )
 def test_a_parenthesis_of_an_expression_that_is_text_is_told(engine: LocalEngine, query: str, asked: str) -> None:
-    said = alert(run(engine, query, pattern_type=asked))
+    output = alert(run(engine, query, pattern_type=asked))
     name = query.partition("(")[0]
     part = rf"`{name}(` is read as `{name}\(`"
-    assert said is not None
-    assert said.kind == "info"
-    assert part in said.description
+    assert output is not None
+    assert output.kind == "info"
+    assert part in output.description
     assert any(part in warning.message for warning in explained(engine, query, asked).warnings)
 
 
@@ -175,9 +175,9 @@ def test_a_parenthesis_that_is_read_as_written_is_not_told(engine: LocalEngine, 
 
 
 def test_what_is_no_predicate_is_said_where_no_repository_is_found(engine: LocalEngine) -> None:
-    said = alert(run(engine, "repo:has.paths(main.go) x"))
-    assert said is not None
-    assert "there is no predicate repo:has.paths(); did you mean repo:has.path()?" in said.description
+    output = alert(run(engine, "repo:has.paths(main.go) x"))
+    assert output is not None
+    assert "there is no predicate repo:has.paths(); did you mean repo:has.path()?" in output.description
 
 
 def test_predicates_are_explained_in_words(engine: LocalEngine) -> None:
@@ -278,12 +278,12 @@ def test_a_search_without_results_proposes_what_finds(
     engine: LocalEngine, query: str, pattern_type: str, proposed: list[str]
 ) -> None:
     for _ in range(20):  # a busy machine may not try a query out in time
-        said = alert(run(engine, query, pattern_type=pattern_type))
-        if said is not None and said.proposed_queries:
+        output = alert(run(engine, query, pattern_type=pattern_type))
+        if output is not None and output.proposed_queries:
             break
-    assert said is not None
-    assert (said.title, said.kind) == ("No results", "info")
-    assert [q.query for q in said.proposed_queries] == proposed
+    assert output is not None
+    assert (output.title, output.kind) == ("No results", "info")
+    assert [q.query for q in output.proposed_queries] == proposed
     for text in proposed:
         assert alert(run(engine, text, pattern_type=pattern_type)) is None
 
@@ -309,6 +309,8 @@ def test_nothing_is_said_where_nothing_helps(engine: LocalEngine, query: str) ->
     ],
 )
 def test_a_proposed_query_differs_in_what_was_meant_alone(query: str, pattern_type: str, proposed: str) -> None:
-    found = [advice.query for advice in advise(parse(query, pattern_type)) if advice.query and advice.kind != "keyword"]
-    assert found == [proposed]
+    results = [
+        advice.query for advice in advise(parse(query, pattern_type)) if advice.query and advice.kind != "keyword"
+    ]
+    assert results == [proposed]
     assert parse(proposed, pattern_type).pattern_type == pattern_type

@@ -39,12 +39,12 @@ def _rows(code: sl.Client, terms: list[str], more: str) -> set[tuple[str, str, i
 @pytest.mark.parametrize("more", ["", "case:yes", "type:path", "file:a", "NOT U"])
 def test_many_terms_find_what_each_finds(code: sl.Client, more: str) -> None:
     assert len(TERMS) > MANY_TERMS
-    few = [_rows(code, TERMS[at : at + 1], more) for at in range(len(TERMS))]
+    few = [_rows(code, TERMS[index : index + 1], more) for index in range(len(TERMS))]
     content = {row for rows in few for row in rows if row[0] == "content"}
     # A file whose text matches too is no match by name alone.
-    found = _rows(code, TERMS, more)
-    assert {row for row in found if row[0] == "content"} == content
-    assert {row[1] for row in found} == {row[1] for rows in few for row in rows}
+    result = _rows(code, TERMS, more)
+    assert {row for row in result if row[0] == "content"} == content
+    assert {row[1] for row in result} == {row[1] for rows in few for row in rows}
 
 
 def test_the_longest_of_those_that_begin_at_one_place_is_marked(code: sl.Client) -> None:

@@ -26,8 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     origin.commit({"b.txt": "needle 2\n"}, "second")
     origin.clone(root / "src" / "partial", "--filter=blob:none", "--no-checkout")
     origin.clone(root / "src" / "shallow", "--depth=1")
-    whole = RepositoryBuilder(root / "src" / "whole")
-    whole.commit({"CODEOWNERS": OWNED, "a.py": "def thing(): pass  # needle\n", "c.bin": b"\0"}, "first")
+    builder = RepositoryBuilder(root / "src" / "whole")
+    builder.commit({"CODEOWNERS": OWNED, "a.py": "def thing(): pass  # needle\n", "c.bin": b"\0"}, "first")
     return root / "src"
 
 

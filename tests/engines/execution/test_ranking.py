@@ -48,9 +48,9 @@ def order(events: list[Any]) -> list[str]:
 
 
 def test_names_come_before_words_and_words_before_parts(engine: LocalEngine) -> None:
-    found = order(run(engine, "repo:one retry"))
-    assert found[:2] == ["zzz/retrying.md", "zzz/retry.md"] or found[:2] == ["zzz/retry.md", "zzz/retrying.md"]
-    assert found.index("zzz/noretryhere.md") < found.index("ccc/word.go") < found.index("aaa/part.txt")
+    result = order(run(engine, "repo:one retry"))
+    assert result[:2] == ["zzz/retrying.md", "zzz/retry.md"] or result[:2] == ["zzz/retry.md", "zzz/retrying.md"]
+    assert result.index("zzz/noretryhere.md") < result.index("ccc/word.go") < result.index("aaa/part.txt")
 
 
 def test_a_whole_base_name_comes_first(engine: LocalEngine) -> None:
@@ -58,22 +58,24 @@ def test_a_whole_base_name_comes_first(engine: LocalEngine) -> None:
 
 
 def test_tests_vendored_and_generated_files_come_later(engine: LocalEngine) -> None:
-    found = order(run(engine, "repo:one /\\bretry\\b/ type:file"))
-    assert found[0] in {"ccc/word.go", "ddd/phrase.go"}
-    rest = [path for path in found if path in {"bbb/tests/test_word.py", "bbb/vendor/word.go", "ddd/phrase.min.js"}]
-    assert rest == ["bbb/tests/test_word.py", "bbb/vendor/word.go", "ddd/phrase.min.js"]
+    result = order(run(engine, "repo:one /\\bretry\\b/ type:file"))
+    assert result[0] in {"ccc/word.go", "ddd/phrase.go"}
+    remaining = [
+        path for path in result if path in {"bbb/tests/test_word.py", "bbb/vendor/word.go", "ddd/phrase.min.js"}
+    ]
+    assert remaining == ["bbb/tests/test_word.py", "bbb/vendor/word.go", "ddd/phrase.min.js"]
 
 
 def test_the_phrase_lifts_a_file_and_adds_none(engine: LocalEngine) -> None:
-    found = order(run(engine, "repo:one retry now type:file", pattern_type="keyword"))
-    assert found[-1] == "ddd/phrase.min.js"
-    assert set(found) == set(order(run(engine, "repo:one retry now type:file count:all", pattern_type="keyword")))
+    result = order(run(engine, "repo:one retry now type:file", pattern_type="keyword"))
+    assert result[-1] == "ddd/phrase.min.js"
+    assert set(result) == set(order(run(engine, "repo:one retry now type:file count:all", pattern_type="keyword")))
 
 
 def test_everything_comes_in_order_of_repository_and_path(engine: LocalEngine) -> None:
-    found = [(r["repository"], r["path"]) for r in rows(run(engine, "retry count:all type:file"))]
-    assert found == sorted(found)
-    assert len(found) == 9
+    results = [(r["repository"], r["path"]) for r in rows(run(engine, "retry count:all type:file"))]
+    assert results == sorted(results)
+    assert len(results) == 9
 
 
 def test_ranking_changes_the_order_only(engine: LocalEngine) -> None:
@@ -112,8 +114,8 @@ def test_empty_lines_alone_are_found_and_ranked(tmp_path: Path) -> None:
     """There is no byte of text in the answer then."""
     RepositoryBuilder(tmp_path / "src" / "one").commit({"a.txt": "\n\n", "b.txt": "x"})
     engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
-    found = rows(run(engine, "/\\n/ type:file"))
-    assert [(row["path"], row["line_number"], row["line"]) for row in found] == [("a.txt", 1, ""), ("a.txt", 2, "")]
+    result = rows(run(engine, "/\\n/ type:file"))
+    assert [(row["path"], row["line_number"], row["line"]) for row in result] == [("a.txt", 1, ""), ("a.txt", 2, "")]
 
 
 @pytest.mark.parametrize("limit", [5, 2_000, 3_000, 3_500, 10_000])
@@ -141,15 +143,15 @@ def test_what_a_limit_keeps_depends_on_no_clock(limit: int) -> None:
             columns["match_count"] += [1 for _ in rows]
         return record_batch(columns)
 
-    kept = []
+    retained = []
     for seed in range(6):
         cut = random.Random(seed)  # noqa: S311 - a fast machine and a slow one
-        batches, at = [], 0
-        while at < len(files):
+        batches, position = [], 0
+        while position < len(files):
             size = cut.choice((1, 3, 20, 100))
-            same = [one for one in files[at : at + size] if one[0] == files[at][0]]
+            same = [file for file in files[position : position + size] if file[0] == files[position][0]]
             batches.append(batch(same))
-            at += len(same)
+            position += len(same)
         ranking = FileRanker(phrases=(), case_sensitive=False, stars={}, limit=limit)
         found, count = [], 0
         for piece in ranking.rank(batches, window_s=cut.choice((0.0, 0.01, 60.0))):
@@ -157,12 +159,12 @@ def test_what_a_limit_keeps_depends_on_no_clock(limit: int) -> None:
             count += match_count(part)
             found += [(row["repository"], row["path"], row["line_number"]) for row in part.to_pylist()]
         assert count == limit
-        kept.append(sorted(found))
-    assert all(rows == kept[0] for rows in kept)
+        retained.append(sorted(found))
+    assert all(rows == retained[0] for rows in retained)
 
 
-_WORDS = {f"a{at:02}/words.py": "retry = retry + 1  # retry\n" for at in range(40)}
-_DEFINED = {f"z{at}/late.{end}": text for at in range(3) for end, text in (
+_WORDS = {f"a{index:02}/words.py": "retry = retry + 1  # retry\n" for index in range(40)}
+_DEFINED = {f"z{index}/late.{end}": text for index in range(3) for end, text in (
     ("py", "def retry():\n    pass\n"), ("go", "package z\n\nfunc retry() {}\n"), ("h", "class retry { int a; };\n")
 )}  # fmt: skip
 
@@ -178,19 +180,19 @@ def test_what_a_limit_keeps_does_not_depend_on_tables_of_definitions(tmp_path: P
     (target,) = [engine.target_of(repository) for repository in engine.catalog.repositories]
     engine.store.update([target])
     engine.store.max_bytes = engine.store.disk_bytes()
-    found = run(engine, query)
+    result = run(engine, query)
     assert not engine.store.symbols_current(target)
     for _ in later.definitions.wait([target], Cancellation(), None):
         pass
     assert later.store.symbols_current(target)
-    assert rows(found) == rows(run(later, query))
-    assert all("/late." in path or path == "copy.c" for path in order(found)[:2])
-    assert not [item for item in final(found).skipped if "definitions" in item.title]
+    assert rows(result) == rows(run(later, query))
+    assert all("/late." in path or path == "copy.c" for path in order(result)[:2])
+    assert not [item for item in final(result).skipped if "definitions" in item.title]
 
 
 def test_a_limit_says_where_there_was_no_time_to_find_definitions(tmp_path: Path) -> None:
     """The answer names the files on whose definitions its choice may depend."""
-    RepositoryBuilder(tmp_path / "repositories" / "one").commit({f"{at}.py": "retry()\n" for at in range(9)})
+    RepositoryBuilder(tmp_path / "repositories" / "one").commit({f"{i}.py": "retry()\n" for i in range(9)})
     engine = open_engine([tmp_path / "repositories"], index=tmp_path / "index")
     (target,) = [engine.target_of(repository) for repository in engine.catalog.repositories]
     engine.store.update([target])
@@ -208,7 +210,7 @@ def test_a_limit_says_where_there_was_no_time_to_find_definitions(tmp_path: Path
 
 def test_a_limit_of_definitions_waits_for_all_of_them(tmp_path: Path) -> None:
     """Those of the first tables that are ready are not those that a limit keeps when all are."""
-    files = {f"f{at:03}.py": "".join(f"def retry_{at}_{n}():\n    pass\n" for n in range(40)) for at in range(300)}
+    files = {f"f{i:03}.py": "".join(f"def retry_{i}_{n}():\n    pass\n" for n in range(40)) for i in range(300)}
     RepositoryBuilder(tmp_path / "repositories" / "one").commit(files)
     engine = open_engine([tmp_path / "repositories"], index=tmp_path / "index")
     first = run(engine, "type:symbol retry count:5")

@@ -63,8 +63,8 @@ NEW = {("", "a.py", "new needle"), ("", "same.py", "needle here")}
 
 @pytest.mark.parametrize("revision", ["v1.0", "refs/tags/v1.0", "main~2", "v1.1~1", "v1.0^{commit}"])
 def test_any_name_of_a_commit_can_be_searched(engine: LocalEngine, revision: str) -> None:
-    found = lines(run(engine, f"repo:one@{revision} needle"))
-    assert found == {(revision, "a.py", "old needle"), (revision, "same.py", "needle here")}
+    result = lines(run(engine, f"repo:one@{revision} needle"))
+    assert result == {(revision, "a.py", "old needle"), (revision, "same.py", "needle here")}
 
 
 @pytest.mark.parametrize("query", ["repo:one@v1.1 needle", "repo:one rev:v1.1 needle", "repo:one revision:v1.1 needle"])
@@ -75,19 +75,19 @@ def test_rev_is_the_same_as_a_revision_behind_the_name(engine: LocalEngine, quer
 def test_commits_are_found_by_their_hash(engine: LocalEngine, folder: Path) -> None:
     commit = RepositoryBuilder(folder / "one").git("rev-parse", "v1.1")
     for revision in (commit, commit[:9]):
-        found = rows(run(engine, f"repo:one@{revision} middle"))
-        assert [(r["revision"], r["commit"]) for r in found] == [(revision, commit)]
+        result = rows(run(engine, f"repo:one@{revision} middle"))
+        assert [(r["revision"], r["commit"]) for r in result] == [(revision, commit)]
 
 
 def test_a_path_at_two_revisions_is_two_hits(engine: LocalEngine) -> None:
-    found = rows(run(engine, "repo:one@v1.0:v1.1 file:same.py needle"))
-    assert [(r["revision"], r["path"]) for r in found] == [("v1.0", "same.py"), ("v1.1", "same.py")]
-    assert len({r["commit"] for r in found}) == 2
+    result = rows(run(engine, "repo:one@v1.0:v1.1 file:same.py needle"))
+    assert [(r["revision"], r["path"]) for r in result] == [("v1.0", "same.py"), ("v1.1", "same.py")]
+    assert len({r["commit"] for r in result}) == 2
 
 
 def test_alternatives_at_two_revisions_are_united_by_revision(engine: LocalEngine) -> None:
-    found = lines(run(engine, "(repo:one@v1.0 or repo:one@v1.1) file:a.py needle"))
-    assert found == {("v1.0", "a.py", "old needle"), ("v1.1", "a.py", "middle needle")}
+    result = lines(run(engine, "(repo:one@v1.0 or repo:one@v1.1) file:a.py needle"))
+    assert result == {("v1.0", "a.py", "old needle"), ("v1.1", "a.py", "middle needle")}
 
 
 def test_globs_of_refs_are_expanded_in_order(engine: LocalEngine) -> None:
@@ -96,8 +96,8 @@ def test_globs_of_refs_are_expanded_in_order(engine: LocalEngine) -> None:
     assert {r["revision"] for r in rows(run(engine, "repo:one@*heads needle"))} == every
     fewer = run(engine, "repo:one@*refs/heads/*:*!refs/heads/release* needle")
     assert {r["revision"] for r in rows(fewer)} == {"main"}
-    again = run(engine, "repo:one@*refs/heads/*:*!refs/heads/*:*refs/heads/main needle")
-    assert {r["revision"] for r in rows(again)} == {"main"}
+    repeated = run(engine, "repo:one@*refs/heads/*:*!refs/heads/*:*refs/heads/main needle")
+    assert {r["revision"] for r in rows(repeated)} == {"main"}
     tags = run(engine, "repo:one@*refs/tags/v1.? needle")
     assert {r["revision"] for r in rows(tags)} == {"refs/tags/v1.0", "refs/tags/v1.1"}
 
@@ -112,9 +112,9 @@ def test_two_filters_with_revisions_search_what_both_name(engine: LocalEngine) -
     assert {r["revision"] for r in rows(both)} == {"v1.1"}
     none = run(engine, "repo:one@v1.0 repo:one@v1.1 needle")
     assert rows(none) == []
-    said = alert(none)
-    assert said is not None
-    assert said.title == "Some repositories could not be searched"
+    reply = alert(none)
+    assert reply is not None
+    assert reply.title == "Some repositories could not be searched"
     plain = run(engine, "repo:one@v1.0 repo:team needle")
     assert {r["revision"] for r in rows(plain)} == {"v1.0"}
 
@@ -122,10 +122,10 @@ def test_two_filters_with_revisions_search_what_both_name(engine: LocalEngine) -
 def test_a_missing_revision_is_said_and_the_rest_searched(engine: LocalEngine) -> None:
     events = run(engine, "repo:team@v1.0 needle")
     assert {r["repository"] for r in rows(events)} == {"example.org/team/one"}
-    said = alert(events)
-    assert said is not None
-    assert (said.title, said.kind) == ("Some repositories could not be searched", "warning")
-    assert "example.org/team/two@v1.0" in said.description
+    reply = alert(events)
+    assert reply is not None
+    assert (reply.title, reply.kind) == ("Some repositories could not be searched", "warning")
+    assert "example.org/team/two@v1.0" in reply.description
     final = [e for e in events if isinstance(e, Progress)][-1]
     assert "repository-missing" in {item.reason for item in final.skipped}
 
@@ -133,17 +133,17 @@ def test_a_missing_revision_is_said_and_the_rest_searched(engine: LocalEngine) -
 @pytest.mark.parametrize("revision", ["*!heads/main", "a..b", "main@{yesterday}", "-x", "*"])
 def test_what_cant_be_a_revision_is_an_alert(engine: LocalEngine, revision: str) -> None:
     events = run(engine, f"repo:one@{revision} needle")
-    said = alert(events)
-    assert said is not None
-    assert said.title == "Invalid revision syntax"
+    reply = alert(events)
+    assert reply is not None
+    assert reply.title == "Invalid revision syntax"
     assert isinstance(events[-1], Done)
 
 
 def test_a_moment_names_the_newest_commit_before_it(engine: LocalEngine, folder: Path) -> None:
-    at = f"{FIRST_DATE + 86_400 + 1}"
-    found = rows(run(engine, f"repo:one rev:at.time({at}) file:a.py needle"))
-    assert [r["line"] for r in found] == ["middle needle"]
-    assert found[0]["revision"] == found[0]["commit"] == RepositoryBuilder(folder / "one").git("rev-parse", "v1.1")
+    position = f"{FIRST_DATE + 86_400 + 1}"
+    result = rows(run(engine, f"repo:one rev:at.time({position}) file:a.py needle"))
+    assert [r["line"] for r in result] == ["middle needle"]
+    assert result[0]["revision"] == result[0]["commit"] == RepositoryBuilder(folder / "one").git("rev-parse", "v1.1")
     branch = rows(run(engine, f"repo:one rev:at.time({FIRST_DATE + 10 * 86_400}, release/1.x) needle"))
     assert "only_release.py" in {r["path"] for r in branch}
     before = alert(run(engine, "repo:one rev:at.time(2001-01-01) needle"))
@@ -152,8 +152,8 @@ def test_a_moment_names_the_newest_commit_before_it(engine: LocalEngine, folder:
 
 
 def test_repositories_alone_are_one_hit_for_each_revision(engine: LocalEngine) -> None:
-    found = rows(run(engine, "repo:one@v1.0:v1.1"))
-    assert [(r["type"], r["revision"]) for r in found] == [("repo", "v1.0"), ("repo", "v1.1")]
+    result = rows(run(engine, "repo:one@v1.0:v1.1"))
+    assert [(r["type"], r["revision"]) for r in result] == [("repo", "v1.0"), ("repo", "v1.1")]
 
 
 def test_suggested_filters_name_the_revision(engine: LocalEngine) -> None:
@@ -164,11 +164,13 @@ def test_suggested_filters_name_the_revision(engine: LocalEngine) -> None:
 
 def test_a_revision_is_indexed_once_and_said_meanwhile(engine: LocalEngine) -> None:
     first = run(engine, "repo:one@v1.0 needle")
-    waiting = [e for e in first if isinstance(e, Progress) and not e.done]
-    assert any(item.reason == "revision-indexing" for e in waiting for item in e.skipped)
-    again = run(engine, "repo:one@v1.0 needle")
-    assert not any(item.reason == "revision-indexing" for e in again if isinstance(e, Progress) for item in e.skipped)
-    assert lines(first) == lines(again)
+    pending = [e for e in first if isinstance(e, Progress) and not e.done]
+    assert any(item.reason == "revision-indexing" for e in pending for item in e.skipped)
+    repeated = run(engine, "repo:one@v1.0 needle")
+    assert not any(
+        item.reason == "revision-indexing" for e in repeated if isinstance(e, Progress) for item in e.skipped
+    )
+    assert lines(first) == lines(repeated)
     assert lines(run(engine, "repo:one needle")) == NEW
 
 
@@ -198,10 +200,10 @@ def test_a_cancelled_first_search_of_a_revision_ends_without_done(engine: LocalE
 
 def test_only_what_is_indexed_can_be_asked_for(engine: LocalEngine) -> None:
     events = run(engine, "repo:one@v1.0 index:only needle")
-    said = alert(events)
+    reply = alert(events)
     assert rows(events) == []
-    assert said is not None
-    assert "index:only" in said.description
+    assert reply is not None
+    assert "index:only" in reply.description
     run(engine, "repo:one@v1.0 needle")
     assert len(rows(run(engine, "repo:one@v1.0 index:only needle"))) == 2
 
@@ -216,9 +218,9 @@ def test_a_folder_that_cant_be_written_is_a_clear_answer(engine: LocalEngine) ->
     lock.unlink()
     lock.mkdir()
     events = run(engine, "repo:one@v1.0 needle")
-    said = alert(events)
-    assert said is not None
-    assert "cannot write the index" in said.description
+    reply = alert(events)
+    assert reply is not None
+    assert "cannot write the index" in reply.description
     assert isinstance(events[-1], Done)
 
 
@@ -232,9 +234,9 @@ def test_a_count_at_revisions_equals_the_stream(engine: LocalEngine) -> None:
 def test_results_at_a_commit_equal_git_grep(engine: LocalEngine, folder: Path) -> None:
     repo = RepositoryBuilder(folder / "one")
     for revision in ("v1.0", "v1.1", "release/1.x"):
-        shown = repo.git("grep", "-n", "-I", "needle", revision).splitlines()
-        expected = {tuple(line.split(":", 3)[1:]) for line in shown}
-        found = {
+        displayed = repo.git("grep", "-n", "-I", "needle", revision).splitlines()
+        expected = {tuple(line.split(":", 3)[1:]) for line in displayed}
+        results = {
             (r["path"], str(r["line_number"]), r["line"]) for r in rows(run(engine, f"repo:one@{revision} needle"))
         }
-        assert found == expected
+        assert results == expected

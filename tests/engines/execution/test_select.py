@@ -105,11 +105,11 @@ def test_content_drops_hits_in_paths(engine: LocalEngine) -> None:
 
 @pytest.mark.parametrize("path", ["commit", "commit.diff", "commit.diff.added", "commit.diff.removed"])
 def test_commits_cannot_be_selected_from_files(engine: LocalEngine, path: str) -> None:
-    said = alert(events := run(engine, f"retry select:{path}"))
+    output = alert(events := run(engine, f"retry select:{path}"))
     assert rows(events) == []
     assert final(events).match_count == 0
-    assert said is not None
-    assert f"select:{path} keeps only commits, and none are searched for".lower() in said.description.lower()
+    assert output is not None
+    assert f"select:{path} keeps only commits, and none are searched for".lower() in output.description.lower()
 
 
 def test_a_limit_counts_what_was_selected(engine: LocalEngine) -> None:
@@ -179,18 +179,20 @@ def test_owners_are_read_from_the_searched_commit(engine: LocalEngine, predicate
 
 def test_owners_are_the_lines_that_name_them(engine: LocalEngine) -> None:
     events = run(engine, "retry select:file.owners")
-    shown = [(r["repository"][-3:], r["path"], r["line_number"], r["line"], r["start"], r["end"]) for r in rows(events)]
-    assert [row for row in shown if row[0] == "one"] == [
+    displayed = [
+        (r["repository"][-3:], r["path"], r["line_number"], r["line"], r["start"], r["end"]) for r in rows(events)
+    ]
+    assert [row for row in displayed if row[0] == "one"] == [
         ("one", ".github/CODEOWNERS", 1, "* @staff", [2], [8]),
         ("one", ".github/CODEOWNERS", 2, "/src/ @ada Ops@example.org", [6, 11], [10, 26]),
     ]
-    assert {row[0] for row in shown} == {"one", "two"}
+    assert {row[0] for row in displayed} == {"one", "two"}
     assert final(events).match_count == 6
-    said = alert(events)
-    assert said is not None
-    assert said.title == "Some results have no owners"
-    assert "team/three" in said.description
-    assert "an owner to 2 of the files found" in said.description  # src/gen/c.py, twice
+    reply = alert(events)
+    assert reply is not None
+    assert reply.title == "Some results have no owners"
+    assert "team/three" in reply.description
+    assert "an owner to 2 of the files found" in reply.description  # src/gen/c.py, twice
 
 
 def test_an_owner_comes_once_and_only_for_what_was_found(engine: LocalEngine) -> None:

@@ -138,8 +138,8 @@ def test_filters_choose_repositories(engine: LocalEngine, query: str, expected: 
 
 
 def test_a_predicate_alone_lists_repositories(engine: LocalEngine) -> None:
-    found = rows(run(engine, "repo:has.path(go\\.mod)"))
-    assert {(r["type"], r["repository"].rsplit("/", 1)[-1]) for r in found} == {("repo", "api"), ("repo", "secret")}
+    result = rows(run(engine, "repo:has.path(go\\.mod)"))
+    assert {(r["type"], r["repository"].rsplit("/", 1)[-1]) for r in result} == {("repo", "api"), ("repo", "secret")}
 
 
 def test_predicates_on_files_look_at_the_revision_searched(engine: LocalEngine) -> None:
@@ -166,9 +166,9 @@ def test_a_listed_context_searches_its_repositories_at_their_revisions(engine: L
 
 
 def test_a_context_by_query_is_put_in_its_place(engine: LocalEngine) -> None:
-    found = rows(run(engine, "context:payments retry type:file"))
-    assert {r["path"] for r in found} == {"main.go"}
-    assert {r["repository"].rsplit("/", 1)[-1] for r in found} == {"api", "secret"}
+    result = rows(run(engine, "context:payments retry type:file"))
+    assert {r["path"] for r in result} == {"main.go"}
+    assert {r["repository"].rsplit("/", 1)[-1] for r in result} == {"api", "secret"}
     assert where(run(engine, "context:either retry type:file")) == {"api@v1", "web"}
     assert where(run(engine, "(context:payments or context:either) retry type:file")) == {
         "api",
@@ -187,9 +187,9 @@ def test_unknown_and_faulty_contexts_are_refused(engine: LocalEngine) -> None:
 
 
 def test_what_a_context_names_in_vain_is_said_to_the_owner(engine: LocalEngine) -> None:
-    said = alert(run(engine, "context:typo retry type:file"))
-    assert said is not None
-    assert "example.org/team/webb" in said.description
+    output = alert(run(engine, "context:typo retry type:file"))
+    assert output is not None
+    assert "example.org/team/webb" in output.description
     assert alert(run(engine, "context:typo retry type:file", viewer=Viewer.anonymous())) is None
 
 
@@ -212,9 +212,9 @@ def test_unknown_and_invisible_contexts_are_told_alike(engine: LocalEngine) -> N
     viewer = Viewer.anonymous()
 
     def told(name: str, asked: str) -> str:
-        with pytest.raises(QueryError) as fault:
+        with pytest.raises(QueryError) as error:
             run(engine, asked.format(name), viewer=viewer)
-        return f"{fault.value} {fault.value.hint}".replace(name, "NAME")
+        return f"{error.value} {error.value.hint}".replace(name, "NAME")
 
     for asked in ("context:{} retry", "context:{} repo:web retry", "context:{} type:repo", "context:{}"):
         assert len({told(name, asked) for name in ("nowhere", "hidden", "vault")}) == 1
@@ -229,9 +229,9 @@ def test_facts_that_nobody_gave_are_named(tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "src" / "one").commit({"a.txt": "retry\n"})
     engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
     for query, what in (("has.topic(x)", "topics"), ("has.meta(x)", "metadata"), ("has.description(x)", "description")):
-        said = alert(run(engine, f"repo:{query} retry"))
-        assert said is not None
-        assert said.title == f"No repository has {what}"
+        output = alert(run(engine, f"repo:{query} retry"))
+        assert output is not None
+        assert output.title == f"No repository has {what}"
 
 
 def test_an_empty_match_counts_for_names(engine: LocalEngine) -> None:

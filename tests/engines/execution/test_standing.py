@@ -81,9 +81,9 @@ def test_an_index_that_is_gone_is_built_anew(engine: LocalEngine, tmp_path: Path
 def test_advice_holds_until_a_commit(engine: LocalEngine, tmp_path: Path) -> None:
     query = "NEEDLE case:yes count:all"
     for _ in range(2):
-        said = alert(run(engine, query))
-        assert said is not None
-        assert [proposed.query for proposed in said.proposed_queries] == ["NEEDLE count:all"]
+        output = alert(run(engine, query))
+        assert output is not None
+        assert [proposed.query for proposed in output.proposed_queries] == ["NEEDLE count:all"]
     RepositoryBuilder(tmp_path / "repos" / "one").commit({"a.txt": "thread\n"})
     RepositoryBuilder(tmp_path / "repos" / "two").commit({"a.txt": "thread\n"})
     assert alert(run(engine, query)) is None

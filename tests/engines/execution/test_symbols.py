@@ -85,8 +85,8 @@ def _excluded_counts(files: dict[str, str]) -> dict[str, int]:
         "match_count": pa.array(counts, pa.int32()),
     }
     tally.add(pa.record_batch(columns))
-    found = tally.filters(exhaustive=True, forks=0, archived=0)
-    return {f.value: f.count for f in found if f.kind == "file"}
+    result = tally.filters(exhaustive=True, forks=0, archived=0)
+    return {f.value: f.count for f in result if f.kind == "file"}
 
 
 def test_one_kind_can_be_selected(engine: LocalEngine) -> None:
@@ -125,9 +125,9 @@ def test_without_a_pattern_repositories_are_found(engine: LocalEngine) -> None:
 
 
 def test_selecting_symbols_without_searching_them_is_said(engine: LocalEngine) -> None:
-    said = alert(run(engine, "retry select:symbol"))
-    assert said is not None
-    assert "type:symbol" in said.description
+    output = alert(run(engine, "retry select:symbol"))
+    assert output is not None
+    assert "type:symbol" in output.description
 
 
 def test_definitions_are_counted_without_lines(engine: LocalEngine) -> None:

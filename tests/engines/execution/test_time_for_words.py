@@ -34,7 +34,7 @@ def engine(tmp_path: Path) -> Iterator[LocalEngine]:
 def hold(tmp_path: Path, name: str) -> ExitStack:
     """Hold the lock of an index, as another process that writes it does."""
     store, held = IndexStore(os.fspath(tmp_path / "index")), ExitStack()
-    (repository,) = [one for one in Catalog.open([tmp_path / "src"]).repositories if one.name == name]
+    (repository,) = [item for item in Catalog.open([tmp_path / "src"]).repositories if item.name == name]
     held.enter_context(store.repository_folder(repository.key).lock(lambda: None))
     return held
 

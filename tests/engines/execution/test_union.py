@@ -79,12 +79,12 @@ def test_two_path_hits_become_one() -> None:
 def in_chunks(path: str, chunks: dict[int, tuple[int, str]], offset: int = 0) -> Any:
     """As `content`, with a match at the start of each line and the chunk that it is in."""
     batch = content(path, {number: [(0, 1)] for number in chunks})
-    places = list(chunks.values())
+    locations = list(chunks.values())
     return (
-        batch.append_column("chunk", pa.array([text for _, text in places], type=arrow_type("dict32")))
-        .append_column("chunk_start_line", pa.array([first for first, _ in places], type=pa.int32()))
-        .append_column("truncated", pa.array([False] * len(places)))
-        .append_column("chunk_offset", pa.array([offset + first for first, _ in places], type=pa.int64()))
+        batch.append_column("chunk", pa.array([text for _, text in locations], type=arrow_type("dict32")))
+        .append_column("chunk_start_line", pa.array([first for first, _ in locations], type=pa.int32()))
+        .append_column("truncated", pa.array([False] * len(locations)))
+        .append_column("chunk_offset", pa.array([offset + first for first, _ in locations], type=pa.int64()))
     )
 
 
@@ -92,8 +92,8 @@ def test_chunks_of_several_alternatives_that_touch_or_overlap_become_one() -> No
     first = in_chunks("a", {2: (1, "1\n2\n3"), 9: (8, "8\n9\n10")}, 100)
     second = in_chunks("a", {4: (3, "3\n4\n5"), 7: (6, "6\n7"), 20: (20, "20")}, 100)
     united = rows(unite([[second], [first]]))
-    whole = "\n".join(map(str, range(1, 11)))
+    everything = "\n".join(map(str, range(1, 11)))
     assert [(r["line_number"], r["chunk_start_line"], r["chunk"], r["chunk_offset"]) for r in united] == [
-        *((line, 1, whole, 101) for line in (2, 4, 7, 9)),
+        *((line, 1, everything, 101) for line in (2, 4, 7, 9)),
         (20, 20, "20", 120),
     ]

@@ -115,9 +115,9 @@ def write_tree(repo: RepositoryBuilder, files: dict[bytes, bytes], mode: bytes =
     entries: dict[bytes, tuple[bytes, str]] = {}
     folders: dict[bytes, dict[bytes, bytes]] = {}
     for path, content in files.items():
-        name, slash, rest = path.partition(b"/")
+        name, slash, remaining = path.partition(b"/")
         if slash:
-            folders.setdefault(name, {})[rest] = content
+            folders.setdefault(name, {})[remaining] = content
         else:
             entries[name] = mode, write_object(repo, b"blob", content)
     entries |= {name: (b"40000", write_tree(repo, inside, mode)) for name, inside in folders.items()}

@@ -62,14 +62,14 @@ BODIES = {
 
 def test_every_rule_has_an_example_that_it_alone_explains_and_a_public_source() -> None:
     examples = {"address": ADDRESSES, "name": NAMES}
-    places = {"trailer": BODIES, "line": BODIES}
+    locations = {"trailer": BODIES, "line": BODIES}
     for rule in AGENT_RULES:
         assert rule.source.startswith("https://")
-        texts = examples.get(rule.place) or places.get(rule.place)
+        texts = examples.get(rule.place) or locations.get(rule.place)
         if texts is None:  # the text of a trailer behind its token
             texts = {text.partition(": ")[2]: agent for text, agent in BODIES.items()}
-        found = {agent for text, agent in texts.items() if re.fullmatch(rule.pattern, text, re.IGNORECASE)}
-        assert found == {rule.agent}, rule
+        match = {agent for text, agent in texts.items() if re.fullmatch(rule.pattern, text, re.IGNORECASE)}
+        assert match == {rule.agent}, rule
 
 
 @pytest.mark.parametrize("example", [*ADDRESSES, *NAMES, *BODIES])

@@ -30,8 +30,8 @@ def opened(builder: RepositoryBuilder) -> Repository:
 def porcelain(builder: RepositoryBuilder, path: bytes) -> list[str]:
     """The commit of each line, as ``git blame`` says."""
     argv: list[str | bytes] = ["git", "blame", "--porcelain", "HEAD", "--", path]
-    said = subprocess.run(argv, cwd=builder.path, capture_output=True, check=True).stdout
-    heads = [line for line in said.split(b"\n") if len(line.split(b" ")[0]) == 40 and not line.startswith(b"\t")]
+    text = subprocess.run(argv, cwd=builder.path, capture_output=True, check=True).stdout
+    heads = [line for line in text.split(b"\n") if len(line.split(b" ")[0]) == 40 and not line.startswith(b"\t")]
     return [head[:40].decode() for head in heads]
 
 
@@ -53,8 +53,10 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
 
     def edit(name: str) -> dict[str, str]:
         lines = texts[name]
-        at = dice.randrange(len(lines))
-        lines[at : at + dice.randrange(3)] = [f"{name} {dice.random():.6f}" for _ in range(dice.randrange(1, 4))]
+        position = dice.randrange(len(lines))
+        lines[position : position + dice.randrange(3)] = [
+            f"{name} {dice.random():.6f}" for _ in range(dice.randrange(1, 4))
+        ]
         return {name: "\n".join(lines) + "\n"}
 
     repo.commit({name: "\n".join(lines) + "\n" for name, lines in texts.items()})
@@ -182,10 +184,10 @@ def test_a_shallow_clone_proves_nothing_at_its_edge(tmp_path: Path) -> None:
 def test_blame_of_a_file_is_that_of_git(grown: RepositoryBuilder) -> None:
     path = "renamed é.py".encode()
     expected = porcelain(grown, path)
-    told: list[tuple[int, int]] = []
-    blame = blame_file(opened(grown), grown.head, path, len(expected), progress=lambda *done: told.append(done))
+    events: list[tuple[int, int]] = []
+    blame = blame_file(opened(grown), grown.head, path, len(expected), progress=lambda *done: events.append(done))
     assert oids(blame) == expected
-    assert told[-1] == (len(expected), len(expected))
+    assert events[-1] == (len(expected), len(expected))
     assert set(blame.path) == {path, b"f3.py"}
     assert {commit.author for commit in blame.commits} == {"Ada Example"}
     assert all(commit.commit_time >= 1_700_000_000 and commit.summary for commit in blame.commits)
@@ -194,7 +196,7 @@ def test_blame_of_a_file_is_that_of_git(grown: RepositoryBuilder) -> None:
 
 
 def oids(blame: FileBlame) -> list[str]:
-    return [blame.commits[at].oid for at in blame.commit]
+    return [blame.commits[position].oid for position in blame.commit]
 
 
 def test_blame_of_what_is_not_there_fails(grown: RepositoryBuilder) -> None:
@@ -224,18 +226,18 @@ def test_hunks_are_those_of_a_diff_without_context(tmp_path: Path) -> None:
     dice = random.Random(16)  # noqa: S311 - a fixed dice
     repo = RepositoryBuilder(tmp_path / 'odd "name"\\ here')
     texts = [_few_words(dice) for _ in range(30)] + [b"", b"no end", b"@@ -1 +1 @@\n-x\n", b"\0\1\n", b"\r\n\n"]
-    repo.commit({f"{at:02}": text for at, text in enumerate(texts)})
-    blobs = [bytes.fromhex(repo.git("rev-parse", f"HEAD:{at:02}")) for at in range(len(texts))]
+    repo.commit({f"{index:02}": text for index, text in enumerate(texts)})
+    blobs = [bytes.fromhex(repo.git("rev-parse", f"HEAD:{index:02}")) for index in range(len(texts))]
     pairs = [(blobs[dice.randrange(len(texts))], blobs[dice.randrange(len(texts))]) for _ in range(1500)]
-    found = read_hunks(opened(repo), pairs)
+    result = read_hunks(opened(repo), pairs)
     for old, new in dict.fromkeys(pairs):
-        said = repo.git("diff", "-U0", "--text", old.hex(), new.hex()).encode() if old != new else b""
-        heads = [_numbers(line) for line in said.split(b"\n") if line.startswith(b"@@ -")]
-        assert found[old, new].tolist() == heads
+        reply = repo.git("diff", "-U0", "--text", old.hex(), new.hex()).encode() if old != new else b""
+        heads = [_numbers(line) for line in reply.split(b"\n") if line.startswith(b"@@ -")]
+        assert result[old, new].tolist() == heads
         first, second = (texts[blobs.index(blob)].split(b"\n") for blob in (old, new))
-        places = kept_lines(found[old, new], line_count(texts[blobs.index(old)])).tolist()
-        assert len(places) == line_count(texts[blobs.index(new)])
-        assert all(first[place] == second[at] for at, place in enumerate(places) if place >= 0)
+        positions = kept_lines(result[old, new], line_count(texts[blobs.index(old)])).tolist()
+        assert len(positions) == line_count(texts[blobs.index(new)])
+        assert all(first[place] == second[index] for index, place in enumerate(positions) if place >= 0)
 
 
 def _numbers(head: bytes) -> list[int]:
@@ -254,15 +256,17 @@ def ambiguous(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
     """Edits of repeated lines before an end of some KB that stays, and more and more lines that are all the same."""
     dice = random.Random(8)  # noqa: S311 - a fixed dice
     repo = RepositoryBuilder(tmp_path_factory.mktemp("ambiguous") / "repo")
-    end = b"".join(b"end\n\n  x = %d\n" % (at % 3) for at in range(150))
-    texts = {f"f{at}": _few_words(dice) for at in range(12)}
+    end = b"".join(b"end\n\n  x = %d\n" % (index % 3) for index in range(150))
+    texts = {f"f{index}": _few_words(dice) for index in range(12)}
 
     def edited() -> dict[str, bytes]:
         for name in dice.sample(sorted(texts), 6):
             lines = texts[name].splitlines(keepends=True)
             for _ in range(2):
-                at = dice.randrange(len(lines))
-                lines[at : at + dice.randrange(6)] = _few_words(dice).splitlines(keepends=True)[: dice.randrange(6)]
+                position = dice.randrange(len(lines))
+                lines[position : position + dice.randrange(6)] = _few_words(dice).splitlines(keepends=True)[
+                    : dice.randrange(6)
+                ]
             texts[name] = b"".join(lines)
         return {name: text + end for name, text in texts.items()}
 
@@ -280,9 +284,9 @@ def test_exact_means_what_git_blame_says_and_nothing_else_says_so(ambiguous: Rep
     thorough = line_ownership(history, repository, ambiguous.head, exact=True)
     otherwise = []
     for path, file in thorough.files.items():
-        said = porcelain(ambiguous, path)
-        assert [history.oid(int(commit)) for commit in file.lines] == said, path
-        if [history.oid(int(commit)) for commit in rough.files[path].lines] != said:
+        reply = porcelain(ambiguous, path)
+        assert [history.oid(int(commit)) for commit in file.lines] == reply, path
+        if [history.oid(int(commit)) for commit in rough.files[path].lines] != reply:
             otherwise.append(path)
             assert not rough.files[path].exact
     assert thorough.inexact == []
@@ -299,7 +303,7 @@ def test_exact_means_what_git_blame_says_and_nothing_else_says_so(ambiguous: Rep
 
 def test_two_files_that_come_from_one_are_both_followed(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "repo")
-    one, two = ([f"{name} {at}" for at in range(40)] for name in ("one", "two"))
+    one, two = ([f"{name} {index}" for index in range(40)] for name in ("one", "two"))
     repo.commit({"module.py": "\n".join(one + two) + "\n", "other.py": "print()\n"})
     repo.commit({"module.py": None, "package/one.py": "\n".join([*one, *two[:20], "new"]) + "\n",
                  "package/two.py": "\n".join([*one[:20], *two, "new too"]) + "\n",

@@ -95,23 +95,23 @@ def test_the_whole_from_one_git_process_is_the_same(
     many_kinds: tuple[RepositoryBuilder, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo, base, head = many_kinds
-    made = list(compare(opened(repo), base, head).all_diffs())
+    created = list(compare(opened(repo), base, head).all_diffs())
     module._comparison_cache._entries.clear()
     monkeypatch.setattr(module, "PAGE_FILES", 0)
     streamed = list(compare(opened(repo), base, head).all_diffs())
-    assert streamed == made
-    kinds = {diff.change.status for diff in made}
+    assert streamed == created
+    kinds = {diff.change.status for diff in created}
     assert kinds == {"added", "deleted", "modified", "renamed", "type changed"}
 
 
 def test_counts_equal_numstat(many_kinds: tuple[RepositoryBuilder, str, str]) -> None:
     repo, base, head = many_kinds
     comparison = compare(opened(repo), base, head)
-    counted = repo.git("diff", "-M", "--numstat", base, head).splitlines()
-    added = sum(int(row.split("\t")[0]) for row in counted if not row.startswith("-"))
-    removed = sum(int(row.split("\t")[1]) for row in counted if not row.startswith("-"))
+    count = repo.git("diff", "-M", "--numstat", base, head).splitlines()
+    added = sum(int(row.split("\t")[0]) for row in count if not row.startswith("-"))
+    removed = sum(int(row.split("\t")[1]) for row in count if not row.startswith("-"))
     assert comparison.totals() == (added, removed)
-    assert len(comparison.changes) == len(counted)
+    assert len(comparison.changes) == len(count)
     assert [d.change.path for d in comparison.all_diffs() if d.binary] == [b"binary-link", b"image.bin"]
 
 

@@ -94,9 +94,9 @@ def test_a_broken_offset_moves_no_instant(history: History) -> None:
 
 def test_what_is_shown_of_a_message_finds_it(history: History) -> None:
     for text in ("latin caf\ufffd", "broken \ufffd\ufffd bytes", "漢字", "in two \ufffd lines"):
-        found = find_commits(history, CommitQuery(commits=CommitFilter(messages=(AnyPattern((literal(text),)),))))
+        result = find_commits(history, CommitQuery(commits=CommitFilter(messages=(AnyPattern((literal(text),)),))))
         expected = {oid for oid, message in column(history, "message").items() if text in str(message)}
-        assert oids(history, found) == expected != set(), text
+        assert oids(history, result) == expected != set(), text
 
 
 def test_segments_with_and_without_broken_texts_are_read_together(tmp_path: Path) -> None:
@@ -124,10 +124,10 @@ def test_grafts_count_as_they_stand(tmp_path: Path) -> None:
     (repo.path / ".git/info/grafts").write_text(f"{commits[3]} {commits[1]}\n")
     repo.commit({"a": "new\n"}, "new")
     history = opened(store, repo.path)
-    said = git_says(repo.path, " %P")
+    reply = git_says(repo.path, " %P")
     rows = tables.commit_batch(history, CommitNumbers(np.arange(len(history.commits))))
     parents = dict(zip(rows.column("commit").to_pylist(), rows.column("parents").to_pylist(), strict=True))
-    assert {oid: " ".join(["", *named]) or " " for oid, named in parents.items()} == said
+    assert {oid: " ".join(["", *named]) or " " for oid, named in parents.items()} == reply
     assert commits[2] not in parents
 
 
@@ -141,5 +141,5 @@ def test_a_mailmap_maps_broken_people_as_git_maps_them(tmp_path: Path) -> None:
     assert len(set(history.identities.mapped_names) - set(history.identities.names)) > 5
     for name, field in (("author", "%aN"), ("author_email", "%aE"), ("committer", "%cN"), ("committer_email", "%cE")):
         # Where git finds no person it prints the field as it was asked for.
-        said = {oid: "" if text == field else text for oid, text in git_says(repo.path, field).items()}
-        assert column(history, name) == said, name
+        messages = {oid: "" if text == field else text for oid, text in git_says(repo.path, field).items()}
+        assert column(history, name) == messages, name

@@ -31,11 +31,11 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
 @given(st.lists(st.lists(_LINES, min_size=1, max_size=12), min_size=30, max_size=30))
 def test_trailers_are_those_that_git_reads(repo: RepositoryBuilder, messages: list[list[str]]) -> None:
     texts = [f"number {n}\n\n" + "\n".join(lines) + "\n" for n, lines in enumerate(messages)]
-    made = [
+    result = [
         f"commit refs/heads/t{n}\ncommitter x <x> 1700000000 +0000\ndata {len(text.encode())}\n{text}\n"
         for n, text in enumerate(texts)
     ]
-    repo.git("fast-import", "--quiet", "--force", stdin="".join(made).encode())
+    repo.git("fast-import", "--quiet", "--force", stdin="".join(result).encode())
     names = [f"t{n}" for n in range(len(texts))]
     read = repo.git("log", "--no-walk=unsorted", "--format=%x01%(trailers:only,unfold)", *names).split("\x01")[1:]
     for text, said in zip(texts, read, strict=True):
@@ -108,16 +108,16 @@ def test_suggestions_group_what_may_be_one_person() -> None:
         IdentityUsage("Michael B", "michael@y", 4),
         IdentityUsage("ci[bot]", "ada@new", 7),
     ]
-    found = suggest_identities(usages)
+    result = suggest_identities(usages)
     groups: dict[int, set[str]] = {}
-    for suggestion in found:
+    for suggestion in result:
         groups.setdefault(suggestion.group, set()).add(suggestion.usage.email)
         assert suggestion.reason
     assert groups == {
         0: {"ada@new", "countess@x", "ADA@new", "123+countess@users.noreply.github.com"},
         1: {"michael@x", "michael@y"},
     }
-    accepted = parse_mailmap(suggestion.mailmap_line for suggestion in found if suggestion.group == 0)
+    accepted = parse_mailmap(suggestion.mailmap_line for suggestion in result if suggestion.group == 0)
     assert accepted.map("ada", "ada@new") == ("Ada Lovelace", "ada@new")
     assert accepted.map("Lovelace, Adá", "countess@x") == ("Ada Lovelace", "ada@new")
 

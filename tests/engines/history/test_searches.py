@@ -38,24 +38,24 @@ def history(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def commits_with(history: History, **which: object) -> set[str]:
-    found = find_commits(history, CommitQuery(commits=CommitFilter(**which)))  # type: ignore[arg-type]
-    return oids(history, found)
+    result = find_commits(history, CommitQuery(commits=CommitFilter(**which)))  # type: ignore[arg-type]
+    return oids(history, result)
 
 
 @pytest.mark.parametrize("text", ["needle", "root", "body", "octopus", "caf", "no such thing"])
 def test_messages_are_those_of_grep(repo: RepositoryBuilder, history: History, text: str) -> None:
-    found = commits_with(history, messages=(AnyPattern((literal(text),)),))
-    assert found == git_log(repo.path, "-F", f"--grep={text}")
+    result = commits_with(history, messages=(AnyPattern((literal(text),)),))
+    assert result == git_log(repo.path, "-F", f"--grep={text}")
 
 
 @pytest.mark.parametrize("text", ["^cut$", "^on (one|two)", "needle$", "^$", "need.e in"])
 def test_expressions_stand_at_the_bounds_of_lines_of_a_message(
     repo: RepositoryBuilder, history: History, text: str
 ) -> None:
-    found = commits_with(history, messages=(AnyPattern((regexp(text),)),))
+    result = commits_with(history, messages=(AnyPattern((regexp(text),)),))
     expected = git_log(repo.path, "-E", f"--grep={text}")
     # git sees an empty last line behind every message; ours has no white space around it.
-    assert found == (expected if text != "^$" else {c for c in found if "\n\n" in history.message(at(history, c))})
+    assert result == (expected if text != "^$" else {c for c in result if "\n\n" in history.message(at(history, c))})
 
 
 def at(history: History, oid: str) -> int:
@@ -66,14 +66,14 @@ def at(history: History, oid: str) -> int:
 
 @pytest.mark.parametrize("text", ["Zoë", "^Bob", "<zoe@", r"example\.org>$", "Ada", "Cy"])
 def test_authors_are_those_of_git(repo: RepositoryBuilder, history: History, text: str) -> None:
-    found = commits_with(history, authors=(AnyPattern((regexp(text),)),), whole_person=True)
-    assert found == git_log(repo.path, "-E", f"--author={text}")
+    result = commits_with(history, authors=(AnyPattern((regexp(text),)),), whole_person=True)
+    assert result == git_log(repo.path, "-E", f"--author={text}")
 
 
 def test_committers_are_apart_from_authors(repo: RepositoryBuilder, history: History) -> None:
-    found = commits_with(history, committers=(AnyPattern((regexp("^Cy "),)),), whole_person=True)
-    assert found == git_log(repo.path, "-E", "--committer=^Cy ")
-    assert len(found) == 1
+    result = commits_with(history, committers=(AnyPattern((regexp("^Cy "),)),), whole_person=True)
+    assert result == git_log(repo.path, "-E", "--committer=^Cy ")
+    assert len(result) == 1
     assert len(commits_with(history, committers=(AnyPattern((regexp("^Cy$"),)),))) == 1
     assert commits_with(history, authors=(AnyPattern((regexp("^Cy"),)),)) == set()
 
@@ -88,15 +88,15 @@ def test_bounds_of_time_are_strict(repo: RepositoryBuilder, history: History) ->
 
 
 def test_bounds_of_time_are_a_second_within_those_of_git(repo: RepositoryBuilder, history: History) -> None:
-    low, high = 1_700_020_000, 1_700_050_000
-    expected = git_log(repo.path, f"--since-as-filter={low + 1}", f"--until={high - 1}")
-    assert commits_with(history, after=low, before=high) == expected != set()
+    start, end = 1_700_020_000, 1_700_050_000
+    expected = git_log(repo.path, f"--since-as-filter={start + 1}", f"--until={end - 1}")
+    assert commits_with(history, after=start, before=end) == expected != set()
 
 
 @pytest.mark.parametrize("option", ["--merges", "--no-merges"])
 def test_merges_can_be_asked_for(repo: RepositoryBuilder, history: History, option: str) -> None:
-    found = commits_with(history, merges=option == "--merges")
-    assert found == git_log(repo.path, option)
+    result = commits_with(history, merges=option == "--merges")
+    assert result == git_log(repo.path, option)
 
 
 @pytest.mark.parametrize("text", ["needle", "line 7 needle", "naïve", "caf", "target", "Subproject", "more", "e"])
@@ -141,8 +141,8 @@ def test_counts_of_lines_are_those_of_numstat(repo: RepositoryBuilder, history: 
         if history.commits.is_merge[number]:
             assert changes.start == changes.stop
             continue
-        found = list(zip(history.changes.additions[changes], history.changes.deletions[changes], strict=True))
-        assert sorted(found) == sorted(expected)
+        results = list(zip(history.changes.additions[changes], history.changes.deletions[changes], strict=True))
+        assert sorted(results) == sorted(expected)
 
 
 @pytest.mark.parametrize("sides", [("added",), ("removed",)])
@@ -156,29 +156,33 @@ def test_one_side_can_be_asked_for(history: History, sides: tuple[Side, ...]) ->
 
 @pytest.mark.parametrize("path", ["src.py", "docs/read me.md", "naïve.txt", "kind", "module"])
 def test_files_are_those_of_git(repo: RepositoryBuilder, history: History, path: str) -> None:
-    wanted = ChangedFileFilter((AnyPattern((regexp(f"^{re.escape(path)}$", whole_text=True),)),))
-    found = find_commits(history, CommitQuery(files=wanted))
-    assert oids(history, found) == git_log(repo.path, "--full-history", "--no-merges", "--", path, revisions=["HEAD"])
+    changed_file_filter = ChangedFileFilter((AnyPattern((regexp(f"^{re.escape(path)}$", whole_text=True),)),))
+    result = find_commits(history, CommitQuery(files=changed_file_filter))
+    assert oids(history, result) == git_log(repo.path, "--full-history", "--no-merges", "--", path, revisions=["HEAD"])
 
 
 def test_a_file_is_found_by_its_old_name_too(history: History) -> None:
-    wanted = ChangedFileFilter((AnyPattern((regexp(r"^a\.py$", whole_text=True),)),))
-    assert "move only\n" not in {history.message(int(c)) for c in find_commits(history, CommitQuery(files=wanted))}
-    subjects = {history.message(int(c)).splitlines()[0] for c in find_commits(history, CommitQuery(files=wanted))}
+    changed_file_filter = ChangedFileFilter((AnyPattern((regexp(r"^a\.py$", whole_text=True),)),))
+    assert "move only\n" not in {
+        history.message(int(c)) for c in find_commits(history, CommitQuery(files=changed_file_filter))
+    }
+    subjects = {
+        history.message(int(c)).splitlines()[0] for c in find_commits(history, CommitQuery(files=changed_file_filter))
+    }
     assert subjects == {"root: add needle", "twice", "move only"}
 
 
 def test_a_path_that_must_not_match_denies_the_file_alone(history: History) -> None:
     needle = (AnyPattern((literal("needle"),)),)
-    found = find_commits(
+    result = find_commits(
         history,
         CommitQuery(
             files=ChangedFileFilter((AnyPattern((regexp(r"\.py$", whole_text=True),), negated=True),)), changed=needle
         ),
     )
     # The first commit adds the text to another file as well.
-    assert "root: add needle" in {history.message(int(c)) for c in found}
-    assert "twice" not in {history.message(int(c)).splitlines()[0] for c in found}
+    assert "root: add needle" in {history.message(int(c)) for c in result}
+    assert "twice" not in {history.message(int(c)).splitlines()[0] for c in result}
 
 
 def test_a_tree_holds_for_one_file_of_a_commit(history: History) -> None:
@@ -195,22 +199,22 @@ def test_a_tree_holds_for_one_file_of_a_commit(history: History) -> None:
 
 def test_revisions_bound_what_is_found(repo: RepositoryBuilder, history: History) -> None:
     head, parent = repo.head, repo.git("rev-parse", "HEAD~4^1")
-    found = commits_with(history, revisions=(head,), excluded=(parent,))
-    assert found == git_log(repo.path, revisions=[head, f"^{parent}"])
+    result = commits_with(history, revisions=(head,), excluded=(parent,))
+    assert result == git_log(repo.path, revisions=[head, f"^{parent}"])
     assert commits_with(history, revisions=(parent,)) == git_log(repo.path, revisions=[parent])
 
 
 def test_newest_come_first_and_children_before_parents(history: History) -> None:
-    found = find_commits(history, CommitQuery())
-    times = history.commits.commit_time[found]
+    result = find_commits(history, CommitQuery())
+    times = history.commits.commit_time[result]
     assert (np.diff(times) <= 0).all()
     same = np.flatnonzero(np.diff(times) == 0)
-    assert (found[same] > found[same + 1]).all()
+    assert (result[same] > result[same + 1]).all()
 
 
 def test_odd_messages_and_paths_are_text(history: History) -> None:
-    found = find_commits(history, CommitQuery())
-    rows = pa.Table.from_batches(list(tables.commit_batches(history, found))).to_pylist()
+    result = find_commits(history, CommitQuery())
+    rows = pa.Table.from_batches(list(tables.commit_batches(history, result))).to_pylist()
     subjects = {row["subject"] for row in rows}
     assert "latin café" in subjects
     assert "broken ÿþ bytes" in subjects or "broken \ufffd\ufffd bytes" in subjects
@@ -224,18 +228,18 @@ def test_batches_have_the_columns_of_the_tables(history: History) -> None:
         batches = list(tables.line_batches(history, find_diffs(history, hits)))
         assert [*batches[0].schema.names, "agent"] == [column.name for column in COLUMNS["diff_lines"]]
     added_by_others = {"co_authors", "reviewers", "agent", "agent_traces", "bot", "url"}
-    wanted = [column.name for column in COLUMNS["commits"] if column.name not in added_by_others]
+    required = [column.name for column in COLUMNS["commits"] if column.name not in added_by_others]
     for text in ("needle", "nowhere"):
-        found = find_commits(history, CommitQuery(tree=PatternTerm(literal(text))))
-        assert next(iter(tables.commit_batches(history, found))).schema.names == wanted
+        result = find_commits(history, CommitQuery(tree=PatternTerm(literal(text))))
+        assert next(iter(tables.commit_batches(history, result))).schema.names == required
 
 
 def test_rows_come_in_batches_that_can_be_shown_early(history: History) -> None:
     hits = find_diffs(history, DiffQuery())
     batches = list(tables.line_batches(history, hits, rows=7))
     assert [batch.num_rows for batch in batches[:-1]] == [7] * (len(batches) - 1)
-    whole = pa.Table.from_batches(list(tables.line_batches(history, hits))).to_pylist()
-    assert [row for batch in batches for row in batch.to_pylist()] == whole
+    rows = pa.Table.from_batches(list(tables.line_batches(history, hits))).to_pylist()
+    assert [row for batch in batches for row in batch.to_pylist()] == rows
 
 
 def test_spans_are_code_points(history: History) -> None:

@@ -57,40 +57,41 @@ def same(one: History, other: History, revision: str) -> None:
 
 
 def test_new_commits_are_a_further_segment(store: LocalHistoryStore, repo: RepositoryBuilder) -> None:
-    former = opened(store, repo.path)
+    previous = opened(store, repo.path)
     repo.commit({"a.txt": "needle again\n", "b.txt": "needle 3\n"}, "more")
     assert not store.is_current(repository_of(repo.path))
     report = store.update([repository_of(repo.path)])
     assert (report.built, report.commits) == (("repo",), 1)
     history = store.open(repository_of(repo.path))
-    assert (segments(former), segments(history)) == (1, 2)
+    assert (segments(previous), segments(history)) == (1, 2)
     assert found(history, "needle 3") == git_log(repo.path, "-Gneedle 3")
-    assert len(former.commits) == 5  # a snapshot stays as it is
+    assert len(previous.commits) == 5  # a snapshot stays as it is
     assert store.update([repository_of(repo.path)]).current == ("repo",)
 
 
 def test_many_small_updates_answer_as_one_build(tmp_path: Path, store: LocalHistoryStore) -> None:
     repo = build_many_kinds(tmp_path / "kinds")
-    whole = opened(LocalHistoryStore(tmp_path / "whole"), repo.path)
-    for number in range(0, len(whole.commits), 2):
-        opened(store, repo.path, whole.oid(number))
+    everything = opened(LocalHistoryStore(tmp_path / "whole"), repo.path)
+    for number in range(0, len(everything.commits), 2):
+        opened(store, repo.path, everything.oid(number))
     history = opened(store, repo.path)
     assert 1 < segments(history) <= compaction.MAX_SEGMENTS
-    same(history, whole, repo.head)
-    for number in range(len(whole.commits)):
-        mine = history.position(whole.oid(number))
+    same(history, everything, repo.head)
+    for number in range(len(everything.commits)):
+        mine = history.position(everything.oid(number))
         assert mine is not None
         parents = [
-            whole.oid(int(p)) for p in whole.commits.parents[slice(*whole.commits.parent_starts[number : number + 2])]
+            everything.oid(int(p))
+            for p in everything.commits.parents[slice(*everything.commits.parent_starts[number : number + 2])]
         ]
         own = history.commits.parents[slice(*history.commits.parent_starts[mine : mine + 2])]
         assert [history.oid(int(p)) for p in own] == parents
-        assert history.message(mine) == whole.message(number)
+        assert history.message(mine) == everything.message(number)
         assert (
             history.identities.names[history.commits.author[mine]]
-            == whole.identities.names[whole.commits.author[number]]
+            == everything.identities.names[everything.commits.author[number]]
         )
-        assert lines_of(history, mine) == lines_of(whole, number)
+        assert lines_of(history, mine) == lines_of(everything, number)
 
 
 def lines_of(history: History, commit: int) -> list[tuple[bytes, bytes]]:
@@ -116,7 +117,7 @@ def test_all_refs_can_be_read_and_kept_apart(store: LocalHistoryStore, repo: Rep
 
 
 def test_a_rewritten_branch_leaves_what_it_left_behind(store: LocalHistoryStore, repo: RepositoryBuilder) -> None:
-    former = opened(store, repo.path)
+    previous = opened(store, repo.path)
     old = repo.head
     repo.git("reset", "-q", "--hard", "HEAD~2")
     new = repo.commit({"a.txt": "needle rewritten\n"}, "rewritten")
@@ -124,7 +125,7 @@ def test_a_rewritten_branch_leaves_what_it_left_behind(store: LocalHistoryStore,
     repo.git("gc", "-q", "--prune=now")
     history = opened(store, repo.path)
     assert found(history, "needle", new) == git_log(repo.path, "-Gneedle")
-    assert len(found(former, "needle", old)) == 5
+    assert len(found(previous, "needle", old)) == 5
     # Two of six commits are left behind, and with them more than a quarter of the rows: they are dropped.
     assert history.position(old) is None
 
@@ -225,8 +226,8 @@ def test_mailmap_is_applied_by_git_and_renewed(store: LocalHistoryStore, repo: R
     assert "bob" in history.identities.mapped_names
     repo.commit({".mailmap": "Bob Builder <bob@example.org> <old@example.org>\n"}, "names")
     history = opened(store, repo.path)
-    at = list(history.identities.names).index("bob")
-    assert (history.identities.mapped_names[at], history.identities.mapped_emails[at]) == (
+    index = list(history.identities.names).index("bob")
+    assert (history.identities.mapped_names[index], history.identities.mapped_emails[index]) == (
         "Bob Builder",
         "bob@example.org",
     )
@@ -236,9 +237,9 @@ def test_mailmap_is_applied_by_git_and_renewed(store: LocalHistoryStore, repo: R
 
 
 def test_progress_counts_commits_and_a_stop_keeps_what_was(store: LocalHistoryStore, repo: RepositoryBuilder) -> None:
-    told: list[HistoryProgress] = []
-    store.update([repository_of(repo.path)], progress=told.append)
-    assert (told[-1].commits_done, told[-1].commits_total) == (5, 5)
+    events: list[HistoryProgress] = []
+    store.update([repository_of(repo.path)], progress=events.append)
+    assert (events[-1].commits_done, events[-1].commits_total) == (5, 5)
     repo.commit({"a.txt": "later\n"}, "later")
     stop = Cancellation()
     stop.cancel()
@@ -253,15 +254,15 @@ def test_a_damaged_file_is_never_trusted_and_built_anew(store: LocalHistoryStore
     folder = store.folder / repository.key
     segment = next(path for path in folder.iterdir() if path.name.startswith("segment-"))
     segment.write_bytes(segment.read_bytes()[:-9])
-    fresh = LocalHistoryStore(store.folder)
+    new = LocalHistoryStore(store.folder)
     with pytest.raises(IndexDamaged):
-        fresh.open(repository)
-    assert len(opened(fresh, repo.path).commits) == 5
+        new.open(repository)
+    assert len(opened(new, repo.path).commits) == 5
     (folder / "manifest.json").write_text("{")
-    again = LocalHistoryStore(store.folder)
+    local_history_store = LocalHistoryStore(store.folder)
     with pytest.raises(IndexDamaged):
-        again.open(repository)
-    assert len(opened(again, repo.path).commits) == 5
+        local_history_store.open(repository)
+    assert len(opened(local_history_store, repo.path).commits) == 5
 
 
 def test_another_format_or_git_is_read_anew(store: LocalHistoryStore, repo: RepositoryBuilder) -> None:
@@ -269,8 +270,8 @@ def test_another_format_or_git_is_read_anew(store: LocalHistoryStore, repo: Repo
     manifest = store.folder / repository_of(repo.path).key / "manifest.json"
     content = read_manifest(manifest)
     manifest.write_bytes(manifest_bytes(content | {"made_with": "git 1"}))
-    fresh = LocalHistoryStore(store.folder)
-    assert fresh.update([repository_of(repo.path)]).built == ("repo",)
+    new = LocalHistoryStore(store.folder)
+    assert new.update([repository_of(repo.path)]).built == ("repo",)
     assert read_manifest(manifest)["made_with"] == content["made_with"]
 
 
@@ -301,7 +302,7 @@ def long_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [b"feature done\n"]
     for number in range(1, 401):
         message = f"commit {number}".encode()
-        text = "".join(f"line {number % 7} {at}\n" for at in range(number % 50 + 1)).encode()
+        text = "".join(f"line {number % 7} {index}\n" for index in range(number % 50 + 1)).encode()
         lines.append(
             b"commit refs/heads/main\nmark :%d\ncommitter Ada <ada@example.org> %d +0000\ndata %d\n%b\n"
             % (number, 1_700_000_000 + number, len(message), message)
@@ -364,8 +365,8 @@ def test_a_kill_at_any_moment_leaves_nothing_that_counts(long_history: Path, tmp
 
 def test_two_processes_build_one_history(long_history: Path, tmp_path: Path) -> None:
     team = [builder(tmp_path / "store", long_history) for _ in range(2)]
-    said = [process.communicate(timeout=60)[0].decode() for process in team]
-    assert sum("built ('long.git',)" in text or "built ('long',)" in text for text in said) == 1, said
+    messages = [process.communicate(timeout=60)[0].decode() for process in team]
+    assert sum("built ('long.git',)" in text or "built ('long',)" in text for text in messages) == 1, messages
     assert len(LocalHistoryStore(tmp_path / "store").open(repository_of(long_history)).commits) == 400
 
 
@@ -394,6 +395,6 @@ def test_unneeded_histories_can_be_deleted(store: LocalHistoryStore, repo: Repos
 def no_litter(tmp_path: Path) -> Iterator[None]:
     """Temporary files never outlive an update."""
     yield
-    left = [path for path in tmp_path.glob("store/*/tmp-*") if path.exists()]
+    remaining = [path for path in tmp_path.glob("store/*/tmp-*") if path.exists()]
     shutil.rmtree(tmp_path, ignore_errors=True)
-    assert not left
+    assert not remaining

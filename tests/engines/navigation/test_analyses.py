@@ -23,24 +23,24 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 
 def test_symbols_are_listed_by_kind(engine: LocalEngine) -> None:
     """Only classes are asked for; an unknown kind is refused."""
-    found = rows(call(engine, "symbols", repo="shapes", kind=["class"]))
-    assert [row["symbol"] for row in found] == ["Shape", "Circle", "Square"]
-    assert found[0]["documentation"] == "Anything with an area."
+    result = rows(call(engine, "symbols", repo="shapes", kind=["class"]))
+    assert [row["symbol"] for row in result] == ["Shape", "Circle", "Square"]
+    assert result[0]["documentation"] == "Anything with an area."
     with pytest.raises(ToolError, match="not a kind of symbol"):
         call(engine, "symbols", repo="shapes", kind=["gadget"])
 
 
 def test_an_outline_has_depths(engine: LocalEngine) -> None:
     """Methods stand one below their class."""
-    found = rows(call(engine, "outline", repo="shapes", path=PLANE))
-    depths = {row["symbol"]: row["depth"] for row in found}
+    result = rows(call(engine, "outline", repo="shapes", path=PLANE))
+    depths = {row["symbol"]: row["depth"] for row in result}
     assert (depths["Circle"], depths["largest"]) == (0, 1)
 
 
 def test_imports_name_their_files(engine: LocalEngine) -> None:
     """Imports of this repository and of another one have targets; those of neither have none."""
-    found = rows(call(engine, "imports", repo="drawing"))
-    targets = {(row["module"], row["member"]): (row["target_repository"], row["target_path"]) for row in found}
+    result = rows(call(engine, "imports", repo="drawing"))
+    targets = {(row["module"], row["member"]): (row["target_repository"], row["target_path"]) for row in result}
     assert targets["shapes.plane", "Square"] == ("shapes", PLANE)
     inner = rows(call(engine, "imports", repo="shapes", path=PLANE))
     assert {(row["module"], row["target_path"]) for row in inner} >= {("math", None)}
@@ -49,9 +49,9 @@ def test_imports_name_their_files(engine: LocalEngine) -> None:
 def test_the_graph_has_edges_between_repositories(engine: LocalEngine) -> None:
     """Who imports whom, and what nobody here has."""
     answer = call(engine, "dependency_graph")
-    found = {(row["source"], row["target"], row["external"]) for row in rows(answer)}
-    assert ("drawing", "shapes", False) in found
-    assert ("shapes", "math", True) in found
+    results = {(row["source"], row["target"], row["external"]) for row in rows(answer)}
+    assert ("drawing", "shapes", False) in results
+    assert ("shapes", "math", True) in results
     graph = DependencyGraph(answer_frame(answer))
     assert "1 edges among them" in repr(graph)
     if importlib.util.find_spec("networkx") is not None:
@@ -60,10 +60,10 @@ def test_the_graph_has_edges_between_repositories(engine: LocalEngine) -> None:
 
 def test_a_map_keeps_to_its_lines(engine: LocalEngine) -> None:
     """What is imported most comes first, and the budget holds."""
-    found = rows(call(engine, "repo_map", repo="shapes", budget_lines=8))
-    assert 2 <= len(found) <= 8
-    assert PLANE in {row["path"] for row in found}
-    assert any("class Shape" in row["text"] for row in found)
+    result = rows(call(engine, "repo_map", repo="shapes", budget_lines=8))
+    assert 2 <= len(result) <= 8
+    assert PLANE in {row["path"] for row in result}
+    assert any("class Shape" in row["text"] for row in result)
 
 
 def test_calls_are_followed_to_a_depth(engine: LocalEngine) -> None:

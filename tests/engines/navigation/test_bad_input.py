@@ -23,7 +23,7 @@ def opened(folder: Path, files: dict[str, str]) -> LocalEngine:
     """An engine over one repository, its definitions found."""
     make_repo(folder / "code" / "one", files)
     engine = open_engine(folder)
-    engine.store.update_symbols([engine.target_of(one) for one in engine.catalog.repositories])
+    engine.store.update_symbols([engine.target_of(repository) for repository in engine.catalog.repositories])
     return engine
 
 
@@ -77,12 +77,12 @@ def test_generated_code_is_as_good_as_any(tmp_path: Path) -> None:
 def test_an_ambiguous_name_gives_all_that_it_may_be_ranked(tmp_path: Path) -> None:
     files = {f"{name}.py": f"class {name.title()}:\n    def open(self): ...\n" for name in "abcd"}
     engine = opened(tmp_path, {**files, "use.py": "def use(x):\n    x.open()\n"})
-    found = rows(call(engine, "go_to_definition", repo="one", path="use.py", symbol="open"))
-    assert [row["rank"] for row in found] == [1, 2, 3, 4]
-    assert {row["path"] for row in found} == set(files)
-    assert {row["how"] for row in found} == {"name"}
-    assert [row["score"] for row in found] == sorted((row["score"] for row in found), reverse=True)
-    assert all(row["reason"] == "best of 4 definitions of that name" for row in found)
+    result = rows(call(engine, "go_to_definition", repo="one", path="use.py", symbol="open"))
+    assert [row["rank"] for row in result] == [1, 2, 3, 4]
+    assert {row["path"] for row in result} == set(files)
+    assert {row["how"] for row in result} == {"name"}
+    assert [row["score"] for row in result] == sorted((row["score"] for row in result), reverse=True)
+    assert all(row["reason"] == "best of 4 definitions of that name" for row in result)
 
 
 def test_at_most_ten_candidates_are_given(tmp_path: Path) -> None:

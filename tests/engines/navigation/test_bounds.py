@@ -24,7 +24,7 @@ def navigator(tmp_path: Path) -> Navigator:
     make_repo(tmp_path / "code" / "many", {f"f{number}.py": f"n = {number}\n{BODY}" for number in range(40)})
     catalog = Catalog.open(tmp_path / "code")
     store = IndexStore(str(tmp_path / "index"), workers=1)
-    store.update([Target(one, "", one.facts.commit) for one in catalog.repositories])
+    store.update([Target(repository, "", repository.facts.commit) for repository in catalog.repositories])
     return Navigator(catalog, store, cache_bytes=ROOM)
 
 
@@ -43,7 +43,7 @@ def test_parsed_files_are_kept_up_to_so_many_bytes_of_source(navigator: Navigato
         assert 0 < sum(entry.source_bytes for entry in navigator.parsed_files.values()) <= ROOM
     del model
     gc.collect()
-    assert sum(one() is not None for one in alive) <= ROOM // len(BODY)
+    assert sum(item() is not None for item in alive) <= ROOM // len(BODY)
     assert alive[-1]() is not None
 
 
@@ -60,16 +60,16 @@ def test_the_file_asked_for_last_is_kept_although_it_is_larger_than_the_room(nav
 def test_what_a_call_remembers_goes_with_the_files_that_it_is_of(navigator: Navigator) -> None:
     workspace = navigator.workspace(Viewer.owner())
     files = documents(navigator)
-    made: list[int] = []
+    result: list[int] = []
 
     def make() -> object:
-        made.append(len(made))
+        result.append(len(result))
         return object()
 
     workspace.remember("key", make)
     workspace.remember("key", make)
-    assert len(made) == 1
+    assert len(result) == 1
     for document in files:
         workspace.parsed_file(document)
     workspace.remember("key", make)
-    assert len(made) == 2
+    assert len(result) == 2

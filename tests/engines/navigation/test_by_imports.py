@@ -323,23 +323,23 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
 def test_a_name_leads_to_its_definition(
     marked: Marked, repository: str, path: str, use: str, target: str, definition: str, how: str
 ) -> None:
-    found = marked.ask(repository, path, use)[0]
-    assert found.document.shown_path == target
-    assert found.start == offset(found.document.text, definition)
-    assert found.how == how
+    answer = marked.ask(repository, path, use)[0]
+    assert answer.document.shown_path == target
+    assert answer.start == offset(answer.document.text, definition)
+    assert answer.how == how
 
 
 def test_a_module_leads_to_its_file(marked: Marked) -> None:
-    found = marked.ask("rust", "src/main.rs", "use crate::§store::{self")[0]
-    assert (found.document.shown_path, found.kind) == ("src/store.rs", "module")
+    answer = marked.ask("rust", "src/main.rs", "use crate::§store::{self")[0]
+    assert (answer.document.shown_path, answer.kind) == ("src/store.rs", "module")
 
 
 def test_a_function_is_the_same_where_it_is_announced(marked: Marked) -> None:
-    found = marked.ask("c", "src/main.c", "= §list_make")[0]
+    answer = marked.ask("c", "src/main.c", "= §list_make")[0]
     resolver = resolver_of("C")
     assert resolver is not None
-    places = {one.document.shown_path for one in resolver.bindings(found, marked.workspace)}
-    assert places == {"src/list.c", "src/list.h"}
+    locations = {binding.document.shown_path for binding in resolver.bindings(answer, marked.workspace)}
+    assert locations == {"src/list.c", "src/list.h"}
 
 
 def test_what_is_in_no_repository_has_no_definition(marked: Marked) -> None:
@@ -366,5 +366,5 @@ def test_an_import_leads_to_its_file(
     assert document is not None
     resolver = resolver_of(document.language)
     assert resolver is not None
-    found = resolver.import_target(document, module, member, marked.workspace)
-    assert (found.shown_path if found is not None else None) == target
+    result = resolver.import_target(document, module, member, marked.workspace)
+    assert (result.shown_path if result is not None else None) == target

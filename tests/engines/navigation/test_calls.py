@@ -80,13 +80,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 
 
 def _callees(engine: LocalEngine, repo: str, path: str, symbol: str) -> list[tuple[int, str]]:
-    found = rows(call(engine, "callees", repo=repo, path=path, symbol=symbol))
-    return [(row["line_number"], row["callee"]) for row in found]
+    result = rows(call(engine, "callees", repo=repo, path=path, symbol=symbol))
+    return [(row["line_number"], row["callee"]) for row in result]
 
 
 def _callers(engine: LocalEngine, repo: str, path: str, symbol: str) -> list[tuple[int, str]]:
-    found = rows(call(engine, "callers", repo=repo, path=path, symbol=symbol))
-    return sorted((row["line_number"], row["caller"]) for row in found)
+    result = rows(call(engine, "callers", repo=repo, path=path, symbol=symbol))
+    return sorted((row["line_number"], row["caller"]) for row in result)
 
 
 def test_callees_of_go_have_generic_functions_and_no_conversions(engine: LocalEngine) -> None:

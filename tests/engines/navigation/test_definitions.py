@@ -52,10 +52,10 @@ def test_python_uses_lead_to_their_definitions(
     column = text.index(use.split("\n", maxsplit=1)[0]) + use.index(symbol)
     answer = call(engine, "go_to_definition", repo=repo, path=path, symbol=symbol, line=line, column=column)
     best = rows(answer)[0]
-    wanted = line_with(SHAPES, to, at)
+    required = line_with(SHAPES, to, at)
     if at == "class Square" and symbol == "area":
-        wanted += 1
-    assert (best["path"], best["line_number"], best["how"]) == (to, wanted, how)
+        required += 1
+    assert (best["path"], best["line_number"], best["how"]) == (to, required, how)
     assert best["line"][best["start"] : best["end"]] == symbol or symbol == "Box"
     assert not best["precise"]
 
@@ -63,10 +63,10 @@ def test_python_uses_lead_to_their_definitions(
 def test_a_name_alone_goes_where_most_of_its_uses_go(engine: LocalEngine) -> None:
     """Without a position every use votes, and what only shares the name comes later or not at all."""
     answer = call(engine, "go_to_definition", repo="drawing", path=BOARD, symbol="area")
-    found = rows(answer)
-    assert found[0]["path"] == PLANE
-    assert [row["rank"] for row in found] == list(range(1, len(found) + 1))
-    assert len(found) <= 10
+    result = rows(answer)
+    assert result[0]["path"] == PLANE
+    assert [row["rank"] for row in result] == list(range(1, len(result) + 1))
+    assert len(result) <= 10
 
 
 def test_definitions_come_with_signature_documentation_and_code(engine: LocalEngine) -> None:
@@ -81,23 +81,23 @@ def test_definitions_come_with_signature_documentation_and_code(engine: LocalEng
 
 def test_languages_without_rules_get_names_ranked(engine: LocalEngine) -> None:
     """C's function is found behind its header, and the answer says that it is a guess."""
-    found = rows(call(engine, "go_to_definition", repo="other", path="main.c", symbol="helper"))
-    assert found
-    assert {row["path"] for row in found} <= {"util.c", "util.h"}
-    assert found[0]["documentation"] in {"Adds one.", ""}
+    result = rows(call(engine, "go_to_definition", repo="other", path="main.c", symbol="helper"))
+    assert result
+    assert {row["path"] for row in result} <= {"util.c", "util.h"}
+    assert result[0]["documentation"] in {"Adds one.", ""}
 
 
 def test_files_without_a_grammar_are_answered_by_their_text(engine: LocalEngine) -> None:
     """A text file names what it mentions: the definition elsewhere, or its own first mention."""
-    found = rows(call(engine, "go_to_definition", repo="other", path="notes.txt", symbol="helper"))
-    assert found[0]["how"] in {"name", "text"}
-    assert found[0]["score"] < 0.7
+    result = rows(call(engine, "go_to_definition", repo="other", path="notes.txt", symbol="helper"))
+    assert result[0]["how"] in {"name", "text"}
+    assert result[0]["score"] < 0.7
 
 
 def test_broken_files_still_lead_somewhere(engine: LocalEngine) -> None:
     """What can be read of a file that is no valid Python is used."""
-    found = rows(call(engine, "go_to_definition", repo="other", path="broken.py", symbol="ok"))
-    assert (found[0]["path"], found[0]["line_number"]) == ("broken.py", 1)
+    result = rows(call(engine, "go_to_definition", repo="other", path="broken.py", symbol="ok"))
+    assert (result[0]["path"], result[0]["line_number"]) == ("broken.py", 1)
 
 
 def test_an_absent_symbol_says_where_it_occurs(engine: LocalEngine) -> None:
@@ -110,8 +110,8 @@ def test_an_absent_symbol_says_where_it_occurs(engine: LocalEngine) -> None:
 
 def test_cyclic_imports_come_to_an_end(engine: LocalEngine) -> None:
     """A name that two modules import from each other is left at an import."""
-    found = rows(call(engine, "go_to_definition", repo="shapes", path="src/shapes/loop_b.py", symbol="ghost"))
-    assert all(row["path"].startswith("src/shapes/loop_") for row in found)
+    result = rows(call(engine, "go_to_definition", repo="shapes", path="src/shapes/loop_b.py", symbol="ghost"))
+    assert all(row["path"].startswith("src/shapes/loop_") for row in result)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_private_repositories_are_never_reached(tmp_path: Path) -> None:
     make_repo(tmp_path / "code" / "open", {"use.py": "from secretive import key\nkey()\n"})
     (tmp_path / "code" / "repos.toml").write_text("[repositories.hidden]\nprivate = true\n")
     engine = open_engine(tmp_path)
-    engine.store.update_symbols([engine.target_of(one) for one in engine.catalog.repositories])
+    engine.store.update_symbols([engine.target_of(repository) for repository in engine.catalog.repositories])
     seen = {
         who.name: rows(call(engine, "go_to_definition", viewer=who, repo="open", path="use.py", symbol="key"))
         for who in (Viewer.owner(), Viewer.anonymous())

@@ -134,23 +134,23 @@ def ask(marked: Marked) -> Callable[[str, str], list[ResolvedDefinition]]:
 def test_a_name_leads_to_its_definition(
     ask: Callable[[str, str], list[ResolvedDefinition]], use: str, path: str, definition: str, how: str
 ) -> None:
-    found = ask("main.go", use)[0]
-    assert found.document.shown_path == path
-    assert found.start == offset(found.document.text, definition)
-    assert found.how == how
+    answer = ask("main.go", use)[0]
+    assert answer.document.shown_path == path
+    assert answer.start == offset(answer.document.text, definition)
+    assert answer.how == how
 
 
 def test_a_package_leads_to_its_files(ask: Callable[[str, str], list[ResolvedDefinition]]) -> None:
-    found = ask("main.go", "*§store.Store")[0]
-    assert (found.document.shown_path, found.kind, found.how) == ("store/store.go", "module", "import")
+    answer = ask("main.go", "*§store.Store")[0]
+    assert (answer.document.shown_path, answer.kind, answer.how) == ("store/store.go", "module", "import")
 
 
 def test_a_package_that_is_nowhere_is_its_import_and_says_so(
     ask: Callable[[str, str], list[ResolvedDefinition]],
 ) -> None:
-    found = ask("main.go", "§fmt.Println")[0]
-    assert found.document.shown_path == "main.go"
-    assert "fmt, which is in no repository here" in found.reason
+    answer = ask("main.go", "§fmt.Println")[0]
+    assert answer.document.shown_path == "main.go"
+    assert "fmt, which is in no repository here" in answer.reason
 
 
 def test_a_member_of_a_package_that_is_nowhere_has_no_definition(
@@ -166,11 +166,11 @@ def test_tests_see_the_package_and_not_the_other_way_round(ask: Callable[[str, s
 def test_a_function_for_another_system_is_the_same(
     marked: Marked, ask: Callable[[str, str], list[ResolvedDefinition]]
 ) -> None:
-    found = ask("main.go", "§platform()")[0]
+    answer = ask("main.go", "§platform()")[0]
     resolver = resolver_of("Go")
     assert resolver is not None
-    places = [other.document.shown_path for other in resolver.bindings(found, marked.workspace)]
-    assert places == ["platform_linux.go", "platform_windows.go"]
+    locations = [other.document.shown_path for other in resolver.bindings(answer, marked.workspace)]
+    assert locations == ["platform_linux.go", "platform_windows.go"]
 
 
 def test_other_repositories_can_import_modules_by_their_path(marked: Marked) -> None:

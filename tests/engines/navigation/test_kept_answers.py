@@ -36,11 +36,11 @@ def test_a_second_answer_parses_nothing_and_is_the_same(engine: LocalEngine) -> 
     second = call(engine, "find_references", **arguments)
     assert rows(first) == rows(second)
     assert (first.attributes, first.notices, first.complete) == (second.attributes, second.notices, second.complete)
-    again = call(engine, "find_references", **arguments, limit=4)
+    result = call(engine, "find_references", **arguments, limit=4)
     assert len(engine.navigation.parsed_files) == 0
-    assert rows(again) == rows(limited)
-    assert not again.complete
-    assert "The first 4 references are listed; there may be more." in again.notices
+    assert rows(result) == rows(limited)
+    assert not result.complete
+    assert "The first 4 references are listed; there may be more." in result.notices
 
 
 def test_another_viewer_has_another_answer(tmp_path: Path) -> None:
@@ -49,10 +49,10 @@ def test_another_viewer_has_another_answer(tmp_path: Path) -> None:
     make_repo(tmp_path / "code" / "hidden", {"use.py": "from base import key\nkey()\n"})
     (tmp_path / "code" / "repos.toml").write_text("[repositories.hidden]\nprivate = true\n")
     engine = open_engine(tmp_path)
-    engine.store.update_symbols([engine.target_of(one) for one in engine.catalog.repositories])
+    engine.store.update_symbols([engine.target_of(repository) for repository in engine.catalog.repositories])
     for viewer, seen in [(Viewer.owner(), {"base", "hidden"}), (Viewer.anonymous(), {"base"})] * 2:
-        found = call(engine, "find_references", viewer=viewer, repo="base", path="base/__init__.py", symbol="key")
-        assert {row["repository"] for row in rows(found)} == seen
+        result = call(engine, "find_references", viewer=viewer, repo="base", path="base/__init__.py", symbol="key")
+        assert {row["repository"] for row in rows(result)} == seen
 
 
 def test_a_commit_anywhere_makes_kept_answers_old(tmp_path: Path) -> None:
@@ -75,20 +75,20 @@ def test_a_name_with_ten_thousand_uses_streams_and_is_quick_when_kept(tmp_path: 
         tmp_path / "code" / "many", {"pkg/__init__.py": "", "pkg/home.py": "def target(n):\n    return n\n", **files}
     )
     engine = open_engine(tmp_path)
-    engine.store.update_symbols([engine.target_of(one) for one in engine.catalog.repositories])
-    told: list[ToolProgress] = []
-    context = tools.ToolContext(engine, Viewer.owner(), observer=told.append)
-    asked = {"repo": "many", "path": "pkg/home.py", "symbol": "target"}
+    engine.store.update_symbols([engine.target_of(repository) for repository in engine.catalog.repositories])
+    events: list[ToolProgress] = []
+    context = tools.ToolContext(engine, Viewer.owner(), observer=events.append)
+    requests = {"repo": "many", "path": "pkg/home.py", "symbol": "target"}
     began = time.process_time()
-    cold = tools.call("find_references", asked, context)
+    cold = tools.call("find_references", requests, context)
     between = time.process_time()
-    warm = tools.call("find_references", asked, context)
+    warm = tools.call("find_references", requests, context)
     took = time.process_time() - between
-    assert told[0].done == 1
-    assert 0 < told[0].rows.num_rows < 600
-    assert told[0].rows["path"][0].as_py() == "pkg/home.py"
+    assert events[0].done == 1
+    assert 0 < events[0].rows.num_rows < 600
+    assert events[0].rows["path"][0].as_py() == "pkg/home.py"
     assert cold.table.num_rows == 10_021
-    parts = [progress.rows for progress in told]
+    parts = [progress.rows for progress in events]
     assert sorted(pa.concat_tables(parts[:-1]).to_pylist(), key=str) == sorted(cold.table.to_pylist(), key=str)
     assert parts[-1].equals(cold.table)
     assert warm.table.equals(cold.table)
@@ -98,12 +98,12 @@ def test_a_name_with_ten_thousand_uses_streams_and_is_quick_when_kept(tmp_path: 
 @pytest.mark.parametrize("limit", [1, 3, 5])
 def test_a_limit_holds_for_rows_that_are_told_too(engine: LocalEngine, limit: int) -> None:
     """Told is what the answer has, no more."""
-    told: list[ToolProgress] = []
+    events: list[ToolProgress] = []
     engine.navigation.answers.clear()
-    context = tools.ToolContext(engine, Viewer.owner(), observer=told.append)
-    asked = {"repo": "shapes", "path": PLANE, "symbol": "area", "limit": limit}
-    answer = tools.call("find_references", asked, context)
-    parts = pa.concat_tables([progress.rows for progress in told])
+    context = tools.ToolContext(engine, Viewer.owner(), observer=events.append)
+    requests = {"repo": "shapes", "path": PLANE, "symbol": "area", "limit": limit}
+    answer = tools.call("find_references", requests, context)
+    parts = pa.concat_tables([progress.rows for progress in events])
     assert parts.num_rows == limit
     assert sorted(parts.to_pylist(), key=str) == sorted(answer.table.to_pylist(), key=str)
 

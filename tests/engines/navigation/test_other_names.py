@@ -91,16 +91,16 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     folder = tmp_path_factory.mktemp("names")
     for name, files in _SOURCES.items():
         make_repo(folder / "code" / name, files)
-    made = open_engine(folder)
-    made.store.update_symbols([made.target_of(repository) for repository in made.catalog.repositories])
-    return made
+    result = open_engine(folder)
+    result.store.update_symbols([result.target_of(repository) for repository in result.catalog.repositories])
+    return result
 
 
 def places(engine: LocalEngine, repo: str, path: str, symbol: str, **more: Any) -> set[str]:
     """Path and line of each reference."""
-    found = rows(call(engine, "find_references", repo=repo, path=path, symbol=symbol, **more))
-    assert len({(row["path"], row["line_number"], row["start"]) for row in found}) == len(found)
-    return {f"{row['path']}:{row['line_number']}" for row in found}
+    result = rows(call(engine, "find_references", repo=repo, path=path, symbol=symbol, **more))
+    assert len({(row["path"], row["line_number"], row["start"]) for row in result}) == len(result)
+    return {f"{row['path']}:{row['line_number']}" for row in result}
 
 
 _PARAMETERS = {"conftest.py:4", "conftest.py:8", "tests/sub/conftest.py:4", "tests/test_a.py:1", "tests/test_a.py:4",
@@ -171,8 +171,8 @@ def test_references_follow_what_imports_rename(
 
 
 def test_a_body_stands_before_the_prototype_that_announces_it(engine: LocalEngine) -> None:
-    found = rows(call(engine, "go_to_definition", repo="c", path="util.h", symbol="helper"))
-    assert [row["path"] for row in found] == ["util.c", "util.h"]
-    assert [row["rank"] for row in found] == [1, 2]
+    result = rows(call(engine, "go_to_definition", repo="c", path="util.h", symbol="helper"))
+    assert [row["path"] for row in result] == ["util.c", "util.h"]
+    assert [row["rank"] for row in result] == [1, 2]
     only = rows(call(engine, "go_to_definition", repo="c", path="util.h", symbol="nowhere"))
     assert [row["path"] for row in only] == ["util.h"]

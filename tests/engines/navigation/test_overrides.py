@@ -30,15 +30,15 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     folder = tmp_path_factory.mktemp("overrides")
     make_repo(folder / "code" / "app", FILES)
     engine = open_engine(folder)
-    engine.store.update_symbols([engine.target_of(one) for one in engine.catalog.repositories])
+    engine.store.update_symbols([engine.target_of(repository) for repository in engine.catalog.repositories])
     return engine
 
 
 def places(engine: LocalEngine, path: str, symbol: str, line: int | None = None) -> set[tuple[str, int, str]]:
     """Where something is used, with the role."""
-    more: dict[str, Any] = {} if line is None else {"line": line}
-    found = rows(call(engine, "find_references", repo="app", path=path, symbol=symbol, **more))
-    return {(row["path"], row["line_number"], row["role"]) for row in found}
+    extra: dict[str, Any] = {} if line is None else {"line": line}
+    result = rows(call(engine, "find_references", repo="app", path=path, symbol=symbol, **extra))
+    return {(row["path"], row["line_number"], row["role"]) for row in result}
 
 
 def test_uses_of_what_a_method_overrides_are_its_own(engine: LocalEngine) -> None:
@@ -49,9 +49,9 @@ def test_uses_of_what_a_method_overrides_are_its_own(engine: LocalEngine) -> Non
 
 
 def test_the_top_has_the_uses_of_all_below(engine: LocalEngine) -> None:
-    found = places(engine, "base.ts", "start", line=1)
-    assert found >= {("one.ts", 3, "name"), ("two.ts", 3, "name"), ("use.ts", 5, "call"), ("use.ts", 6, "call")}
-    assert not {path for path, *_ in found} & {"alone.ts"}
+    result = places(engine, "base.ts", "start", line=1)
+    assert result >= {("one.ts", 3, "name"), ("two.ts", 3, "name"), ("use.ts", 5, "call"), ("use.ts", 6, "call")}
+    assert not {path for path, *_ in result} & {"alone.ts"}
 
 
 def test_what_is_alone_stays_alone(engine: LocalEngine) -> None:
@@ -63,8 +63,8 @@ def test_static_members_are_no_part_of_it(engine: LocalEngine) -> None:
 
 
 def test_the_reason_says_so(engine: LocalEngine) -> None:
-    found = rows(call(engine, "find_references", repo="app", path="one.ts", symbol="start"))
-    reasons = {(row["path"], row["line_number"]): row["reason"] for row in found}
+    result = rows(call(engine, "find_references", repo="app", path="one.ts", symbol="start"))
+    reasons = {(row["path"], row["line_number"]): row["reason"] for row in result}
     assert reasons["two.ts", 3] == reasons["use.ts", 5] == "implements or overrides the same member"
     assert reasons["use.ts", 6] == "type of the object"
 

@@ -27,10 +27,10 @@ def test_identifiers_are_whole_words_outside_of_comments_and_strings(language: s
     text = TEXTS[language].encode()
     parsed = resolver.parse(language, text)
     assert parsed is not None
-    found = resolver.occurrences(parsed, b"area")
-    assert [text[one.start : one.end] for one in found] == [b"area"] * 2
-    assert [one.is_called for one in found] == [False, True]
-    assert resolver.occurrence_at(parsed, found[1].end) == resolver.occurrence_at(parsed, found[1].start) == found[1]
+    result = resolver.occurrences(parsed, b"area")
+    assert [text[item.start : item.end] for item in result] == [b"area"] * 2
+    assert [item.is_called for item in result] == [False, True]
+    assert resolver.occurrence_at(parsed, result[1].end) == resolver.occurrence_at(parsed, result[1].start) == result[1]
 
 
 @pytest.mark.parametrize("language", ["Python", "Go", "TypeScript", "Java", "C", "Rust", "C#"])

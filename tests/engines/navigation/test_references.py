@@ -21,20 +21,20 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 
 def test_references_cross_repositories_and_leave_out_what_shares_the_name(engine: LocalEngine) -> None:
     """A class is found where it is imported and used; its definition comes along."""
-    found = rows(call(engine, "find_references", repo="shapes", path=PLANE, symbol="Circle"))
-    places = {(row["repository"], row["path"], row["role"]) for row in found}
-    assert ("shapes", PLANE, "definition") in places
-    assert ("drawing", "drawing/board.py", "call") in places
-    assert ("drawing", "drawing/board.py", "import") in places
-    assert all(row["line"][row["start"] : row["end"]] == "Circle" for row in found)
+    result = rows(call(engine, "find_references", repo="shapes", path=PLANE, symbol="Circle"))
+    locations = {(row["repository"], row["path"], row["role"]) for row in result}
+    assert ("shapes", PLANE, "definition") in locations
+    assert ("drawing", "drawing/board.py", "call") in locations
+    assert ("drawing", "drawing/board.py", "import") in locations
+    assert all(row["line"][row["start"] : row["end"]] == "Circle" for row in result)
 
 
 def test_methods_are_told_apart_by_the_type_before_the_dot(engine: LocalEngine) -> None:
     """Of five definitions named area, one line asks for that of Square."""
     line = line_with(SHAPES, PLANE, "class Square") + 1
     answer = call(engine, "find_references", repo="shapes", path=PLANE, symbol="area", line=line)
-    found = rows(answer)
-    lines = {(row["path"], row["line"].strip()) for row in found if row["role"] != "definition"}
+    result = rows(answer)
+    lines = {(row["path"], row["line"].strip()) for row in result if row["role"] != "definition"}
     assert ("drawing/board.py", "boxes[0].area()") in lines
     assert ("drawing/board.py", "mystery.area()") not in lines
     assert not any(path == "area.py" for path, _ in lines)
@@ -43,8 +43,8 @@ def test_methods_are_told_apart_by_the_type_before_the_dot(engine: LocalEngine) 
 
 def test_attributes_are_one_with_all_their_assignments(engine: LocalEngine) -> None:
     """A field is found where it is set and read, and where it is passed by keyword it is the parameter."""
-    found = rows(call(engine, "find_references", repo="shapes", path=PLANE, symbol="parent"))
-    assert {row["line"].strip() for row in found} >= {
+    result = rows(call(engine, "find_references", repo="shapes", path=PLANE, symbol="parent"))
+    assert {row["line"].strip() for row in result} >= {
         "self.parent: Optional[Shape] = None",
         "while found.parent:",
         "found = found.parent",
@@ -68,9 +68,9 @@ def test_an_unknown_symbol_says_so(engine: LocalEngine) -> None:
 
 def test_other_languages_rank_names(engine: LocalEngine) -> None:
     """A function of C is found in the files of C, not in prose."""
-    found = rows(call(engine, "find_references", repo="other", path="util.c", symbol="helper"))
-    assert ("main.c", "call") in {(row["path"], row["role"]) for row in found}
-    assert "notes.txt" not in {row["path"] for row in found}
+    result = rows(call(engine, "find_references", repo="other", path="util.c", symbol="helper"))
+    assert ("main.c", "call") in {(row["path"], row["role"]) for row in result}
+    assert "notes.txt" not in {row["path"] for row in result}
 
 
 def test_the_payload_has_lines_around_each_place(engine: LocalEngine) -> None:

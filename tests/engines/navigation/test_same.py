@@ -29,10 +29,10 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
 @pytest.mark.parametrize("how", get_args(How))
 @pytest.mark.parametrize("path", ["a.py", "a.ts", "a.go", "a.h"])
 def test_what_is_one_with_a_definition_was_found_as_it_was(marked: Marked, path: str, how: How) -> None:
-    found = marked.ask("r", path, FILES[path].splitlines()[-1 if path == "a.go" else 0])[0].found_by(how, "why")
-    resolver = resolver_of(found.document.language)
+    answer = marked.ask("r", path, FILES[path].splitlines()[-1 if path == "a.go" else 0])[0].found_by(how, "why")
+    resolver = resolver_of(answer.document.language)
     assert resolver is not None
-    same = resolver.bindings(found, marked.workspace)
+    same = resolver.bindings(answer, marked.workspace)
     assert len(same) == (3 if path == "a.ts" else 2)
-    assert found in same
-    assert {(one.how, one.reason) for one in same} == {(how, "why")}
+    assert answer in same
+    assert {(item.how, item.reason) for item in same} == {(how, "why")}

@@ -47,7 +47,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     folder = tmp_path_factory.mktemp("same-file")
     make_repo(folder / "code" / "mixed", FILES)
     engine = open_engine(folder)
-    engine.store.update_symbols([engine.target_of(one) for one in engine.catalog.repositories])
+    engine.store.update_symbols([engine.target_of(repository) for repository in engine.catalog.repositories])
     return engine
 
 
@@ -55,25 +55,25 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 def test_the_nearest_definition_around_a_use_is_meant(
     engine: LocalEngine, path: str, symbol: str, line: int, column: int, expected: int, how: str
 ) -> None:
-    asked: dict[str, Any] = {"repo": "mixed", "path": path, "symbol": symbol, "line": line, "column": column}
-    first = rows(call(engine, "go_to_definition", **asked))[0]
+    requests: dict[str, Any] = {"repo": "mixed", "path": path, "symbol": symbol, "line": line, "column": column}
+    first = rows(call(engine, "go_to_definition", **requests))[0]
     assert (first["path"], first["line_number"], first["how"], first["precise"]) == (path, expected, how, False)
 
 
 def test_what_scopes_do_not_tell_is_ranked_and_said_to_be(engine: LocalEngine) -> None:
-    asked: dict[str, Any] = {"repo": "mixed", "path": "a.kt", "line": 9}
-    behind_a_dot = rows(call(engine, "go_to_definition", **asked, symbol="f", column=21))
+    requests: dict[str, Any] = {"repo": "mixed", "path": "a.kt", "line": 9}
+    behind_a_dot = rows(call(engine, "go_to_definition", **requests, symbol="f", column=21))
     assert {row["how"] for row in behind_a_dot} == {"name"}
     assert {row["line_number"] for row in behind_a_dot} >= {4, 7, 8}
-    elsewhere = rows(call(engine, "go_to_definition", **asked, symbol="far"))
+    elsewhere = rows(call(engine, "go_to_definition", **requests, symbol="far"))
     assert [(row["path"], row["how"]) for row in elsewhere] == [("b.kt", "name")]
 
 
 def test_references_leave_out_what_another_scope_means(tmp_path: Path) -> None:
     make_repo(tmp_path / "code" / "mixed", FILES)
     engine = open_engine(tmp_path)
-    found = rows(call(engine, "find_references", repo="mixed", path="a.rb", symbol="f", line=9))
-    assert [(row["line_number"], row["role"], row["how"]) for row in found] == [
+    result = rows(call(engine, "find_references", repo="mixed", path="a.rb", symbol="f", line=9))
+    assert [(row["line_number"], row["role"], row["how"]) for row in result] == [
         (9, "definition", "scope"),
         (11, "name", "scope"),
     ]

@@ -20,11 +20,11 @@ SYMBOL = "x python m 1 `m`/Tool#run()."
 
 def varint(value: int) -> bytes:
     """Encode a number."""
-    found = bytearray()
+    result = bytearray()
     while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
+        result.append(value & 0x7F | 0x80)
         value >>= 7
-    return bytes([*found, value])
+    return bytes([*result, value])
 
 
 def block(number: int, data: bytes) -> bytes:
@@ -56,8 +56,10 @@ def test_documents_are_read() -> None:
     """Ranges of three and four numbers, symbols and roles."""
     first, second = read_documents(INDEX)
     assert (first.path, second.path) == ("m.py", "gone.py")
-    assert [(one.start_line, one.end_line, one.end_column) for one in first.occurrences][::2] == [(1, 1, 11), (7, 8, 3)]
-    assert [one.is_definition for one in first.occurrences] == [True, False, False]
+    assert [(occurrence.start_line, occurrence.end_line, occurrence.end_column) for occurrence in first.occurrences][
+        ::2
+    ] == [(1, 1, 11), (7, 8, 3)]
+    assert [occurrence.is_definition for occurrence in first.occurrences] == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -106,8 +108,8 @@ def test_an_index_in_the_repository_answers_first(tmp_path: Path) -> None:
     best = rows(answer)[0]
     assert (best["line_number"], best["how"], best["precise"], best["score"]) == (2, "scip", True, 1.0)
     assert any("1 files and 1 places" in notice for notice in answer.notices)
-    found = rows(call(engine, "find_references", repo="one", path="m.py", symbol="run"))
-    assert [(row["line_number"], row["precise"]) for row in found] == [(2, True), (6, True)]
+    result = rows(call(engine, "find_references", repo="one", path="m.py", symbol="run"))
+    assert [(row["line_number"], row["precise"]) for row in result] == [(2, True), (6, True)]
 
 
 def test_an_index_can_be_handed_over(tmp_path: Path) -> None:

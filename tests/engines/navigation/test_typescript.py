@@ -178,16 +178,16 @@ def ask(marked: Marked) -> Callable[[str, str], list[ResolvedDefinition]]:
 def test_a_name_leads_to_its_definition(
     ask: Callable[[str, str], list[ResolvedDefinition]], file: str, use: str, path: str, definition: str, how: str
 ) -> None:
-    found = ask(file, use)[0]
-    assert found.document.shown_path == path
-    assert found.start == (offset(found.document.text, definition) if definition else 0)
-    assert found.how == how
+    answer = ask(file, use)[0]
+    assert answer.document.shown_path == path
+    assert answer.start == (offset(answer.document.text, definition) if definition else 0)
+    assert answer.how == how
 
 
 def test_an_import_that_is_nowhere_says_so(ask: Callable[[str, str], list[ResolvedDefinition]]) -> None:
-    found = ask(MAIN, ") §missing(")[0]
-    assert found.document.shown_path == MAIN
-    assert "nowhere, which is in no repository here" in found.reason
+    answer = ask(MAIN, ") §missing(")[0]
+    assert answer.document.shown_path == MAIN
+    assert "nowhere, which is in no repository here" in answer.reason
 
 
 def test_an_interface_with_several_call_signatures_is_no_rubble(marked: Marked) -> None:
@@ -200,10 +200,10 @@ def test_an_interface_with_several_call_signatures_is_no_rubble(marked: Marked) 
 
 
 def test_merged_declarations_are_the_same(marked: Marked) -> None:
-    found = marked.ask("app", STORE, "§each!: Each")[0]
+    answer = marked.ask("app", STORE, "§each!: Each")[0]
     resolver = resolver_of("TypeScript")
     assert resolver is not None
-    assert resolver.bindings(found, marked.workspace) == [found]
+    assert resolver.bindings(answer, marked.workspace) == [answer]
 
 
 def test_a_package_is_known_by_its_manifest(marked: Marked) -> None:
@@ -216,8 +216,8 @@ def test_imports_that_go_round_in_circles_end(tmp_path_factory: pytest.TempPathF
         "a.ts": "export { x } from './b'\nexport * from './b'\nimport { y } from './b'\ny\n",
         "b.ts": "export { x } from './a'\nexport * from './a'\n",
     }
-    made = Marked(tmp_path_factory.mktemp("circle"), {"r": circle})
-    assert [found.document.shown_path for found in made.ask("r", "a.ts", "\n§y\n")] == ["a.ts"]
+    marked = Marked(tmp_path_factory.mktemp("circle"), {"r": circle})
+    assert [found.document.shown_path for found in marked.ask("r", "a.ts", "\n§y\n")] == ["a.ts"]
 
 
 @pytest.mark.parametrize(

@@ -124,18 +124,16 @@ def naive_rows(files: dict[bytes, bytes], query: TextQuery, max_file_size: int =
 def _passes(path: bytes, query: TextQuery) -> bool:
     names = [name.casefold() for name in languages_of_path(path.decode(errors="replace"))]
     return all(
-        bool(chosen.pattern.match_many(path + b"\n", [0], [len(path)])[0]) != chosen.negated for chosen in query.files
+        bool(item.pattern.match_many(path + b"\n", [0], [len(path)])[0]) != item.negated for item in query.files
     ) and all(
-        (chosen.name.casefold() in names) != chosen.negated
-        for chosen in query.languages
-        if isinstance(chosen, LanguageFilter)
+        (item.name.casefold() in names) != item.negated for item in query.languages if isinstance(item, LanguageFilter)
     )
 
 
 def _rows_of_file(path: bytes, data: bytes, query: TextQuery, *, nameless: bool) -> list[Row]:
-    shown = path.decode(errors="replace")
+    displayed = path.decode(errors="replace")
     if query.tree is None:
-        return [(shown, "path", [], [])]
+        return [(displayed, "path", [], [])]
     if not _holds(query.tree, path, data, nameless=nameless):
         return []
     content: Spans = []
@@ -146,10 +144,10 @@ def _rows_of_file(path: bytes, data: bytes, query: TextQuery, *, nameless: bool)
         if atom.path:
             name += _whole(_text(atom)).find(path)
     name = _resolved(name)
-    names = ([_points(path, at) for at, _ in name], [_points(path, at) for _, at in name])
+    names = ([_points(path, position) for position, _ in name], [_points(path, position) for _, position in name])
     if not content:
-        return [(shown, "path", *names)]
-    return [(shown, "content", *names, *row) for row in _line_rows(data, _resolved(content))]
+        return [(displayed, "path", *names)]
+    return [(displayed, "content", *names, *row) for row in _line_rows(data, _resolved(content))]
 
 
 def _text(term: FileTerm) -> CompiledPattern:
@@ -181,25 +179,25 @@ def _positive(tree: MatchTree, *, positive: bool = True) -> list[FileTerm]:
 
 
 def _lines(data: bytes) -> list[tuple[int, bytes]]:
-    found, at = [], 0
+    found, position = [], 0
     for line in data.split(b"\n"):
-        found.append((at, line))
-        at += len(line) + 1
+        found.append((position, line))
+        position += len(line) + 1
     return found[:-1] if not found[-1][1] else found
 
 
 def _content_spans(pattern: CompiledPattern, data: bytes) -> Spans:
     if pattern.multi_line:
         return pattern.find_document(data)
-    return [(at + start, at + end) for at, line in _lines(data) for start, end in pattern.find(line)]
+    return [(position + start, position + end) for position, line in _lines(data) for start, end in pattern.find(line)]
 
 
 def _resolved(spans: Spans) -> Spans:
-    kept: Spans = []
+    retained: Spans = []
     for start, end in sorted(set(spans), key=lambda span: (span[0], -span[1])):
-        if not kept or start >= kept[-1][1]:
-            kept.append((start, end))
-    return kept
+        if not retained or start >= retained[-1][1]:
+            retained.append((start, end))
+    return retained
 
 
 def _points(raw: bytes, at: int) -> int:
@@ -208,15 +206,15 @@ def _points(raw: bytes, at: int) -> int:
 
 def _line_rows(data: bytes, spans: Spans) -> list[Row]:
     rows: list[Row] = []
-    for number, (at, line) in enumerate(_lines(data), 1):
-        end_of_line = at + len(line) + 1
-        held = [(start, end) for start, end in spans if start < end_of_line and end > at]
+    for number, (index, line) in enumerate(_lines(data), 1):
+        end_of_line = index + len(line) + 1
+        held = [(start, end) for start, end in spans if start < end_of_line and end > index]
         if held:
-            low = [max(start - at, 0) for start, _ in held]
-            high = [min(end, end_of_line) - at for _, end in held]
-            count = sum(start >= at for start, _ in held)
-            points = ([_points(line, x) for x in low], [_points(line, x) for x in high])
-            rows.append((number, line.decode(errors="replace"), *points, low, high, count, at))
+            lower = [max(start - index, 0) for start, _ in held]
+            upper = [min(end, end_of_line) - index for _, end in held]
+            count = sum(start >= index for start, _ in held)
+            points = ([_points(line, x) for x in lower], [_points(line, x) for x in upper])
+            rows.append((number, line.decode(errors="replace"), *points, lower, upper, count, index))
     return rows
 
 

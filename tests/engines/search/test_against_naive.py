@@ -53,7 +53,7 @@ files = st.dictionaries(
 patterns = st.one_of(
     st.tuples(st.sampled_from(LITERALS), st.just("literal"), st.booleans()),
     st.tuples(st.sampled_from(REGEXPS), st.just("regexp"), st.booleans()),
-).map(lambda chosen: _pattern(*chosen))
+).map(lambda selected: _pattern(*selected))
 leaves = st.builds(FileTerm, patterns, content=st.booleans(), path=st.booleans()) | st.builds(FileTerm, patterns)
 trees: st.SearchStrategy[MatchTree] = st.recursive(
     leaves,
@@ -122,8 +122,8 @@ def test_after_any_changes_the_index_answers_as_if_built_anew(
         for corpus in history:
             commit = source.commit(corpus)
             build_memory(Path(folder), source, commit)
-            found = rows_of(search_memory(Path(folder), commit, query, SearchOptions()))
-            assert found == naive_rows(source.commits[commit], query)
+            result = rows_of(search_memory(Path(folder), commit, query, SearchOptions()))
+            assert result == naive_rows(source.commits[commit], query)
 
 
 @pytest.mark.parametrize("regexp", [r"^\s*foo", r"foo\s*$", r"\bfoo\b\s*", r"\Afoo\s*", r"foo\s*\z", r"^[^x]oo$"])
@@ -143,6 +143,6 @@ def _check(corpus: dict[bytes, bytes], regexp: str, folder: Path) -> None:
     commit = source.commit(corpus)
     query = TextQuery(FileTerm(_pattern(regexp, "regexp", True)))
     build_memory(folder, source, commit)
-    found = rows_of(search_memory(folder, commit, query))
-    assert found == naive_rows(source.commits[commit], query)
-    assert {row[0] for row in found} == {path.decode() for path in corpus}
+    result = rows_of(search_memory(folder, commit, query))
+    assert result == naive_rows(source.commits[commit], query)
+    assert {row[0] for row in result} == {path.decode() for path in corpus}

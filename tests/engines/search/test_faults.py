@@ -149,8 +149,8 @@ def test_of_two_builders_at_once_one_builds_and_both_can_search(repo: Repository
 
 def test_two_processes_that_build_at_once_agree(repo: RepositoryBuilder, folder: Path) -> None:
     with start(BUILDER, repo, folder) as one, start(BUILDER, repo, folder) as two:
-        said = [one.communicate(timeout=60)[0], two.communicate(timeout=60)[0]]
-    assert all(b"{}" in out for out in said), said
+        messages = [one.communicate(timeout=60)[0], two.communicate(timeout=60)[0]]
+    assert all(b"{}" in out for out in messages), messages
     assert answer(folder, targets_of(repo)) == naive(FILES)
 
 

@@ -60,12 +60,12 @@ def found(index: tuple[Path, str], query: TextQuery, most: int | None, fleets: C
 
 
 def first(rows: list[Any], most: int) -> list[Any]:
-    kept: list[Any] = []
+    retained: list[Any] = []
     for row in rows:
-        if sum(count for *_, count in kept) >= most:
+        if sum(count for *_, count in retained) >= most:
             break
-        kept.append(row)
-    return kept
+        retained.append(row)
+    return retained
 
 
 @pytest.mark.parametrize("source", ["word", r"x \d|003"])

@@ -148,19 +148,19 @@ def test_many_repositories_give_what_each_gives_alone(
             assert names == list(repositories.corpora)
             assert {name for part in parts for name in part.failed} == {f"r{n}" for n in gone if n < len(contents)}
             rows = [row for part in parts for batch in part.batches for row in batch.to_pylist()]
-            places = [(row["repository"], row["path"]) for row in rows]
+            locations = [(row["repository"], row["path"]) for row in rows]
             if ordered:
-                assert [place for place, _ in places] == sorted(place for place, _ in places)
+                assert [place for place, _ in locations] == sorted(place for place, _ in locations)
                 for name, corpus in repositories.corpora.items():
                     order = [path.decode(errors="replace") for path in sorted(corpus)]
-                    own = [order.index(path) for place, path in places if place == name]
+                    own = [order.index(path) for place, path in locations if place == name]
                     assert own == sorted(own)
             batches = [batch for part in parts for batch in part.batches]
             for name, corpus in repositories.corpora.items():
                 own_rows = (batch.filter(pc.equal(batch["repository"].cast("string"), name)) for batch in batches)
                 assert rows_of([SearchPart(tuple(own_rows))]) == naive_rows(corpus, query)
                 assert {row["repository_id"] for row in rows if row["repository"] == name} <= {int(name[1:]) + 1}
-            assert sum(part.files for part in parts) == len(set(places))
+            assert sum(part.files for part in parts) == len(set(locations))
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -179,8 +179,10 @@ def test_many_repositories_are_counted_as_they_are_searched(
         for known in (CorpusCache(), fleets):
             by: list[GroupBy] = ["repository", "language"]
             table = count(repositories.open, repositories.targets, query, by, Cancellation(), known)
-            found = {(row["repository"], row["language"]): (row["matches"], row["files"]) for row in table.to_pylist()}
-            assert found == {key: (matches, len(paths)) for key, (matches, paths) in expected.items()}
+            results = {
+                (row["repository"], row["language"]): (row["matches"], row["files"]) for row in table.to_pylist()
+            }
+            assert results == {key: (matches, len(paths)) for key, (matches, paths) in expected.items()}
 
 
 @pytest.mark.parametrize("pattern", [literal("needle"), regexp("needle"), regexp("need.e|x"), regexp(r"(?s)needle.")])
@@ -188,9 +190,9 @@ def test_a_scan_of_several_texts_gives_addresses(pattern: CompiledPattern) -> No
     views = [memoryview(text) for text in (b"a needle\n", b"\n", b"nee\n", b"dle needle\n" * 3)]
     buffers = BufferList(views, np.array([0, 10_000, 20_000, 30_000]))
     ranges = np.array([[0, 9], [10_000, 10_001], [20_000, 20_004], [30_000, 30_011], [30_022, 30_033]])
-    lines = sorted({int(at) for at in buffers.index_of(pattern.lines(buffers, ranges))})
+    lines = sorted({int(position) for position in buffers.index_of(pattern.lines(buffers, ranges))})
     assert lines == [0, 3]
-    found = pattern.lines(buffers, ranges)
-    assert {int(at - 30_000) // 11 for at in found if at >= 30_000} == {0, 2}
-    assert [bytes(piece) for piece in buffers.slices(ranges[:2])] == [b"a needle\n", b"\n"]
+    result = pattern.lines(buffers, ranges)
+    assert {int(position - 30_000) // 11 for position in result if position >= 30_000} == {0, 2}
+    assert [bytes(item) for item in buffers.slices(ranges[:2])] == [b"a needle\n", b"\n"]
     assert list(buffers.runs(ranges[:, 0])) == [(0, 0, 1), (1, 1, 2), (2, 2, 3), (3, 3, 5)]

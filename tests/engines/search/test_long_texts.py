@@ -25,17 +25,17 @@ def test_long_texts_give_what_short_ones_give(pieces: list[bytes]) -> None:
     # Not inside a character, as no match begins there.
     data = b"".join(piece + b"a" for piece in pieces)
     starts = np.cumsum(sizes + 1) - (sizes + 1)
-    whole = np.frombuffer(data, np.uint8)[starts[rows] + offsets]
-    inside = (whole & 0xC0) == 0x80
+    everything = np.frombuffer(data, np.uint8)[starts[rows] + offsets]
+    inside = (everything & 0xC0) == 0x80
     rows, offsets = rows[~inside], offsets[~inside]
-    found = []
+    results = []
     with pytest.MonkeyPatch.context() as patch:
         for bound in (0, 1 << 30):
             patch.setattr(text, "_LONG_TEXT_BYTES", bound)
             texts = text_column(arrow_binary(sizes, b"".join(pieces)))
             strings = texts.strings.to_pylist()
-            found.append(
+            results.append(
                 (strings, texts.non_ascii_rows.tolist(), texts.invalid_rows, code_points(texts, rows, offsets).tolist())
             )
-    assert found[0] == found[1]
-    assert found[0][0] == [piece.decode(errors="replace") for piece in pieces]
+    assert results[0] == results[1]
+    assert results[0][0] == [piece.decode(errors="replace") for piece in pieces]

@@ -25,12 +25,12 @@ def catalog_of(repo: RepositoryBuilder) -> Repository:
 def find(store: IndexStore, target: Target, text: str) -> list[tuple[str, int, str]]:
     pattern = compile_pattern(text, kind="literal", case_sensitive=False)
     query = TextQuery(FileTerm(pattern, content=True, path=False))
-    found = []
+    results = []
     for part in store.search([target], query, SearchOptions(), Cancellation()):
         assert not part.failed
         for batch in part.batches:
-            found += [(r["path"], r["line_number"], r["line"]) for r in batch.to_pylist()]
-    return sorted(found)
+            results += [(r["path"], r["line_number"], r["line"]) for r in batch.to_pylist()]
+    return sorted(results)
 
 
 def shard_files(store: IndexStore, repository: Repository) -> list[str]:
@@ -74,9 +74,9 @@ def test_loose_files_are_searched_like_any_others(repo: RepositoryBuilder, tmp_p
         assert find(apart, tip, text) == find(whole, tip, text)
     assert apart.read(tip, "nonewline.txt") == b"at 6 without end"
     assert apart.read(tip, "blob.bin") is None
-    again = IndexStore(str(tmp_path / "apart"))
-    assert find(again, tip, "at 6") == find(whole, tip, "at 6")
-    assert not any(status.damaged for status in again.status(verify=True))
+    store = IndexStore(str(tmp_path / "apart"))
+    assert find(store, tip, "at 6") == find(whole, tip, "at 6")
+    assert not any(status.damaged for status in store.status(verify=True))
 
 
 def test_a_far_revision_is_indexed_like_the_default_one(
@@ -161,10 +161,10 @@ def test_a_file_that_git_lost_is_a_fault_of_that_revision_alone(repo: Repository
     store.update([head, tip])
     blob = repo.git("rev-parse", "HEAD~2:f1.txt")
     (repo.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
-    again = IndexStore(str(tmp_path / "index"))
+    index_store = IndexStore(str(tmp_path / "index"))
     with pytest.raises(SearchIndexError, match="gone from the repository"):
-        again.open(tip)
-    assert len(find(again, head, "at 11")) == 2
+        index_store.open(tip)
+    assert len(find(index_store, head, "at 11")) == 2
 
 
 def test_definitions_of_a_loose_file_are_found(tmp_path: Path) -> None:
@@ -180,8 +180,8 @@ def test_definitions_of_a_loose_file_are_found(tmp_path: Path) -> None:
     store.update([head, tip])
     store.update_symbols([head, tip])
     assert store.symbols_current(tip)
-    found = store.definitions_of(tip, "a.py")
-    assert found is not None
-    assert "old_name" in str(found)
+    result = store.definitions_of(tip, "a.py")
+    assert result is not None
+    assert "old_name" in str(result)
     store.update_symbols([head])
     assert IndexStore(str(tmp_path / "index")).symbols_current(tip)

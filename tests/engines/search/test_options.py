@@ -136,8 +136,8 @@ def test_a_count_is_the_number_of_matches_searched(index: tuple[Path, str], by: 
         entry = expected.setdefault(tuple(row[name] for name in by), [0, set()])
         entry[0] += row["match_count"]
         entry[1].add(row["path"])
-    counted = {tuple(row[name] for name in by): (row["matches"], row["files"]) for row in found.to_pylist()}
-    assert counted == {key: (matches, len(paths)) for key, (matches, paths) in expected.items()}
+    counts = {tuple(row[name] for name in by): (row["matches"], row["files"]) for row in found.to_pylist()}
+    assert counts == {key: (matches, len(paths)) for key, (matches, paths) in expected.items()}
 
 
 def test_a_stopped_search_ends_at_once_and_a_stopped_count_says_so(tmp_path: Path) -> None:

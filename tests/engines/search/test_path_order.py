@@ -35,17 +35,17 @@ def test_files_of_late_shards_stand_among_the_others(tmp_path: Path, source: str
     commit = memory.commit(FILES | late)
     build_memory(tmp_path, memory, commit)
     assert len(open_memory(tmp_path, commit).shards) > 1
-    found = paths_of(tmp_path, commit, source, path=path)
-    assert found == sorted(found)
-    assert found
-    whole = [key for key, _ in itertools.groupby(found)]
-    assert len(whole) == len(set(whole))
+    result = paths_of(tmp_path, commit, source, path=path)
+    assert result == sorted(result)
+    assert result
+    everything = [key for key, _ in itertools.groupby(result)]
+    assert len(everything) == len(set(everything))
 
 
 def test_an_index_in_order_gives_each_part_as_it_is_found(tmp_path: Path) -> None:
     memory = MemorySource()
     commit = memory.commit(FILES)
     build_memory(tmp_path, memory, commit)
-    found = paths_of(tmp_path, commit, "word", path=False)
-    assert found == sorted(found)
-    assert len(found) == 2 * len(FILES)
+    result = paths_of(tmp_path, commit, "word", path=False)
+    assert result == sorted(result)
+    assert len(result) == 2 * len(FILES)

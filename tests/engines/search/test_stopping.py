@@ -58,8 +58,8 @@ def test_files_given_before_the_stop_are_whole(corpus: tuple[MemorySource, str, 
     query = query_of(source)
     given = rows_of(search(lambda _: (snapshot, commit), [TARGET], query, SearchOptions(), CountingDown(asked)))
     paths = {row[0] for row in given}
-    whole = naive_rows({p: d for p, d in memory.commits[commit].items() if p.decode() in paths}, query, LARGE_FILE)
-    assert given == whole
+    everything = naive_rows({p: d for p, d in memory.commits[commit].items() if p.decode() in paths}, query, LARGE_FILE)
+    assert given == everything
 
 
 def test_a_stop_makes_nothing_match_by_what_it_lacks(corpus: tuple[MemorySource, str, Path]) -> None:
@@ -82,6 +82,6 @@ def test_a_count_that_runs_out_of_time_is_none(corpus: tuple[MemorySource, str, 
 def test_a_large_file_is_a_batch_of_its_own(corpus: tuple[MemorySource, str, Path]) -> None:
     _, commit, folder = corpus
     running = CorpusSearch(Corpus((open_memory(folder, commit),)), prepare(query_of(".")), lambda: False)
-    sizes = [len(found.content_files) for found in running.file_matches(BatchSizer(2))]
+    sizes = [len(file_match.content_files) for file_match in running.file_matches(BatchSizer(2))]
     assert sum(sizes) == 42
     assert len(sizes) > 1

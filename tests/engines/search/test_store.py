@@ -179,12 +179,12 @@ def test_a_harmed_file_is_noticed_and_built_anew(
     store.update(targets)
     (file,) = store.folder.glob(f"*/{kind}-*")
     harm(file)
-    again = IndexStore(str(store.folder), max_file_size=2000, workers=1)
+    index_store = IndexStore(str(store.folder), max_file_size=2000, workers=1)
     with pytest.raises(IndexDamaged):
-        again.open(targets[0])
-    assert not again.is_current(targets[0])
-    assert again.update(targets).built == ("one",)
-    assert texts(again, targets) == naive(FILES)
+        index_store.open(targets[0])
+    assert not index_store.is_current(targets[0])
+    assert index_store.update(targets).built == ("one",)
+    assert texts(index_store, targets) == naive(FILES)
 
 
 def test_an_altered_byte_is_found_by_a_full_check(store: IndexStore, repo: RepositoryBuilder) -> None:

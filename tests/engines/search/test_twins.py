@@ -55,4 +55,4 @@ def test_a_set_with_a_twin_finds_what_re2_finds(
         parts = store.search(targets, TextQuery(FileTerm(pattern)), SearchOptions(), Cancellation())
         paths = {row["path"] for part in parts for batch in part.batches for row in batch.to_pylist()}
         truth = re2.compile(source if case_sensitive else f"(?i){source}")
-        assert paths == {f"{at}.txt" for at, text in enumerate(TEXTS) if truth.search(f"ma{text}tu")}, source
+        assert paths == {f"{i}.txt" for i, text in enumerate(TEXTS) if truth.search(f"ma{text}tu")}, source

@@ -97,7 +97,7 @@ def test_it_is_written_and_counted_like_its_columns(
             as_columns.add(found.batch)
             assert as_found.matches == as_columns.matches
             assert as_found.repositories == as_columns.repositories
-            of_both = [one.filters(exhaustive=True, forks=0, archived=0) for one in (as_found, as_columns)]
+            of_both = [item.filters(exhaustive=True, forks=0, archived=0) for item in (as_found, as_columns)]
             assert of_both[0] == of_both[1]
 
 
@@ -113,12 +113,12 @@ def many(tmp_path: Path) -> list[RawMatches]:
 def test_much_text_is_written_in_several_portions_of_whole_files(
     many: list[RawMatches], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = [match for found in many for match in matches_of(RawMatchBatch(found))]
+    everything = [match for found in many for match in matches_of(RawMatchBatch(found))]
     monkeypatch.setattr("sourcelight.core.batches.raw_matches._TEXT_PER_EVENT", 9_000)
     payloads = [json.loads(payload) for found in many for payload in encode_matches(RawMatchBatch(found), FACTS)]
     assert len(payloads) > 3
-    assert [match for payload in payloads for match in payload] == whole
-    assert whole == [match for found in many for match in matches_of(MatchBatch(found.batch))]
+    assert [match for payload in payloads for match in payload] == everything
+    assert everything == [match for found in many for match in matches_of(MatchBatch(found.batch))]
 
 
 def test_long_lines_go_by_way_of_columns(tmp_path: Path) -> None:

@@ -78,10 +78,10 @@ def test_work_under_way_is_waited_for_and_not_begun_twice(work: Work) -> None:
     updater = BackgroundUpdater("test", work, is_ready=work.is_ready, retry_s=60.0, batch=True)
     updater.request(keys("a"))
     assert work.started.wait(WAIT_S)
-    waiting = updater.wait(keys("a"), Cancellation(), WAIT_S)
-    assert next(waiting) == {"a"}
+    pending = updater.wait(keys("a"), Cancellation(), WAIT_S)
+    assert next(pending) == {"a"}
     work.go.set()
-    assert list(waiting) in ([], [frozenset({"a"})])
+    assert list(pending) in ([], [frozenset({"a"})])
     assert work.steps == [["a"]]
 
 

@@ -28,17 +28,17 @@ Match = tuple[str, str, int, int, int, int]
 
 def naive(repository: str, path: str, text: str, pattern: str, language: str) -> set[Match]:
     root = ast_grep.SgRoot(text, LANGUAGES[language]).root()
-    found = set()
+    results = set()
     for node in root.find_all(pattern=pattern):
         one = node.range()
         if one.start.index < one.end.index:
-            found.add((repository, path, one.start.line, one.start.column, one.end.line, one.end.column))
-    return found
+            results.add((repository, path, one.start.line, one.start.column, one.end.line, one.end.column))
+    return results
 
 
 def matches_of(frame: Any) -> set[Match]:
     """Matches put together from rows: what goes on in the next line comes first there, the outer ones before."""
-    found: set[Match] = set()
+    results: set[Match] = set()
     unfinished: list[tuple[int, int]] = []
     rows = frame[["repository", "path", "line_number", "line", "start", "end", "match_count"]].to_dict("records")
     for row in rows:
@@ -49,12 +49,12 @@ def matches_of(frame: Any) -> set[Match]:
             begin = unfinished[index] if index < continued else (number, int(start))
             if end > len(row["line"]):
                 going_on.append(begin)
-            place = (number + 1, 0) if end > len(row["line"]) else (number, int(end))
+            position = (number + 1, 0) if end > len(row["line"]) else (number, int(end))
             # The last piece of a match is its end: pieces before it are taken back.
-            found.discard((row["repository"], row["path"], *begin, number, 0))
-            found.add((row["repository"], row["path"], *begin, *place))
+            results.discard((row["repository"], row["path"], *begin, number, 0))
+            results.add((row["repository"], row["path"], *begin, *position))
         unfinished = going_on
-    return found
+    return results
 
 
 def sources(folder: Path) -> dict[tuple[str, str], str]:
@@ -146,7 +146,7 @@ def test_without_a_language_each_file_is_read_in_its_own(
     code: sl.Client, texts: dict[tuple[str, str], str], pattern: str
 ) -> None:
     readings = shared_pool().read(pattern, list(LANGUAGES))
-    usable = {name for name, one in readings.items() if not one.problem and not one.has_errors}
+    usable = {name for name, entry in readings.items() if not entry.problem and not entry.has_errors}
     expected = {
         match
         for (repository, path), text in texts.items()
@@ -275,11 +275,11 @@ def test_a_missing_package_is_one_sentence(small: sl.Client, monkeypatch: pytest
 def test_a_text_of_thirty_thousand_levels_costs_nothing_else() -> None:
     deep = b"x = " + b"(" * 30_000 + b"f(1)" + b")" * 30_000 + b"\n"
     brackets = b"[" * 30_000
-    texts = [SourceText("Python", one) for one in (b"f(1)\n", deep, brackets, b"f(2)\n")]
-    found = shared_pool().find("f($A)", texts)
-    assert [len(one.starts) for one in (found[0], found[3])] == [1, 1]
-    assert len(found[1].starts) == 1 or found[1].problem in {"failed", "timed-out"}
-    assert [one.problem for one in (found[0], found[3])] == ["", ""]
+    texts = [SourceText("Python", item) for item in (b"f(1)\n", deep, brackets, b"f(2)\n")]
+    result = shared_pool().find("f($A)", texts)
+    assert [len(item.starts) for item in (result[0], result[3])] == [1, 1]
+    assert len(result[1].starts) == 1 or result[1].problem in {"failed", "timed-out"}
+    assert [item.problem for item in (result[0], result[3])] == ["", ""]
 
 
 def test_a_text_that_takes_too_long_is_told_and_not_tried_again(

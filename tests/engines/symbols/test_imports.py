@@ -28,7 +28,7 @@ SAMPLES = {
 def test_imports_are_read_in_every_language(language: str) -> None:
     """Module, member and alias; nothing else is taken for an import."""
     text, wanted = SAMPLES[language]
-    assert [(one.module, one.member, one.alias) for one in imports(language, text.encode())] == wanted
+    assert [(item.module, item.member, item.alias) for item in imports(language, text.encode())] == wanted
 
 
 class _Held:

@@ -96,9 +96,9 @@ def _everything(text: str = "") -> TextQuery:
 
 
 def _passes(path: str, query: TextQuery) -> bool:
-    held = [bool(chosen.pattern.find(path.encode())) != chosen.negated for chosen in query.files]
-    named = [chosen for chosen in query.languages if isinstance(chosen, LanguageFilter)]
-    held += [(language_of(path) == chosen.name) != chosen.negated for chosen in named]
+    held = [bool(item.pattern.find(path.encode())) != item.negated for item in query.files]
+    named = [item for item in query.languages if isinstance(item, LanguageFilter)]
+    held += [(language_of(path) == item.name) != item.negated for item in named]
     return all(held)
 
 
@@ -124,7 +124,7 @@ def _positive(tree: MatchTree, *, positive: bool = True) -> list[FileTerm]:
 
 
 def _naive(query: TextQuery) -> list[tuple[str, str, int, str]]:
-    found = []
+    results = []
     for path, text in sorted(FILES.items(), key=lambda item: item[0].encode()):
         data = text.encode() if isinstance(text, str) else text
         table = definitions(language_of(path), data)
@@ -135,13 +135,13 @@ def _naive(query: TextQuery) -> list[tuple[str, str, int, str]]:
             continue
         if query.tree is not None and not _holds(query.tree, [name for name, _ in entries]):
             continue
-        shown = None if query.tree is None else _positive(query.tree)
-        found += [
+        displayed = None if query.tree is None else _positive(query.tree)
+        results += [
             (path, entry.name, entry.line, entry.kind)
             for name, entry in entries
-            if shown is None or any(_matches(atom, name) for atom in shown)
+            if displayed is None or any(_matches(atom, name) for atom in displayed)
         ]
-    return found
+    return results
 
 
 @settings(max_examples=80, deadline=None)
@@ -194,9 +194,9 @@ def test_a_long_line_is_left_out_of_its_rows(tmp_path: Path) -> None:
 
 def test_the_definitions_of_a_file_can_be_had(indexed: tuple[IndexStore, Target]) -> None:
     store, target = indexed
-    found = store.definitions_of(target, "copy/same.py")
-    assert found is not None
-    assert found.names == definitions("Python", SAMPLES["Python"][0].encode()).names
+    result = store.definitions_of(target, "copy/same.py")
+    assert result is not None
+    assert result.names == definitions("Python", SAMPLES["Python"][0].encode()).names
     assert store.definitions_of(target, "no/such.py") is None
 
 
@@ -280,12 +280,14 @@ for shard in folder.manifest().shards:
 
 def test_a_worker_process_builds_large_shards(tmp_path: Path) -> None:
     body = "".join(f"def function_{number}():\n    return {number}\n" for number in range(2000))
-    RepositoryBuilder(tmp_path / "repo").commit({f"f{at}.py": f"x{at} = 1\n{body}" for at in range(10)}, "much")
+    RepositoryBuilder(tmp_path / "repo").commit(
+        {f"f{index}.py": f"x{index} = 1\n{body}" for index in range(10)}, "much"
+    )
     store, target = IndexStore(str(tmp_path / "index"), workers=1), _target(tmp_path / "repo")
     store.update([target])
-    told: list[int] = []
-    report = store.update_symbols([target], progress=lambda progress: told.append(progress.files))
-    assert (report.built, report.failures, told[-1]) == (("repo",), {}, 10)
+    events: list[int] = []
+    report = store.update_symbols([target], progress=lambda progress: events.append(progress.files))
+    assert (report.built, report.failures, events[-1]) == (("repo",), {}, 10)
     assert len(_rows(store, target, _everything("function_1999"))) == 10
 
 
@@ -334,10 +336,10 @@ def test_ten_commits_parse_only_what_changed(tmp_path: Path) -> None:
         builder.commit({f"m{number}.py": f"def g{number}():\n    pass\n", "notes.txt": str(number)}, "change")
         builder.tag(f"v{number}")
     targets = [_target(tmp_path / "repo", f"v{number}") for number in range(10)]
-    targets = [Target(one.repository, one.revision, resolve(one.repository, one.revision)) for one in targets]
+    targets = [Target(item.repository, item.revision, resolve(item.repository, item.revision)) for item in targets]
     store.update(targets)
     assert store.update_symbols(targets).files == 9, "each commit has one new blob of Python"
     assert store.update_symbols(targets).files == 0
     assert all(store.symbols_current(target) for target in targets)
     row = _rows(store, targets[3], _everything("3"))
-    assert [(one["symbol"], one["path"]) for one in row if one["symbol"] == "g3"] == [("g3", "m3.py")]
+    assert [(item["symbol"], item["path"]) for item in row if item["symbol"] == "g3"] == [("g3", "m3.py")]

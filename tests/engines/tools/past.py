@@ -27,22 +27,23 @@ DAY_S = 86_400
 
 def build(folder: Path) -> RepositoryBuilder:
     """Make ``one`` (the main past), ``two`` (Bo's), ``secret`` (private) and ``plain`` (without git)."""
-    one = RepositoryBuilder(folder / "one")
+    builder = RepositoryBuilder(folder / "one")
     start = 1_600_000_000  # 2020-09-13
     first = {".mailmap": MAILMAP, "a.py": "def f():\n    return 1\n", "docs/index.md": "# Title\n"}
-    one.commit(first, "First\n\nBegin.", date=start)
-    one.commit({"a.py": "def f():\n    return 2\n", "src/lib/b.py": "import a\nTODO\n"}, "Fix the return\n\nText.\n\n"
-               f"Co-authored-by: {BO}", author=OLD_ADA, date=start + 40 * DAY_S)  # fmt: skip
-    one.commit({"req.txt": "x==1\n"}, "Bump x", author=BOT, date=start + 90 * DAY_S)
-    one.branch("side")
-    one.commit({"src/lib/b.py": "import a\nTODO\nside = 1\n"}, "side work", author=BO, date=start + 120 * DAY_S)
-    one.switch("main")
-    one.git("mv", "a.py", "src/a.py")
-    one.commit({b"caf\xe9.txt": "latin\xe9\n".encode("latin-1")}, "Move a", date=start + 130 * DAY_S)
-    one.merge("side", "Merge side")
-    one.commit({"src/lib/b.py": "import a\nside = 1\nnaïve = 'ünï TODO'\n"}, "Drop a TODO\n\nfixes it",
+    builder.commit(first, "First\n\nBegin.", date=start)
+    second = {"a.py": "def f():\n    return 2\n", "src/lib/b.py": "import a\nTODO\n"}
+    message = f"Fix the return\n\nText.\n\nCo-authored-by: {BO}"
+    builder.commit(second, message, author=OLD_ADA, date=start + 40 * DAY_S)
+    builder.commit({"req.txt": "x==1\n"}, "Bump x", author=BOT, date=start + 90 * DAY_S)
+    builder.branch("side")
+    builder.commit({"src/lib/b.py": "import a\nTODO\nside = 1\n"}, "side work", author=BO, date=start + 120 * DAY_S)
+    builder.switch("main")
+    builder.git("mv", "a.py", "src/a.py")
+    builder.commit({b"caf\xe9.txt": "latin\xe9\n".encode("latin-1")}, "Move a", date=start + 130 * DAY_S)
+    builder.merge("side", "Merge side")
+    builder.commit({"src/lib/b.py": "import a\nside = 1\nnaïve = 'ünï TODO'\n"}, "Drop a TODO\n\nfixes it",
                author=BO, date=start + 400 * DAY_S)  # fmt: skip
-    one.commit({"image.bin": b"\0\1\2" * 9}, "add image", date=start + 401 * DAY_S)
+    builder.commit({"image.bin": b"\0\1\2" * 9}, "add image", date=start + 401 * DAY_S)
     two = RepositoryBuilder(folder / "two")
     two.commit({"x.c": "int todo; // TODO\n"}, "start two", author=BO, date=1_650_000_000)
     secret = RepositoryBuilder(folder / "secret")
@@ -50,7 +51,7 @@ def build(folder: Path) -> RepositoryBuilder:
     (folder / "plain").mkdir()
     (folder / "plain" / "p.txt").write_text("TODO\n")
     (folder / "repos.toml").write_text("[repositories.secret]\nprivate = true\n")
-    return one
+    return builder
 
 
 class Past:

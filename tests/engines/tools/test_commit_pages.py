@@ -24,7 +24,7 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
     """One commit that changes 24 MB in twenty files, a file of one line of 4 MB, and small files."""
     builder = RepositoryBuilder(tmp_path_factory.mktemp("pages") / "src" / "one")
     builder.commit({"small.txt": "before\n"})
-    texts = {f"d/f{at}.txt": "".join(LINE.format(at, row) for row in range(25_000)) for at in range(20)}
+    texts = {f"d/f{index}.txt": "".join(LINE.format(index, row) for row in range(25_000)) for index in range(20)}
     builder.commit(texts | {"long.txt": "x" * 4_000_000, "small.txt": "after\n", "z.txt": "last\n"})
     return builder
 

@@ -23,14 +23,14 @@ BIG = "".join(f"line {number} lamp\n" for number in range(12_000))
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
     folder = tmp_path_factory.mktemp("python")
-    one = RepositoryBuilder(folder / "one", origin=f"https://{ONE}.git")
-    one.commit({"big.txt": BIG, "src/a.py": "def lamp():\n    pass\n"}, "start")
-    one.commit({f"many/{number:02}.txt": "lamp\n" * 3 + "\n\n\n\nlamp\n" for number in range(30)}, "grow")
+    builder = RepositoryBuilder(folder / "one", origin=f"https://{ONE}.git")
+    builder.commit({"big.txt": BIG, "src/a.py": "def lamp():\n    pass\n"}, "start")
+    builder.commit({f"many/{number:02}.txt": "lamp\n" * 3 + "\n\n\n\nlamp\n" for number in range(30)}, "grow")
     RepositoryBuilder(folder / "outer").commit({"x": "lamp\n"}, "start")
     (folder / "plain").mkdir()
     (folder / "plain" / "deep").mkdir()
     (folder / "plain" / "deep" / "note.txt").write_text("a lantern\n", encoding="utf-8")
-    return one
+    return builder
 
 
 @pytest.fixture(scope="module")
@@ -111,13 +111,13 @@ def test_faults_are_of_the_error_tree(engine: LocalEngine) -> None:
         ask(engine, "grep")
     with pytest.raises(UnsupportedTool, match="deep search is not offered"):
         ask(engine, "deepsearch", question="why?")
-    with pytest.raises(ToolError, match="limit is 0; it must be 1 to 10000") as fault:
+    with pytest.raises(ToolError, match="limit is 0; it must be 1 to 10000") as error:
         ask(engine, "list_repos", query="", limit=0)
-    assert (fault.value.tool, fault.value.argument) == ("list_repos", "limit")
+    assert (error.value.tool, error.value.argument) == ("list_repos", "limit")
 
 
 def test_pages_meet_without_gaps(engine: LocalEngine) -> None:
-    whole = ask(engine, "list_repos", query="").table.column("repository").to_pylist()
+    rows = ask(engine, "list_repos", query="").table.column("repository").to_pylist()
     seen: list[str] = []
     after = ""
     while True:
@@ -126,7 +126,7 @@ def test_pages_meet_without_gaps(engine: LocalEngine) -> None:
         if not page.attributes["has_next_page"]:
             break
         after = page.attributes["end_cursor"]
-    assert seen == whole == sorted(whole)
+    assert seen == rows == sorted(rows)
     last = ask(engine, "list_repos", query="", limit=1, before=after)
     assert last.table.column("repository").to_pylist() == [seen[-3]]
 
@@ -138,13 +138,13 @@ def test_addresses_are_escaped(engine: LocalEngine) -> None:
 
 
 def test_names_of_any_characters(tmp_path: Path) -> None:
-    one = RepositoryBuilder(tmp_path / "odd", origin="https://example.org/a/odd.git")
-    one.commit({"a b/c?d#e%f.txt": "lamp\r\n", "ü.txt": "x"}, "start")
+    builder = RepositoryBuilder(tmp_path / "odd", origin="https://example.org/a/odd.git")
+    builder.commit({"a b/c?d#e%f.txt": "lamp\r\n", "ü.txt": "x"}, "start")
     engine = open_engine([tmp_path], index=tmp_path / "index")
     context = ToolContext(engine, Viewer.owner(), served=True)
     arguments = {"repo": "example.org/a/odd", "path": "a b/c?d#e%f.txt"}
     payload, _ = render(TOOLS["read_file"], call("read_file", arguments, context), context)
-    assert payload["url"] == f"/example.org/a/odd@{one.head}/-/blob/a%20b/c%3Fd%23e%25f.txt"
+    assert payload["url"] == f"/example.org/a/odd@{builder.head}/-/blob/a%20b/c%3Fd%23e%25f.txt"
     assert payload["content"] == "1: lamp\r\n"
 
 

@@ -27,12 +27,12 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Past:
 def numstat(past: Past, *arguments: str) -> list[tuple[str, int, int]]:
     """Path, additions and deletions of every change, as git log has them."""
     rows = past.git("-c", "core.quotePath=false", "log", "--numstat", "-M", "--format=", *arguments)
-    found = []
+    results = []
     for row in rows:
         added, removed, path = row.split("\t")
         path = path.replace("a.py => src/a.py", "src/a.py").strip('"')
-        found.append((path, int(added.replace("-", "0")), int(removed.replace("-", "0"))))
-    return found
+        results.append((path, int(added.replace("-", "0")), int(removed.replace("-", "0"))))
+    return results
 
 
 def behind(past: Past, answer: Any, row: dict[str, Any]) -> list[dict[str, Any]]:
@@ -44,17 +44,17 @@ def behind(past: Past, answer: Any, row: dict[str, Any]) -> list[dict[str, Any]]
 def test_contributors_are_those_of_shortlog(past: Past) -> None:
     answer = past.call("contributors", repos=NAMES)
     rows = answer.table.to_pylist()
-    said = {}
+    messages = {}
     for line in past.git("shortlog", "-sne", "HEAD"):
         count, person = line.strip().split("\t")
-        said[person] = int(count)
-    assert {f"{r['author']} <{r['author_email']}>": r["commits"] for r in rows} == said
+        messages[person] = int(count)
+    assert {f"{r['author']} <{r['author_email']}>": r["commits"] for r in rows} == messages
     for row in rows:
-        found = behind(past, answer, row)
-        assert len(found) == row["commits"]
-        assert sum(commit["additions"] for commit in found) == row["additions"]
-        assert sum(commit["deletions"] for commit in found) == row["deletions"]
-        assert max(commit["commit_date"] for commit in found) == row["last_date"]
+        result = behind(past, answer, row)
+        assert len(result) == row["commits"]
+        assert sum(commit["additions"] for commit in result) == row["additions"]
+        assert sum(commit["deletions"] for commit in result) == row["deletions"]
+        assert max(commit["commit_date"] for commit in result) == row["last_date"]
     assert [row["co_authored"] for row in rows if f"{row['author']} <{row['author_email']}>" == BO] == [1]
     assert [row["bot"] for row in rows] == [False, False, True]
     assert any("1 commit is by 1 bot " in notice for notice in answer.notices)
@@ -87,8 +87,8 @@ def test_periods_begin_where_calendars_say() -> None:
     }
     for name, days in expected.items():
         starts, ends = periods(seconds, name)
-        assert [str(np.datetime64(int(at), "s"))[:10] for at in starts] == days
-        assert all(start <= at < end for start, at, end in zip(starts, seconds, ends, strict=True))
+        assert [str(np.datetime64(int(position), "s"))[:10] for position in starts] == days
+        assert all(start <= position < end for start, position, end in zip(starts, seconds, ends, strict=True))
 
 
 def test_churn_adds_up_to_numstat(past: Past) -> None:
@@ -101,8 +101,8 @@ def test_churn_adds_up_to_numstat(past: Past) -> None:
     rows = answer.table.to_pylist()
     assert {r["directory"]: [r["additions"], r["deletions"], r["changes"]] for r in rows} == expected
     for row in rows:
-        found = {commit["commit"] for commit in behind(past, answer, row)}
-        assert len(found) >= row["commits"]
+        results = {commit["commit"] for commit in behind(past, answer, row)}
+        assert len(results) >= row["commits"]
 
 
 def test_churn_by_author_and_quarter_leads_to_its_commits(past: Past) -> None:
@@ -123,12 +123,12 @@ def test_ownership_is_what_git_blame_says(past: Past) -> None:
     answer = past.call("ownership", repo="one", by="file")
     rows = answer.table.to_pylist()
     for path in ("src/lib/b.py", "src/a.py", "docs/index.md"):
-        said = Counter(
+        reply = Counter(
             line.removeprefix("author-mail ").strip("<>")
             for line in past.git("blame", "--line-porcelain", "HEAD", "--", path)
             if line.startswith("author-mail ")
         )
-        assert {r["author_email"]: r["lines"] for r in rows if r["path"] == path} == said
+        assert {r["author_email"]: r["lines"] for r in rows if r["path"] == path} == reply
     assert all(row["exact"] for row in rows)
     assert any("1 file is left out" in notice for notice in answer.notices)
     total = past.call("ownership", repo="one").table.to_pylist()
@@ -140,28 +140,28 @@ def test_ownership_is_what_git_blame_says(past: Past) -> None:
 
 
 def test_what_is_not_proven_is_told_and_can_be_asked_of_git(tmp_path: Path) -> None:
-    own = Past(tmp_path / "past", tmp_path / "index")
+    past = Past(tmp_path / "past", tmp_path / "index")
     with renamed_in_merge(tmp_path / "past" / "one" / "inner") as repo:
-        own.engine.catalog.paths = (str(repo.path),)
-        own.engine.catalog.refresh(thorough=True)
-        rough = own.call("ownership", repo="inner", by="file")
+        past.engine.catalog.paths = (str(repo.path),)
+        past.engine.catalog.refresh(thorough=True)
+        rough = past.call("ownership", repo="inner", by="file")
         assert {r["path"] for r in rough.table.to_pylist() if not r["exact"]} == {"moved.txt"}
         assert any("not proven" in notice for notice in rough.notices)
-        exact = own.call("ownership", repo="inner", by="file", exact=True)
+        exact = past.call("ownership", repo="inner", by="file", exact=True)
         assert all(row["exact"] for row in exact.table.to_pylist())
-        said = Counter(line for line in repo.git("blame", "--line-porcelain", "HEAD", "--", "moved.txt").splitlines()
+        reply = Counter(line for line in repo.git("blame", "--line-porcelain", "HEAD", "--", "moved.txt").splitlines()
                        if line.startswith("author-mail "))  # fmt: skip
         ours = {f"author-mail <{r['author_email']}>": r["lines"] for r in exact.table.to_pylist()
                 if r["path"] == "moved.txt"}  # fmt: skip
-        assert ours == said
+        assert ours == reply
 
 
 def test_blame_of_a_file_leads_to_commits(past: Past) -> None:
     answer = past.call("blame", repo="one", path="src/a.py", revision="main")
     rows = answer.table.to_pylist()
-    said = [line[:40] for line in past.git("blame", "-l", "--root", "--porcelain", "HEAD", "--", "src/a.py")
+    messages = [line[:40] for line in past.git("blame", "-l", "--root", "--porcelain", "HEAD", "--", "src/a.py")
             if len(line.split()[0]) == 40 and not line.startswith("\t")]  # fmt: skip
-    assert [row["commit"] for row in rows] == said
+    assert [row["commit"] for row in rows] == messages
     assert [row["line"] for row in rows] == ["def f():", "    return 2"]
     assert {row["original_path"] for row in rows} == {"a.py"}
     assert {row["author"] for row in rows} == {"Ada Example"}
@@ -247,10 +247,10 @@ def test_identities_and_suggestions_that_are_accepted_join_people(past: Past) ->
 def test_last_changes_are_those_of_git_log(past: Past) -> None:
     paths = ["src/lib/b.py", "docs/index.md", "absent", "src/a.py", "src", "src/lib", "docs"]
     answer = past.call("last_changes", repo="one", paths=paths)
-    said = {path: past.git("log", "-1", "--format=%H", "--", path)[0] for path in paths if path != "absent"}
-    assert {row["path"]: row["commit"] for row in answer.table.to_pylist()} == said
+    messages = {path: past.git("log", "-1", "--format=%H", "--", path)[0] for path in paths if path != "absent"}
+    assert {row["path"]: row["commit"] for row in answer.table.to_pylist()} == messages
     counts = {row["path"]: row["changed_commits"] for row in answer.table.to_pylist()}
-    for path in said:
+    for path in messages:
         assert counts[path] == len(past.git("log", "--no-merges", "--format=%H", "--", path)), path
     assert any("No commit changed 1 of the paths" in notice for notice in answer.notices)
 

@@ -30,14 +30,14 @@ def log(past: Past, *arguments: str) -> list[str]:
 
 def test_all_commits_are_listed_newest_first_with_every_fact(past: Past) -> None:
     form = "%H%x00%P%x00%aN%x00%aE%x00%at%x00%cN%x00%ct%x00%s"
-    said = [line.split("\0") for line in past.git("log", "--date-order", f"--format={form}")]
+    messages = [line.split("\0") for line in past.git("log", "--date-order", f"--format={form}")]
     rows = past.rows("commit_search", repos=["one"])
     ours = [
         [r["commit"], " ".join(r["parents"]), r["author"], r["author_email"], str(int(r["author_date"].timestamp())),
          r["committer"], str(int(r["commit_date"].timestamp())), r["subject"]]
         for r in rows
     ]  # fmt: skip
-    assert ours == said
+    assert ours == messages
     assert [r["co_authors"] for r in rows if r["co_authors"]] == [["Bo Boson <bo@example.org>"]]
     assert [r["subject"] for r in rows if r["bot"]] == ["Bump x"]
 
@@ -66,9 +66,9 @@ def test_all_commits_are_listed_newest_first_with_every_fact(past: Past) -> None
     ids=str,
 )  # fmt: skip
 def test_filters_find_what_git_finds(past: Past, arguments: dict[str, Any], git: list[str]) -> None:
-    found = commits(past, **arguments)
-    assert sorted(found) == sorted(log(past, *git))
-    assert found
+    result = commits(past, **arguments)
+    assert sorted(result) == sorted(log(past, *git))
+    assert result
 
 
 def test_the_bounds_of_dates_are_exclusive_and_told(past: Past) -> None:
@@ -81,8 +81,8 @@ def test_the_bounds_of_dates_are_exclusive_and_told(past: Past) -> None:
 
 def test_diff_lines_are_those_of_git(past: Past) -> None:
     rows = past.rows("diff_search", repos=["one", "two"], pattern="todo")
-    found = {(r["path"], r["side"], r["line_number"], r["line"]) for r in rows}
-    assert found == {
+    results = {(r["path"], r["side"], r["line_number"], r["line"]) for r in rows}
+    assert results == {
         ("src/lib/b.py", "added", 2, "TODO"),
         ("src/lib/b.py", "removed", 2, "TODO"),
         ("src/lib/b.py", "added", 3, "naïve = 'ünï TODO'"),
@@ -115,10 +115,10 @@ def test_diff_filters_narrow(past: Past, arguments: dict[str, Any], count: int) 
 
 def test_a_comparison_is_that_of_git(past: Past) -> None:
     answer = past.call("compare_revisions", repo="one", base="main~3", head="main")
-    said = past.git("diff", "-M", "--numstat", "main~3", "main")
+    reply = past.git("diff", "-M", "--numstat", "main~3", "main")
     counts = [f"{r['additions']}\t{r['deletions']}" for r in answer.table.to_pylist() if not r["binary"]]
-    assert sorted(counts) == sorted(line.rsplit("\t", 1)[0] for line in said if not line.startswith("-"))
-    assert answer.attributes["total_files"] == len(said)
+    assert sorted(counts) == sorted(line.rsplit("\t", 1)[0] for line in reply if not line.startswith("-"))
+    assert answer.attributes["total_files"] == len(reply)
     assert answer.complete
 
 
@@ -158,8 +158,8 @@ def test_a_short_comparison_is_that_of_git_without_patches(past: Past) -> None:
     assert all(f"{path} +{added} -{removed}\n" in text for path, (added, removed) in expected.items())
     answer = past.call("compare_revisions", repo="one", base="main~3", head="main", stat=True)
     assert answer.complete
-    whole = past.rows("compare_revisions", repo="one", base="main~3", head="main")
-    assert answer.table.to_pylist() == [{**row, "patch": None} for row in whole]
+    everything = past.rows("compare_revisions", repo="one", base="main~3", head="main")
+    assert answer.table.to_pylist() == [{**row, "patch": None} for row in everything]
 
 
 def test_contributor_repositories_are_counted(past: Past) -> None:
@@ -263,44 +263,44 @@ def test_an_author_whom_nobody_knows_has_nothing(past: Past) -> None:
 
 
 def test_analyses_count_what_lies_between_revisions(past: Past) -> None:
-    asked = {"repos": ["one"], "revisions": ["main", "^main~3"]}
-    people = past.rows("contributors", **asked)
-    said = [line.split("\t") for line in past.git("shortlog", "-sne", "main", "^main~3")]
+    requests = {"repos": ["one"], "revisions": ["main", "^main~3"]}
+    people = past.rows("contributors", **requests)
+    messages = [line.split("\t") for line in past.git("shortlog", "-sne", "main", "^main~3")]
     assert sorted((row["commits"], f"{row['author']} <{row['author_email']}>") for row in people if row["commits"]) == (
-        sorted((int(count), who) for count, who in said)
+        sorted((int(count), who) for count, who in messages)
     )
-    folders = past.rows("churn", by=["directory"], **asked)
+    folders = past.rows("churn", by=["directory"], **requests)
     counts = [line.split("\t") for line in past.git("log", "-M", "--numstat", "--format=", "main", "^main~3") if line]
     assert sum(row["additions"] for row in folders) == sum(int(added) for added, *_ in counts if added != "-")
 
 
 def test_a_history_grows_with_its_repository(tmp_path: Path) -> None:
-    own = Past(tmp_path / "past", tmp_path / "index")
-    before = len(commits(own))
-    new = own.one.commit({"new.txt": "1\n"}, "one more")
-    assert commits(own, messageTerms=["one more"]) == [new]
-    assert len(commits(own)) == before + 1
+    past = Past(tmp_path / "past", tmp_path / "index")
+    before = len(commits(past))
+    new = past.one.commit({"new.txt": "1\n"}, "one more")
+    assert commits(past, messageTerms=["one more"]) == [new]
+    assert len(commits(past)) == before + 1
 
 
 def test_a_forced_push_while_open_is_seen_by_the_next_call(tmp_path: Path) -> None:
-    own = Past(tmp_path / "past", tmp_path / "index")
-    lost = own.one.head
-    assert commits(own)[0]
-    own.one.git("reset", "-q", "--hard", "HEAD~2")
-    new = own.one.commit({"image.bin": "text now\n"}, "rewritten")
-    found = commits(own)
-    assert sorted(found) == sorted(own.git("log", "--format=%H"))
-    assert new in found
-    assert lost not in found
-    owner = {row["path"]: row["author"] for row in own.rows("ownership", repo="one", by="file")}
+    past = Past(tmp_path / "past", tmp_path / "index")
+    lost = past.one.head
+    assert commits(past)[0]
+    past.one.git("reset", "-q", "--hard", "HEAD~2")
+    new = past.one.commit({"image.bin": "text now\n"}, "rewritten")
+    result = commits(past)
+    assert sorted(result) == sorted(past.git("log", "--format=%H"))
+    assert new in result
+    assert lost not in result
+    owner = {row["path"]: row["author"] for row in past.rows("ownership", repo="one", by="file")}
     assert "image.bin" in owner
 
 
 def test_a_repository_that_lost_its_commits_is_refused_by_name(tmp_path: Path) -> None:
-    own = Past(tmp_path / "past", tmp_path / "index")
-    assert commits(own)
-    own.one.git("update-ref", "-d", "HEAD")
-    own.one.git("branch", "-D", "side")
+    past = Past(tmp_path / "past", tmp_path / "index")
+    assert commits(past)
+    past.one.git("update-ref", "-d", "HEAD")
+    past.one.git("branch", "-D", "side")
     calls: dict[str, dict[str, Any]] = {
         "commit_search": {"repos": ["one"]},
         "diff_search": {"repos": ["one"], "pattern": "TODO"},
@@ -310,8 +310,8 @@ def test_a_repository_that_lost_its_commits_is_refused_by_name(tmp_path: Path) -
     }
     for name, arguments in calls.items():
         with pytest.raises((RevisionNotFound, RepositoryNotFound), match="one"):
-            own.call(name, **arguments)
-    assert [row["repository"] for row in own.rows("commit_search", repos=["two"])] == ["two"]
+            past.call(name, **arguments)
+    assert [row["repository"] for row in past.rows("commit_search", repos=["two"])] == ["two"]
 
 
 @pytest.mark.parametrize(
@@ -334,5 +334,5 @@ def test_a_repository_that_lost_its_commits_is_refused_by_name(tmp_path: Path) -
     ],
 )
 def test_globs_and_prefixes(files: str, path: str, matches: bool) -> None:  # noqa: FBT001 - a table
-    found = re2.compile(file_pattern(files)).search(path)
-    assert bool(found) is matches
+    result = re2.compile(file_pattern(files)).search(path)
+    assert bool(result) is matches

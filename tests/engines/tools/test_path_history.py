@@ -87,11 +87,11 @@ def test_a_file_that_is_gone_still_has_a_past(repo: RepositoryBuilder, code: sl.
 
 
 def test_a_limit_is_said(code: sl.Client) -> None:
-    whole = code.path_history("line", "a")
+    everything = code.path_history("line", "a")
     part = code.path_history("line", "a", limit=2)
-    assert part["commit"].tolist() == whole["commit"].tolist()[:2]
+    assert part["commit"].tolist() == everything["commit"].tolist()[:2]
     assert part.attrs["status"] == "partial"
-    assert part.attrs["total"] == len(whole)
+    assert part.attrs["total"] == len(everything)
 
 
 def test_a_renamed_directory_keeps_its_life_and_moved_files_bring_theirs(tmp_path: Path) -> None:

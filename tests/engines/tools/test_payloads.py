@@ -175,8 +175,8 @@ def test_what_a_message_or_a_patch_says_is_not_said_again(past: Past) -> None:
     assert set(files["use.py"]) == set(files["lamp.py"]) == {"newPath", "status", "patch"}
     assert set(files["new.txt"]) == {"oldPath", "newPath", "status", "patch"}
     for row in past.rows("compare_revisions", repo="mixed", base="main~2", head="main"):
-        facts = patch_facts(row["patch"])
-        assert facts == {name: row[name] for name in facts}
-        assert {"additions", "deletions", "mode", "object_id"} <= set(facts)
+        info = patch_facts(row["patch"])
+        assert info == {name: row[name] for name in info}
+        assert {"additions", "deletions", "mode", "object_id"} <= set(info)
     definition = past.render("go_to_definition", repo="mixed", path="use.py", symbol="Lamp")[0]["definitions"][0]
     assert {"precise", "text", "beginLine", "endLine"} & set(definition) == set()

@@ -51,9 +51,9 @@ def code(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> I
 
 def test_only_folders_are_shown_that_the_tree_has(code: sl.Client, repo: RepositoryBuilder) -> None:
     folders = {f"{line}/" for line in repo.git("ls-tree", "-rd", "--name-only", "HEAD").splitlines()}
-    shown = set(code.churn("app", by="directory")["directory"])
-    assert shown == {"/*", "deps/", "doc/", "src/"}
-    assert shown - {"/*"} <= folders
+    churn = set(code.churn("app", by="directory")["directory"])
+    assert churn == {"/*", "deps/", "doc/", "src/"}
+    assert churn - {"/*"} <= folders
     deep = code.churn("app", by="directory", depth=3).set_index("directory")
     assert [deep.loc["deps/lib/include/", name] for name in ("additions", "commits")] == [3, 3]
 

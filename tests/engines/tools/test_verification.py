@@ -20,9 +20,9 @@ LAMP = "def light(level):\n    return level\n\n\ndef shine():\n    return light(
 @pytest.fixture(scope="module")
 def commits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     folder = tmp_path_factory.mktemp("cite")
-    one = RepositoryBuilder(folder / "one", origin=f"https://{ONE}.git")
-    first = one.commit({"src/lamp.py": LAMP, "src/a/same.py": "a = 1\n", "src/b/same.py": "b = 1\n"}, "start")
-    second = one.commit({"src/lamp.py": f"# A lamp.\n{LAMP}", "notes.md": "x\n"}, "comment")
+    builder = RepositoryBuilder(folder / "one", origin=f"https://{ONE}.git")
+    first = builder.commit({"src/lamp.py": LAMP, "src/a/same.py": "a = 1\n", "src/b/same.py": "b = 1\n"}, "start")
+    second = builder.commit({"src/lamp.py": f"# A lamp.\n{LAMP}", "notes.md": "x\n"}, "comment")
     other = RepositoryBuilder(folder / "two", origin="https://example.org/cite/two.git")
     other.commit({"own.go": "package two\n", "notes.md": "y\n"}, "start")
     return folder, [first, second]
@@ -95,8 +95,8 @@ def test_other_text_is_no_citation(text: str) -> None:
 
 
 def test_several_citations_of_a_line_are_found_in_order() -> None:
-    found = code_references("a.py:1, then b/c.py#L2-L4 and\n[d](e.py#L5)")
-    assert [(each.text_line, each.path, each.first, each.last) for each in found] == [
+    result = code_references("a.py:1, then b/c.py#L2-L4 and\n[d](e.py#L5)")
+    assert [(item.text_line, item.path, item.first, item.last) for item in result] == [
         (1, "a.py", 1, 1),
         (1, "b/c.py", 2, 4),
         (2, "e.py", 5, 5),

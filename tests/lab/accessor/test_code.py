@@ -96,9 +96,9 @@ def test_context_is_what_stands_around_at_the_rows_commit(code: sl.Client) -> No
     around = frame.code.context(1)
     texts = {"v1": FIRST.splitlines(), "v2": SECOND.splitlines()}
     for row in around.itertuples():
-        lines, at = texts[str(row.revision)], int(row.line_number)
-        assert row.context == "\n".join(lines[max(at - 2, 0) : at + 1])
-        assert row.context_line_number == max(at - 1, 1)
+        lines, position = texts[str(row.revision)], int(row.line_number)
+        assert row.context == "\n".join(lines[max(position - 2, 0) : position + 1])
+        assert row.context_line_number == max(position - 1, 1)
     assert len(around) == 4
     assert around.attrs["notices"] == []
     assert frame.code.context(0)["context"].tolist() == frame["line"].tolist()
@@ -126,10 +126,10 @@ def test_blame_is_gits(code: sl.Client, place: Path) -> None:
 
 def test_a_file_opens_at_its_line_and_runs_nothing(code: sl.Client) -> None:
     frame = code.search("retry").matches.sort_values("path", ignore_index=True)
-    shown = frame.code.open(0)
-    assert (shown.path, shown.first, len(shown)) == ("a.py", 5, 5)
-    assert "> 5 retry(7) and retry(8)" in repr(shown)
-    html = shown._repr_mimebundle_()["text/html"]
+    displayed = frame.code.open(0)
+    assert (displayed.path, displayed.first, len(displayed)) == ("a.py", 5, 5)
+    assert "> 5 retry(7) and retry(8)" in repr(displayed)
+    html = displayed._repr_mimebundle_()["text/html"]
     assert html.count("<mark>retry</mark>") == 2
     assert 'href="https://github.com/acme/thing/blob/' in html
     hostile = frame.code.open(-1)._repr_mimebundle_()["text/html"]
@@ -200,9 +200,9 @@ def _foreign(frame: pd.DataFrame) -> pd.DataFrame:
 
 def test_results_of_two_revisions_compare_line_by_line(code: sl.Client) -> None:
     before, after = (code.search(f"repo:thing@{tag} file:a.py /alpha|beta|new|retry/") for tag in ("v1", "v2"))
-    made = sl.compare_results(before, after)
-    assert tuple(made.columns) == tuple(column.name for column in sl.columns_of("comparison"))
-    told = list(zip(made["change"], made["line"], strict=True))
+    result = sl.compare_results(before, after)
+    assert tuple(result.columns) == tuple(column.name for column in sl.columns_of("comparison"))
+    told = list(zip(result["change"], result["line"], strict=True))
     assert told == [
         ("kept", "alpha = 1"),
         ("removed", "beta = 2"),
@@ -211,11 +211,11 @@ def test_results_of_two_revisions_compare_line_by_line(code: sl.Client) -> None:
         ("removed", "retry(7)"),
         ("added", "retry(7) and retry(8)"),
     ]
-    assert {k: made.attrs[k] for k in ("added", "removed", "kept", "status")} == {
+    assert {k: result.attrs[k] for k in ("added", "removed", "kept", "status")} == {
         "added": 3, "removed": 2, "kept": 1, "status": "complete",
     }  # fmt: skip
-    assert set(made["revision"].dropna()) == {"v2"}
-    assert before.matches.code.diff(after).equals(made)
+    assert set(result["revision"].dropna()) == {"v2"}
+    assert before.matches.code.diff(after).equals(result)
     files = sl.compare_results(before, after, by="file")
     assert files[["change", "path", "match_count_before", "match_count"]].to_numpy().tolist() == [
         ["kept", "a.py", 3, 5]
@@ -231,17 +231,17 @@ def test_the_same_text_several_times_is_paired_in_order() -> None:
     def lines(*numbers: int) -> pd.DataFrame:
         return pd.DataFrame({"repository": "r", "path": "p", "line": "}", "line_number": list(numbers)})
 
-    made = sl.compare_results(lines(1, 5, 9), lines(2, 5))
-    assert made["change"].tolist() == ["kept", "kept", "removed"]
-    pairs = list(zip(made["line_number_before"].fillna(0), made["line_number"].fillna(0), strict=True))
+    result = sl.compare_results(lines(1, 5, 9), lines(2, 5))
+    assert result["change"].tolist() == ["kept", "kept", "removed"]
+    pairs = list(zip(result["line_number_before"].fillna(0), result["line_number"].fillna(0), strict=True))
     assert pairs == [(1, 2), (5, 5), (9, 0)]
 
 
 def test_nothing_compares_with_nothing(code: sl.Client) -> None:
     nothing = code.search("nothing-has-this-text")
-    made = sl.compare_results(nothing, nothing)
-    assert made.empty
-    assert tuple(made.columns) == tuple(column.name for column in sl.columns_of("comparison"))
+    result = sl.compare_results(nothing, nothing)
+    assert result.empty
+    assert tuple(result.columns) == tuple(column.name for column in sl.columns_of("comparison"))
     added = sl.compare_results(nothing, code.search("retry"))
     assert set(added["change"]) == {"added"}
 
@@ -249,9 +249,9 @@ def test_nothing_compares_with_nothing(code: sl.Client) -> None:
 def test_a_comparison_warns_of_a_side_that_is_not_complete(code: sl.Client) -> None:
     part, whole = code.search("retry count:1"), code.search("retry")
     with pytest.warns(sl.IncompleteResultWarning, match="before: partial"):
-        made = sl.compare_results(part, whole)
-    assert made.attrs["status"] == "limited"
-    assert made.attrs["cut"] == made.attrs["cut_before"] == part.attrs["cut"]
+        result = sl.compare_results(part, whole)
+    assert result.attrs["status"] == "limited"
+    assert result.attrs["cut"] == result.attrs["cut_before"] == part.attrs["cut"]
     assert sl.sql("select count(*) as n from m", m=part.matches).attrs["cut"] == part.attrs["cut"]
     assert sl.sql("select 1 as n from a, b", a=whole.matches, b=part.matches).attrs["cut"] == part.attrs["cut"]
     with warnings.catch_warnings():

@@ -26,10 +26,10 @@ pytestmark = pytest.mark.filterwarnings("default")  # of the shell's own making
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IPYTHONDIR", str(tmp_path_factory.mktemp("ipython")))
-        made = InteractiveShell()
-        made.history_manager.end_session()
-        yield made
-        made.restore_sys_module_state()
+        shell = InteractiveShell()
+        shell.history_manager.end_session()
+        yield shell
+        shell.restore_sys_module_state()
 
 
 @pytest.fixture
@@ -58,9 +58,9 @@ def asked(shell: Any, name: str = "code") -> str:
 
 def test_a_query_reaches_the_client_as_it_stands(shell: Any) -> None:
     shell.user_ns |= {"x": "expanded", "foo": "expanded"}
-    found = run(shell, r"%search -file:vendor foo{2} $x {foo} a\.b 'c'  ?")
+    result = run(shell, r"%search -file:vendor foo{2} $x {foo} a\.b 'c'  ?")
     assert asked(shell) == r"-file:vendor foo{2} $x {foo} a\.b 'c'  ?"
-    assert isinstance(found, sl.SearchResult)
+    assert isinstance(result, sl.SearchResult)
     run(shell, "%%search -o kept repo:r1\n  foo{2}  bar\n\n(a or b)\n")
     assert asked(shell) == "repo:r1 foo{2}  bar (a or b)"
     assert shell.user_ns["kept"].match_count == 20
@@ -213,10 +213,10 @@ def test_help_tells_every_option() -> None:
 
 def complete(shell: Any, cell: str) -> list[str]:
     """What is offered at ``|`` in a cell."""
-    at = cell.index("|")
+    index = cell.index("|")
     code = cell.replace("|", "")
     with provisionalcompleter():  # its interface is called provisional; which of its users warns first depends on order
-        return [code[: c.start] + c.text + code[c.end :] for c in shell.Completer.completions(code, at)]
+        return [code[: c.start] + c.text + code[c.end :] for c in shell.Completer.completions(code, index)]
 
 
 @pytest.mark.parametrize(

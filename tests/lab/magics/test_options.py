@@ -12,9 +12,11 @@ from sourcelight.lab.magics.magics import OPTIONS, SEARCH
 
 
 def test_options_come_first_and_the_rest_stays_as_it_is() -> None:
-    said = split(r'-o found --rows 3 --pattern-type=regexp  -file:vendor  a{2}  $x "a  b" -o --rows ', SEARCH, "search")
-    assert said.values == {"out": ["found"], "rows": ["3"], "pattern-type": ["regexp"]}
-    assert said.rest == r'-file:vendor  a{2}  $x "a  b" -o --rows'
+    reply = split(
+        r'-o found --rows 3 --pattern-type=regexp  -file:vendor  a{2}  $x "a  b" -o --rows ', SEARCH, "search"
+    )
+    assert reply.values == {"out": ["found"], "rows": ["3"], "pattern-type": ["regexp"]}
+    assert reply.rest == r'-file:vendor  a{2}  $x "a  b" -o --rows'
 
 
 @pytest.mark.parametrize(
@@ -31,8 +33,8 @@ def test_options_come_first_and_the_rest_stays_as_it_is() -> None:
     ],
 )
 def test_what_is_no_option_is_looked_for(line: str, rest: str) -> None:
-    said = split(line, SEARCH, "search")
-    assert (said.values, said.rest) == ({}, rest)
+    reply = split(line, SEARCH, "search")
+    assert (reply.values, reply.rest) == ({}, rest)
 
 
 @pytest.mark.parametrize(
@@ -54,8 +56,8 @@ def test_a_slip_of_the_pen_is_told_and_not_looked_for(line: str, message: str) -
 
 
 def test_values_may_be_quoted() -> None:
-    said = split("""--timeout "1 0" -o 'a b' x""", SEARCH, "search")
-    assert said.values == {"timeout": ["1 0"], "out": ["a b"]}
+    reply = split("""--timeout "1 0" -o 'a b' x""", SEARCH, "search")
+    assert reply.values == {"timeout": ["1 0"], "out": ["a b"]}
 
 
 @given(st.text(alphabet="ab -:=\"'\\{}$/", max_size=30))
@@ -65,15 +67,15 @@ def test_behind_two_dashes_everything_is_looked_for(query: str) -> None:
 
 @given(st.text(alphabet="orqnc -=\"'x", max_size=20))
 def test_an_unfinished_line_is_read_as_the_finished_one(line: str) -> None:
-    at = cursor_context(line, SEARCH)
-    assert at.where in {"option", "value", "rest"}
-    assert line.endswith(at.text)
-    if at.where == "rest" and at.text.strip():
+    context = cursor_context(line, SEARCH)
+    assert context.where in {"option", "value", "rest"}
+    assert line.endswith(context.text)
+    if context.where == "rest" and context.text.strip():
         try:
-            said = split(line, SEARCH, "search")
+            reply = split(line, SEARCH, "search")
         except ToolError:
             return
-        assert said.rest == at.text.strip()
+        assert reply.rest == context.text.strip()
 
 
 def test_variables_are_put_in_only_where_they_are_asked_for() -> None:

@@ -21,7 +21,7 @@ NAMES = {
 
 def texts(query: str) -> list[str]:
     """What is offered at the end of a query."""
-    return [one.text for one in suggest(query, lambda kind: NAMES[kind])[1]]
+    return [item.text for item in suggest(query, lambda kind: NAMES[kind])[1]]
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_the_term_is_the_end_of_the_query(query: str) -> None:
     ],
 )
 def test_a_text_in_a_call_is_found(code: str, callee: str, argument: str, text: str) -> None:
-    found = literal_at(code)
-    assert found is not None
-    assert (found.callee, found.argument, found.text) == (callee, argument, text)
+    result = literal_at(code)
+    assert result is not None
+    assert (result.callee, result.argument, result.text) == (callee, argument, text)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_elsewhere_there_is_none(code: str) -> None:
 
 @given(st.text(max_size=20), st.sampled_from(['"', "'", '"""', "'''"]), st.booleans())
 def test_what_is_written_into_a_literal_stands_for_itself(text: str, quote: str, raw: bool) -> None:  # noqa: FBT001
-    made = encode_literal(text, quote, raw=raw)
-    if made is None or not text.isprintable() or text.endswith(quote[0]):
+    result = encode_literal(text, quote, raw=raw)
+    if result is None or not text.isprintable() or text.endswith(quote[0]):
         return
-    assert ast.literal_eval(f"{'r' if raw else ''}{quote}{made}{quote}") == text
-    assert decode_literal(made, raw=raw) == text
+    assert ast.literal_eval(f"{'r' if raw else ''}{quote}{result}{quote}") == text
+    assert decode_literal(result, raw=raw) == text

@@ -57,16 +57,16 @@ def texts(figure: plots.Figure) -> str:
     """All that a figure has written."""
     from matplotlib.text import Text
 
-    return "\n".join(each.get_text() for each in figure.draw().findobj(Text))
+    return "\n".join(item.get_text() for item in figure.draw().findobj(Text))
 
 
 @pytest.mark.parametrize("theme", list(THEMES))
 @pytest.mark.parametrize("name", list(DRAWN))
 def test_every_figure_is_drawn_in_every_theme(name: str, theme: str) -> None:
     figure = DRAWN[name](theme)
-    drawn = figure.draw()
+    drawing = figure.draw()
     assert figure.to_png(dots_per_in=40).startswith(b"\x89PNG")
-    assert drawn.get_facecolor()[:3] == pytest.approx(
+    assert drawing.get_facecolor()[:3] == pytest.approx(
         [int(THEMES[theme].background[i : i + 2], 16) / 255 for i in (1, 3, 5)], abs=0.01
     )
     assert figure.title in texts(figure)
@@ -78,20 +78,20 @@ def test_every_figure_is_drawn_in_every_theme(name: str, theme: str) -> None:
 def test_labels_stay_on_the_sheet_and_text_is_no_formula(name: str) -> None:
     from matplotlib.text import Text
 
-    drawn = DRAWN[name]("light").draw()
-    drawn.draw_without_rendering()
-    width, height = drawn.get_size_inches() * drawn.dpi
-    axes = drawn.axes[0]
-    low, high = sorted(axes.get_xlim())
+    drawing = DRAWN[name]("light").draw()
+    drawing.draw_without_rendering()
+    width, height = drawing.get_size_inches() * drawing.dpi
+    axes = drawing.axes[0]
+    start, end = sorted(axes.get_xlim())
     # matplotlib makes ticks beyond the axes, too, and does not draw them.
-    beyond = {label for label in axes.get_xticklabels() if not low <= label.get_position()[0] <= high}
-    for each in set(drawn.findobj(Text)) - beyond:
-        if each.get_text() and each.get_visible():
-            box = each.get_window_extent()
-            assert -1 <= box.x0 <= box.x1 <= width + 1, each.get_text()
-            assert -1 <= box.y0 <= box.y1 <= height + 1, each.get_text()
-            if "$" in each.get_text():
-                assert not each.get_parse_math()
+    beyond = {label for label in axes.get_xticklabels() if not start <= label.get_position()[0] <= end}
+    for item in set(drawing.findobj(Text)) - beyond:
+        if item.get_text() and item.get_visible():
+            box = item.get_window_extent()
+            assert -1 <= box.x0 <= box.x1 <= width + 1, item.get_text()
+            assert -1 <= box.y0 <= box.y1 <= height + 1, item.get_text()
+            if "$" in item.get_text():
+                assert not item.get_parse_math()
 
 
 @pytest.mark.parametrize("name", ["bars", "over_time", "ownership", "dependencies"])
@@ -101,7 +101,7 @@ def test_labels_do_not_overlap(name: str) -> None:
     axes = figure.axes[0]
     for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
         boxes = [label.get_window_extent() for label in labels if label.get_text()]
-        assert not any(one.overlaps(other) for one, other in itertools.pairwise(boxes))
+        assert not any(item.overlaps(other) for item, other in itertools.pairwise(boxes))
 
 
 def test_what_is_left_out_is_said() -> None:
@@ -224,9 +224,9 @@ def _lab(light: Any) -> Any:
 @pytest.mark.parametrize("name", list(THEMES))
 def test_colours_are_told_apart_with_any_kind_of_colour_vision(name: str, seen: str) -> None:
     colours = [*THEMES[name].series, THEMES[name].rest]
-    for one, other in itertools.combinations(colours, 2):
-        apart = np.linalg.norm(_lab(_SEEN[seen] @ _linear(one)) - _lab(_SEEN[seen] @ _linear(other)))
-        assert apart >= 15, (one, other)
+    for item, other in itertools.combinations(colours, 2):
+        apart = np.linalg.norm(_lab(_SEEN[seen] @ _linear(item)) - _lab(_SEEN[seen] @ _linear(other)))
+        assert apart >= 15, (item, other)
     steps = [_lab(_SEEN[seen] @ _linear(colour))[0] for colour in (THEMES[name].empty, *THEMES[name].steps)]
     assert sorted(steps, reverse=name == "light") == steps
 
@@ -264,5 +264,5 @@ def test_no_text_of_a_treemap_overlaps_another(letter: str) -> None:
     axes = figure.axes[0]
     boxes = [(text.get_text(), text.get_window_extent()) for text in axes.texts]
     assert len(boxes) > 10
-    for (one, box), (other, next_box) in itertools.combinations(boxes, 2):
-        assert not box.overlaps(next_box), (one, other)
+    for (item, box), (other, next_box) in itertools.combinations(boxes, 2):
+        assert not box.overlaps(next_box), (item, other)

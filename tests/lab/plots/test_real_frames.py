@@ -24,7 +24,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three people, over a year: Ada writes, Bob changes, Cleo takes out."""
     builder = RepositoryBuilder(tmp_path_factory.mktemp("plots") / "one")
     people = ("Ada", "Bob", "Cleo")
-    lines = [f"value = retry({at})" for at in range(12)]
+    lines = [f"value = retry({index})" for index in range(12)]
     for step in range(9):
         person = people[step % 3]
         lines[step] = f"value = retry({step})  # TODO {person}"
@@ -101,17 +101,17 @@ def test_owners_of_folders_are_those_of_git_blame(code: sl.Client, repository: P
 
 
 def test_matches_by_folder_are_those_of_git_grep(code: sl.Client, repository: Path) -> None:
-    found = code.search("TODO count:all", progress=False)
-    (sizes,) = bars(plots.bars(found, "path", top=50)).values()
-    counted = [int(line.rpartition(":")[2]) for line in git(repository, "grep", "-c", "TODO")]
-    assert sorted(sizes) == sorted(counted)
+    result = code.search("TODO count:all", progress=False)
+    (sizes,) = bars(plots.bars(result, "path", top=50)).values()
+    count = [int(line.rpartition(":")[2]) for line in git(repository, "grep", "-c", "TODO")]
+    assert sorted(sizes) == sorted(count)
 
 
 def test_commits_over_time_are_those_of_git_log(code: sl.Client, repository: Path) -> None:
     figure = plots.over_time(code.commit_search(), period="quarter")
     months = [int(line[5:7]) for line in git(repository, "log", "--format=%cs")]
     quarters = Counter((month - 1) // 3 for month in months)
-    assert list(bars(figure).values()) == [[quarters[at] for at in sorted(quarters)]]
+    assert list(bars(figure).values()) == [[quarters[position] for position in sorted(quarters)]]
 
 
 def test_a_pickaxe_by_quarter_is_drawn_by_quarter_and_its_running_total_is_refused(
@@ -132,9 +132,9 @@ def test_a_pickaxe_by_quarter_is_drawn_by_quarter_and_its_running_total_is_refus
 def test_activity_and_treemap_count_what_git_counts(code: sl.Client, repository: Path) -> None:
     commits = code.commit_search()
     assert f"{len(git(repository, 'log', '--format=%H')):,} commits" in plots.calendar(commits).description
-    found = code.search("TODO count:all", progress=False)
+    result = code.search("TODO count:all", progress=False)
     total = sum(int(line.rpartition(":")[2]) for line in git(repository, "grep", "-c", "TODO"))
-    written = [text.get_text() for text in plots.treemap(found).draw().findobj(Text)]
+    written = [text.get_text() for text in plots.treemap(result).draw().findobj(Text)]
     assert any(f"{total:,} matches" in text for text in written)
 
 
@@ -163,8 +163,8 @@ def test_a_column_of_ones_own_is_added_up_whatever_its_name(code: sl.Client, rep
 
 def words(figure: plots.Figure) -> str:
     """All texts of a figure."""
-    drawn = figure.draw()
-    return "\n".join(text.get_text() for text in drawn.findobj(Text))
+    drawing = figure.draw()
+    return "\n".join(text.get_text() for text in drawing.findobj(Text))
 
 
 def test_units_are_what_the_rows_are(code: sl.Client) -> None:

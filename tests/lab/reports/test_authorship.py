@@ -72,9 +72,9 @@ def rows(report: Report, name: str) -> list[dict[str, Any]]:
 
 
 def test_assistants_are_counted_and_say_that_there_may_be_more(report: Report, repo: RepositoryBuilder) -> None:
-    found = {row["agent"]: (row["commits"], row["share"], row["authors"]) for row in rows(report, "agents")}
+    results = {row["agent"]: (row["commits"], row["share"], row["authors"]) for row in rows(report, "agents")}
     count = len(log(repo, "%H"))
-    assert found == {"Claude Code": (1, 1 / count, 1), "Claude Code, Cursor": (1, 1 / count, 1)}
+    assert results == {"Claude Code": (1, 1 / count, 1), "Claude Code, Cursor": (1, 1 / count, 1)}
     named = repo.git("log", "--format=%H", "-i", "--grep=<noreply@anthropic.com>").split()
     assert set(report.drill_down("commits with an assistant")["commit"]) == set(named)
     (metric,) = [metric for metric in report.metrics if metric.name == "commits with an assistant"]
@@ -103,15 +103,15 @@ def test_reviewers_and_integrators_are_those_of_trailers_and_committers(
             merges[f"{author} <{email}>"] += 1
         elif email != committer_email:
             others[f"{committer} <{committer_email}>"] += 1
-    found = {row["integrator"]: (row["merges"], row["commits_of_others"]) for row in rows(report, "integrators")}
-    assert found == {name: (merges[name], others[name]) for name in {*merges, *others}}
+    results = {row["integrator"]: (row["merges"], row["commits_of_others"]) for row in rows(report, "integrators")}
+    assert results == {name: (merges[name], others[name]) for name in {*merges, *others}}
     assert report.drill_down("integrators", integrator=CY)["subject"].tolist() == ["five"]
 
 
 def test_time_zones_are_those_of_authors(report: Report, repo: RepositoryBuilder) -> None:
     zones = Counter(zone for name, zone in log(repo, "%an|%ad") for zone in [zone.split()[-1]] if "[bot]" not in name)
-    found = {row["author_utc_offset_min"]: row["commits"] for row in rows(report, "time_zones")}
-    assert found == {0: zones["+0000"], 330: zones["+0530"]}
+    results = {row["author_utc_offset_min"]: row["commits"] for row in rows(report, "time_zones")}
+    assert results == {0: zones["+0000"], 330: zones["+0530"]}
     assert len(report.drill_down("time_zones", author_utc_offset_min=330)) == 1
 
 
@@ -127,17 +127,17 @@ def test_retention_follows_people_over_the_years(report: Report, code: sl.Client
         for year in range(cohort, last + 1):
             active = sum(year in of for of in members)
             expected[cohort, year - cohort] = (len(members), active, active / len(members))
-    found = {
+    results = {
         (row["cohort"], row["years_later"]): (row["people"], row["active"], row["share"])
         for row in rows(report, "retention")
     }
-    assert found == expected
-    assert found[2020, 1] == (2, 1, 0.5)
+    assert results == expected
+    assert results[2020, 1] == (2, 1, 0.5)
     (axes,) = report.figures["retention"].axes
     # The one year that has later ones; Ada paused for a year.
     assert axes.get_xlabel() == "years after 2020 (2)"
     (curve,) = axes.lines
-    assert list(curve.get_ydata()) == [100 * found[2020, later][2] for later in range(last - 2020 + 1)]
+    assert list(curve.get_ydata()) == [100 * results[2020, later][2] for later in range(last - 2020 + 1)]
     # Who wrote before the time would seem to have joined in it.
     later = contributors(code, after="2021-01-01", ownership=False)
     assert "retention" not in later.tables

@@ -81,8 +81,8 @@ def test_branches_within_branches_count_each_commit_once() -> None:
         commit("q1", "base"),
         commit("m1", "base"),
     ]
-    found = {change.commit: (change.request, change.members) for change in merged_changes(commits, ["m3"])}
-    assert found == {
+    results = {change.commit: (change.request, change.members) for change in merged_changes(commits, ["m3"])}
+    assert results == {
         "m1": (None, ("m1",)),
         "m2": (4, ("q1",)),
         "s1": (None, ("s1",)),
@@ -92,5 +92,5 @@ def test_branches_within_branches_count_each_commit_once() -> None:
 
 def test_commits_behind_no_known_head_count_too_and_long_lines_end() -> None:
     line = [commit(str(number), str(number - 1)) for number in range(30_000, 0, -1)]
-    found = merged_changes([*line, commit("other", "")], ["nothing"])
-    assert len(found) == 30_001
+    result = merged_changes([*line, commit("other", "")], ["nothing"])
+    assert len(result) == 30_001

@@ -73,8 +73,8 @@ def test_joiners_and_leavers_are_those_of_git(report: Report, repository: Path) 
     after = {who for time, who in log if int(time) > since}
     earlier = {who for time, who in log if int(time) <= since}
     window = {who for time, who in log if since - (end - since) < int(time) <= since}
-    joined = after - earlier - {"bot@b.example"}
-    assert set(report.tables["joined"]["author_email"]) == joined == {"cy@lab.corp.example", MERGER}
+    merged = after - earlier - {"bot@b.example"}
+    assert set(report.tables["joined"]["author_email"]) == merged == {"cy@lab.corp.example", MERGER}
     assert set(report.tables["left"]["author_email"]) == window - after == {"ben@gmail.com"}
     assert (value(report, "joined"), value(report, "left")) == (2, 1)
     assert value(report, "commits before") == sum(since - (end - since) < int(time) <= since for time, _ in log)

@@ -63,8 +63,8 @@ def values(report: Report) -> dict[str, Any]:
 
 
 def test_people_co_authors_and_bots_are_counted_once_and_apart(report: Report) -> None:
-    found = values(report)
-    assert (found["people"], found["co-authors"], found["bots"]) == (2, 1, 1)
+    result = values(report)
+    assert (result["people"], result["co-authors"], result["bots"]) == (2, 1, 1)
     assert report.tables["contributors"]["author"].tolist() == ["Bo Boson", "Eve Long Name"]
     assert report.tables["contributors"]["commits"].tolist() == [3, 1]
     assert report.tables["co_authors"]["author"].tolist() == ["Di Helper"]
@@ -163,7 +163,7 @@ def test_rows_that_are_not_proven_are_marked_only_as_exceptions() -> None:
     rows = {"repository": "r", "author": "Ada", "author_email": "a@b", "lines": 1, "share": 0.1, "bot": False}
     date = pd.Timestamp("2024-01-01", tz="UTC")
     for exact, is_marked in (([True] * 3, False), ([True, True, False], True), ([False, False, True], False)):
-        frame = pd.DataFrame([{**rows, "exact": each, "oldest_date": date, "newest_date": date} for each in exact])
+        frame = pd.DataFrame([{**rows, "exact": item, "oldest_date": date, "newest_date": date} for item in exact])
         which = Request(None, None, None, None, True, "with", PathFilter("contributors", None, None))
         (section,) = ownership_sections(object(), [("r", frame, None)], which, lambda _column, _row: "")  # type: ignore[arg-type]
         text = Report("t", (), (), (section,)).to_html()

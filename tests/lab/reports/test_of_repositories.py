@@ -103,8 +103,8 @@ def test_each_period_leads_to_its_commits(people: Report) -> None:
 
 
 def test_a_folder_and_a_file_lead_to_their_commits(people: Report) -> None:
-    found = people.drill_down("directories", repository="demo", directory="lib/")
-    assert sorted(found["subject"]) == ["begin", "move", "side work"]
+    result = people.drill_down("directories", repository="demo", directory="lib/")
+    assert sorted(result["subject"]) == ["begin", "move", "side work"]
     assert people.drill_down("files", repository="demo", path="a.py")["subject"].tolist() == ["change", "begin"]
 
 
@@ -162,8 +162,8 @@ class Older:
     def commit_search(self, *, revisions: list[str], **others: Any) -> Any:
         if self._refuses and any(revision.startswith("^") for revision in revisions):
             raise sl.RevisionNotFound("demo", revisions[-1])
-        known = [revision for revision in revisions if not revision.startswith("^")]
-        return self._code.commit_search(revisions=known, **others)
+        existing = [revision for revision in revisions if not revision.startswith("^")]
+        return self._code.commit_search(revisions=existing, **others)
 
 
 @pytest.mark.parametrize("refuses", [True, False])

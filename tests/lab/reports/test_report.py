@@ -225,13 +225,13 @@ def test_an_unknown_format_is_refused_by_name(report: Report, tmp_path: Path) ->
 
 
 def test_figures_are_drawn_without_the_global_state_of_pyplot() -> None:
-    drawn = [
+    drawing = [
         stacked_bars(["a"], {"x": [1], "y": [2]}, "u"),
         period_bars([(JANUARY, FEBRUARY), (FEBRUARY, MARCH)], {HOSTILE: [1, 2], "b": [0, 1]}, "u", [False, True], "b"),
         punch_card([[0] * 24 for _ in range(7)]),
         size_histogram([0, 5, 50_000]),
     ]
-    assert all(figure.get_axes() for figure in drawn)
+    assert all(figure.get_axes() for figure in drawing)
     assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
 
 

@@ -30,9 +30,9 @@ def test_each_stage_is_shown_and_the_last_state_is_complete(code: sl.Client) -> 
     seen: list[ProgressSnapshot] = []
     contributors(code, progress=seen.append)
     assert (seen[-1].phase, seen[-1].done, seen[-1].total) == ("complete", 7, 7)
-    shown = " ".join(text for _, text in seen[-1].notices)
+    displayed = " ".join(text for _, text in seen[-1].notices)
     for stage in ("commits", "people", "folders", "files", "ownership"):
-        assert stage in shown
+        assert stage in displayed
     assert [moment.done for moment in seen] == sorted(moment.done for moment in seen)
 
 

@@ -152,9 +152,9 @@ def test_the_last_use_is_written_once_in_a_while(state: State, clock: Clock) -> 
     token, secret = state.tokens.create(OWNER)
     assert token.last_used_at is None
     for _ in range(3):
-        found = state.credentials.find(secret)
-        assert found is not None
-        assert found.scopes == {USER_ALL}
+        result = state.credentials.find(secret)
+        assert result is not None
+        assert result.scopes == {USER_ALL}
     writing = state.credentials._writing
     assert writing is not None
     writing.join(5)

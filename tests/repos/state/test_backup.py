@@ -55,13 +55,13 @@ def test_what_is_no_whole_copy_changes_nothing(tmp_path: Path) -> None:
     with State(str(tmp_path / "state.sqlite"), cost=CHEAP) as state:
         state.accounts.create("ann")
         state.database.copy_to(str(tmp_path / "copy"))
-        whole = (tmp_path / "copy").read_bytes()
+        everything = (tmp_path / "copy").read_bytes()
         (tmp_path / "text").write_text("not a database")
-        (tmp_path / "half").write_bytes(whole[: len(whole) // 2])
+        (tmp_path / "half").write_bytes(everything[: len(everything) // 2])
         (tmp_path / "empty").write_bytes(b"")
         with closing(sqlite3.connect(tmp_path / "other")) as other:
             other.execute("CREATE TABLE accounts (name TEXT)")
-        (tmp_path / "later").write_bytes(whole)
+        (tmp_path / "later").write_bytes(everything)
         with closing(sqlite3.connect(tmp_path / "later")) as later:
             later.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
         for name in ("text", "half", "empty", "other", "later", "absent"):

@@ -71,7 +71,7 @@ def test_a_process_killed_while_writing_leaves_whole_transactions(tmp_path: Path
             told = int(process.stdout.readline())
             os.kill(process.pid, signal.SIGKILL)
         with State(path) as state:
-            accounts = {each.name for each in state.accounts.all() if not each.built_in}
+            accounts = {item.name for item in state.accounts.all() if not item.built_in}
             roles = {role.name for role in state.roles.all() if not role.built_in}
             assert accounts == roles
             assert len(accounts) >= told
@@ -91,8 +91,8 @@ def test_many_openers_at_once_make_one_file(tmp_path: Path) -> None:
             barrier.wait(10)
             with State(path) as state:
                 state.accounts.create(f"user{number}")
-        except BaseException as fault:  # noqa: BLE001 - told by the test's own thread
-            faults.append(fault)
+        except BaseException as exc:  # noqa: BLE001 - told by the test's own thread
+            faults.append(exc)
 
     threads = [threading.Thread(target=open_and_write, args=(number,)) for number in range(6)]
     for thread in threads:

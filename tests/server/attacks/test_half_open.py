@@ -78,11 +78,11 @@ def served(tmp_path: Path) -> Iterator[tuple[str, Path]]:
 def test_eleven_hundred_half_open_connections_keep_nobody_out(served: tuple[str, Path]) -> None:
     """They took every descriptor: no health check was answered, and each accept left a traceback in the log."""
     url, log = served
-    place = urlsplit(url)
+    location = urlsplit(url)
     client = httpx2.Client(base_url=url, headers={"Authorization": f"token {TOKEN}"}, timeout=10, trust_env=False)
     with contextlib.ExitStack() as held, client:
         for number in range(HALF_OPEN):
-            connection = socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=10)
+            connection = socket.create_connection((str(location.hostname), int(location.port or 0)), timeout=10)
             held.enter_context(connection)
             with contextlib.suppress(OSError):  # those that waited for longest are closed
                 connection.sendall(STARTS[number % len(STARTS)])
@@ -91,9 +91,9 @@ def test_eleven_hundred_half_open_connections_keep_nobody_out(served: tuple[str,
         began = time.monotonic()
         while time.monotonic() - began < 4:
             assert httpx2.get(f"{url}/healthz", timeout=10, trust_env=False).status_code == 200
-            found = client.get("/.api/search/stream", params={"q": "wanderer"})
-            assert found.status_code == 200
-            assert "a.txt" in found.text
+            result = client.get("/.api/search/stream", params={"q": "wanderer"})
+            assert result.status_code == 200
+            assert "a.txt" in result.text
     text = log.read_text()
     assert "Traceback" not in text
     # What was answered is logged as well, a line each: a fast machine answers more in four seconds.
@@ -127,12 +127,12 @@ def _quiet(*_: object) -> Iterator[Event]:
 
 
 def _connected(server: HttpServer, buffer_bytes: int = 0) -> socket.socket:
-    place = urlsplit(server.url)  # type: ignore[attr-defined]
+    location = urlsplit(server.url)  # type: ignore[attr-defined]
     connection = socket.socket()
     connection.settimeout(BOUND_S)
     if buffer_bytes:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
-    connection.connect((str(place.hostname), int(place.port or 0)))
+    connection.connect((str(location.hostname), int(location.port or 0)))
     return connection
 
 

@@ -52,8 +52,8 @@ def token_of(state: State, account: str) -> str:
 
 
 def ask(service: Service, token: str, query: str) -> socket.socket:
-    place = urlsplit(service.url)
-    connection = socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=BOUND_S)
+    location = urlsplit(service.url)
+    connection = socket.create_connection((str(location.hostname), int(location.port or 0)), timeout=BOUND_S)
     head = f"GET {PATH}?q={query} HTTP/1.1\r\nHost: localhost\r\nAuthorization: token {token}\r\n\r\n"
     connection.sendall(head.encode())
     return connection

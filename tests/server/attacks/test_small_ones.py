@@ -44,8 +44,8 @@ def test_a_host_that_only_begins_like_ours_is_refused(host: str) -> None:
     """The parser of addresses takes the name in brackets and drops what follows it."""
     assert host_name(host) == ""
     with running(ScriptedEngine(_quiet)) as service:
-        place = urlsplit(service.url)
-        with socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=BOUND_S) as connection:
+        location = urlsplit(service.url)
+        with socket.create_connection((str(location.hostname), int(location.port or 0)), timeout=BOUND_S) as connection:
             connection.sendall(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
             assert connection.recv(4096).startswith(b"HTTP/1.1 400 ")
 
@@ -68,9 +68,9 @@ def test_an_origin_that_only_begins_like_ours_is_refused(origin: str) -> None:
 @pytest.mark.parametrize("host", ["127.evil.example", "localhost.evil.example", "0.0.0.0", "192.0.2.1", "::"])  # noqa: S104 - refused
 def test_a_cluster_without_certificates_stays_on_loopback(host: str) -> None:
     """A name that begins like a loopback address is none, and a worker listened wherever it was told to."""
-    place = f"[{host}]" if ":" in host else host
+    location = f"[{host}]" if ":" in host else host
     with pytest.raises(ConfigurationError, match="not encrypted"):
-        check_address(f"tcp://{place}:8786", None)
+        check_address(f"tcp://{location}:8786", None)
     with pytest.raises(ConfigurationError, match="loopback only"):
         check_listening("tcp", host)
     check_listening("tls", host)
@@ -95,14 +95,14 @@ def test_hidden_characters_are_shown_on_a_terminal_and_kept_in_files(
     monkeypatch.setenv("SOURCELIGHT_HOME", str(tmp_path / "home"))
     terminal = _Terminal()
     monkeypatch.setattr("sys.stdout", terminal)
-    asked = search.SearchCommand(paths=(str(tmp_path / "src"),), output_format=form)
-    assert search.search("wanderer", asked) == 0
-    shown = terminal.getvalue()
-    assert "wanderer" in shown
-    assert "\x1b" not in shown
-    assert "\u202e" not in shown
+    result = search.SearchCommand(paths=(str(tmp_path / "src"),), output_format=form)
+    assert search.search("wanderer", result) == 0
+    displayed = terminal.getvalue()
+    assert "wanderer" in displayed
+    assert "\x1b" not in displayed
+    assert "\u202e" not in displayed
     out = tmp_path / f"out.{form}"
-    search.search("wanderer", search.SearchCommand(paths=asked.paths, output_format=form, output=str(out)))
+    search.search("wanderer", search.SearchCommand(paths=result.paths, output_format=form, output=str(out)))
     assert "\u202e" in out.read_text()
 
 

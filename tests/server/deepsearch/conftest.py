@@ -41,9 +41,9 @@ class World:
         with self.client(user) as client:
             opened = client.post(API, json={"question": question})
             assert opened.status_code == 202
-            made = opened.json()
-            client.get(f"{API}/{made['id']}/questions/{made['questions'][0]['id']}/events")
-            found: dict[str, Any] = client.get(f"{API}/{made['id']}").json()
+            body = opened.json()
+            client.get(f"{API}/{body['id']}/questions/{body['questions'][0]['id']}/events")
+            found: dict[str, Any] = client.get(f"{API}/{body['id']}").json()
             return found
 
 

@@ -24,13 +24,15 @@ ABSENT = {"error": "conversation not found: it does not exist, or it is not shar
 
 
 def test_a_conversation_has_the_known_shape(world: World) -> None:
-    found = world.asked("ann", QUESTION)
-    assert {"id", "questions", "created_at", "updated_at", "user_id", "read_token", "share_url", "viewer"} <= set(found)
-    assert found["share_url"] == f"{world.service.url}/deepsearch/{found['read_token']}"
-    assert found["viewer"] == {"is_owner": True}
-    assert found["quota_usage"] == {"total_quota": 0, "quota_limit": -1, "reset_time": None}
-    (question,) = found["questions"]
-    assert question["conversation_id"] == found["id"]
+    result = world.asked("ann", QUESTION)
+    assert {"id", "questions", "created_at", "updated_at", "user_id", "read_token", "share_url", "viewer"} <= set(
+        result
+    )
+    assert result["share_url"] == f"{world.service.url}/deepsearch/{result['read_token']}"
+    assert result["viewer"] == {"is_owner": True}
+    assert result["quota_usage"] == {"total_quota": 0, "quota_limit": -1, "reset_time": None}
+    (question,) = result["questions"]
+    assert question["conversation_id"] == result["id"]
     assert (question["status"], question["question"]) == ("completed", QUESTION)
     assert "`checkout_total`" in question["answer"]
     assert question["turns"] is None
@@ -41,8 +43,8 @@ def test_a_conversation_has_the_known_shape(world: World) -> None:
 
 
 def test_events_come_in_order_and_can_be_read_again(world: World) -> None:
-    found = world.asked("ann", QUESTION)
-    path = f"{API}/{found['id']}/questions/{found['questions'][0]['id']}/events"
+    result = world.asked("ann", QUESTION)
+    path = f"{API}/{result['id']}/questions/{result['questions'][0]['id']}/events"
     with world.client("ann") as client:
         answer = client.get(path)
         assert answer.headers["content-type"].startswith("text/event-stream")
@@ -51,16 +53,16 @@ def test_events_come_in_order_and_can_be_read_again(world: World) -> None:
         kinds = [event["event"] for event in events]
         assert (kinds[0], kinds[-1]) == ("question", "completed")
         assert {"turn", "evidence"} <= set(kinds)
-        rest = client.get(path, headers={"Last-Event-ID": str(len(events) - 1)})
-        assert rest.text.count("event: ") == 1
+        remaining = client.get(path, headers={"Last-Event-ID": str(len(events) - 1)})
+        assert remaining.text.count("event: ") == 1
         assert json.loads(events[0]["data"])["text"] == QUESTION
 
 
 def test_follow_ups_changes_lists_and_deletion(world: World) -> None:
-    found = world.asked("bob", QUESTION)
-    one = f"{API}/{found['id']}"
+    result = world.asked("bob", QUESTION)
+    one = f"{API}/{result['id']}"
     with world.client("bob") as client:
-        added = client.post(f"{one}/questions", json={"conversation_id": found["id"], "question": "who wrote it?"})
+        added = client.post(f"{one}/questions", json={"conversation_id": result["id"], "question": "who wrote it?"})
         assert (added.status_code, added.json()["question"]) == (202, "who wrote it?")
         client.get(f"{one}/questions/{added.json()['id']}/events")
         assert client.get(f"{one}/questions/{added.json()['id']}").json()["status"] == "completed"
@@ -69,16 +71,16 @@ def test_follow_ups_changes_lists_and_deletion(world: World) -> None:
         second = world.asked("bob", "where are prices rounded")
 
         def ids(**params: str | int) -> list[int]:
-            return [each["id"] for each in client.get(API, params=params).json()["conversations"]]
+            return [item["id"] for item in client.get(API, params=params).json()["conversations"]]
 
-        assert ids(sort="id") == [found["id"], second["id"]]
-        assert ids(filter_is_starred="true") == [found["id"]]
+        assert ids(sort="id") == [result["id"], second["id"]]
+        assert ids(filter_is_starred="true") == [result["id"]]
         assert ids(filter_id=second["id"]) == [second["id"]]
-        assert ids(filter_read_token=found["read_token"]) == [found["id"]]
+        assert ids(filter_read_token=result["read_token"]) == [result["id"]]
         assert ids(filter_user_id=99999) == []
         page = client.get(API, params={"page_first": 1, "sort": "-id"}).json()
         assert page["page_info"]["has_next_page"] is True
-        assert ids(page_first=1, sort="-id", page_after=page["page_info"]["end_cursor"]) == [found["id"]]
+        assert ids(page_first=1, sort="-id", page_after=page["page_info"]["end_cursor"]) == [result["id"]]
         assert client.delete(one).status_code == 204
         gone = client.get(one)
         assert (gone.status_code, gone.json()) == (404, ABSENT)
@@ -120,15 +122,15 @@ def test_a_request_names_its_client_and_its_user(world: World) -> None:
 
 def test_others_learn_nothing(world: World) -> None:
     """Neither of a conversation that is not shared, nor of what a shared one says of an invisible repository."""
-    found = world.asked("ann", QUESTION)
-    one, question = f"{API}/{found['id']}", found["questions"][0]["id"]
+    result = world.asked("ann", QUESTION)
+    one, question = f"{API}/{result['id']}", result["questions"][0]["id"]
     with world.client("bob") as client, world.client("ann") as owner:
         for method, path in (("GET", one), ("DELETE", one), ("GET", f"{one}/questions/{question}/events")):
             assert client.request(method, path).json() == ABSENT
         assert client.patch(one, json={"is_starred": True}).json() == ABSENT
-        assert client.get(API, params={"filter_read_token": found["read_token"]}).json()["conversations"] == []
+        assert client.get(API, params={"filter_read_token": result["read_token"]}).json()["conversations"] == []
         assert owner.patch(one, json={"is_shared": True}).status_code == 200
-        (shared,) = client.get(API, params={"filter_read_token": found["read_token"]}).json()["conversations"]
+        (shared,) = client.get(API, params={"filter_read_token": result["read_token"]}).json()["conversations"]
         assert shared["viewer"] == {"is_owner": False}
         assert shared["user_id"] is None
         text = json.dumps(shared)
@@ -137,8 +139,8 @@ def test_others_learn_nothing(world: World) -> None:
         assert "ledger" not in text.casefold()
         assert "withheld" in text
         assert client.delete(one).json() == ABSENT
-        assert owner.patch(one, json={"reset_link": True}).json()["read_token"] != found["read_token"]
-        assert client.get(API, params={"filter_read_token": found["read_token"]}).json()["conversations"] == []
+        assert owner.patch(one, json={"reset_link": True}).json()["read_token"] != result["read_token"]
+        assert client.get(API, params={"filter_read_token": result["read_token"]}).json()["conversations"] == []
 
 
 @contextmanager
@@ -159,23 +161,23 @@ def test_one_question_runs_at_a_time_and_can_be_canceled(asked_engine: LocalEngi
         closing(ConversationService(state, researcher)) as desk,
         served(asked_engine, desk) as (_, client),
     ):
-        made = client.post(API, json={"question": "wait"}).json()
+        body = client.post(API, json={"question": "wait"}).json()
         assert researcher.begun.wait(WAIT_S)
-        under_way = client.get(f"{API}/{made['id']}").json()["questions"][0]
+        under_way = client.get(f"{API}/{body['id']}").json()["questions"][0]
         assert (under_way["status"], under_way["suggested_followups"]) == ("processing", None)
         assert under_way["turns"][0]["reasoning"] == "nls_search: x: 3 files"
-        page = client.get(f"/deepsearch/{made['read_token']}")
+        page = client.get(f"/deepsearch/{body['read_token']}")
         assert 'http-equiv="refresh"' in page.text
         assert "nls_search: x: 3 files" in page.text
-        busy = client.post(f"{API}/{made['id']}/questions", json={"question": "and?"})
+        busy = client.post(f"{API}/{body['id']}/questions", json={"question": "and?"})
         assert busy.status_code == 409
-        number = made["questions"][0]["id"]
-        ended = client.post(f"{API}/{made['id']}/questions/{number}/cancel").json()
+        number = body["questions"][0]["id"]
+        ended = client.post(f"{API}/{body['id']}/questions/{number}/cancel").json()
         assert (ended["status"], ended["error"]["kind"]) == ("completed", "Canceled")
-        events = client.get(f"{API}/{made['id']}/questions/{number}/events").text
+        events = client.get(f"{API}/{body['id']}/questions/{number}/events").text
         assert events.count("event: turn") == 1
         assert "event: canceled" in events
-        assert 'http-equiv="refresh"' not in client.get(f"/deepsearch/{made['read_token']}").text
+        assert 'http-equiv="refresh"' not in client.get(f"/deepsearch/{body['read_token']}").text
 
 
 def test_a_stopped_service_ends_streams_and_the_next_tells_what_was_interrupted(
@@ -186,14 +188,14 @@ def test_a_stopped_service_ends_streams_and_the_next_tells_what_was_interrupted(
     with State(str(tmp_path / "state.sqlite")) as state:
         dead = ConversationService(state, researcher, process_id=f"{socket.gethostname()}/4194305/ab")
         with served(asked_engine, dead) as (service, client):
-            made = client.post(API, json={"question": "wait"}).json()
+            body = client.post(API, json={"question": "wait"}).json()
             assert researcher.begun.wait(WAIT_S)
-            with client.stream("GET", f"{API}/{made['id']}/questions/{made['questions'][0]['id']}/events") as events:
+            with client.stream("GET", f"{API}/{body['id']}/questions/{body['questions'][0]['id']}/events") as events:
                 lines = events.iter_lines()
                 assert next(lines) == "id: 1"
                 service.stop()
                 assert "event: completed" not in list(lines)
         with closing(ConversationService(state)) as desk, served(asked_engine, desk) as (_, client):
-            (question,) = client.get(f"{API}/{made['id']}").json()["questions"]
+            (question,) = client.get(f"{API}/{body['id']}").json()["questions"]
             assert (question["status"], question["error"]["kind"]) == ("completed", "Interrupted")
         dead.close()

@@ -35,9 +35,9 @@ def test_questions_are_lengths_and_hashes(world: World, caplog: pytest.LogCaptur
     caplog.set_level("INFO")
     world.asked("ann", QUESTION)
     world.asked("ann", QUESTION)
-    asked = [line for line in lines(caplog, API, 6) if line["method"] == "POST"]
-    assert [line["query_length"] for line in asked] == [len(QUESTION)] * 2
-    assert len({line["query_hash"] for line in asked}) == 1
+    requests = [line for line in lines(caplog, API, 6) if line["method"] == "POST"]
+    assert [line["query_length"] for line in requests] == [len(QUESTION)] * 2
+    assert len({line["query_hash"] for line in requests}) == 1
     assert "zebrawood" not in caplog.text
     assert "checkout" not in caplog.text
 
@@ -72,9 +72,9 @@ def test_faults_are_logged_without_the_question(asked_engine: LocalEngine, caplo
             service.url + API, json={"question": QUESTION}, headers=headers, timeout=WAIT_S, trust_env=False
         )
         assert told.status_code == 500
-        with pytest.raises(sl.SourcelightError, match="internal error, id") as fault:
+        with pytest.raises(sl.SourcelightError, match="internal error, id") as error:
             sl.connect(service.url, token=TOKEN).deepsearch(QUESTION, cache=False)
-    for said in (told.text, str(fault.value)):
+    for said in (told.text, str(error.value)):
         assert said.partition("id ")[2][:12] in caplog.text
         assert "zebrawood" not in said
     assert caplog.text.count("builtins.ValueError (") == 2

@@ -26,10 +26,10 @@ class Links:
 
 @pytest.fixture(scope="module")
 def links(world: World) -> Links:
-    found = world.asked("ann", QUESTION)
-    files = [source["link"] for source in found["questions"][0]["sources"] if source["type"] == "File"]
+    result = world.asked("ann", QUESTION)
+    files = [source["link"] for source in result["questions"][0]["sources"] if source["type"] == "File"]
     return Links(
-        found["read_token"], {name: next(f for f in files if f.startswith(f"/{name}@")) for name in (OPEN, SECRET)}
+        result["read_token"], {name: next(f for f in files if f.startswith(f"/{name}@")) for name in (OPEN, SECRET)}
     )
 
 
@@ -59,12 +59,12 @@ def test_every_link_of_an_answer_leads_somewhere(links: Links, ann: httpx2.Clien
 
 def test_addresses_of_repositories_and_searches_have_pages(ann: httpx2.Client, bob: httpx2.Client) -> None:
     for address in (f"/{OPEN}", f"/{OPEN}@HEAD", f"/{SECRET}"):
-        shown = ann.get(address)
-        assert (shown.status_code, '<table class="entries">' in shown.text) == (200, True), address
+        displayed = ann.get(address)
+        assert (displayed.status_code, '<table class="entries">' in displayed.text) == (200, True), address
     for query in ("checkout", "patterntype:nls how is the checkout total computed", "patternType:keyword checkout"):
-        shown = ann.get("/search", params={"q": query, "wait": "1"})
-        assert shown.status_code == 200
-        assert re.search(rf'<a href="/{OPEN}@[0-9a-f]+/-/blob/', shown.text), query
+        displayed = ann.get("/search", params={"q": query, "wait": "1"})
+        assert displayed.status_code == 200
+        assert re.search(rf'<a href="/{OPEN}@[0-9a-f]+/-/blob/', displayed.text), query
     hostile = ann.get("/search", params={"q": '<script>alert(1)</script> "'})
     assert "<script>" not in hostile.text
     assert "&lt;script&gt;alert(1)" in hostile.text
@@ -185,7 +185,7 @@ def test_a_signed_in_browser_reads_pages_and_nothing_else(world: World, links: L
         assert fields["to"] == links.files[SECRET]
         signed = browser.post("/.auth/sign-in", data={**fields, "name": "ann", "password": PASSWORD})
         assert (signed.status_code, signed.headers["location"]) == (303, links.files[SECRET])
-        cookies = {each.partition("=")[0]: each for each in signed.headers.get_list("set-cookie")}
+        cookies = {item.partition("=")[0]: item for item in signed.headers.get_list("set-cookie")}
         assert "Path=/.auth" in cookies["sourcelight-session"]
         assert "Path=/;" in f"{cookies['sourcelight-reader']};"
         assert "HttpOnly" in cookies["sourcelight-reader"]

@@ -35,13 +35,13 @@ class Careless:
     def research(self, inquiry: ResearchRequest, budget: ResearchBudget | None, emit: Emit) -> Draft:
         del budget, emit
         draft = Draft(researcher=self.name, model="careless")
-        at = {pin.repository: pin.commit for pin in inquiry.pins}
-        said = '    """Round a price to whole cents, half a cent to the even one."""'
+        position = {pin.repository: pin.commit for pin in inquiry.pins}
+        reply = '    """Round a price to whole cents, half a cent to the even one."""'
         for path, line, text in (
-            ("shop/prices.py", 5, said), ("shop/cart.py", 1, "import magic"), ("shop/prices.py", 3, '"""Prices."""'),
+            ("shop/prices.py", 5, reply), ("shop/cart.py", 1, "import magic"), ("shop/prices.py", 3, '"""Prices."""'),
         ):  # fmt: skip
-            draft.ledger.add(FileEvidence(OPEN, at[OPEN], path, line, line, text))
-        draft.ledger.add(FileEvidence(SECRET, at[SECRET], "vault/ledger.py", 1, 1, "nothing"))
+            draft.ledger.add(FileEvidence(OPEN, position[OPEN], path, line, line, text))
+        draft.ledger.add(FileEvidence(SECRET, position[SECRET], "vault/ledger.py", 1, 1, "nothing"))
         draft.parts.append(
             Paragraph("Cents [E1]. Magic [E2]. Moved [E3]. A secret [E4]. Invented [E9]. Both [E1, E9].")
         )
@@ -63,19 +63,19 @@ def service(asked_engine: LocalEngine, desk: ConversationService) -> Iterator[Se
 def test_tables_of_both_backends_have_what_was_rejected(
     asked_engine: LocalEngine, desk: ConversationService, service: Service
 ) -> None:
-    here = Client(EmbeddedBackend(asked_engine, conversations=desk)).deepsearch("how?", cache=False)
+    client = Client(EmbeddedBackend(asked_engine, conversations=desk)).deepsearch("how?", cache=False)
     there = sl.connect(service.url, token=TOKEN).deepsearch("how?", cache=False)
-    for answer in (here, there):
-        found = answer.citations
-        assert found["status"].tolist() == ["verified", "moved", "rejected", "rejected", "rejected"]
-        assert found["link"].tolist()[2:] == ["", "", ""]
-        commit = found["commit"][0]
-        assert found["label"].tolist()[2:] == [
+    for answer in (client, there):
+        result = answer.citations
+        assert result["status"].tolist() == ["verified", "moved", "rejected", "rejected", "rejected"]
+        assert result["link"].tolist()[2:] == ["", "", ""]
+        commit = result["commit"][0]
+        assert result["label"].tolist()[2:] == [
             WRONG.format(commit=commit[:12]),
-            f"{SECRET}@{found['commit'][3][:12]} vault/ledger.py#L1-L1: the file has no such text",
+            f"{SECRET}@{result['commit'][3][:12]} vault/ledger.py#L1-L1: the file has no such text",
             INVENTED,
         ]
-        assert found["type"].tolist()[4] == "unknown"
+        assert result["type"].tolist()[4] == "unknown"
         assert "rejected" in set(answer.sources["status"].dropna())
         assert answer.stats["citations_rejected"] == 3
         assert "Magic (unverified)" in answer.text
@@ -84,8 +84,8 @@ def test_tables_of_both_backends_have_what_was_rejected(
         for shown in (repr(answer), answer.to_markdown(), answer.to_html(), answer._repr_mimebundle_()["text/html"]):
             assert INVENTED in shown
             assert "the file has no such text" in shown
-    assert here.text == there.text
-    assert here.citations["label"].tolist() == there.citations["label"].tolist()
+    assert client.text == there.text
+    assert client.citations["label"].tolist() == there.citations["label"].tolist()
 
 
 def test_pages_and_markdown_name_them(service: Service) -> None:
@@ -107,13 +107,13 @@ def test_a_reader_learns_nothing_of_what_was_rejected_elsewhere(
     """Whoever may not see a repository of the question sees what was rejected in visible ones; of a model nothing."""
     with State() as state, closing(ConversationService(state, Careless(researcher))) as desk:
         owner = desk_context(asked_engine, desk)
-        asked = desk.ask("how?", owner).attributes
-        link = desk.share(asked["id"], owner)
+        request = desk.ask("how?", owner).attributes
+        link = desk.share(request["id"], owner)
         reader = add_account(desk.state, "reader")
         told = desk.read(link, desk_context(asked_engine, desk, reader))
         assert SECRET not in str(told.attributes) + str(told.table.to_pylist())
         rejected = [source["label"] for source in told.attributes["questions"][0]["rejected"]]
         assert [label.partition("@")[0] for label in rejected] == shown
         allowed = replace(reader, granted=frozenset({SECRET}))
-        whole = desk.read(link, desk_context(asked_engine, desk, allowed)).attributes["questions"][0]["rejected"]
-        assert [source["status"] for source in whole] == ["rejected"] * 3
+        everything = desk.read(link, desk_context(asked_engine, desk, allowed)).attributes["questions"][0]["rejected"]
+        assert [source["status"] for source in everything] == ["rejected"] * 3

@@ -86,12 +86,12 @@ def _headers(token: str) -> dict[str, str]:
     ],
 )
 def test_a_header_tells_who_asks(authenticator: Authenticator, header: str | None, expected: str | Refusal) -> None:
-    found = authenticator.authenticate({} if header is None else {"authorization": header})
+    result = authenticator.authenticate({} if header is None else {"authorization": header})
     if isinstance(expected, Refusal):
-        assert found == expected
+        assert result == expected
     else:
-        assert isinstance(found, Principal)
-        assert (found.account, found.is_anonymous) == (expected, not expected)
+        assert isinstance(result, Principal)
+        assert (result.account, result.is_anonymous) == (expected, not expected)
 
 
 def test_the_owner_sees_and_may_everything(authenticator: Authenticator) -> None:
@@ -146,9 +146,9 @@ def test_grants_reach_the_viewer_at_once(state: State, authenticator: Authentica
     headers = _headers(token)
 
     def granted() -> frozenset[str]:
-        found = authenticator.authenticate(headers)
-        assert isinstance(found, Principal)
-        return found.viewer.granted
+        result = authenticator.authenticate(headers)
+        assert isinstance(result, Principal)
+        return result.viewer.granted
 
     assert granted() == frozenset()
     state.grants.add("secret/one", account="ann")

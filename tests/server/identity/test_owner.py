@@ -16,16 +16,16 @@ TOKEN = "slo_a-token-made-up-for-tests"
 
 
 def _recognised(state: State, token: str) -> bool:
-    found = Authenticator(state).authenticate({"authorization": f"token {token}"})
-    return isinstance(found, Principal) and found.account == "owner"
+    authenticator = Authenticator(state).authenticate({"authorization": f"token {token}"})
+    return isinstance(authenticator, Principal) and authenticator.account == "owner"
 
 
 def test_a_token_is_made_once_and_never_kept(tmp_path: Path) -> None:
     path = tmp_path / "a" / "home" / FILE_NAME
     with State(str(path)) as state:
         first = read_owner_token(state, str(tmp_path), {})
-        again = read_owner_token(state, str(tmp_path), {})
-        assert (first.origin, again.origin, again.text) == ("made", "kept", "")
+        repeated = read_owner_token(state, str(tmp_path), {})
+        assert (first.origin, repeated.origin, repeated.text) == ("made", "kept", "")
         assert len(first.text) > 40
         assert _recognised(state, first.text)
         assert not _recognised(state, first.text + "x")
@@ -45,20 +45,20 @@ def test_a_new_one_is_made_when_the_former_is_revoked(tmp_path: Path) -> None:
 
 def test_starts_at_the_same_moment_agree_on_one_token(tmp_path: Path) -> None:
     barrier = threading.Barrier(6)
-    found = []
+    results = []
 
     def start() -> None:
         barrier.wait(5)
         with State(str(tmp_path / FILE_NAME)) as state:
-            found.append(read_owner_token(state, str(tmp_path), {}))
+            results.append(read_owner_token(state, str(tmp_path), {}))
 
     threads = [threading.Thread(target=start) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(20)
-    assert [each.origin for each in found].count("made") == 1
-    assert len(found) == 6
+    assert [item.origin for item in results].count("made") == 1
+    assert len(results) == 6
 
 
 def test_the_environment_comes_first_and_is_not_kept(tmp_path: Path) -> None:
@@ -82,9 +82,9 @@ def test_the_file_of_an_earlier_version_is_taken_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("token", ["short", "with blanks in between it", "ünïcode-ünïcode-ünïcode"])
 def test_an_unsafe_token_of_the_environment_is_refused_without_showing_it(tmp_path: Path, token: str) -> None:
-    with State() as state, pytest.raises(ConfigurationError) as fault:
+    with State() as state, pytest.raises(ConfigurationError) as error:
         read_owner_token(state, str(tmp_path), {OWNER_TOKEN_VARIABLE: token})
-    assert token not in str(fault.value)
+    assert token not in str(error.value)
 
 
 @pytest.mark.parametrize("content", ["", "sha256:zz", "sha256:00", "md5:" + "0" * 64])

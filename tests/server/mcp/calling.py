@@ -57,5 +57,5 @@ def over(
 
 def call(url: str, token: str, name: str, arguments: Mapping[str, Any], family: str = "2026-07-28") -> Said:
     """One call over a connection of its own."""
-    found: Said = over(url, token, lambda client: said(client, name, arguments), family)
-    return found
+    result: Said = over(url, token, lambda client: said(client, name, arguments), family)
+    return result

@@ -35,12 +35,12 @@ class Served:
 @pytest.fixture(scope="session")
 def repositories(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[str, ...]]:
     folder = tmp_path_factory.mktemp("tools")
-    one = RepositoryBuilder(folder / "one", origin=f"https://{ONE}.git")
-    first = one.commit(
+    builder = RepositoryBuilder(folder / "one", origin=f"https://{ONE}.git")
+    first = builder.commit(
         {"README.md": "# One\n\nA lamp in the tower.\n", "src/lamp.py": "def light():\n    pass\n"}, "start"
     )
-    (one.path / "latest").symlink_to("src/lamp.py")
-    second = one.commit(
+    (builder.path / "latest").symlink_to("src/lamp.py")
+    second = builder.commit(
         {
             "src/lamp.py": "class Lamp:\n    def light(self):\n        return 'lighthouse'\n" + "# beam\n" * 60,
             "src/deep/er/beam.go": "package er\n\nfunc Beam() int { return 1 }\n",

@@ -59,11 +59,11 @@ def test_the_manifest_has_what_the_format_requires(unpacked: Path) -> None:
     assert (unpacked / server["entry_point"]).is_file()
     assert not list(unpacked.rglob("lib")), "the format forbids libraries in a bundle of this type"
     assert set(manifest["compatibility"]["platforms"]) == {"darwin", "linux", "win32"}
-    for each in manifest["user_config"].values():
-        assert {"type", "title", "description"} <= set(each) <= {"type", "title", "description", "multiple", "required"}
-    assert {each["name"] for each in manifest["tools"]} == set(mcp_tools("all"))
-    asked = {name for word in server["mcp_config"]["args"] for name in re.findall(r"\$\{user_config\.(\w+)\}", word)}
-    assert asked == set(manifest["user_config"])
+    for item in manifest["user_config"].values():
+        assert {"type", "title", "description"} <= set(item) <= {"type", "title", "description", "multiple", "required"}
+    assert {item["name"] for item in manifest["tools"]} == set(mcp_tools("all"))
+    requests = {name for word in server["mcp_config"]["args"] for name in re.findall(r"\$\{user_config\.(\w+)\}", word)}
+    assert requests == set(manifest["user_config"])
 
 
 def test_registries_and_the_bundle_have_one_version_and_description(unpacked: Path) -> None:
@@ -73,8 +73,8 @@ def test_registries_and_the_bundle_have_one_version_and_description(unpacked: Pa
     project = tomllib.loads((unpacked / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["version"] == sl.__version__
     assert project["requires-python"] == manifest["compatibility"]["runtimes"]["python"]
-    assert not [each for each in project["dependencies"] if re.match(r"pandas|matplotlib|ipywidgets", each)]
-    assert [each for each in project["dependencies"] if each.startswith("mcp>=")]
+    assert not [item for item in project["dependencies"] if re.match(r"pandas|matplotlib|ipywidgets", item)]
+    assert [item for item in project["dependencies"] if item.startswith("mcp>=")]
 
 
 def test_the_same_checkout_gives_the_same_bytes(bundle: Path, tmp_path: Path) -> None:
@@ -84,12 +84,12 @@ def test_the_same_checkout_gives_the_same_bytes(bundle: Path, tmp_path: Path) ->
 def test_a_stock_client_starts_the_unpacked_server(
     unpacked: Path, repositories: tuple[Path, tuple[str, ...]], tmp_path: Path
 ) -> None:
-    runner, run, flag, folder, script, *rest = command_of(unpacked, [str(repositories[0])])
+    runner, run, flag, folder, script, *remaining = command_of(unpacked, [str(repositories[0])])
     assert (runner, run, flag, folder) == ("uv", "run", "--directory", str(unpacked))
     # The environment of these tests has what the bundle would install; tests/release has it installed.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     env["SOURCELIGHT_HOME"] = str(tmp_path / "home")
-    started = StdioServerParameters(command=sys.executable, args=[script, *rest], env=env, cwd=folder)
+    started = StdioServerParameters(command=sys.executable, args=[script, *remaining], env=env, cwd=folder)
 
     async def main() -> tuple[str, set[str], Any]:
         with anyio.fail_after(90):

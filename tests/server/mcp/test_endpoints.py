@@ -34,14 +34,14 @@ def names(service: Service, path: str) -> set[str]:
     async def work(client: Client) -> set[str]:
         return {tool.name for tool in (await client.list_tools()).tools}
 
-    found: set[str] = over(f"{service.url}{path}", TOKEN, work)
-    return found
+    result: set[str] = over(f"{service.url}{path}", TOKEN, work)
+    return result
 
 
 @pytest.fixture(params=[*ENDPOINTS, "/.api/mcp/", "/.api/mcp/deepsearch/"])
 def path(request: pytest.FixtureRequest) -> str:
-    found: str = request.param
-    return found
+    result: str = request.param
+    return result
 
 
 def test_each_endpoint_answers(served: Served, path: str) -> None:
@@ -227,9 +227,9 @@ def test_bodies_have_a_limit(served: Served) -> None:
 def test_what_is_no_message_is_refused(
     served: Served, headers: dict[str, str], body: bytes | None, status: int
 ) -> None:
-    given: dict[str, Any] = {"content": body} if body is not None else {"json": PING}
+    arguments: dict[str, Any] = {"content": body} if body is not None else {"json": PING}
     kind = {"Content-Type": "application/json"}
-    assert post(served.service, "/.api/mcp", headers=kind | headers, **given).status_code == status
+    assert post(served.service, "/.api/mcp", headers=kind | headers, **arguments).status_code == status
 
 
 @pytest.mark.parametrize("path", ["", *ENDPOINTS])

@@ -93,12 +93,12 @@ def test_a_search_waits_a_while_for_the_first_indexing(engine: LocalEngine, fold
         engine.start_indexing()
         with running(engine) as service, service.client.stream("GET", "/.api/search/stream", params={"q": "lamp"}) as r:
             lines = r.iter_lines()
-            waiting = next(line for line in lines if '"repository-indexing"' in line)
-            assert '"done":false' in waiting
+            pending = next(line for line in lines if '"repository-indexing"' in line)
+            assert '"done":false' in pending
             held.close()
-            rest = "\n".join(lines)
-            assert "lamp.py" in rest
-            assert '"done":true' in rest
+            remaining = "\n".join(lines)
+            assert "lamp.py" in remaining
+            assert '"done":true' in remaining
 
 
 def test_a_client_that_starts_the_tools_waits_for_no_index(folder: Path, tmp_path: Path) -> None:
@@ -113,8 +113,8 @@ def test_a_client_that_starts_the_tools_waits_for_no_index(folder: Path, tmp_pat
                 assert unread.content["blocks"] == []
                 assert "being indexed for the first time" in unread.content["notice"]
                 held.close()
-                found = await said(client, "keyword_search", {"query": "lamp"})
-                assert [block["file"] for block in found.content["blocks"]] == ["lamp.py"]
+                result = await said(client, "keyword_search", {"query": "lamp"})
+                assert [block["file"] for block in result.content["blocks"]] == ["lamp.py"]
 
     with hold_index(folder, home / "index") as held:
         anyio.run(main, held)

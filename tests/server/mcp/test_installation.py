@@ -56,7 +56,7 @@ def configured() -> Iterator[tuple[str, list[str]]]:
 def registry_command(path: str) -> list[str]:
     """The command line that a client makes of `server.json`."""
     (package,) = SERVER["packages"]
-    return [package["identifier"], *(each.get("value", path) for each in package["packageArguments"])]
+    return [package["identifier"], *(item.get("value", path) for item in package["packageArguments"])]
 
 
 def test_each_form_of_configuration_starts_the_same_program() -> None:
@@ -76,8 +76,8 @@ def test_a_stock_client_starts_what_the_guide_says(repositories: tuple[Path, tup
     )
     program.chmod(0o755)
     env = os.environ | {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
-    command, *rest = (word.replace(FOLDER, str(repositories[0])) for word in next(configured())[1])
-    started = StdioServerParameters(command=command, args=rest, env=env)
+    command, *remaining = (word.replace(FOLDER, str(repositories[0])) for word in next(configured())[1])
+    started = StdioServerParameters(command=command, args=remaining, env=env)
 
     async def main() -> tuple[set[str], Any]:
         with anyio.fail_after(90):
@@ -110,9 +110,9 @@ def test_the_description_for_registries_follows_their_rules() -> None:
     (package,) = SERVER["packages"]
     assert {"registryType", "identifier", "version", "transport"} <= set(package)
     assert package["transport"] == {"type": "stdio"}
-    for each in package["packageArguments"]:
-        assert each["type"] == "positional"
-        assert "value" in each or "valueHint" in each
+    for item in package["packageArguments"]:
+        assert item["type"] == "positional"
+        assert "value" in item or "valueHint" in item
     assert f"mcp-name: {SERVER['name']} " in (ROOT / "packages" / package["identifier"] / "README.md").read_text(
         "utf-8"
     )

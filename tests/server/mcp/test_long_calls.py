@@ -126,8 +126,8 @@ def test_progress_only_grows(engine: LocalEngine, family: str) -> None:
 
 
 def test_real_work_tells_its_progress(tmp_path: Path, serve: Serve) -> None:
-    one = RepositoryBuilder(tmp_path / "one", origin="https://example.org/a/one.git")
-    one.commit({"a.py": "def lamp():\n    return 1\n"}, "start")
+    builder = RepositoryBuilder(tmp_path / "one", origin="https://example.org/a/one.git")
+    builder.commit({"a.py": "def lamp():\n    return 1\n"}, "start")
     service = serve(open_engine([tmp_path], index=tmp_path / "index"))
     stages: set[str] = set()
 
@@ -231,13 +231,13 @@ def test_many_calls_at_once(engine: LocalEngine, serve: Serve) -> None:
 def test_a_queue_has_an_end(engine: LocalEngine) -> None:
     waiting = Waiting()
     calls = ToolRunner(engine, at_once=1, waiting=2)
-    told: list[str] = []
+    events: list[str] = []
 
     async def one() -> None:
-        with pytest.raises(ToolFailed) as fault:
+        with pytest.raises(ToolFailed) as error:
             await calls.answer(waiting.tool, {}, CallIdentity(Viewer.owner()))
-        told.append(str(fault.value))
-        if "busy" in told[-1]:
+        events.append(str(error.value))
+        if "busy" in events[-1]:
             calls.stop()
 
     async def main() -> None:
@@ -247,8 +247,8 @@ def test_a_queue_has_an_end(engine: LocalEngine) -> None:
                     tasks.start_soon(one)
 
     anyio.run(main)
-    assert told[0] == "wait: the service is busy with 2 waiting calls; retry in a few seconds"
-    assert ["stopped before" in text for text in told[1:]] == [True] * 3
+    assert events[0] == "wait: the service is busy with 2 waiting calls; retry in a few seconds"
+    assert ["stopped before" in text for text in events[1:]] == [True] * 3
 
 
 @pytest.mark.parametrize(

@@ -39,22 +39,22 @@ NEW = {
 
 @pytest.fixture(scope="module")
 def builder(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
-    one = RepositoryBuilder(tmp_path_factory.mktemp("more") / "lamps", origin=f"https://{REPO}.git")
-    one.commit(
+    repository_builder = RepositoryBuilder(tmp_path_factory.mktemp("more") / "lamps", origin=f"https://{REPO}.git")
+    repository_builder.commit(
         {"lamp.py": "def light(level):\n    return level\n\n\ndef shine():\n    return light(1)\n", "a.md": "# A\n"},
         "start",
     )
-    one.git("tag", "v1.0")
-    one.commit(
+    repository_builder.git("tag", "v1.0")
+    repository_builder.commit(
         {"lamp.py": "def light(level):\n    return level * 2\n\n\ndef shine():\n    return light(1)\n"}, "double"
     )
-    one.commit(
+    repository_builder.commit(
         {"use.py": "from lamp import shine\n\n\ndef use():\n    shine()\n    shine()\n", "b.md": "light\n"}, "use it"
     )
-    one.git("tag", "v2.0")
-    one.git("branch", "old", "v1.0")
-    one.commit({"use.py": "from lamp import shine\n\n\ndef use():\n    shine()\n"}, "once is enough")
-    return one
+    repository_builder.git("tag", "v2.0")
+    repository_builder.git("branch", "old", "v1.0")
+    repository_builder.commit({"use.py": "from lamp import shine\n\n\ndef use():\n    shine()\n"}, "once is enough")
+    return repository_builder
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +91,8 @@ def test_only_the_suite_of_all_tools_has_them(served: Served) -> None:
         return str(error.value)
 
     assert "unknown tool 'count'; available: read_file" in over(served.url, served.tokens["owner"], refused)
-    found = call_over_http(f"{served.url}/all", served.tokens["owner"], "count", {"query": "lighthouse"})
-    assert not found.failed
+    result = call_over_http(f"{served.url}/all", served.tokens["owner"], "count", {"query": "lighthouse"})
+    assert not result.failed
 
 
 def test_counts_are_those_of_a_scan(lamps: LocalEngine, builder: RepositoryBuilder) -> None:
@@ -242,9 +242,9 @@ def test_a_hidden_repository_is_absent(served: Served, name: str, arguments: dic
     if "repo" in arguments:
         other = call_over_http(f"{served.url}/all", served.tokens["user"], name, absent)
         assert hidden.text.replace("secret", "absent") == other.text
-    asked = str(arguments)
-    assert SECRET in asked or SECRET not in hidden.text
-    assert "key.py" in asked or "key.py" not in hidden.text
+    request = str(arguments)
+    assert SECRET in request or SECRET not in hidden.text
+    assert "key.py" in request or "key.py" not in hidden.text
     assert "'hidden" not in hidden.text
 
 
@@ -330,8 +330,8 @@ def _gemini(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_long_answers_are_cut_without_being_asked(tmp_path: Path) -> None:
-    one = RepositoryBuilder(tmp_path / "long", origin="https://example.org/more/long.git")
-    one.commit({"long.py": "".join(f"value_{n} = {n}  # number {n}\n" for n in range(3000))}, "start")
+    builder = RepositoryBuilder(tmp_path / "long", origin="https://example.org/more/long.git")
+    builder.commit({"long.py": "".join(f"value_{n} = {n}  # number {n}\n" for n in range(3000))}, "start")
     long = open_engine([tmp_path], index=tmp_path / "index")
     answer = ask(long, "blame", repo="example.org/more/long", path="long.py")
     assert estimate_tokens(answer.text) <= DEFAULT_MAX_TOKENS

@@ -61,12 +61,12 @@ ITEMS: Mapping[str, Callable[[Mapping[str, Any]], list[Any]]] = {
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
     folder = tmp_path_factory.mktemp("pages")
-    one = RepositoryBuilder(folder / "one", origin=f"https://{ONE}.git")
+    builder = RepositoryBuilder(folder / "one", origin=f"https://{ONE}.git")
     long = "def lamp():\n    return 1\n\n\n" + "".join(f"beam{n} = lamp()  # beam number {n}\n" for n in range(700))
-    one.commit({"long.py": long, "use.py": "from long import lamp\n\nlamp()\n", "README.md": "# One\n"}, "start")
+    builder.commit({"long.py": long, "use.py": "from long import lamp\n\nlamp()\n", "README.md": "# One\n"}, "start")
     for number in range(14):
         body = "".join(f"lamp_{number}_{n} = 'the lamp of tower {n}'\n" for n in range(40))
-        one.commit({f"many/file{number:02}.py": body}, f"tower {number}\n\n" + "It shines. " * 30)
+        builder.commit({f"many/file{number:02}.py": body}, f"tower {number}\n\n" + "It shines. " * 30)
     for number in range(12):
         other = RepositoryBuilder(folder / f"other{number}", origin=f"https://example.org/pages/other{number:02}.git")
         other.commit({"a.txt": "nothing\n"}, "start")
@@ -90,7 +90,7 @@ def over(engine: LocalEngine, work: Callable[[Client], Any], **options: Any) -> 
 
 def pages(engine: LocalEngine, name: str, tokens: int, most: int = 200) -> tuple[Said, list[Said]]:
     async def work(client: Client) -> tuple[Said, list[Said]]:
-        whole = await said(client, name, ARGUMENTS[name])
+        everything = await said(client, name, ARGUMENTS[name])
         parts: list[Said] = []
         cursor: dict[str, Any] = {}
         while not parts or (cursor and len(parts) < most):
@@ -98,10 +98,10 @@ def pages(engine: LocalEngine, name: str, tokens: int, most: int = 200) -> tuple
             assert not parts[-1].failed, parts[-1].text
             following = parts[-1].content.get("nextCursor")
             cursor = {"cursor": following} if following else {}
-        return whole, parts
+        return everything, parts
 
-    found: tuple[Said, list[Said]] = over(engine, work)
-    return found
+    result: tuple[Said, list[Said]] = over(engine, work)
+    return result
 
 
 @pytest.mark.parametrize("name", sorted(ITEMS))
@@ -109,10 +109,10 @@ def test_pages_together_are_the_whole_answer(engine: LocalEngine, name: str) -> 
     whole, parts = pages(engine, name, 1200)
     items = ITEMS[name]
     assert not whole.failed
-    joined = [item for part in parts for item in items(part.content)]
+    merged = [item for part in parts for item in items(part.content)]
     if name == "compare_revisions":
-        joined = ["".join(joined)]
-    assert joined == items(whole.content)
+        merged = ["".join(merged)]
+    assert merged == items(whole.content)
     assert len(parts) > 1 or estimate_tokens(whole.text) < 1200
 
 
@@ -126,9 +126,9 @@ def test_no_page_is_longer_than_asked_and_each_counts_the_rest(engine: LocalEngi
             continue
         assert part.content["limitHit"]
         assert part.content["nextCursor"] in part.text
-        (noun, left), (_, rest) = part.content["leftOut"].items()
+        (noun, left), (_, remaining) = part.content["leftOut"].items()
         assert left > 0 or "rest of the last one" in part.text
-        assert rest > 0
+        assert remaining > 0
         assert noun in part.text.lower()
 
 
@@ -169,9 +169,9 @@ def test_a_cursor_of_another_answer_is_refused(engine: LocalEngine) -> None:
 
 
 def test_a_line_that_alone_is_too_long_is_cut(tmp_path: Path) -> None:
-    one = RepositoryBuilder(tmp_path / "one", origin=f"https://{ONE}.git")
+    builder = RepositoryBuilder(tmp_path / "one", origin=f"https://{ONE}.git")
     line = " ".join(f"word{n}" for n in range(3000))
-    one.commit({"wide.txt": f"{line}\nend\n"}, "start")
+    builder.commit({"wide.txt": f"{line}\nend\n"}, "start")
     engine = open_engine([tmp_path], index=tmp_path / "index")
 
     async def work(client: Client) -> list[Said]:

@@ -30,10 +30,10 @@ def test_a_client_starts_the_tools_itself(repositories: tuple[Path, tuple[str, .
         with anyio.fail_after(90):
             async with Client(stdio_client(started), mode="legacy") as client:
                 tools = (await client.list_tools()).tools
-                found = await said(client, "keyword_search", {"query": "lighthouse file:py"})
+                result = await said(client, "keyword_search", {"query": "lighthouse file:py"})
                 refused = await said(client, "read_file", {"repo": ONE, "path": "big.txt"})
                 lamp = {"repo": ONE, "path": "src/lamp.py"}
-                asked: dict[str, dict[str, Any]] = {
+                requests: dict[str, dict[str, Any]] = {
                     "read_file": lamp | {"startLine": 1, "endLine": 3},
                     "list_repos": {"query": "one"},
                     "go_to_definition": lamp | {"symbol": "Lamp"},
@@ -41,9 +41,9 @@ def test_a_client_starts_the_tools_itself(repositories: tuple[Path, tuple[str, .
                     "commit_search": {"repos": [ONE], "messageTerms": ["grow"]},
                     "diff_search": {"repos": [ONE], "pattern": "lighthouse'"},
                 }
-                texts = {name: str((await said(client, name, given)).content) for name, given in asked.items()}
+                texts = {name: str((await said(client, name, given)).content) for name, given in requests.items()}
                 deep = await said(client, "deepsearch", {"question": "Where is class Lamp defined?"})
-                return tools, found, refused, texts | {"deepsearch": deep.text}
+                return tools, result, refused, texts | {"deepsearch": deep.text}
 
     tools, found, refused, texts = anyio.run(main)
     assert {tool.name for tool in tools} == set(mcp_tools("all"))
@@ -108,12 +108,12 @@ def test_a_file_changed_a_moment_ago_is_found_and_the_answer_says_what_it_read(t
                 (builder.path / "new.py").write_text("lantern = 3\n", "utf-8")
                 (builder.path / "ignored.py").write_text("lantern = 4\n", "utf-8")
                 (builder.path / "gone.py").unlink()
-                found = await said(client, "keyword_search", {"query": "lantern"})
+                result = await said(client, "keyword_search", {"query": "lantern"})
                 read = await said(client, "read_file", {"repo": "fresh", "path": "new.py"})
-                counted = await said(client, "count", {"query": "lantern", "by": ["path"]})
+                count = await said(client, "count", {"query": "lantern", "by": ["path"]})
                 builder.git("add", "-A")
                 builder.git("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-qm", "keep")
-                return [clean, found, read, counted, await said(client, "keyword_search", {"query": "lantern"})]
+                return [clean, result, read, count, await said(client, "keyword_search", {"query": "lantern"})]
 
     clean, found, read, counted, after = anyio.run(answers)
     assert clean.text.endswith(f"(Read from fresh@{head[:12]}.)\n")

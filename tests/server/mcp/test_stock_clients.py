@@ -104,9 +104,9 @@ def conformance(url: str, scenario: str, revision: str) -> tuple[int, int, str]:
     script = Path(PACKAGES) / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
     command = [NODE, str(script), "server", "--url", url, "--scenario", scenario, "--spec-version", revision]
     done = subprocess.run(command, capture_output=True, text=True, timeout=BOUND_S, check=False)
-    told = re.search(r"Passed: (\d+)/(\d+), (\d+) failed", done.stdout)
-    assert told, done.stdout + done.stderr
-    return int(told[1]), int(told[3]), done.stdout
+    result = re.search(r"Passed: (\d+)/(\d+), (\d+) failed", done.stdout)
+    assert result, done.stdout + done.stderr
+    return int(result[1]), int(result[3]), done.stdout
 
 
 @pytest.mark.parametrize(("revision", "scenario"), [(r, s) for r, names in REAL.items() for s in names])

@@ -41,12 +41,12 @@ def test_listed_tools_are_plain_and_described(served: Served, family: str) -> No
         assert set(schema) == {"type", "properties", "required"}
         assert schema["type"] == "object"
         assert set(schema["required"]) <= set(schema["properties"])
-        for name, each in schema["properties"].items():
-            assert each["type"] in {"string", "integer", "boolean", "array"}
+        for name, item in schema["properties"].items():
+            assert item["type"] in {"string", "integer", "boolean", "array"}
             # The list leaves out what the instructions of the server say; the reference has every description.
             described = mcp_tools()[tool.name].input_schema["properties"][name]["description"]
             assert described
-            assert each.get("description", described) == described
+            assert item.get("description", described) == described
         is_read_only = tool.name != "deepsearch"
         assert (tool.annotations.read_only_hint, tool.annotations.open_world_hint) == (is_read_only, False)
         # The protocol gives the hint a meaning only for tools that change something.
@@ -173,8 +173,8 @@ def test_a_folder_is_listed_folders_first(served: Served, family: str) -> None:
     assert answer.content["commit"] == served.commits[1]
     below = ask(served, "list_files", family, repo=ONE, path="src/deep/")
     assert below.content["files"] == [{"path": "src/deep/er/", "isDirectory": True}]
-    former = ask(served, "list_files", family, repo=ONE, revision=served.commits[0], path="src")
-    assert former.content["files"] == [{"path": "src/lamp.py", "isDirectory": False}]
+    previous = ask(served, "list_files", family, repo=ONE, revision=served.commits[0], path="src")
+    assert previous.content["files"] == [{"path": "src/lamp.py", "isDirectory": False}]
 
 
 @pytest.fixture(scope="module")
@@ -220,9 +220,9 @@ def test_what_is_no_folder_is_told(served: Served) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_repositories_are_listed_in_pages(served: Served, family: str) -> None:
-    whole = ask(served, "list_repos", family, query="TEAM/")
-    assert [repo["name"] for repo in whole.content["repos"]] == [ONE, SECRET]
-    told = dict(whole.content["repos"][0])
+    answer = ask(served, "list_repos", family, query="TEAM/")
+    assert [repo["name"] for repo in answer.content["repos"]] == [ONE, SECRET]
+    told = dict(answer.content["repos"][0])
     assert (len(told.pop("commit")), told.pop("lastFetched")[-1], told.pop("id") > 0) == (40, "Z", True)
     assert told.pop("codeHostUrl") == f"https://{ONE}"
     assert told == {
@@ -234,7 +234,7 @@ def test_repositories_are_listed_in_pages(served: Served, family: str) -> None:
         "fork": False,
         "archived": False,
     }
-    assert whole.text.splitlines()[0] == f"{ONE} [★7] - Lamps and towers"
+    assert answer.text.splitlines()[0] == f"{ONE} [★7] - Lamps and towers"
     first = ask(served, "list_repos", family, query="team", limit=1)
     page = first.content["pageInfo"]
     assert (page["hasNextPage"], page["hasPreviousPage"], first.content["limitHit"]) == (True, False, True)
@@ -355,9 +355,9 @@ def test_old_names_are_understood_and_unknown_ones_refused(served: Served, famil
     assert not ask(served, "sg_list_repos", family, query="").failed
 
     async def work(client: Client) -> None:
-        with pytest.raises(MCPError, match="unknown tool 'read_files'; available: read_file, ") as fault:
+        with pytest.raises(MCPError, match="unknown tool 'read_files'; available: read_file, ") as error:
             await client.call_tool("read_files", {})
-        assert fault.value.error.code == -32602
+        assert error.value.error.code == -32602
 
     over(served.url, served.tokens["owner"], work, family)
 

@@ -33,8 +33,8 @@ class Clock:
 def hidden_fields(page: str, form: int = 0) -> dict[str, str]:
     """The hidden fields of one form of a page."""
     text = page.split("<form")[form + 1].split("</form>", maxsplit=1)[0]
-    found = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text)
-    return {name: html.unescape(value) for name, value in found}
+    texts = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text)
+    return {name: html.unescape(value) for name, value in texts}
 
 
 @dataclass
@@ -123,8 +123,8 @@ class Flow:
         redirect = {"redirect_uri": more["redirect_uri"]} if more.get("redirect_uri") else {}
         answer = self.exchange(client, self.code(client, name, **more), **redirect)
         assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
+        body: dict[str, Any] = answer.json()
+        return body
 
     def search_status(self, token: str) -> int:
         headers = {"Authorization": f"Bearer {token}"}

@@ -75,8 +75,8 @@ class Bridge:
         while time.monotonic() < until:
             with suppress(queue.Empty):
                 self.log += self._said.get(timeout=1.0)
-            if found := re.search(r"(http://\S+/authorize\?\S+)", self.log):
-                return found[1]
+            if result := re.search(r"(http://\S+/authorize\?\S+)", self.log):
+                return result[1]
         raise AssertionError(self.log)
 
     def call(self, number: int, method: str, **params: Any) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def test_the_bridge_signs_in_and_lists_tools(
         assert "keyword_search" in running.tools()
     finally:
         running.stop()
-    registered = [each for each in state.clients.all() if each.dynamic and "MCP CLI Proxy" in each.name]
+    registered = [item for item in state.clients.all() if item.dynamic and "MCP CLI Proxy" in item.name]
     assert registered if way == "registration" else True
 
 

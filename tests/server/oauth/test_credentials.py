@@ -245,7 +245,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 def _named(arguments: dict[str, Any], name: str) -> dict[str, Any]:
     return {
-        key: [each.format(name=name) for each in value] if isinstance(value, list) else value.format(name=name)
+        key: [item.format(name=name) for item in value] if isinstance(value, list) else value.format(name=name)
         for key, value in arguments.items()
     }
 
@@ -265,27 +265,27 @@ def test_a_tool_answers_for_an_invisible_repository_as_for_an_absent_one(
 
 def test_lists_and_people_are_of_the_viewers_own_repositories(world: World) -> None:
     for user, own, others in (("ann", ANNS, BOBS), ("bob", BOBS, ANNS)):
-        said = world.tools(user, "list_repos", query="")
-        assert own in said.text
-        assert PUBLIC in said.text
-        assert others not in said.text + str(said.content)
+        reply = world.tools(user, "list_repos", query="")
+        assert own in reply.text
+        assert PUBLIC in reply.text
+        assert others not in reply.text + str(reply.content)
         for tool, arguments in (
             ("keyword_search", {"query": "lantern"}),
             ("nls_search", {"query": "lantern"}),
             ("get_contributor_repos", {"author": "Ada"}),
         ):
-            said = world.tools(user, tool, **arguments)
-            assert others not in said.text + str(said.content)
+            reply = world.tools(user, tool, **arguments)
+            assert others not in reply.text + str(reply.content)
 
 
 def test_definitions_and_references_do_not_lead_into_repositories_of_others(world: World) -> None:
     for user, own, others in (("ann", ANNS, BOBS), ("bob", BOBS, ANNS)):
         for name in (own, others):
             symbol = f"beacon_{name.rpartition('/')[2]}"
-            found = world.tools(user, "go_to_definition", repo=PUBLIC, path="uses.py", symbol=symbol)
-            assert f"# {others}" not in found.text
-            assert others not in str(found.content)
+            result = world.tools(user, "go_to_definition", repo=PUBLIC, path="uses.py", symbol=symbol)
+            assert f"# {others}" not in result.text
+            assert others not in str(result.content)
             if name == own:
-                assert own in found.text
+                assert own in result.text
         back = world.tools(user, "find_references", repo=own, path="beacon.py", symbol=f"beacon_{own[-4:]}")
         assert PUBLIC in back.text

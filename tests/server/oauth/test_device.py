@@ -107,8 +107,8 @@ def test_forms_of_other_pages_decide_nothing(flow: Flow) -> None:
     assert decide(flow, page, "allow", mark="x" * 43).status_code == 400
     other = started(flow)
     assert decide(flow, page, "allow", user_code=other["user_code"]).status_code == 400
-    for each in (request, other):
-        assert error_of(poll(flow, each["device_code"])) == "authorization_pending"
+    for item in (request, other):
+        assert error_of(poll(flow, item["device_code"])) == "authorization_pending"
 
 
 def test_polling_too_fast_is_slowed_down(flow: Flow, clock: Clock) -> None:

@@ -135,16 +135,16 @@ def test_one_user_of_ipv6_has_one_address(address: str, network: str) -> None:
 def test_no_more_passwords_wait_to_be_checked_than_may() -> None:
     """Each takes 16 MiB: what waits is bounded, and told so at once."""
     release = threading.Event()
-    told: list[str] = []
+    events: list[str] = []
 
     async def work(queue: BoundedQueue) -> None:
         async def one() -> None:
             try:
                 await queue.run(lambda: release.wait(30))
-                told.append("done")
+                events.append("done")
             except Overloaded:
-                told.append("refused")
-                if told.count("refused") == 5:
+                events.append("refused")
+                if events.count("refused") == 5:
                     release.set()
 
         async with anyio.create_task_group() as group:
@@ -152,4 +152,4 @@ def test_no_more_passwords_wait_to_be_checked_than_may() -> None:
                 group.start_soon(one)
 
     anyio.run(work, BoundedQueue(1, 3))
-    assert sorted(told) == ["done"] * 4 + ["refused"] * 5
+    assert sorted(events) == ["done"] * 4 + ["refused"] * 5

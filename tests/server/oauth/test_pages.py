@@ -40,9 +40,9 @@ def test_pages_allow_no_script_no_frame_and_no_foreign_form(flow: Flow) -> None:
 
 def test_every_input_has_a_label_and_every_page_a_language_and_a_title(flow: Flow) -> None:
     page = flow.follow(flow.ask(flow.client()))
-    shown = re.findall(r'<input id="(\w+)"', page.text)
-    assert shown == ["name", "password"]
-    assert re.findall(r'<label for="(\w+)">', page.text) == shown
+    texts = re.findall(r'<input id="(\w+)"', page.text)
+    assert texts == ["name", "password"]
+    assert re.findall(r'<label for="(\w+)">', page.text) == texts
     assert '<html lang="en">' in page.text
     assert "<title>Sign in" in page.text
 

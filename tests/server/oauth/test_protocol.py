@@ -30,11 +30,11 @@ def test_a_client_registers_asks_is_allowed_and_uses_the_mcp_endpoints_alone(flo
     assert (answer["state"], answer["iss"]) == ("mark of the client", flow.url)
     tokens = flow.exchange(client, answer["code"], resource=f"{flow.url}/.api/mcp")
     assert tokens.headers["cache-control"] == "no-store"
-    found = tokens.json()
-    assert found.keys() == {"access_token", "token_type", "expires_in", "scope", "refresh_token"}
-    assert (found["token_type"], found["expires_in"], found["scope"]) == ("Bearer", 3600, "mcp")
-    assert flow.mcp_status(found["access_token"]) == 200
-    assert flow.search_status(found["access_token"]) == 401
+    body = tokens.json()
+    assert body.keys() == {"access_token", "token_type", "expires_in", "scope", "refresh_token"}
+    assert (body["token_type"], body["expires_in"], body["scope"]) == ("Bearer", 3600, "mcp")
+    assert flow.mcp_status(body["access_token"]) == 200
+    assert flow.search_status(body["access_token"]) == 401
 
 
 def test_a_user_who_denies_sends_the_client_back_with_that(flow: Flow) -> None:
@@ -48,23 +48,23 @@ def test_a_user_who_denies_sends_the_client_back_with_that(flow: Flow) -> None:
 @pytest.mark.parametrize("name", ["oauth-authorization-server", "openid-configuration"])
 def test_the_metadata_say_what_is_served(flow: Flow, name: str, rest: str) -> None:
     answer = flow.browser.get(f"/.well-known/{name}{rest}")
-    found = answer.json()
+    body = answer.json()
     assert answer.headers["access-control-allow-origin"] == "*"
-    assert found["issuer"] == flow.url
-    assert found["code_challenge_methods_supported"] == ["S256"]
-    assert "none" in found["token_endpoint_auth_methods_supported"]
-    assert found["registration_endpoint"] == f"{flow.url}/.auth/idp/oauth/register"
-    assert found["authorization_response_iss_parameter_supported"] is True
+    assert body["issuer"] == flow.url
+    assert body["code_challenge_methods_supported"] == ["S256"]
+    assert "none" in body["token_endpoint_auth_methods_supported"]
+    assert body["registration_endpoint"] == f"{flow.url}/.auth/idp/oauth/register"
+    assert body["authorization_response_iss_parameter_supported"] is True
     for key in ("authorization_endpoint", "token_endpoint", "revocation_endpoint"):
-        assert found[key].startswith(f"{flow.url}{OAUTH}/")
+        assert body[key].startswith(f"{flow.url}{OAUTH}/")
 
 
 @pytest.mark.parametrize("path", ["", "/.api/mcp", "/.api/mcp/v1", "/.api/mcp/all", "/.api/mcp/deepsearch"])
 def test_each_endpoint_names_its_authorization_server(flow: Flow, path: str) -> None:
-    found = flow.browser.get(f"/.well-known/oauth-protected-resource{path}").json()
-    assert found["authorization_servers"] == [flow.url]
-    assert found["resource"] == f"{flow.url}{path or '/.api/mcp'}"
-    assert found["scopes_supported"] == ["mcp", "user:all"]
+    body = flow.browser.get(f"/.well-known/oauth-protected-resource{path}").json()
+    assert body["authorization_servers"] == [flow.url]
+    assert body["resource"] == f"{flow.url}{path or '/.api/mcp'}"
+    assert body["scopes_supported"] == ["mcp", "user:all"]
 
 
 @pytest.mark.parametrize(
@@ -91,26 +91,26 @@ def test_a_registration_out_of_bounds_is_refused(flow: Flow, more: dict[str, Any
 
 
 def test_a_registration_is_narrowed_and_told_what_it_got(flow: Flow) -> None:
-    asked = {"scope": "mcp user:all openid offline_access vendor.words", "grant_types": [
+    requests = {"scope": "mcp user:all openid offline_access vendor.words", "grant_types": [
         "authorization_code", "refresh_token", "client_credentials", "urn:ietf:params:oauth:grant-type:device_code",
     ]}  # fmt: skip
-    answer = flow.register(**asked)
-    made = answer.json()
+    answer = flow.register(**requests)
+    body = answer.json()
     assert answer.status_code == 201
-    assert (made["scope"], sorted(made["grant_types"])) == ("mcp", ["authorization_code", "refresh_token"])
-    tokens = flow.tokens(made["client_id"], "ann", scope="mcp openid offline_access user:all")
+    assert (body["scope"], sorted(body["grant_types"])) == ("mcp", ["authorization_code", "refresh_token"])
+    tokens = flow.tokens(body["client_id"], "ann", scope="mcp openid offline_access user:all")
     assert tokens["scope"] == "mcp"
     assert flow.search_status(tokens["access_token"]) == 401
-    again = flow.refresh(made["client_id"], tokens["refresh_token"], scope="mcp offline_access").json()
+    again = flow.refresh(body["client_id"], tokens["refresh_token"], scope="mcp offline_access").json()
     assert again["scope"] == "mcp"
 
 
 def test_a_client_that_names_no_method_authenticates_by_basic(flow: Flow) -> None:
-    made = flow.register(token_endpoint_auth_method=None).json()
-    assert made["token_endpoint_auth_method"] == "client_secret_basic"
-    form = {"grant_type": "authorization_code", "code": flow.code(made["client_id"], "ann"),
+    body = flow.register(token_endpoint_auth_method=None).json()
+    assert body["token_endpoint_auth_method"] == "client_secret_basic"
+    form = {"grant_type": "authorization_code", "code": flow.code(body["client_id"], "ann"),
             "code_verifier": VERIFIER, "redirect_uri": CALLBACK}  # fmt: skip
-    answer = flow.browser.post(f"{OAUTH}/token", data=form, auth=(made["client_id"], made["client_secret"]))
+    answer = flow.browser.post(f"{OAUTH}/token", data=form, auth=(body["client_id"], body["client_secret"]))
     assert answer.status_code == 200
 
 
@@ -139,8 +139,8 @@ def test_a_registration_that_is_no_json_is_refused(flow: Flow) -> None:
 
 
 def test_a_registered_client_with_a_secret_needs_it_and_only_its_hash_is_kept(flow: Flow, state: State) -> None:
-    made = flow.register(token_endpoint_auth_method="client_secret_basic").json()
-    client, secret = made["client_id"], made["client_secret"]
+    body = flow.register(token_endpoint_auth_method="client_secret_basic").json()
+    client, secret = body["client_id"], body["client_secret"]
     assert secret not in "\n".join(state.database._writer.iterdump())
     code = flow.code(client, "ann")
     assert flow.exchange(client, code).status_code == 401
@@ -288,8 +288,8 @@ def test_refresh_tokens_rotate_and_one_that_comes_twice_ends_its_family(flow: Fl
     assert second["refresh_token"] != first["refresh_token"]
     assert flow.mcp_status(first["access_token"]) == 401
     assert flow.mcp_status(second["access_token"]) == 200
-    again = flow.refresh(client, first["refresh_token"])
-    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
+    repeated = flow.refresh(client, first["refresh_token"])
+    assert (repeated.status_code, repeated.json()["error"]) == (400, "invalid_grant")
     assert flow.mcp_status(second["access_token"]) == 401
     assert flow.refresh(client, second["refresh_token"]).status_code == 400
     third = flow.tokens(client, "ann")

@@ -113,8 +113,8 @@ def test_what_matches_differs_in_nothing_but_a_loopback_port(registered: str, as
     if matches(registered, asked):
         assert redirect_problem(asked) == ""
         assert redirect_host(registered).rsplit(":", 1)[0] == redirect_host(asked).rsplit(":", 1)[0] or is_local(asked)
-        rest = [address.split("://")[1].partition("/")[2] for address in (registered, asked)]
-        assert rest[0] == rest[1]
+        remaining = [address.split("://")[1].partition("/")[2] for address in (registered, asked)]
+        assert remaining[0] == remaining[1]
         assert matches(asked, registered)
     local = f"http://localhost:{port}/cb"
     assert matches("http://localhost:3334/cb", local)

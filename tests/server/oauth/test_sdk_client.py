@@ -96,12 +96,12 @@ def test_the_client_of_the_sdk_registers_signs_in_and_renews(flow: Flow, clock: 
 
 
 def _run(url: str, kept: Kept, user: User) -> list[str]:
-    found: list[Any] = []
+    results: list[Any] = []
 
     def work() -> None:
         async def bounded() -> None:
             with anyio.fail_after(30):
-                found.extend(await _list_tools(url, kept, user))
+                results.extend(await _list_tools(url, kept, user))
 
         anyio.run(bounded)
 
@@ -109,5 +109,5 @@ def _run(url: str, kept: Kept, user: User) -> list[str]:
     thread = threading.Thread(target=work)
     thread.start()
     thread.join(40)
-    assert found
-    return found
+    assert results
+    return results

@@ -216,7 +216,8 @@ def _services(view: ResultView) -> str:
     if not view.services:
         return ""
     items = "".join(
-        f'<li style="--sl-color:{_COLORS.get(service.status, "inherit")}"><b class="sl-service">{escape(service.status)}</b> '
+        f'<li style="--sl-color:{_COLORS.get(service.status, "inherit")}">'
+        f'<b class="sl-service">{escape(service.status)}</b> '
         f"{escape(one_line(service_text(service).replace(f': {service.status}', '', 1), 500))}</li>"
         for service in view.services
     )
