@@ -182,12 +182,12 @@ def _sums(opened: OpenedHistory, arguments: ChurnArguments, dates: Dates, contex
     changes_kept = changes_kept[are_of_kinds(opened, layout, layout.path[changes_kept], arguments.file_kinds, context)]
     commit_rows = changes.commit[changes_kept].astype(np.int64)
     persons = people.of_identities(opened)[commits.author[commit_rows]]
-    group, group_names = None, [""]
+    groups, group_names = None, [""]
     if _PLACES & set(by):
-        group, group_names = _places(opened, layout.path[changes_kept], by, arguments.depth, context)
+        groups, group_names = _places(opened, layout.path[changes_kept], by, arguments.depth, context)
     if "commit" in by:
-        group, group_names = _of_commits(opened, commit_rows, group, group_names)
-    codes, keys = group_rows(persons, commits.commit_time[commit_rows], period_of(CALL, by), group)
+        groups, group_names = _of_commits(opened, commit_rows, groups, group_names)
+    codes, keys = group_rows(persons, commits.commit_time[commit_rows], period_of(CALL, by), groups)
     count = len(keys[0])
     renamed = changes_kept[changes.status[changes_kept] == ord("R")]
     touched = len(np.unique(np.concatenate((changes.path[changes_kept], changes.old_path[renamed]))))
@@ -198,9 +198,8 @@ def _sums(opened: OpenedHistory, arguments: ChurnArguments, dates: Dates, contex
         "commits": count_distinct(codes, commit_rows, count),
         "agent_commits": agent_commits(opened, codes, commit_rows, count),
     }
-    return GroupSums(
-        people.person_set, keys, values, group_names, int((changes.additions[changes_kept] < 0).sum()), touched
-    )
+    uncounted = int((changes.additions[changes_kept] < 0).sum())
+    return GroupSums(people.person_set, keys, values, group_names, uncounted, touched)
 
 
 def _places(
@@ -235,21 +234,19 @@ def changes_of_row(
     values = {"directory": arguments.directory, "path": arguments.path, "file_kind": arguments.file_kind}
     by = [name for name, value in values.items() if value is not None]
     if by:
-        group, group_names = _places(opened, layout.path[change_rows], by, arguments.depth, context)
+        groups, group_names = _places(opened, layout.path[change_rows], by, arguments.depth, context)
         below = (arguments.directory or "") if arguments.path is None else arguments.path
         key = f"{arguments.file_kind or ''}{_BREAK}{below}"
-        change_rows = change_rows[group == (group_names.index(key) if key in group_names else -1)]
+        change_rows = change_rows[groups == (group_names.index(key) if key in group_names else -1)]
     return np.unique(opened.history.changes.commit[change_rows])
 
 
-def _of_commits(
-    opened: OpenedHistory, commit_rows: Int64Array, place: Any, group_names: list[str]
-) -> tuple[Int64Array, list[str]]:
+def _of_commits(opened: OpenedHistory, rows: Int64Array, groups: Any, names: list[str]) -> tuple[Int64Array, list[str]]:
     """Numbers of commits with their places, and their texts: the commit, and the place behind it."""
-    numbers = np.zeros(len(commit_rows), np.int64) if place is None else place
-    codes, (commits, which) = group([commit_rows, numbers])
+    numbers = np.zeros(len(rows), np.int64) if groups is None else groups
+    codes, (commits, which) = group([rows, numbers])
     texts = zip(tables.oids(opened.history, commits), which.tolist(), strict=True)
-    return codes, [f"{commit}{_BREAK}{group_names[position] or _BREAK}" for commit, position in texts] or [_BREAK * 2]
+    return codes, [f"{commit}{_BREAK}{names[position] or _BREAK}" for commit, position in texts] or [_BREAK * 2]
 
 
 def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
