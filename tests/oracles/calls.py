@@ -271,7 +271,7 @@ def changed_last(epoch: Epoch, rng: Random) -> Outcome:
     paths = [document.shown for document in selected]
     if not paths:
         return Outcome("last_changes of nothing")
-    for folder in sorted({document.path.rpartition(b"/")[0] for document in chosen} - {b""}):
+    for folder in sorted({document.path.rpartition(b"/")[0] for document in selected} - {b""}):
         start = folder + b"/"
         changed = {c.name for c in history.commits if any(each.path.startswith(start) for each in c.changes)}
         want[folder.decode(), len(changed)] += 1
