@@ -235,3 +235,21 @@ def test_a_conversation_is_read_by_the_number_that_the_list_shows(tmp_path: Path
             assert code.deepsearch_read(identifier).text == asked_first.text
         with pytest.raises(ToolError):
             code.deepsearch_read(int(number) + 1)
+
+
+def test_citations_without_a_page_unfold_their_lines(tmp_path: Path) -> None:
+    """A repository that only this machine has: its cited lines stand in the notebook, and in the exported page."""
+    repo = RepositoryBuilder(tmp_path / "alone")
+    code = 'def keep_tea():\n    """Keep the tea warm </pre><script>x</script>."""\n    password = "hunter2secret"\n'
+    repo.commit({"tea_pot.py": code}, "Keep tea")
+    with sl.open(repo.path, index_dir=tmp_path / "index", progress=False) as client:
+        answer = client.deepsearch("Where is keep_tea defined?", cache=False)
+    assert "excerpt" not in answer.text
+    for html in (answer._repr_mimebundle_()["text/html"], answer.to_html()):
+        assert '<details class="sl-cited"><summary title="alone@' in html
+        assert ">tea_pot.py:1</summary>" in html
+        assert "keep_tea" in html.partition('sl-cited">')[2]
+        assert "<script" not in html
+        assert "hunter2secret" not in html
+        assert "<details><summary>Searched</summary>" in html
+    assert "(alone@" in answer.to_markdown()

@@ -85,6 +85,27 @@ def limit_depth(settings):
 """
 
 
+ENVIRONMENT = """import os
+
+MIN_LINES = 2
+COLORS = "WIRE_COLOR" in os.environ
+PORT = os.environ.get("WIRE_PORT", "1")
+
+
+def env_of(key, default=None):
+    return os.environ[key] if key in os.environ else default
+
+
+def all_of(prefix):
+    for name in os.environ:
+        yield os.environ[name]
+
+
+LEVEL = env_of("WIRE_LEVEL", 3)
+CI = env_of("WIRE_CI")
+"""
+
+
 @pytest.fixture(scope="module")
 def wire(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     root = tmp_path_factory.mktemp("wire")
@@ -100,6 +121,8 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "Name.java": HEIRS,
             "shape.rs": POINT,
             "keys.py": KEYS,
+            "env.py": ENVIRONMENT,
+            "pyproject.toml": "[tool.lint]\nmax-width = 90\n\n[tool.other]\nmax-width = 1\n",
         },
         "Build wires",
     )
@@ -121,6 +144,14 @@ STATED = [
     ("Which structs implement Shape?", ["`Dot`", "shape.rs#L3"]),
     ("Where is the setting DEPTH_LIMIT read?", ["in `limit_depth` of `keys.py`, line 8"]),
     ("Where is the Shape trait defined?", ["as a trait"]),
+    ("What does the bind method do?", ["`bind` is a method in `logger.py`, line 2: “Attach values to a record.”"]),
+    ("What parameters does register take?", ["`register` has the parameter `core`, in `tool.py`, line 1"]),
+    ("What is the minimum number of lines by default?", ["`MIN_LINES` is set to `2`"]),
+    (
+        "Which environment variables does wire read?",
+        ["4 variables", "`WIRE_CI`, `WIRE_COLOR`, `WIRE_LEVEL` and `WIRE_PORT`; others are read by names that no line"],
+    ),
+    ("What is the max-width of lint set to?", ["`lint.max-width` is set to `90`"]),
 ]  # fmt: skip
 
 

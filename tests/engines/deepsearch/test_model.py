@@ -120,6 +120,9 @@ def test_the_routes_are_a_tool_of_a_model(engine: LocalEngine) -> None:
         "How many files are there in shop?": "**5** files",
         "Who last changed line 3 of shop/prices.py?": "was last changed by Ada",
         "Where is FluxCapacitor defined?": "Nothing searched has `FluxCapacitor`",
+        "What parameters does add_item take?": "`add_item` has the parameters `name` and `price`",
+        "What does round_price do?": "“Round a price to whole cents",
+        "Which classes inherit from Cart?": "No line proves an answer",
         "How is the weather?": "No line proves an answer",
     }
     calls = Use([("lookup", {"question": question}) for question in questions])

@@ -160,6 +160,30 @@ _ADDRESS = re.compile(
 )
 
 
+def place_name(url: str) -> str:
+    """Return the short name of a file's lines or of a commit at an address, for a link that needs few letters.
+
+    Empty for any other address.
+
+    Examples
+    --------
+    >>> place_name(file_url("", "host/owner/name", "f" * 40, "src/a b.py", (3, 9)))
+    'a b.py:3-9'
+    >>> place_name("/host/owner/name/-/commit/" + "f" * 40)
+    'commit ffffffffffff'
+    """
+    path, _, query = url.partition("?")
+    match = _ADDRESS.fullmatch(unquote(path))
+    if match is None:
+        return ""
+    if match["kind"] == "commit":
+        return f"commit {match['rest'][:12]}"
+    first, _, last = query.removeprefix("L").partition("-")
+    lines = first if last in {"", first} else f"{first}-{last}"
+    name = (match["rest"] or "").rpartition("/")[2]
+    return f"{name}:{lines}" if name and query.startswith("L") and lines else name
+
+
 def place_text(url: str) -> str:
     """Return what an address of the service names, for readers without its pages.
 

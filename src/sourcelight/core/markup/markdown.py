@@ -17,7 +17,7 @@ import functools
 import itertools
 import re
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -150,6 +150,7 @@ def _pattern(family: str) -> re.Pattern[str]:
 
 
 Resolve: TypeAlias = Callable[[str], str]
+ShowLink: TypeAlias = Callable[[str, str, str], str]
 """From the address that a text gives to the one that may be followed; empty: none."""
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
@@ -162,9 +163,18 @@ _TICKS = re.compile(r"`+")
 _BRACKETS = re.compile(r"\\.|[\[\]]", re.DOTALL)
 _MAX_ADDRESS_CHARS = 8_000
 _MAX_DEPTH = 8
+_UNFOLDING = '<div class="sl-paragraph">'
 
 
-def to_html(text: str, resolve: Resolve, *, top: int = 1, open_lines: int = 0) -> str:
+def to_html(
+    text: str,
+    resolve: Resolve,
+    *,
+    top: int = 1,
+    open_lines: int = 0,
+    folded: Collection[str] = (),
+    show_link: ShowLink | None = None,
+) -> str:
     r"""HTML of a Markdown text.
 
     Parameters
@@ -177,6 +187,11 @@ def to_html(text: str, resolve: Resolve, *, top: int = 1, open_lines: int = 0) -
         Level of the highest heading; those below follow, down to 6.
     open_lines
         Lines of Markdown after which sections of the second level are folded, each below its heading; 0: none is.
+    folded
+        Headings of sections that are folded in any case, if any is.
+    show_link
+        Gives the HTML of a link from the HTML of its label, its address as written, and where it leads (empty for
+        nowhere). None: a link, or the label alone.
 
     Examples
     --------
@@ -184,14 +199,15 @@ def to_html(text: str, resolve: Resolve, *, top: int = 1, open_lines: int = 0) -
     '<p>see &lt;b&gt;<code>x</code>&lt;/b&gt; at <a href="/a">here</a> or there</p>\n'
     """
     lines = text.replace("\r\n", "\n").split("\n")
-    blocks = _Blocks(resolve, top)
-    return blocks.html(lines, 0) if open_lines <= 0 else blocks.folded(lines, open_lines)
+    blocks = _Blocks(resolve, top, show_link)
+    return blocks.html(lines, 0) if open_lines <= 0 else blocks.folded(lines, open_lines, folded)
 
 
 @dataclass(slots=True)
 class _Blocks:
     resolve: Resolve
     top: int
+    show_link: ShowLink | None = None
 
     def html(self, lines: Sequence[str], depth: int) -> str:
         out: list[str] = []
@@ -224,25 +240,29 @@ class _Blocks:
                 index = self._paragraph(lines, index, out)
         return "".join(out)
 
-    def folded(self, lines: Sequence[str], open_lines: int) -> str:
-        """Show a text with its sections of the second level folded, but for the first ones that fit."""
+    def folded(self, lines: Sequence[str], open_lines: int, titles: Collection[str] = ()) -> str:
+        """Show a text with its sections of the second level folded, but for the first ones that fit.
+
+        Sections of some `titles` are always folded.
+        """
         starts = [index for index in _section_starts(lines) if index]
         out = [self.html(lines[: starts[0]] if starts else lines, 0)]
         used = starts[0] if starts else 0
         is_open = True
         for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
-            used += end - start
+            heading = _HEADING.fullmatch(lines[start])
+            is_aside = heading is not None and heading[2].strip() in titles
+            used += 0 if is_aside else end - start
             is_open = is_open and used <= open_lines
-            if is_open:
+            if is_open and not is_aside:
                 out.append(self.html(lines[start:end], 0))
                 continue
-            heading = _HEADING.fullmatch(lines[start])
             title = self._inline(heading[2]) if heading is not None else ""
             out.append(f"<details><summary>{title}</summary>\n{self.html(lines[start + 1 : end], 0)}</details>\n")
         return "".join(out)
 
     def _inline(self, text: str) -> str:
-        return inline_html(text.strip(), self.resolve)
+        return inline_html(text.strip(), self.resolve, self.show_link)
 
     def _code(self, lines: Sequence[str], index: int, fence: re.Match[str], out: list[str]) -> int:
         marker = fence[1]
@@ -295,6 +315,8 @@ class _Blocks:
         html = self.html(lines, depth + 1).rstrip("\n")
         if html.startswith("<p>") and html.count("<p>") == 1:  # a tight item is no paragraph
             html = html.removeprefix("<p>").replace("</p>", "", 1)
+        if html.startswith(_UNFOLDING) and html.endswith("</div>") and html.count("<div") == 1:
+            html = html.removeprefix(_UNFOLDING).removesuffix("</div>")
         return html
 
     def _table(self, lines: Sequence[str], index: int, out: list[str]) -> int:
@@ -316,7 +338,9 @@ class _Blocks:
         while index < len(lines) and lines[index].strip() and not _begins_block(lines[index]):
             paragraph.append(lines[index])
             index += 1
-        out.append(f"<p>{inline_html(chr(10).join(line.strip() for line in paragraph), self.resolve)}</p>\n")
+        html = inline_html(chr(10).join(line.strip() for line in paragraph), self.resolve, self.show_link)
+        # What unfolds is a block, which would end a paragraph.
+        out.append(f"{_UNFOLDING}{html}</div>\n" if "<details" in html else f"<p>{html}</p>\n")
         return index
 
 
@@ -378,17 +402,18 @@ def _cells(line: str) -> list[str]:
     return [*cells, cell] if cell.strip() else cells
 
 
-def inline_html(text: str, resolve: Resolve) -> str:
+def inline_html(text: str, resolve: Resolve, show_link: ShowLink | None = None) -> str:
     """HTML of a piece of text without blocks."""
-    return _Line(text, resolve).html(0, len(text), 0)
+    return _Line(text, resolve, show_link).html(0, len(text), 0)
 
 
 class _Line:
     """One text, read from left to right; anything that isn't valid markup stays text."""
 
-    def __init__(self, text: str, resolve: Resolve) -> None:
+    def __init__(self, text: str, resolve: Resolve, show_link: ShowLink | None = None) -> None:
         self.text = text
         self.resolve = resolve
+        self.show_link = show_link
         self.ticks: dict[int, list[int]] = {}
         for run in _TICKS.finditer(text):
             self.ticks.setdefault(len(run[0]), []).append(run.start())
@@ -454,6 +479,8 @@ class _Line:
         address = parts[0].strip("<>") if parts else ""
         target = self.resolve(address) if address else ""
         label = _Line(text[position + 1 : close], lambda _: "").html(0, close - position - 1, depth + 1)
+        if self.show_link is not None:
+            return self.show_link(label, address, target), close_paren + 1
         if not target:
             return label, close_paren + 1
         return f'<a href="{escape(target)}">{label}</a>', close_paren + 1

@@ -5,13 +5,16 @@ What a query means, as HTML for a notebook. Every piece of text is escaped befor
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+from sourcelight.core.batches.results import place_name
 from sourcelight.core.markup import code, count_of, escape, link, one_line, own_address, to_html, visible
+from sourcelight.core.markup.markdown import code_html
 from sourcelight.display.notebook.html_page import whole_page
 from sourcelight.display.notebook.views.links import LinkResolver
 
@@ -30,6 +33,11 @@ border:1px solid var(--jp-cell-editor-border-color,rgba(127,127,127,.3)) !import
 .sl-answer table{border-collapse:collapse}
 .sl-answer th,.sl-answer td{text-align:left !important;vertical-align:top;padding:2px 8px}
 .sl-answer summary{cursor:pointer;font-weight:600;margin:6px 0}
+.sl-answer .sl-paragraph{margin:1em 0}
+.sl-answer .sl-cited{display:inline}
+.sl-answer .sl-cited>summary{display:inline;font-weight:400;margin:0;text-decoration:underline dotted;
+color:var(--jp-content-link-color,light-dark(#1858c4,#7fb0ff))}
+.sl-answer .sl-cited:not([open])::details-content{display:none}
 .sl-answer blockquote{margin:4px 0;padding-left:8px;border-left:4px solid rgba(127,127,127,.4)}
 </style>"""
 _URL_CHARS = "/:?#@!$&'*+,;=%~-._"
@@ -39,6 +47,9 @@ _COLORS = {
     "interrupted": "var(--jp-warn-color1,#f57c00)",
     "failed": "var(--jp-error-color1,#d32f2f)",
 }
+METHOD_SECTIONS = frozenset({"Looked up", "Counted", "Searched"})
+"""Sections that say how an answer came about: folded, since few readers want them first."""
+
 OPEN_LINES = 24
 """Lines of an answer that are shown before its sections are folded: about a screen with headings and margins."""
 
@@ -80,16 +91,6 @@ def answer_markdown(view: AnswerView) -> str:
 # Code, which has no links, or a link to an address without a host.
 _RELATIVE = re.compile(r"`[^`\n]*`|\[((?:\\.|[^\[\]\\\n]){0,400})\]\((/[^\s()]*)\)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-
-
-def _bracket_unlinked(text: str, view: AnswerView, *, in_notebook: bool) -> str:
-    """Markdown whose links that lead nowhere are labels in brackets: bare, they run into the sentence."""
-
-    def address(match: re.Match[str]) -> str:
-        label, url = match.groups()
-        return match[0] if url is None or _address_of(url, view, in_notebook=in_notebook) else f"({label})"
-
-    return _replace_links(text, address)
 
 
 def _with_addresses(text: str, view: AnswerView) -> str:
@@ -182,8 +183,10 @@ def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:
     parts = []
     for question in view.questions:
         question_html = escape(one_line(question.get("question") or "", 2_000))
-        answer = _bracket_unlinked(question.get("answer") or "", view, in_notebook=in_notebook)
-        answer_text_html = to_html(answer, resolve, top=top, open_lines=OPEN_LINES)
+        answer_text_html = to_html(
+            question.get("answer") or "", resolve, top=top, open_lines=OPEN_LINES, folded=METHOD_SECTIONS,
+            show_link=_citation_shower(question),
+        )  # fmt: skip
         parts.append(f"<h{top}>{question_html}</h{top}>{answer_text_html}")
         listed = _source_list(question)
         parts.append(f"<p>Sources:</p>{to_html(listed, resolve, top=top)}" if listed else "")
@@ -193,6 +196,32 @@ def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:
         steps = "".join(f"<li>{escape(one_line(f'{a}: {b}', 300))}</li>" for a, b in view.turns)
         parts.append(f"<p>So far:</p><ul>{steps}</ul>")
     return "".join(parts)
+
+
+def _citation_shower(question: Mapping[str, Any]) -> Callable[[str, str, str], str]:
+    """Return what shows a citation: as a link, else as its lines, which unfold in place; its title is its full label.
+
+    In this process there is no page of the file to lead to.
+    """
+    excerpts = {source.get("link"): source for source in question.get("sources") or () if source.get("excerpt")}
+
+    def show(label: str, address: str, target: str) -> str:
+        name = place_name(address)
+        words = escape(name) or label
+        title = f' title="{escape(html.unescape(re.sub(r"<[^>]*>", "", label)))}"' if name else ""
+        if target:
+            return f'<a href="{escape(target)}"{title}>{words}</a>'
+        source = excerpts.get(address)
+        if source is None:
+            return f"<span{title}>({words})</span>" if name else f"({label})"
+        language = str(source.get("path") or "").rpartition(".")[2].lower()[:30]
+        lines = code_html(visible(str(source["excerpt"])), language)
+        return (
+            f'<details class="sl-cited"><summary{title}>{words}</summary><pre tabindex="0"><code>{lines}</code></pre>'
+            "</details>"
+        )
+
+    return show
 
 
 _HEADS = ("searches", "filters", "patterns: every match holds", "index leaves")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
@@ -129,8 +130,14 @@ def moment(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def question_result(conversation: ConversationRecord, visible: VisibleQuestion, url: str, token: str) -> ToolResult:
-    """Make the result of `deepsearch`."""
+def question_result(
+    conversation: ConversationRecord,
+    visible: VisibleQuestion,
+    url: str,
+    token: str,
+    excerpts: Mapping[str, str] = MappingProxyType({}),
+) -> ToolResult:
+    """Make the result of `deepsearch`; `excerpts` are cited lines by links, for readers without pages."""
     question = visible.question
     attributes = {
         "id": conversation.id,
@@ -138,15 +145,20 @@ def question_result(conversation: ConversationRecord, visible: VisibleQuestion, 
         "url": url,
         "read_token": token,
         "title": conversation.title,
-        **_facts(visible),
+        **_facts(visible, excerpts),
     }
     return ToolResult(
         "conversation", _sources_table([visible]), attributes, question.status == "completed", _notices(visible)
     )
 
 
-def conversation_result(conversation: ConversationRecord, questions: Sequence[VisibleQuestion], url: str) -> ToolResult:
-    """Make the result of `deepsearch_read`."""
+def conversation_result(
+    conversation: ConversationRecord,
+    questions: Sequence[VisibleQuestion],
+    url: str,
+    excerpts: Mapping[str, str] = MappingProxyType({}),
+) -> ToolResult:
+    """Make the result of `deepsearch_read`; `excerpts` as of `question_result`."""
     last = _facts(questions[-1])["status"] if questions else "completed"
     attributes = {
         "id": conversation.id,
@@ -157,19 +169,22 @@ def conversation_result(conversation: ConversationRecord, questions: Sequence[Vi
         "status": last,
         "starred": conversation.starred,
         "shared": conversation.shared,
-        "questions": [{"question": visible.question.text, **_facts(visible)} for visible in questions],
+        "questions": [{"question": visible.question.text, **_facts(visible, excerpts)} for visible in questions],
     }
     notices = tuple(dict.fromkeys(notice for visible in questions for notice in _notices(visible)))
     return ToolResult("conversation", _sources_table(questions), attributes, last == "completed", notices)
 
 
-def _facts(visible: VisibleQuestion) -> dict[str, Any]:
+def _facts(visible: VisibleQuestion, excerpts: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
     question = visible.question
     return {
         "status": LEGACY.get(question.status, question.status),
         "state": question.status,
         "answer": visible.answer or _format_error(question.error),
-        "sources": [_source(source) for source in visible.sources],
+        "sources": [
+            _source(source) | ({"excerpt": excerpts[source.link]} if source.link in excerpts else {})
+            for source in visible.sources
+        ],
         "rejected": [_source(source) for source in visible.rejected],
         "suggested_followups": list(visible.followups),
         "tables": [dict(table) for table in visible.tables],

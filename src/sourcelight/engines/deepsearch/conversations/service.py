@@ -12,6 +12,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import StateFull, ToolError
 from sourcelight.engines.deepsearch.conversations import identifiers, records, run
+from sourcelight.engines.deepsearch.conversations.excerpts import read_excerpts
 from sourcelight.engines.deepsearch.conversations.identifiers import parse_identifier
 from sourcelight.engines.deepsearch.conversations.records import (
     FINAL,
@@ -128,7 +129,9 @@ class ConversationService:
             visible_to(record, context.viewer, context.engine.catalog)
             for record in self.store.questions(conversation.id)
         ]
-        return records.conversation_result(conversation, visible, self.url(conversation, context))
+        sources = [source for each in visible for source in each.sources]
+        excerpts = read_excerpts(sources, context)
+        return records.conversation_result(conversation, visible, self.url(conversation, context), excerpts)
 
     def follow_up(
         self, identifier: str, question: str, context: ToolContext, *, repos: Sequence[str] = (), revision: str = ""
@@ -300,7 +303,10 @@ class ConversationService:
             status, error = work.unkept
             record = replace(record, status=status, error=error)
         visible = visible_to(record, context.viewer, context.engine.catalog)
-        return records.question_result(conversation, visible, self.url(conversation, context), self.token(conversation))
+        excerpts = read_excerpts(visible.sources, context)
+        return records.question_result(
+            conversation, visible, self.url(conversation, context), self.token(conversation), excerpts
+        )
 
     def cancel(self, question: int, context: ToolContext) -> bool:
         """Cancel the viewer's own question; False if it had ended. Earlier events stay."""

@@ -12,7 +12,7 @@ from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.lookups.authors import find_line_author
 from sourcelight.engines.deepsearch.lookups.calls import find_callees, find_callers
 from sourcelight.engines.deepsearch.lookups.classes import find_bases
-from sourcelight.engines.deepsearch.lookups.comparison import find_difference
+from sourcelight.engines.deepsearch.lookups.comparison import find_difference, find_parameters, find_purpose
 from sourcelight.engines.deepsearch.lookups.defaults import find_parameter_default, find_setting, find_value
 from sourcelight.engines.deepsearch.lookups.dependencies import find_dependency, find_runtime, list_dependencies
 from sourcelight.engines.deepsearch.lookups.initial_values import find_constant_of, find_initial_value
@@ -109,8 +109,8 @@ def _find_in_prose(lookup: Lookup, work: Work, queries: list[str], notes: list[s
     """Find the default, or the greatest or least value, that prose names: "the default read buffer size"."""
     words = f"{lookup.bound} {lookup.name}".strip()
     finding = None if lookup.owner else find_constant_of(work, words, queries, notes)
-    if finding is None and not lookup.bound:
-        finding = find_initial_value(work, lookup.name, lookup.owner, queries, notes)
+    if finding is None:
+        finding = find_initial_value(work, words, lookup.owner, queries, notes)
     return finding
 
 
@@ -133,8 +133,12 @@ _OF_DEFINITION: Mapping[str, Callable[[Work, list[NamedPlace], str, list[str], l
     "bases": lambda work, places, name, queries, _: find_bases(work, places, name, queries),
     "tests": lambda work, places, name, _, notes: find_tests(work, places, name, notes),
     "example": lambda work, places, name, _, notes: find_example(work, places, name, notes),
+    "purpose": lambda work, places, name, queries, _: find_purpose(work, places, name, queries),
+    "parameters": lambda work, places, name, queries, _: find_parameters(work, places, name, queries),
     "value": lambda work, places, name, queries, notes: (
-        find_value(work, places, name, queries, notes) or state_definitions(work, name, places, queries, notes)
+        find_value(work, places, name, queries, notes)
+        or find_purpose(work, places, name, queries)
+        or state_definitions(work, name, places, queries, notes)
     ),
 }
 """What answers a kind of question about the definitions of a name."""

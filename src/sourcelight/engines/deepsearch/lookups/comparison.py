@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
@@ -20,6 +22,48 @@ from sourcelight.engines.deepsearch.lookups.values import parameters_of
 from sourcelight.engines.deepsearch.markdown import inline
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
+
+
+def find_purpose(work: Work, places: Sequence[NamedPlace], name: str, queries: list[str]) -> Finding | None:
+    """Return what the documentation of the one definition of a name says that it is; None without any."""
+    lowest = min(place.rank for place in places)
+    best = [place for place in places if place.rank == lowest]
+    texts = FileTexts(work.context)
+    described = _describe(work, texts, name, best[0])
+    if len(best) != 1 or "“" not in described.text:
+        return None
+    finding = Finding(described, "definition", queries=[join_queries(queries)])
+    finding.quotes = [head_of_place(texts, best[0])]
+    finding.method.append("The sentence is that of its documentation; its body was not read.")
+    return finding
+
+
+def find_parameters(work: Work, places: Sequence[NamedPlace], name: str, queries: list[str]) -> Finding | None:
+    """Return the parameters that the head of the one function of a name has."""
+    lowest = min(place.rank for place in places)
+    best = [place for place in places if place.rank == lowest]
+    if len(best) != 1 or best[0].definition.kind not in _FUNCTIONS:
+        return None
+    place, texts = best[0], FileTexts(work.context)
+    read = parameters_of(
+        texts.lines(place.target, place.path), place.definition.name, place.definition.line, place.path
+    )
+    if read is None:
+        return None
+    names = [parameter.name for parameter in read[0] if parameter.name not in {"self", "cls"}]
+    names = [each for each in names if each]
+    listed = f"the parameter{'s' * (len(names) > 1)} {join_words([code(each) for each in names])}"
+    evidence = texts.evidence(
+        place.target, place.path, place.definition.line, read[1], "definition", 1.0, (place.definition.name,)
+    )
+    where = f"{code(place.path)}{with_repository(work, place)}, line {place.definition.line:,}"
+    finding = Finding(
+        Statement(f"{code(name)} has {listed if names else 'no parameters'}, in {where}", (evidence,)),
+        "parameters",
+        queries=[join_queries(queries)],
+    )
+    finding.quotes = [head_of_place(texts, place)]
+    return finding
 
 
 def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Finding | None:

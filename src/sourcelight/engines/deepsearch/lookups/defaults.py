@@ -436,7 +436,13 @@ def _place_of(candidate: ValueCandidate, *, several: bool) -> Statement:
 
 def _quotes(work: Work, candidate: ValueCandidate) -> list[FileEvidence]:
     if candidate.places and candidate.places[0].definition.kind in {"function", "method", "constructor"}:
-        return [head_of_place(FileTexts(work.context), candidate.places[0])]
+        texts = FileTexts(work.context)
+        head, line = head_of_place(texts, candidate.places[0]), candidate.evidence[0].begin_line
+        if head.begin_line <= line <= head.end_line:
+            return [head]
+        place = candidate.places[0]
+        first, last = max(place.definition.line, line - 2), min(place.definition.end_line, line + 2)
+        return [texts.evidence(place.target, place.path, first, last, "definition", 1.0, (place.definition.name,))]
     return list(candidate.evidence)
 
 

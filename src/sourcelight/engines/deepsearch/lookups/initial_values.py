@@ -92,8 +92,8 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     if not words or any(not word.isalnum() for word in words):
         return None
     texts = FileTexts(work.context)
-    name = r"(?:num(?:ber)?_?(?:of_?)?|n_?|nr_?)?" + "_?".join(f"{escape_regexp(word)}s?" for word in words)
-    name = rf"\b_?{name}(?:_?count)?\b"
+    # The words may stand in another order, with others such as num_ and _count: they are compared below.
+    name = rf"\b\w*{escape_regexp(max(words, key=len))}\w*\b"
     pattern = rf"(?:\.|->){name}\s*=|^\s*[\"']?{name}[\"']?\s*(?::|=>?)|\[[\w.]*{name}\s*="
     searches = make_queries(work, f"case:no type:file /{pattern}/")
     queries += searches
@@ -110,6 +110,12 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     order: Mapping[str, int] = {"merged": 0, "set": 0, "documented": 1}
     best = min((order[kind] for kind, _ in candidates), default=0)
     return _state_one(work, [each for kind, each in candidates if order[kind] == best], queries, notes)
+
+
+def _names_words(matcher: re.Pattern[str], line: str, words: Sequence[str]) -> bool:
+    """Return whether the name on a line has just these words."""
+    match = matcher.search(line)
+    return match is not None and sorted(normal_words(match["parameter"] or match["name"])) == sorted(words)
 
 
 def _state_one(
@@ -139,7 +145,7 @@ def _candidates_at(
         return
     number, path = row["line_number"], row["path"]
     written = match["parameter"] or match["name"]
-    if normal_words(written) != list(words):
+    if sorted(normal_words(written)) != sorted(words):
         return
     lines = texts.lines(target, path)
     holders = _holders(texts, target, path, lines, number)

@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
 from sourcelight.engines.deepsearch.lookups.names import MAX_PLACES, SHOWN, NamedPlace, rank_of, split_name
+from sourcelight.engines.deepsearch.lookups.values import parameters_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
 _IMPORT = re.compile(
@@ -31,10 +32,18 @@ _ENVIRONMENT = (
     r"(?:(?:environ(?:\.get|\.setdefault|\.pop)?\s*[\[(]|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|ENV\s*\[|ENV\.fetch\s*\("
     r"|process\.env\[|env::var(?:_os)?\s*\()\s*[\"'`]|process\.env\.)"
 )
+_CHECKED = re.compile(r"[\"']([A-Za-z_]\w*)[\"']\s+(?:not\s+)?in\s+(?:os\.)?environ\b")
+"""A variable that is looked for in the environment of Python."""
+_BY_PARAMETER = re.compile(
+    r"(?:environ(?:\.get)?\s*[\[(]|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|ENV\s*\[|ENV\.fetch\s*\(|process\.env\[|env::var(?:_os)?\s*\()"
+    r"\s*&?([A-Za-z_]\w*)\s*[\]),]"
+)
+"""A variable whose name another one holds."""
 _VARIABLE = re.compile(_ENVIRONMENT + r"([A-Za-z_][A-Za-z0-9_]*)[\"'`]?(\]\s*=(?!=))?")
 """A variable of the environment by its name, and whether it is set there."""
 _KEY_FILES = r"\.(?:toml|ya?ml|json|jsonc|json5|ini|cfg|conf|properties|env)$|(^|/)\.[\w-]+rc$|(^|/)\.env"
 _AROUND_LINES = 24
+_VAGUE_HELPERS = frozenset({"get", "set", "read", "find", "main", "open", "load"})
 _OPENED = ("[", "{", "(", "|", ">", "|-", ">-", "\\", '"""')
 
 
@@ -192,16 +201,31 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
 
 def list_environment(work: Work, notes: list[str]) -> Finding | None:
     """Return the variables of the environment that code reads by name."""
-    queries = make_queries(work, f"case:yes type:file /{_ENVIRONMENT}[A-Za-z_]/")
+    anything = r"\benviron\b|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|\bENV(\[|\.fetch)|process\.env\b|env::var"
+    queries = make_queries(work, f"case:yes type:file /{anything}/")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     texts = FileTexts(work.context)
     first_rows: dict[str, dict[str, Any]] = {}
+    helpers: dict[str, None] = {}
+    is_unresolved = False
     for row in sorted(rows, key=lambda row: (row["path"], row["line_number"])):
         if rank_of(row["path"]) < 2 and not _DOCUMENTS.search(row["path"]) and not _COMMENT.match(row["line"]):
             for match in _VARIABLE.finditer(row["line"]):
-                if match[2]:
-                    continue
+                if not match[2]:
+                    first_rows.setdefault(match[1], row)
+            for match in _CHECKED.finditer(row["line"]):
                 first_rows.setdefault(match[1], row)
+            for match in _BY_PARAMETER.finditer(row["line"]):
+                helper = _helper_around(work, texts, row, match[1])
+                is_unresolved = is_unresolved or not helper
+                helpers |= {helper: None} if helper else {}
+    for helper in helpers:
+        called = make_queries(work, rf"case:yes type:file /\b{escape_regexp(helper)}\(\s*[\"'][A-Za-z_]/")
+        queries += called
+        for row in sorted(run_searches(work, called, notes), key=lambda row: (row["path"], row["line_number"] or 0)):
+            given = re.search(rf"\b{re.escape(helper)}\(\s*[\"']([A-Za-z_]\w*)[\"']", row["line"] or "")
+            if given is not None and rank_of(row["path"]) < 2 and not _DOCUMENTS.search(row["path"]):
+                first_rows.setdefault(given[1], row)
     if not first_rows:
         return None
     names = sorted(first_rows)
@@ -209,6 +233,7 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
     among = ", among them" if len(names) > MAX_PLACES else ":"
     verb = "is" if len(names) == 1 else "are"
     text = f"{count_of(len(names), 'variable')} of the environment {verb} read by name{among} {listed}"
+    text += "; others are read by names that no line spells" if is_unresolved else ""
     statements = [
         Statement(f"{code(name)}: {statement.text}", statement.evidence)
         for name in names[:MAX_PLACES]
@@ -221,6 +246,17 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
     finding.places = statements
     finding.method.append("Code outside of tests and examples counts; names that are put together at run time do not.")
     return finding
+
+
+def _helper_around(work: Work, texts: FileTexts, row: Mapping[str, Any], parameter: str) -> str:
+    """Return the function around a line that is given the name of a variable as its first parameter; else nothing."""
+    around = _definition_around(work, texts, row, lambda each: each.kind in _FUNCTIONS and each.kind != "class")
+    target = work.inquiry.pins.of(row["repository"])
+    if around is None or target is None or len(around.name) < 3 or around.name in _VAGUE_HELPERS:
+        return ""
+    read = parameters_of(texts.lines(target, row["path"]), around.name, around.line, row["path"])
+    names = [each.name for each in read[0] if each.name not in {"self", "cls"}] if read is not None else []
+    return around.name if names[:1] == [parameter] else ""
 
 
 def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:

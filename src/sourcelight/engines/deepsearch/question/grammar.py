@@ -200,7 +200,7 @@ to together total totally up us was we were what whats when where which while wh
 within would you your show find give tell count number amount altogether currently now today different distinct
 unique various present available ones place places code codebase source entire across anywhere got current actually
 really just print name names enumerate s t there's that's what's who's where's when's i'm let's
-his her their its me
+his her their its me these those
 """
 GLUE = frozenset(_GLUE.split())
 """Words that say how a sentence is built; any other word that nothing took is named in the answer."""

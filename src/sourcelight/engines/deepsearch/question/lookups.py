@@ -45,8 +45,8 @@ class Lookup:
     ----------
     kind
         ``definition``, ``existence``, ``value``, ``default``, ``configured``, ``callers``, ``callees``, ``bases``,
-        ``difference``, ``tests``, ``example``, ``key``, ``environment``, ``dependency``, ``dependencies``, ``runtime``
-        or ``line``.
+        ``difference``, ``tests``, ``example``, ``parameters``, ``purpose``, ``key``, ``environment``, ``dependency``,
+        ``dependencies``, ``runtime`` or ``line``.
     name
         What it is about, as it is written, without quotation marks: a definition, a setting, a package, a language.
     owner
@@ -185,11 +185,13 @@ _DEFAULT = (
         rf"\s+by\s+default"
     ),
 )  # fmt: skip
-_PROSE = r"(?:(?:number|amount|count)\s+of\s+)?[A-Za-z][\w-]*(?:\s+(?!of\b|for\b|in\b|to\b|on\b)[A-Za-z][\w-]*){0,3}"
+_PROSE = (
+    r"(?:(?:number|amount|count)\s+of\s+)?[A-Za-z][\w-]*(?:\s+(?!of\b|for\b|in\b|to\b|on\b|by\b)[A-Za-z][\w-]*){0,3}"
+)
 _PROSE_VALUE = (
     _pattern(
         rf"{_WHAT}\s+(?:the\s+)?(?P<bound>default|max(?:imum|imal)?|min(?:imum|imal)?)(?:\s+(?:value|setting))?\s+"
-        rf"(?:(?:of|for)\s+)?{_DET}(?P<name>{_PROSE})(?:\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}){_OWNER_KIND})?"
+        rf"(?:(?:of|for)\s+)?{_DET}(?P<name>{_PROSE})(?:\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}){_OWNER_KIND})?(?:\s+by\s+default)?"
     ),
 )
 """A value that prose names: "the default read buffer size", "the maximum number of retries"."""
@@ -252,6 +254,24 @@ _EXAMPLE = (
     ),
     _pattern(rf"how\s+(?:is|are)\s+{_DET}{_OF_KIND}(?P<name>{_NAME}){_AFTER_KIND}\s+used"),
 )
+_PURPOSE = (
+    _pattern(rf"what\s+does\s+{_DET}{_OF_KIND}(?P<name>{_NAME})(?:\s+(?P<kind>{KINDS}))?\s+do"),
+    _pattern(rf"what\s+does\s+{_DET}(?P<kind>{KINDS})\s+(?P<name>{_NAME})\s+do"),
+    _pattern(
+        rf"{_WHAT}\s+(?:the\s+)?(?:purpose|role|job|meaning)\s+of\s+{_DET}(?:(?P<kind>{KINDS})\s+)?(?P<name>{_NAME}){_AFTER_KIND}"
+    ),
+    _pattern(rf"what\s+is\s+{_DET}(?:(?P<kind>{KINDS})\s+)?(?P<name>{_NAME}){_AFTER_KIND}\s+(?:used\s+)?for"),
+)
+_PARAMETERS = (
+    _pattern(
+        rf"(?:what|which)\s+(?:parameters|arguments|options|args|params)\s+(?:does|do|can)\s+{_DET}{_OF_KIND}(?P<name>{_NAME})"
+        rf"{_AFTER_KIND}\s+(?:take|accept|have|need|expect|get|receive)"
+    ),
+    _pattern(
+        rf"{_WHAT}\s+(?:the\s+)?(?:parameters|arguments|args|params|signature)\s+(?:of|to|for)\s+{_DET}{_OF_KIND}(?P<name>{_NAME})"
+        rf"{_AFTER_KIND}"
+    ),
+)
 _KEY_NOUN = (
     r"(?:(?:environment|env)\s+(?:variable|var)|(?:config(?:uration)?\s+)?(?:setting|option|key|flag|property)|configuration"
     r"|config(?:uration)?\s+value|command[\s-]line\s+(?:option|flag|argument))"
@@ -278,6 +298,11 @@ _CONFIGURED = (
     _pattern(rf"what\s+(?:is|are)\s+(?:the\s+)?(?P<name>{_SETTING})(?:\s+{_KEY_NOUN})?\s+set\s+to"),
     _pattern(rf"{_WHAT}\s+(?:the\s+)?(?:configured\s+)?value\s+of\s+(?:the\s+)?{_KEY_NOUN}\s+(?P<name>{_SETTING})"),
 )
+_CONFIGURED_OF = (
+    _pattern(
+        rf"what\s+(?:is|are)\s+(?:the\s+)?(?P<name>{_SETTING})(?:\s+{_KEY_NOUN})?\s+(?:of|for)\s+(?P<owner>[\w-]+)\s+(?:set|configured)\s+to"
+    ),
+)
 _PACKAGES = r"(?:(?:third[\s-]party\s+|external\s+)?(?:packages?|librar(?:y|ies)|modules?|crates?|gems?|dependencies))"
 _DEPENDENCIES = (
     _pattern(r"what\s+(?:does|do)\s+(?:it\s+)?(?P<name>depend)\s+(?:up)?on"),
@@ -292,7 +317,7 @@ _OPENING = re.compile(
     r"^(?:[\s,;:·]|in\s*(?=,)|(?:please|can you tell me|tell me|could you tell me|do you know)\b)+", re.IGNORECASE
 )
 _SHORTEST = 3
-_CODE_ALONE = frozenset({"value", "configured"})
+_CODE_ALONE = frozenset({"value", "configured", "purpose"})
 """Kinds that a plain word without a mark of code doesn't ask for."""
 _PRONOUNS = frozenset(["it", "this", "that", "there", "they", "them", "what", "which", "who", "one"])
 
@@ -328,6 +353,8 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
     if kind == "runtime":
         return Lookup("runtime", _RUNTIMES[name.lower()])
     owner = _bare(groups.get("owner") or "")
+    if kind == "configured_of":
+        return Lookup("configured", f"{owner}.{name}")
     if kind == "default" and name.lower() in {"number", "amount", "count"}:  # of what is said behind it
         return None
     if kind == "prose":
@@ -361,11 +388,14 @@ _FORMS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     ("example", _EXAMPLE),
     ("bases", _BASES),
     ("callees", _CALLEES),
+    ("parameters", _PARAMETERS),
+    ("purpose", _PURPOSE),
     ("key", _KEY),
     ("callers", _CALLERS),
     ("default", _DEFAULT),
     ("prose", _PROSE_VALUE),
     ("configured", _CONFIGURED),
+    ("configured_of", _CONFIGURED_OF),
     ("value", _VALUE),
 )
 """In the order in which they are tried: a default is a value too."""

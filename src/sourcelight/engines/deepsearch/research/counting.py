@@ -9,6 +9,7 @@ from typing import Any
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.markup.counts import list_names
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
+from sourcelight.engines.deepsearch.evidence.pins import Pin
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.answering import find_facts
 from sourcelight.engines.deepsearch.facts.files import excluded_repositories
@@ -70,7 +71,7 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
     heading = "Counted" if fact.number is not None else "Looked up"
     draft.parts.append(Heading(heading))
     draft.parts.append(Paragraph("\n".join(_format_method(request, fact, inquiry, unapplied)), about))
-    _write_repositories(fact, draft, about)
+    _write_repositories(fact, draft, about, list(inquiry.pins))
     for table in fact.tables:
         is_row = request.is_list or fact.number is None or table.title.startswith(("Authors", "By "))
         _write_rows(table, fact, inquiry, draft, is_visible=is_row)
@@ -228,7 +229,7 @@ def _format_refusal(request: FactRequest) -> str:
     return f"This can't be counted exactly{because}."
 
 
-def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...]) -> None:
+def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...], inquiry_pins: Sequence[Pin]) -> None:
     per = sorted(fact.repositories.items(), key=lambda pair: (-pair[1], pair[0]))
     if not per:
         return
@@ -236,6 +237,8 @@ def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...]) -> Non
     unit = {"repositories": "matches", "date": "commits"}.get(fact.per or fact.unit, fact.per or fact.unit)
     columns = ("repository", unit)
     draft.tables.append(CountTable("By repository", fact.query, columns, tuple(per), len(per)))
+    if len(inquiry_pins) == 1:  # the first sentence says it
+        return
     draft.parts.append(Heading("By repository"))
     visible_rows = [(inline(name, 160), f"{number:,}") for name, number in per[:50]]
     draft.parts.append(Paragraph(_format_table(columns, visible_rows)))

@@ -290,9 +290,12 @@ def _lay_out(
     if past:
         parts.append(Heading("History"))
         parts.append(Paragraph("\n".join(_commit(item, ledger) for item in past)))
-    if findings.defined and not findings.weak:
+    # What the first places say already is not said again.
+    placed = {(place.name, place.evidence.path) for place in findings.relevant} if lead and not past else set()
+    defined = [each for each in findings.defined if (each.definition.name, each.path) not in placed]
+    if defined and not findings.weak:
         parts.append(Heading("Definition"))
-        parts.append(Paragraph("\n".join(_definition(each, ledger) for each in findings.defined)))
+        parts.append(Paragraph("\n".join(_definition(each, ledger) for each in defined)))
     if findings.quotes:
         parts.append(Heading("Closest code" if findings.weak else "How it works"))
         parts += [Quote(ledger.add(quote)) for quote in findings.quotes]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.responses import HTMLResponse, Response
 
-from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.batches.results import ToolResult, place_name
 from sourcelight.core.markup import escape, one_line, own_address, to_html
 from sourcelight.core.query.fields import ALIASES
 
+_METHOD_SECTIONS = frozenset({"Looked up", "Counted", "Searched"})
 _OPEN_LINES = 24
 """Lines of an answer before its sections are folded: about a screen."""
 
@@ -254,7 +256,8 @@ def _question(question: Mapping[str, Any], turns: list[str], prefix: str, use: s
     state = f'<p class="{colour}" role="status">This question {status_text}.</p>' if status_text else ""
     done = "".join(f"<li>{escape(one_line(turn, 300))}</li>" for turn in turns)
     done = f"<h3>Steps so far</h3><ol>{done}</ol>" if done else ""
-    body = to_html(question["answer"], lambda url: link_of(url, prefix), top=2, open_lines=_OPEN_LINES)
+    body = to_html(question["answer"], lambda url: link_of(url, prefix), top=2, open_lines=_OPEN_LINES,
+                   folded=_METHOD_SECTIONS, show_link=_show_citation)  # fmt: skip
     sources = "".join(f"<li>{_source(source, prefix)}</li>" for source in question["sources"])
     sources = _folded_list("Sources", question["sources"], prefix)
     sources += _folded_list("Removed citations", question["rejected"], prefix)
@@ -262,6 +265,15 @@ def _question(question: Mapping[str, Any], turns: list[str], prefix: str, use: s
     follow_ups = f"<h3>Follow-up questions</h3><ul>{follow_ups}</ul>" if follow_ups else ""
     heading = f"<h2{' class=hidden' if is_title else ''}>{escape(one_line(question['question'], 1000))}</h2>"
     return f"<article>{heading}{state}{done}{body}{sources}{follow_ups}{use}</article>"
+
+
+def _show_citation(label: str, address: str, target: str) -> str:
+    """Show a citation by the name of its file and its lines; its title is its full label."""
+    name = place_name(address)
+    if not target or not name:
+        return f'<a href="{escape(target)}">{label}</a>' if target else label
+    full = escape(html.unescape(re.sub(r"<[^>]*>", "", label)))
+    return f'<a href="{escape(target)}" title="{full}">{escape(name)}</a>'
 
 
 def _folded_list(title: str, sources: Sequence[Mapping[str, Any]], prefix: str) -> str:
