@@ -13,6 +13,8 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
+from contract.conftest import TOKEN
+from server.mcp.calling import call as mcp_call
 from sourcelight.client.portal import call
 from sourcelight.display.frames.facts import answer_frame
 
@@ -154,3 +156,16 @@ def test_a_description_finds_the_same_files_first_whether_or_not_a_service_cuts_
     assert theirs[positions].to_numpy().tolist() == ours[positions].to_numpy().tolist()
     assert theirs["score"].tolist() == pytest.approx(ours["score"].tolist(), abs=1e-5)  # a service rounds
     assert (theirs.attrs["status"] == "complete") == (len(theirs) == len(ours))
+
+
+@pytest.mark.parametrize("query", ["retry", "file:\\.go$ station OR alarm"])
+def test_exact_words_find_the_best_files_first_wherever_they_are_asked(
+    embedded: sl.Client, other: sl.Client, service: str, query: str
+) -> None:
+    ours, theirs = (client.keyword_search(query) for client in (embedded, other))
+    places = ["repository", "path"]
+    assert theirs[places].to_numpy().tolist() == ours[places].to_numpy().tolist()
+    files = ours[places].drop_duplicates().to_numpy().tolist()
+    assert files != sorted(files)
+    blocks = mcp_call(f"{service}/.api/mcp", TOKEN, "keyword_search", {"query": query}).content["blocks"]
+    assert [[block["repo"], block["file"]] for block in blocks] == files[:15]

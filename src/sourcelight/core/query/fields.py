@@ -21,6 +21,8 @@ STRUCTURE = "ast-grep"
 
 PATTERN_TYPES = ("keyword", "standard", "regexp", "literal", STRUCTURE)
 COUNT_ALL = 99_999_999
+COUNT_RANKED = COUNT_ALL - 1
+"""As many as there are, best first: the rows of `COUNT_ALL` come by repository and path."""
 
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})

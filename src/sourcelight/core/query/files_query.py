@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sourcelight.core.errors import ToolError
 from sourcelight.core.query.build import Expression
-from sourcelight.core.query.fields import COUNT_ALL
+from sourcelight.core.query.fields import COUNT_RANKED
 from sourcelight.core.query.nodes import Filter, Query
 from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.parse import parse
 
 
-def files_query(text: str, *, everything: bool) -> str:
-    """The query with files and paths as the only results; all of them if `everything`, unless it says how many."""
+def files_query(text: str) -> str:
+    """The query with files and paths as the only results, best first; all of them, unless it says how many."""
     query: Query = parse(text, "keyword")
     if query.root is None:
         raise ToolError("keyword_search: the query is empty; type what to search for", tool="keyword_search")
@@ -28,6 +28,6 @@ def files_query(text: str, *, everything: bool) -> str:
     filters = []
     if not any(alternative.first("type") for alternative in query.plan):
         filters += [Filter("type", "file"), Filter("type", "path")]
-    if everything and not any(alternative.first("count") for alternative in query.plan):
-        filters.append(Filter("count", str(COUNT_ALL)))
+    if not any(alternative.first("count") for alternative in query.plan):
+        filters.append(Filter("count", str(COUNT_RANKED)))
     return str(Expression(combine("and", [query.root, *filters])))

@@ -16,7 +16,7 @@ from sourcelight.core.batches.rows import MatchRows, first_matches, match_count
 from sourcelight.core.cancellation import Cancellation, StepThread, steps_with_deadline
 from sourcelight.core.query import Alternative, Filter, Predicate
 from sourcelight.core.query.alternatives import patterns_of
-from sourcelight.core.query.fields import COUNT_ALL
+from sourcelight.core.query.fields import COUNT_RANKED
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.commits.contributors import ContributorPredicate
 from sourcelight.engines.execution.commits.search import CommitSearch
@@ -126,6 +126,7 @@ class ResultPipeline:
             limit=self.limit if self.request.display < 0 else min(self.limit, self.request.display),
             definitions=definitions.positions,
             complete=definitions.complete,
+            is_settled=is_settled([plan.alternative for plan in searching]),
         )
         blocks = chain.from_iterable(map(by_place, batches))
         return ranking.add_scores(blocks) if self.for_another else ranking.rank(blocks)
@@ -358,12 +359,18 @@ class ResultPipeline:
         return in_files_with_content(self.store, plan, query, targets, search, self.cancellation)
 
 
+def is_settled(alternatives: Sequence[Alternative]) -> bool:
+    """Whether all rows are asked for, best first: their order must then not depend on time."""
+    counts = [alternative.first("count") for alternative in alternatives]
+    return any(node is not None and int(node.value) == COUNT_RANKED for node in counts)
+
+
 def own_counts(alternatives: Sequence[Alternative]) -> dict[int, int]:
     """What each ``count:`` of several alternatives allows, by the filter's identity; nothing where all share one."""
     counts = [alternative.first("count") for alternative in alternatives]
     if len({id(node) for node in counts}) < 2:
         return {}
-    return {id(node): int(node.value) for node in counts if node is not None and int(node.value) < COUNT_ALL}
+    return {id(node): int(node.value) for node in counts if node is not None and int(node.value) < COUNT_RANKED}
 
 
 def limit_of(alternatives: Sequence[Alternative], default: int) -> int:

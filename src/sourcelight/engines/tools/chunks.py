@@ -69,7 +69,7 @@ def search_chunks(text: str, context: ToolContext) -> ToolResult:
     ToolError
         When it asks for something else than files.
     """
-    query = files_query(text, everything=not context.served)
+    query = files_query(text)
     request = SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1)
     chunks = _ChunkResult(context)
     events = context.engine.stream(request, context.viewer, context.cancellation)

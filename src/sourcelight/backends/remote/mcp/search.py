@@ -42,7 +42,7 @@ _MAX_CHUNK_CHARACTERS = 1024
 
 
 async def _keyword_search(request: ToolRequest) -> ToolResult:
-    query = files_query(request.arguments["query"], everything=True)
+    query = files_query(request.arguments["query"])
     try:
         return await _collect(
             request, SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1)

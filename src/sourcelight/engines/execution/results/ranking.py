@@ -84,6 +84,9 @@ class FileRanker:
     complete
         Called before files of which the limit keeps a part are ranked, with their repositories and revisions: from
         then on `definitions` must know all, so that what is kept does not depend on those that happen to be known.
+    is_settled
+        Whether the order is the same each time although no limit cuts: `complete` is called for what is ranked, and
+        the window does not end by time.
     """
 
     phrases: tuple[str, ...]
@@ -92,6 +95,7 @@ class FileRanker:
     limit: int
     definitions: DefinitionsOf | None = None
     complete: Callable[[Collection[tuple[str, str]]], None] | None = None
+    is_settled: bool = False
 
     def rank(self, batches: Iterable[Any], *, window_s: float = WINDOW_S) -> Iterator[Any]:
         """Yield `batches` with files ranked within the window; the rest is unchanged."""
@@ -117,10 +121,10 @@ class FileRanker:
             if (
                 rest is not None
                 or match_total >= CANDIDATES
-                or (remaining >= CANDIDATES and time.monotonic() >= deadline)
+                or (remaining >= CANDIDATES and not self.is_settled and time.monotonic() >= deadline)
             ):
                 break
-        if match_total > remaining:
+        if match_total > remaining or self.is_settled:
             self._complete(held_batches)
         yield from self._sort(held_batches)
         if rest is not None:
@@ -129,12 +133,15 @@ class FileRanker:
 
     def add_scores(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield `batches` with a column `SCORE` added: the score of each row's file."""
+        match_total = 0
         for batch in batches:
             if MatchRows(batch).first("type") not in _RANKED or not batch.num_rows:
                 yield batch
                 continue
-            if self.limit < CANDIDATES:
+            # What comes behind the candidates is not ranked by those who put answers together.
+            if self.limit < CANDIDATES or (self.is_settled and match_total < CANDIDATES):
                 self._complete([batch])
+            match_total += match_count(batch)
             files = self._files(batch)
             yield batch.append_column(SCORE, pa.array(np.repeat(files.score, files.stop - files.start)))
 
