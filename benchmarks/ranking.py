@@ -1,7 +1,7 @@
 """How well ranking answers questions of several kinds, by kind and language, with ablations and plain peers.
 
 Run: ``python benchmarks/ranking.py --corpus FOLDER --sets FILE [--index FOLDER] [--half tune|report] [--languages]
-[--methods NAME,NAME] [--kinds NAME,NAME]``.
+[--methods NAME,NAME] [--kinds NAME,NAME] [--answers NAME=FILE]``.
 
 FILE is what ``benchmarks/ranking_sets.py`` wrote; each question is asked of its own repository, at its newest commit.
 Measures: of short questions (*symbol*, *term*, *topic*, *words*, *name*) NDCG@10 of the files as ranked, and of the
@@ -9,7 +9,9 @@ chunks, where the place of a file is that of its first chunk; of written ones (*
 recall@10 and MRR by file; of *issue* the share with all files in the first 1, 5 and 10 (acc@k), and with all changed
 functions, and any one of them, in the first ten functions of the chunks.
 
-Methods: *ours*; *less X* is ours without X; *bm25* is BM25 over the same chunks and stems.
+Methods: *ours*; *less X* is ours without X; *bm25* is BM25 over the same chunks and stems. ``--answers`` adds what
+another program answered: lines of JSON with the ``repository``, ``kind`` and ``text`` of a question, its ``files``, and
+its ``chunks`` (path, first and last line), best first.
 """
 
 from __future__ import annotations
@@ -133,6 +135,8 @@ def methods_of(space: Space) -> Mapping[str, Callable[[], Method]]:
         "bm25": lambda: bm25(space),
         "ours": lambda: ours(space, Ranker()),
         "less names of files": less(names=0),
+        "less names of definitions": less(definition_names=0),
+        "less imports": less(imported_short=0, imported_long=0),
         "less weight of files": less(file_short=lists.file_long),
         "less damped repeats": less(repeat_short=1.0),
         "less code aside": less(aside=1.0),
@@ -142,6 +146,16 @@ def methods_of(space: Space) -> Mapping[str, Callable[[], Method]]:
 
 def _without_possible_names(text: str) -> RankQuery:
     return replace(analyze(text), possible_names=())
+
+
+def read_answers(file: Path) -> Mapping[tuple[str, str, str], Answer]:
+    """Read what another program answered, by repository, kind and question."""
+    answers = {}
+    for line in file.read_text("utf-8").splitlines():
+        entry = json.loads(line)
+        chunks = [(path, first, last) for path, first, last in entry["chunks"]]
+        answers[entry["repository"], entry["kind"], entry["text"]] = Answer(entry["files"], chunks)
+    return answers
 
 
 def ndcg(places: Sequence[int], gold: int) -> float:
@@ -189,6 +203,7 @@ def main() -> None:
     parser.add_argument("--half", default="report", choices=("tune", "report"))
     parser.add_argument("--methods", default="")
     parser.add_argument("--kinds", default="")
+    parser.add_argument("--answers", action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--languages", action="store_true", help="ours by language, too")
     options = parser.parse_args()
     wanted, kinds = set(filter(None, options.methods.split(","))), set(filter(None, options.kinds.split(",")))
@@ -197,6 +212,7 @@ def main() -> None:
         case = json.loads(line)
         if case["half"] == options.half and (not kinds or case["kind"] in kinds):
             cases[case["repository"]].append(case)
+    others = {name: read_answers(Path(file)) for name, _, file in (each.partition("=") for each in options.answers)}
     results: Table = defaultdict(lambda: defaultdict(list))
     cost: dict[str, float] = defaultdict(float)
     with tempfile.TemporaryDirectory() as temporary:
@@ -216,6 +232,11 @@ def main() -> None:
                     began = time.thread_time()
                     answer = method(case["text"])
                     cost[name] += time.thread_time() - began
+                    for measured, value in measure(case, answer, space).items():
+                        results[name, case["kind"], case["language"]][measured].append(value)
+            for name, answers in others.items():
+                for case in own:
+                    answer = answers.get((repository.name, case["kind"], case["text"]), Answer([], []))
                     for measured, value in measure(case, answer, space).items():
                         results[name, case["kind"], case["language"]][measured].append(value)
             print(repository.name, file=sys.stderr, flush=True)
@@ -243,7 +264,7 @@ def report(results: Table, cost: Mapping[str, float], *, languages: bool) -> Non
     requests: dict[str, int] = defaultdict(int)
     for (name, _, _), values in results.items():
         requests[name] += len(next(iter(values.values())))
-    costs = [[name, f"{cost[name] / requests[name] * 1000:.1f}"] for name in methods]
+    costs = [[name, f"{cost[name] / requests[name] * 1000:.1f}"] for name in methods if name in cost]
     print(markdown(["method", "CPU ms a question"], costs))
     if languages:
         by: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))

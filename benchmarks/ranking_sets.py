@@ -42,7 +42,7 @@ from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.search.ranking.paths import kind_of
 from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.engines.search.ranking.tokenizer import FUNCTION_WORDS, lead_start, parts_of
-from sourcelight.engines.symbols import KINDS, FileDefinitions, definitions
+from sourcelight.engines.symbols import KINDS, LANGUAGES, FileDefinitions, definitions
 
 SHORT = ("symbol", "term", "topic", "words", "name")
 WRITTEN = ("sentence", "readme", "subject")
@@ -297,7 +297,7 @@ def main_language(source: Source) -> str:
     used: Counter[str] = Counter()
     for file in range(view.files):
         language, path = view.languages[int(view.language[file])][0], view.path(file)
-        if source.paths[path] == "code" and language and not path.endswith(".h"):
+        if source.paths[path] == "code" and language in LANGUAGES and not path.endswith(".h"):
             used[language] += 1
     return used.most_common(1)[0][0]
 

@@ -23,7 +23,6 @@ from sourcelight.core.query import Pattern
 from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.execution import notices
 from sourcelight.engines.execution.commits.query import asked_of
-from sourcelight.engines.execution.pipeline import is_settled
 from sourcelight.engines.execution.plan import Plan, make_plan
 from sourcelight.engines.execution.plan_cache import NO_PLANS, stands, summary_of
 from sourcelight.engines.execution.results.owners import OwnerPredicate
@@ -208,7 +207,7 @@ class ClusterSource:
         display = self.task.request.display
         stars = {t.repository.name: t.repository.facts.stars for plan in self.plans for t in plan.targets}
         ranked_limit = limit if display < 0 else min(limit, display)
-        settled = is_settled([plan.alternative for plan in self.plans])
+        settled = any(plan.alternative.ranks_all() for plan in self.plans)
         return FileRanker(phrases=(), case_sensitive=False, stars=stars, limit=ranked_limit, is_settled=settled)
 
     def _merge(self, outcomes: Sequence[tuple[SearchOutcome, frozenset[str]]]) -> None:

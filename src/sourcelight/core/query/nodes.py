@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.core.query.fields import COUNT_ALL, boolean, duration_s, yes_no_only
+from sourcelight.core.query.fields import COUNT_ALL, COUNT_RANKED, boolean, duration_s, yes_no_only
 from sourcelight.core.query.quoting import quote_value
 
 
@@ -116,6 +116,11 @@ class Alternative:
         if node is None:
             return default
         return None if int(node.value) >= COUNT_ALL else int(node.value)
+
+    def ranks_all(self) -> bool:
+        """Return whether all rows are asked for, best first: their order must then not depend on time."""
+        node = self.first("count")
+        return node is not None and int(node.value) == COUNT_RANKED
 
     def timeout_s(self) -> float | None:
         """Return the seconds that ``timeout:`` allows (0 at least), None when it is not given."""

@@ -126,7 +126,7 @@ class ResultPipeline:
             limit=self.limit if self.request.display < 0 else min(self.limit, self.request.display),
             definitions=definitions.positions,
             complete=definitions.complete,
-            is_settled=is_settled([plan.alternative for plan in searching]),
+            is_settled=any(plan.alternative.ranks_all() for plan in searching),
         )
         blocks = chain.from_iterable(map(by_place, batches))
         return ranking.add_scores(blocks) if self.for_another else ranking.rank(blocks)
@@ -359,18 +359,11 @@ class ResultPipeline:
         return in_files_with_content(self.store, plan, query, targets, search, self.cancellation)
 
 
-def is_settled(alternatives: Sequence[Alternative]) -> bool:
-    """Whether all rows are asked for, best first: their order must then not depend on time."""
-    counts = [alternative.first("count") for alternative in alternatives]
-    return any(node is not None and int(node.value) == COUNT_RANKED for node in counts)
-
-
 def own_counts(alternatives: Sequence[Alternative]) -> dict[int, int]:
     """What each ``count:`` of several alternatives allows, by the filter's identity; nothing where all share one."""
     counts = [alternative.first("count") for alternative in alternatives]
-    if len({id(node) for node in counts}) < 2:
-        return {}
-    return {id(node): int(node.value) for node in counts if node is not None and int(node.value) < COUNT_RANKED}
+    limits = {id(node): int(node.value) for node in counts if node is not None and int(node.value) < COUNT_RANKED}
+    return limits if len({id(node) for node in counts}) > 1 else {}
 
 
 def limit_of(alternatives: Sequence[Alternative], default: int) -> int:

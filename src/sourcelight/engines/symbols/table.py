@@ -392,6 +392,12 @@ class SymbolTable:
         """Which documents import anything."""
         return np.asarray(self._doc_import[1:] > self._doc_import[:-1])
 
+    @property
+    def import_documents(self) -> Int64Array:
+        """The document of each import."""
+        bounds = self._doc_import.astype(np.int64)
+        return np.arange(self.documents).repeat(bounds[1:] - bounds[:-1])
+
     def imports(self, document: int) -> list[Import]:
         """Return what a document imports, in order."""
         start, end = (int(offset) for offset in self._doc_import[document : document + 2])

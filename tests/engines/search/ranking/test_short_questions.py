@@ -29,6 +29,12 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "app/engine.py": "ENGINE = 1\n" + "engine = engine.engine(engine)\n" * 30,
     "app/core.py": "import os\n\n\nclass Engine:\n    def run(self):\n        os.getpid()\n        return self\n",
     "app/rules.py": "def parse_rules(text):\n    return text.split()\n",
+    "app/buffers/store.py": "class RingBuffer:\n    def add(self, item):\n        return item\n" + "# of items\n" * 9,
+    "app/notes.py": "# ring\n# ring buffers\n# a ring of buffers\n# buffers\n" * 9,
+    "parts/left.py": "def walk(tree):\n    return tree.walk\n",
+    "parts/right.py": "def walk(tree):\n    return tree.walk()\n",
+    **{f"parts/use{number}.py": "from parts.right import walk as go\n" for number in range(4)},
+    "parts/self.py": "import left\nfrom parts import right\nfrom parts.right import walk as go\n",
     "examples/rules.py": "def parse_rules(text):\n    return text.split()\n\n",
     "examples/paint.py": "def paint_canvas():\n    return 1\n",
 }
@@ -80,6 +86,21 @@ def test_a_word_alone_is_a_name(engine: LocalEngine) -> None:
     assert analyze("where is the Engine of this started").possible_names == ()
     assert analyze("stop Engine").possible_names == ("Engine",)
     assert analyze("Stop engine").possible_names == ()
+
+
+def test_the_name_of_a_definition_counts_in_any_order_and_form(engine: LocalEngine) -> None:
+    """Words of a class in another number and order find it before a text that is full of them."""
+    for text in ("ring buffers", "buffer rings"):
+        ranking = ask(engine, text)
+        assert ranking.files[0].path == "app/buffers/store.py", text
+        assert ranking.chunks[0].symbols == ("RingBuffer", "add")
+
+
+def test_of_two_alike_the_imported_file_comes_first(engine: LocalEngine) -> None:
+    """A file that others import counts more than one that nothing needs."""
+    first, second = ask(engine, "walk tree").files[:2]
+    assert (first.path, second.path) == ("parts/right.py", "parts/left.py")
+    assert first.lists["imports"] > second.lists["imports"] > 0.0
 
 
 def test_examples_come_after_the_code(engine: LocalEngine) -> None:

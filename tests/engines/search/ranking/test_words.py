@@ -42,6 +42,19 @@ def test_any_text_gives_terms_or_none(text: str) -> None:
         terms_of(word)
 
 
+@given(st.lists(st.from_regex(r"[0-9A-Za-z_é]{2,12}", fullmatch=True)))
+def test_names_read_together_have_the_terms_of_each(names: list[str]) -> None:
+    """Reading many names at once, as building a table does, gives what reading one gives."""
+    assert list(tokenizer.terms_of_each(names)) == [terms_of(name) for name in names]
+
+
+@given(st.binary())
+def test_tokens_of_tables_are_those_of_the_pattern(text: bytes) -> None:
+    """What is counted after all other bytes became spaces is what the pattern of a token finds."""
+    words = text.translate(tokenizer.ONLY_WORDS).split()
+    assert [word for word in words if len(word) >= tokenizer.MIN_TOKEN_BYTES] == tokenizer.TOKEN.findall(text)
+
+
 @pytest.mark.parametrize("name", ["0xdeadbeef", "1234567890", "9f8e7d6c5b"])
 def test_numbers_that_are_no_words_give_no_terms(name: str) -> None:
     """Checksums and times fill no table."""

@@ -44,12 +44,15 @@ class TermPosting:
         Occurrences in each of these chunks.
     files
         Files, ascending, that have the term in their path.
+    named
+        Chunks, ascending, with the head of a definition whose name has the term (it counts 2), and a few others.
     """
 
     factor: float
     numbers: Int64Array
     often: UInt8Array
     files: Int64Array
+    named: Int64Array
 
 
 @dataclass(frozen=True)
@@ -222,7 +225,7 @@ def score(
             chunk_count += len(path_chunks) - len(in_path_entries)
         inverse_frequency = idf[term] = idf_of(of_all, chunk_count if global_counts is None else global_counts[term])
         factor = weight * inverse_frequency * gain
-        postings[term] = TermPosting(factor, numbers, often, files)
+        postings[term] = TermPosting(factor, numbers, often, files, numbers.take(defining[defined.take(defining) > 1]))
         np.add(frequency, k1, out=denominator)
         gains = np.divide(frequency, denominator, out=frequency)
         if len(files):

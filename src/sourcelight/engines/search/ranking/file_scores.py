@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from sourcelight.core.arrays import Float64Array, Int64Array
-from sourcelight.engines.search.ranking.bm25 import WordScores, chunks_of, idf_of, run_starts
-from sourcelight.engines.search.ranking.collection import ChunkBlock, ChunkCollection
+from sourcelight.engines.search.ranking.bm25 import WordScores, chunks_of, run_starts
+from sourcelight.engines.search.ranking.chunk_block import ChunkBlock
+from sourcelight.engines.search.ranking.collection import ChunkCollection
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange
+from sourcelight.engines.search.ranking.name_scores import definition_name_scores, name_scores
 from sourcelight.engines.search.ranking.paths import KINDS
 from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.symbols import SymbolTable
@@ -28,6 +31,10 @@ class ListWeights:
         A definition that bears a name of the question, or its only word.
     names, names_long
         The name of the file, for short questions and for long ones.
+    definition_names
+        The name of a definition, for short questions; none for long ones.
+    imported_short, imported_long
+        How many files import the file, for short questions and for long ones.
     file_short, file_long
         The score of a file beside that of a chunk, for short questions and for long ones.
     repeat_short, repeat_long
@@ -46,6 +53,9 @@ class ListWeights:
     possible: float = 2.0
     names: float = 0.6
     names_long: float = 0.0
+    definition_names: float = 0.4
+    imported_short: float = 0.2
+    imported_long: float = 0.1
     file_short: float = 1.5
     file_long: float = 0.6
     repeat_short: float = 0.5
@@ -68,17 +78,33 @@ class ListWeights:
         factors["aside"] = self.aside
         return np.array([factors.get(kind, self.changelog) for kind in KINDS])
 
-    def of_length(self, words: int) -> tuple[float, float, float]:
-        """Return what a file's score counts for its chunks, the factor of each further chunk, and what its name counts.
+    def of_length(self, words: int) -> LengthWeights:
+        """Return the weights for a question of so many words.
 
         A short question is about a file; of a long one, such as a report of a bug, the best places count.
         """
         share = min(max((LONG - words) / (LONG - SHORT), 0.0), 1.0)
-        return (
-            self.file_long + share * (self.file_short - self.file_long),
-            self.repeat_long + share * (self.repeat_short - self.repeat_long),
-            self.names_long + share * (self.names - self.names_long),
+
+        def between(long: float, short: float) -> float:
+            return long + share * (short - long)
+
+        return LengthWeights(
+            between(self.file_long, self.file_short),
+            between(self.repeat_long, self.repeat_short),
+            between(self.names_long, self.names),
+            between(0.0, self.definition_names),
+            between(self.imported_long, self.imported_short),
         )
+
+
+class LengthWeights(NamedTuple):
+    """The weights that depend on the length of a question: see `ListWeights`."""
+
+    file: float
+    repeat: float
+    names: float
+    definition_names: float
+    imported: float
 
 
 SHORT, LONG = 4, 10
@@ -196,26 +222,34 @@ def file_lists(
     for file in _mentioned_files(collection, question):
         scored_files.add(file)
         mentioned[file] = weights.mentioned
-    file_weight, repeat, names_weight = weights.of_length(question.length)
-    of_names: Float64Array = np.zeros(collection.files)
-    if names_weight:
-        of_names += names_weight * name_scores(collection, words, question)
-        scored_files.update(of_names.nonzero()[0].tolist())
-    factors, other_files = weights.of_kinds(question), np.array(sorted(scored_files), dtype=np.int64)
+    by_length = weights.of_length(question.length)
     (top,) = exchange.most([float(words.chunks.max(initial=0.0))])
+    of_names: Float64Array = np.zeros(collection.files)
+    if by_length.names:
+        of_names += by_length.names * name_scores(collection, words, question)
+    if by_length.definition_names:
+        found_names = definition_name_scores(collection, words, question, top, exchange)
+        of_names += by_length.definition_names * found_names
+    scored_files.update(of_names.nonzero()[0].tolist())
+    factors, other_files = weights.of_kinds(question), np.array(sorted(scored_files), dtype=np.int64)
     for fraction in _SCORE_FRACTIONS if limit is not None else (0.0,):
         files, best = _with_chunks(words, fraction * top, other_files)
-        lists = FileLists(collection, factors, top, files, best, other_files, file_weight, repeat)
+        lists = FileLists(collection, factors, top, files, best, other_files, by_length.file, by_length.repeat)
         scores, best_value = _by_words(words, lists, weights, exchange)
         (greatest,) = exchange.most([float(scores.max(initial=0.0))])
         by_words: Float64Array = np.zeros(collection.files)
         by_words[files] = scores / (greatest or 1.0)
         lists.lists = {"words": by_words, "definitions": exact, "mentioned": mentioned, "names": of_names}
+        if by_length.imported:
+            imported: Float64Array = np.zeros(collection.files)
+            imported[files] = by_length.imported * collection.imported.take(files) * (best > 0.0)
+            lists.lists["imports"] = imported
         max_other = fraction * float(factors.max())
         if limit is None or not fraction * top:
             break
+        by_others = fraction * weights.best / greatest + by_length.imported
         if NEAR_BEST * best_value >= max_other * top and _has_best_chunks(
-            lists, limit, max_other, weights.best / greatest
+            lists, limit, max_other, by_others * float(factors.max())
         ):
             break
     return lists
@@ -261,20 +295,19 @@ def _by_words(
     return scores, best_value
 
 
-def _has_best_chunks(lists: FileLists, limit: int, max_other: float, by_words: float) -> bool:
+def _has_best_chunks(lists: FileLists, limit: int, max_chunk: float, max_file: float) -> bool:
     """Return whether the `limit` best chunks are all in the files found.
 
-    `max_other`: no other file's best chunk has as much, as a share of the best of all and with its kind's factor.
-    `by_words`: what a file has for a best chunk as good as the best of all and no further ones.
+    No other file has a better chunk than `max_chunk`, as a share of the best of all, or a better score than `max_file`,
+    both with the factor of its kind.
     """
     total = lists.total()
     top = float(total.max())
     tops = lists.tops(total / top)
     if not 0 < limit <= len(tops):
         return False
-    return float(np.partition(tops, len(tops) - limit)[-limit]) * ROUNDING_FACTOR > max_other * (
-        CHUNK + lists.file_weight * by_words / top
-    )
+    most = CHUNK * max_chunk + lists.file_weight * max_file / top
+    return float(np.partition(tops, len(tops) - limit)[-limit]) * ROUNDING_FACTOR > most
 
 
 def defining_files(collection: ChunkCollection, name: str) -> dict[int, float]:
@@ -305,44 +338,9 @@ def defining_files(collection: ChunkCollection, name: str) -> dict[int, float]:
 def with_symbols(collection: ChunkCollection) -> Iterator[tuple[int, ChunkBlock, SymbolTable]]:
     """Yield each piece with its number and the definitions beside it."""
     for number, block in enumerate(collection.pieces):
-        opened = collection.opened[block.target]
-        shard = next(index for index, table in enumerate(opened.terms) if table is block.table)
-        symbols = opened.symbols[shard]
+        symbols = collection.symbols_of(number)
         if symbols is not None:
             yield number, block, symbols
-
-
-def name_scores(collection: ChunkCollection, words: WordScores, question: RankQuery) -> Float64Array:
-    """Score files by their names: share of a name's stems in the question, times the share of its weight they cover."""
-    scores: Float64Array = np.zeros(collection.files)
-    absent = idf_of(collection.of_all[0], 0)
-    mass = {term: weight * words.idf.get(term, absent) for term, weight in question.terms.items() if term[0] != "="}
-    total = sum(mass.values())
-    if not total:
-        return scores
-    for target, number_of in enumerate(collection.file_numbers):
-        paths = collection.words[target]
-        covered, matched = np.zeros(len(number_of)), np.zeros(len(number_of))
-        met: set[str] = set()
-        for term, value in mass.items():
-            like = paths.names_like(term)
-            files = [paths.name_terms[name] for name in like]
-            for name, bearing in zip(like, files, strict=True):
-                if name not in met:
-                    met.add(name)
-                    matched[bearing] += 1.0
-            if files:
-                covered[np.unique(np.concatenate(files)) if len(files) > 1 else files[0]] += value
-        candidates = ((matched > 0.0) & (number_of >= 0)).nonzero()[0]
-        share = matched[candidates] / paths.name_sizes[candidates]
-        values = share * (covered[candidates] / total)
-        is_high = values >= MIN_NAME_SCORE
-        scores[number_of[candidates[is_high]]] = values[is_high]
-    return scores
-
-
-MIN_NAME_SCORE = 0.35
-"""Score of a name below which it says nothing; keeps the files that have to be looked at few."""
 
 
 def _mentioned_files(collection: ChunkCollection, question: RankQuery) -> Iterator[int]:

@@ -11,7 +11,8 @@ from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.bm25 import Weights, WordScores, count_chunks_with, run_starts, score
 from sourcelight.engines.search.ranking.buffers import ScratchBuffer
-from sourcelight.engines.search.ranking.collection import ChunkBlock, ChunkCollection, make_collection
+from sourcelight.engines.search.ranking.chunk_block import ChunkBlock
+from sourcelight.engines.search.ranking.collection import ChunkCollection, make_collection
 from sourcelight.engines.search.ranking.file_scores import (
     CHUNK,
     ROUNDING_FACTOR,
@@ -35,6 +36,7 @@ from sourcelight.engines.search.ranking.model import (
     StatsExchange,
     coverage,
 )
+from sourcelight.engines.search.ranking.name_scores import definitions_in
 from sourcelight.engines.search.ranking.paths import reported_kind
 from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.term_files import OpenedTerms
@@ -381,8 +383,8 @@ class _Order:
             number, within, file = self._place(chunk)
             piece, described_file = self.space.pieces[number], described[positions[file]]
             row = within if piece.source is None else int(piece.source[within])
-            begin, end = int(piece.table.begin_line[row]), int(piece.table.end_line[row])
-            symbols = self._symbols(piece, row, begin, end)
+            begin, end = piece.lines_of(row)
+            symbols = self._symbols(number, row)
             described_chunks.append(
                 RankedChunk(
                     described_file.target,
@@ -397,16 +399,11 @@ class _Order:
             )
         return described_chunks
 
-    def _symbols(self, piece: ChunkBlock, row: int, begin: int, end: int) -> tuple[str, ...]:
-        opened = self.space.opened[piece.target]
-        shard = next(index for index, table in enumerate(opened.terms) if table is piece.table)
-        symbols = opened.symbols[shard]
+    def _symbols(self, number: int, row: int) -> tuple[str, ...]:
+        symbols, table = self.space.symbols_of(number), self.space.pieces[number].table
         if symbols is None:
             return ()
-        document = int(piece.table.chunk_doc[row])
-        start, high = (int(index) for index in symbols.doc_first[document : document + 2])
-        lines = symbols.line[start:high]
-        rows = start + np.flatnonzero((lines >= begin) & (lines <= end))
+        rows = definitions_in(symbols, int(table.chunk_doc[row]), *self.space.pieces[number].lines_of(row))
         return tuple(text.decode(errors="replace") for text in symbols.texts(symbols.name[rows]))
 
 

@@ -1,0 +1,165 @@
+"""The chunks of one shard of one target, mapped from the chunks of the shard's table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.arrays import AnyArray, BoolArray, Float64Array, Int64Array, UInt8Array
+from sourcelight.engines.search.ranking.term_files import OpenedTerms
+from sourcelight.engines.search.ranking.term_table import TermTable
+
+Entries = tuple[AnyArray, UInt8Array, UInt8Array]
+_EMPTY = np.zeros(0, dtype=np.int64)
+_EMPTY_PAIR = _EMPTY, _EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkBlock:
+    """The chunks of one shard of one target.
+
+    Attributes
+    ----------
+    target
+        Place of the target.
+    table
+        The table that holds them.
+    files
+        The files of the view that have chunks here, in order of documents; behind them, those whose document is that
+        of one of them.
+    documents
+        The document of each of `files`.
+    first
+        Number of the first chunk of each of `files`, within this piece; one more at the end.
+    source
+        The chunk of the table of each chunk; None: the same number.
+    length
+        Terms in each chunk.
+    file_length
+        Terms in each of `files`.
+    place
+        The first number of each chunk of the table, -1 where it is not here; None: the same number.
+    copied, copies
+        The chunks of the table that are here again, ascending, and the number that each has then.
+    twice
+        Of each chunk of the table, whether it is among `copied`.
+    """
+
+    target: int
+    table: TermTable
+    files: Int64Array
+    documents: Int64Array
+    first: Int64Array
+    source: Int64Array | None
+    length: AnyArray
+    total_length: int
+    file_length: Float64Array
+    place: NDArray[np.int32] | None
+    copied: NDArray[np.uint32]
+    copies: Int64Array
+    twice: BoolArray
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks."""
+        return int(self.first[-1])
+
+    @property
+    def file_of(self) -> Int64Array:
+        """Place in `files` of each chunk's file."""
+        return np.arange(len(self.files)).repeat(np.diff(self.first))
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the chunks are those of the table, with the same numbers."""
+        return self.place is None and not len(self.copied)
+
+    def lines_of(self, row: int) -> tuple[int, int]:
+        """Return the first and the last line of a chunk of the table."""
+        return int(self.table.begin_line[row]), int(self.table.end_line[row])
+
+    def place_entries(self, entries: Entries) -> Entries:
+        """Turn entries of the table into entries of this piece, ascending."""
+        rows, counts, defined = entries
+        copies_of_rows = self._held_again(rows) if len(self.copied) else _EMPTY_PAIR
+        if self.place is None:
+            placed_entries = rows, counts, defined
+        else:
+            chunk_numbers = self.place.take(rows)
+            # -1 marks chunks of the table whose file is not in this view or is masked out.
+            present = (chunk_numbers >= 0).nonzero()[0]
+            placed_entries = chunk_numbers.take(present), counts.take(present), defined.take(present)
+        if not len(copies_of_rows[0]):
+            return placed_entries
+        numbers, positions = copies_of_rows
+        return (
+            np.concatenate([placed_entries[0], numbers]),
+            np.concatenate([placed_entries[1], counts.take(positions)]),
+            np.concatenate([placed_entries[2], defined.take(positions)]),
+        )
+
+    def _held_again(self, rows: AnyArray) -> tuple[Int64Array, Int64Array]:
+        """Return the further numbers of some chunks of the table, ascending, and the index of each among them."""
+        # Few copies: look each of them up in the rows. Many: mark the rows that have any first.
+        if len(self.copied) * 16 <= len(rows):
+            positions = rows.searchsorted(self.copied)
+            matching = (rows.take(positions, mode="clip") == self.copied).nonzero()[0]
+            numbers, positions = self.copies.take(matching), positions.take(matching)
+        else:
+            positions = self.twice.take(rows).nonzero()[0]
+            if not len(positions):
+                return _EMPTY_PAIR
+            copied_rows = rows.take(positions)
+            first_copies = self.copied.searchsorted(copied_rows, side="left")
+            counts = self.copied.searchsorted(copied_rows, side="right") - first_copies
+            matching = np.arange(int(counts.sum())) + (first_copies - (counts.cumsum() - counts)).repeat(counts)
+            numbers, positions = self.copies.take(matching), positions.repeat(counts)
+        order = numbers.argsort(kind="stable")
+        return numbers.take(order), positions.take(order)
+
+
+def make_block(target: int, opened: OpenedTerms, shard: int, mask: BoolArray | None) -> ChunkBlock | None:
+    """Make the block of a shard, whose files `mask` chooses, None for all; None when it would hold no chunk."""
+    table = opened.terms[shard]
+    if table is None:
+        return None
+    placement = opened.snapshot.placement(shard)
+    files, documents = placement.files.astype(np.int64), placement.documents.astype(np.int64)
+    if mask is not None:
+        files, documents = files[mask[files]], documents[mask[files]]
+    chunk_starts = table.doc_chunk.astype(np.int64)
+    counts = chunk_starts[documents + 1] - chunk_starts[documents]
+    has_chunks = counts > 0
+    files, documents, counts = files[has_chunks], documents[has_chunks], counts[has_chunks]
+    if not len(files):
+        return None
+    # Files with the same content share a document. Its chunks are read once; the other files follow behind as copies.
+    is_repeated = np.append(False, documents[1:] == documents[:-1])
+    order = np.concatenate([(~is_repeated).nonzero()[0], is_repeated.nonzero()[0]])
+    files, documents, counts = files[order], documents[order], counts[order]
+    first = np.concatenate(([0], np.cumsum(counts)))
+    distinct_chunks = int(first[len(order) - np.count_nonzero(is_repeated)])
+    source = place = None
+    if distinct_chunks < table.chunks or is_repeated.any():
+        source = np.arange(int(first[-1])) + np.repeat(chunk_starts[documents] - first[:-1], counts)
+    if source is not None and distinct_chunks < table.chunks:
+        place = np.full(table.chunks, -1, dtype=np.int32)
+        place[source[:distinct_chunks]] = np.arange(distinct_chunks, dtype=np.int32)
+    copied, copies, twice = (
+        _EMPTY.astype(np.uint32),
+        _EMPTY,
+        np.zeros(table.chunks if is_repeated.any() else 0, dtype=np.bool_),
+    )
+    if source is not None:
+        by_row = source[distinct_chunks:].argsort(kind="stable")
+        copied, copies = source[distinct_chunks:][by_row].astype(np.uint32), distinct_chunks + by_row
+        twice[copied] = True
+    length = table.length if source is None else table.length[source]
+    total = int(length.sum(dtype=np.int64))
+    # `reduceat` sums between neighboring starts; no file is empty here, as an empty range would give the next element.
+    lengths = np.add.reduceat(length, first[:-1], dtype=np.float64)
+    return ChunkBlock(
+        target, table, files, documents, first, source, length, total, lengths, place, copied, copies, twice
+    )
