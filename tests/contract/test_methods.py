@@ -27,10 +27,6 @@ Call = Callable[[sl.Client], Any]
 QUERY = f"repo:^{HUB}$|^{PYTIDE}$ retry count:all"
 
 
-_SYMBOL_LINES = ["line", "start", "end", "name_start", "name_end"]
-"""Columns that definitions have from an engine alone: the stream has their names and places (docs/frames.md)."""
-
-
 _PLACE = ["repository", "path", "line_number"]
 
 
@@ -46,7 +42,8 @@ def _search(code: sl.Client) -> dict[str, Any]:
         "with_last_change": result.with_last_change(),
         "commits": code.search("type:commit drop count:all").matches,
         "diffs": code.search("type:diff retry count:all").matches,
-        "symbols": code.search("type:symbol hub count:all").matches.drop(columns=_SYMBOL_LINES),
+        "symbols": code.search("type:symbol hub count:all").matches,
+        "symbols_of_paths": code.search("type:symbol file:client hub count:all").matches,
         "repos": code.search("type:repo tide count:all").matches,
     }
 

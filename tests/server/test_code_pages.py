@@ -247,11 +247,17 @@ def test_two_revisions_are_compared_as_by_git(service: Service, repository: Repo
         "blob/b.py?lines=1&history=1",
         "blob/b.py?notebook=1",
         "tree/",
+        "blob/b.py?part=outline",
+        "tree/?part=owners",
+        "tree/?part=refs",
         "compare/HEAD...HEAD",
+        "compare/?base=HEAD&head=HEAD&part=commits",
         "symbol/b.py?name=secret",
     ],
 )
 def test_pages_of_a_private_repository_are_as_of_none(service: Service, path: str) -> None:
+    # What a reader with access was shown is stored, for such readers alone.
+    assert service.client.get(f"/{SECRET}/-/{path}").status_code == 200
     hidden, absent = (get(service, f"/{name}/-/{path}") for name in (SECRET, "example.org/acme/nothing"))
     assert hidden.status_code == absent.status_code
     assert hidden.text.replace("payments", "") == absent.text.replace("nothing", "")
@@ -260,6 +266,18 @@ def test_pages_of_a_private_repository_are_as_of_none(service: Service, path: st
 
 def test_hostile_names_and_texts_stay_text(service: Service, repository: RepositoryBuilder) -> None:
     head = git(repository.path, "rev-parse", "HEAD").strip()
+    branch = 'x"><img/src=x/onerror=alert(1)>'
+    git(repository.path, "branch", branch, "HEAD~1")
+    git(repository.path, "tag", "a@b", "HEAD")
+    refs = get(service, f"/{NAME}/-/tree/?part=refs").text
+    assert acting_parts(refs) == ["script"]
+    address = next(unescape(each) for each in re.findall(r'href="([^"]+)"', refs) if "onerror" in each)
+    assert "return 1" in text_of(get(service, address.replace("/tree/", "/blob/src/lamp.py")).text)
+    assert f'href="/{NAME}@{head}/-/tree/">a@b' in refs
+    compared = get(service, f"/{NAME}/-/compare/", base=branch, head="HEAD", part="commits")
+    assert compared.status_code == 200
+    assert acting_parts(compared.text) == ["script"]
+    git(repository.path, "branch", "-D", branch)
     for path in (
         f"/{NAME}/-/blob/src/lamp.py?blame=1", f"/{NAME}/-/tree/", f"/{NAME}/-/tree/src", f"/{NAME}/-/commit/{head}",
         f"/{NAME}/-/compare/HEAD~1...HEAD", f"/{NAME}/-/symbol/src/lamp.py?name=lamp",

@@ -239,4 +239,5 @@ def search_request(
         timeout_s=timeout_s,
         default_matches=CLIENT_MATCHES,
         cells=True,
+        symbol_lines=True,
     )

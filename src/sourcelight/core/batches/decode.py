@@ -355,7 +355,25 @@ def _symbols(records: list[WireRecord]) -> tuple[Columns, AnyArray] | None:
         "symbol_kind": dictionary([s.kind.lower() for s in symbols]),
         **_copies(symbols, SYMBOL_KEYS),
     }
+    if any(symbol.text is not None for symbol in symbols):
+        columns |= _symbol_lines(symbols)
     return columns, take
+
+
+def _symbol_lines(symbols: Sequence[WireSymbol]) -> Columns:
+    """The lines of definitions, and the places in them, of a service that sends them."""
+    columns: Columns = {"line": pa.array([symbol.text for symbol in symbols], arrow_type("string"))}
+    for prefix, groups in (("", [s.spans for s in symbols]), ("name_", [s.name_spans for s in symbols])):
+        # What no line or path can have would be no number of a column.
+        spans = [None if group is None else [pair for pair in group if _is_span(*pair)] for group in groups]
+        for side, name in enumerate(("start", "end")):
+            values = [None if group is None else [pair[side] for pair in group] for group in spans]
+            columns[prefix + name] = pa.array(values, arrow_type("list"))
+    return columns
+
+
+def _is_span(start: int, end: int) -> bool:
+    return 0 <= start <= end < 1 << 31
 
 
 def _time(text: str | None) -> datetime | None:

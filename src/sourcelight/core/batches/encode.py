@@ -37,6 +37,7 @@ def encode_matches(
     chunk_text: ChunkText = "both",
     chunk_matches: bool = False,
     diff_type: Literal["diff", "commit"] = "diff",
+    symbol_lines: bool = False,
 ) -> Iterator[bytes]:
     """Yield JSON arrays of matches, each small enough for one event of the stream.
 
@@ -52,6 +53,8 @@ def encode_matches(
         Whether content travels as chunks; else as lines.
     diff_type
         The ``type`` of diff matches.
+    symbol_lines
+        Whether definitions carry their line.
 
     Notes
     -----
@@ -64,7 +67,7 @@ def encode_matches(
     batch = match_batch.batch
     if not batch.num_rows:
         return
-    options = encode_objects.EncodeOptions(chunk_text, chunk_matches, diff_type)
+    options = encode_objects.EncodeOptions(chunk_text, chunk_matches, diff_type, symbol_lines)
     rows = MatchRows(batch)
     kinds = rows.codes("type")
     for start, end in boundaries(len(kinds), [kinds]):

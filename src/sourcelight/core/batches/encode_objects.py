@@ -32,6 +32,7 @@ class EncodeOptions(NamedTuple):
     chunk_text: ChunkText
     chunk_matches: bool
     diff_type: Literal["diff", "commit"]
+    symbol_lines: bool = False
 
 
 def _name_ranges(rows: MatchRows, row: int, name: str) -> tuple[Range, ...]:
@@ -208,7 +209,7 @@ def matches(
             yield _commit(rows.slice(start, end), kind, repositories, options)
     elif kind == "symbol":
         for start, end in rows.files():
-            symbols = [_symbol(rows, row) for row in range(start, end)]
+            symbols = [_symbol(rows, row, with_line=options.symbol_lines) for row in range(start, end)]
             yield encode_match(SymbolMatch(**_file(rows, start, repositories))) | {"symbols": symbols}
     elif kind == "repo":
         for row in range(len(rows)):
@@ -237,12 +238,20 @@ def _value(rows: MatchRows, row: int, column: Column) -> Json:
     return "" if value is None else value.isoformat().replace("+00:00", "Z")
 
 
-def _symbol(rows: MatchRows, row: int) -> Json:
+def _symbol(rows: MatchRows, row: int, *, with_line: bool) -> Json:
     line = rows.batch.column("line_number")[row].as_py() if "line_number" in rows else None
     value = {"url": ""} | _copies(rows, row, SYMBOL_KEYS)
     value["url"] = value["url"] or _symbol_url(rows, row, line)
     value["kind"] = rows.text("symbol_kind", row).upper()
+    if with_line and "line" in rows and rows.column("line")[row].is_valid:
+        value |= {"text": rows.text("line", row), "spans": _span_pairs(rows, row, "start", "end")}
+        value["nameSpans"] = _span_pairs(rows, row, "name_start", "name_end")
     return value if line is None else value | {"line": line}
+
+
+def _span_pairs(rows: MatchRows, row: int, *names: str) -> list[tuple[int, int]]:
+    starts, ends = ((rows.column(name)[row].as_py() if name in rows else None) or () for name in names)
+    return list(zip(starts, ends, strict=True))
 
 
 def _symbol_url(rows: MatchRows, row: int, line: int | None) -> str:

@@ -46,13 +46,19 @@ class WireChunk(msgspec.Struct, gc=False, rename="camel"):
 
 
 class WireSymbol(msgspec.Struct, gc=False, rename="camel"):
-    """A definition; `line` is 1-based."""
+    """A definition; `line` is 1-based.
+
+    Services of this package add its line as `text`, with the places of what matches in it and in the path.
+    """
 
     name: str
     kind: str = ""
     url: str = ""
     container_name: str | None = None
     line: int | None = None
+    text: str | None = None
+    spans: list[tuple[int, int]] | None = None
+    name_spans: list[tuple[int, int]] | None = None
 
 
 WireCell: TypeAlias = tuple[int, str, int]

@@ -28,6 +28,8 @@ DEFAULT_COUNT = "default-count"
 """Parameter of our own service beside those of the wire reference: `SearchRequest.default_matches`."""
 CELLS = "cells"
 """Another one: `SearchRequest.cells`."""
+SYMBOL_LINES = "symbol-lines"
+"""Another one: `SearchRequest.symbol_lines`."""
 _MAX_CONTEXT_LINES = 2**32 - 1
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -68,6 +70,8 @@ class SearchRequest:
     cells
         Whether matched lines of notebooks say in which cell they are (``cells``), though the query has no ``cell:``. It
         is as `default_matches`: services that do not know it ignore it.
+    symbol_lines
+        Whether definitions carry their line and the place of their name in it (``symbol-lines``), as `cells`.
     diff_previews
         Whether diffs carry a preview as git writes them, cut to a few lines. It has no parameter: the service asks for
         it on behalf of clients that show the text of diffs.
@@ -85,6 +89,7 @@ class SearchRequest:
     default_matches: int | None = None
     diff_previews: bool = False
     cells: bool = False
+    symbol_lines: bool = False
 
     @property
     def effective_pattern_type(self) -> str:
@@ -121,6 +126,8 @@ class SearchRequest:
             params[DEFAULT_COUNT] = str(self.default_matches)
         if self.cells:
             params[CELLS] = "true"
+        if self.symbol_lines:
+            params[SYMBOL_LINES] = "true"
         return params
 
     @classmethod
@@ -161,6 +168,7 @@ class SearchRequest:
             trace=values.get("trace") in _TRUE,
             default_matches=default_matches if default_matches > 0 else None,
             cells=values.get(CELLS) in _TRUE,
+            symbol_lines=values.get(SYMBOL_LINES) in _TRUE,
         )
 
 

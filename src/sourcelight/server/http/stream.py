@@ -295,6 +295,7 @@ class SearchStream:
                 chunk_text=self._settings.chunk_text,
                 chunk_matches=request.chunk_matches,
                 diff_type=diff_type,
+                symbol_lines=request.symbol_lines,
             )
 
         return encode_batch

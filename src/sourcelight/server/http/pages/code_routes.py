@@ -33,7 +33,7 @@ from sourcelight.server.http.pages import changes, code
 from sourcelight.server.http.pages.access import PageAccess
 from sourcelight.server.http.pages.browser import requested_lines
 from sourcelight.server.http.pages.directory import Directory, DirectoryParts, directory_page
-from sourcelight.server.http.pages.file import FilePageView, file_page
+from sourcelight.server.http.pages.file import OUTLINE, FilePageView, file_page
 from sourcelight.server.http.pages.python import compared_revisions, notebook, python_block, python_call
 from sourcelight.server.identity import QueueFull
 
@@ -208,7 +208,7 @@ class CodePages:
             return RedirectResponse(target, 302, {"Cache-Control": "no-store"})
         arguments = {"repo": arguments["repo"], "path": path, "revision": answer.attributes["commit"]}
         beside = replace(context, cancellation=Cancellation())
-        with _time_limit(beside.cancellation, _BESIDE_S):
+        with _time_limit(beside.cancellation, _ASKED_S if parameters.get("part") == OUTLINE else _BESIDE_S):
             outline, _ = _attempt("outline", arguments, beside)
         blame, note = _attempt("blame", arguments, context) if "blame" in parameters else (None, "")
         history = None
@@ -219,6 +219,8 @@ class CodePages:
         call = python_call("blob", arguments, path, parameters, lines)
         use = python_block(call, context.base_url, notebook_url)
         view = FilePageView(lines, outline, blame, note, history, use)
+        if outline is None and beside.cancellation.cancelled and parameters.get("part") != OUTLINE:
+            view = replace(view, outline_url=f"{notebook_url.removesuffix('notebook=1')}part={OUTLINE}")
         return file_page(answer, view, prefix=prefix)
 
     def _history(

@@ -21,6 +21,8 @@ from sourcelight.server.http.pages.conversations import page
 MAX_LINES = 5_000
 _CONTEXT_LINES = 1_000
 _MAX_COLORED_CHARS = 400_000
+OUTLINE = "outline"
+"""The part of a page with the definitions of its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class FilePageView:
         Commits that changed the requested lines, or the file without them; None: not asked for.
     use
         HTML of the page in Python.
+    outline_url
+        Address of the page that waits for the definitions; empty: they are known, or there are none.
     """
 
     requested: tuple[int, int] | None = None
@@ -49,6 +53,7 @@ class FilePageView:
     note: str = ""
     history: ToolResult | None = None
     use: str = ""
+    outline_url: str = ""
 
 
 def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Response:
@@ -85,7 +90,7 @@ def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Respons
     notices = "".join(f"<p>{escape(notice)}</p>" for notice in answer.notices)
     notices += f'<p class="warn">{escape(view.note)}</p>' if view.note else ""
     aside = _history(view, info["repository"], info["path"], prefix)
-    aside += _line_commits(view, info["repository"], prefix) + _outline(view.outline, address)
+    aside += _line_commits(view, info["repository"], prefix) + _outline(view, address)
     body = (
         f"{head(info, prefix, info['path'])}{notices}{_file_actions(info, view, prefix)}"
         f'<p class="quiet">{"; ".join(summary)}</p><div class="beside"><div class="scroll" role="region" '
@@ -179,11 +184,15 @@ def _history(view: FilePageView, name: str, path: str, prefix: str) -> str:
     return f"<h2>{title}</h2>{notices}<p>{count_of(len(rows), 'commit')}</p><ul>{items}</ul>"
 
 
-def _outline(outline: ToolResult | None, address: str) -> str:
-    rows = [] if outline is None else outline.table.to_pylist()[:MAX_LISTED]
+def _outline(view: FilePageView, address: str) -> str:
+    start = f'<section data-part="{OUTLINE}"><h2>Definitions</h2>'
+    if view.outline_url:
+        link = f'<a href="{escape(view.outline_url)}" data-load>Show definitions</a>'
+        return f'{start}<p class="quiet">{link}</p></section>'
+    rows = [] if view.outline is None else view.outline.table.to_pylist()[:MAX_LISTED]
     items = "".join(
         f'<li><a href="{escape(address)}?L{row["line_number"]}"><code>{escape(row["symbol"])}</code></a> '
         f'<span class="kind">{escape(row["kind"] or "")}</span></li>'
         for row in rows
     )
-    return f"<h2>Definitions</h2><ul>{items}</ul>" if items else ""
+    return f"{start}<ul>{items}</ul></section>" if items else ""

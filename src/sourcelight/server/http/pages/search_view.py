@@ -199,7 +199,7 @@ class SearchView:
                 f"{escape(each.description)}</li>"
                 for each in alert.proposed_queries
             )
-            text = f"<p>{escape(alert.description)}</p>" if alert.description else ""
+            text = to_html(alert.description, _no_link) if alert.description else ""
             kind = "bad" if alert.kind == "error" else "warn"
             parts.append(
                 f'<div class="message {kind}"><strong>{escape(alert.title)}</strong>{text}'
