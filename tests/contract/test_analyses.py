@@ -62,6 +62,9 @@ CALLS: list[tuple[str, Mapping[str, Any]]] = [
     ("complexity", {"repo": HUB}),
     ("complexity", {"repo": PYTIDE, "by": "file", "dates": True, "limit": 4}),
     ("related_tests", {"repo": PYTIDE, "path": "src/pytide/retry.py"}),
+    ("commit_search", {"repos": ALL, "authors": ["aiko"], "after": "2022-01-01"}),
+    ("find_references", {"repo": PYTIDE, "path": CLIENT_PY, "symbol": "Hub"}),
+    ("nls_search", {"query": "how are frames retried", "limit": 10}),
     ("identities", {"repos": ALL}),
     ("identity_suggestions", {"repos": ALL}),
 ]

@@ -240,7 +240,7 @@ def _value(rows: MatchRows, row: int, column: Column) -> Json:
 
 def _symbol(rows: MatchRows, row: int, *, with_line: bool) -> Json:
     line = rows.batch.column("line_number")[row].as_py() if "line_number" in rows else None
-    value = {"url": ""} | _copies(rows, row, SYMBOL_KEYS)
+    value: dict[str, Json] = {"url": ""} | _copies(rows, row, SYMBOL_KEYS)
     value["url"] = value["url"] or _symbol_url(rows, row, line)
     value["kind"] = rows.text("symbol_kind", row).upper()
     if with_line and "line" in rows and rows.column("line")[row].is_valid:
@@ -249,7 +249,7 @@ def _symbol(rows: MatchRows, row: int, *, with_line: bool) -> Json:
     return value if line is None else value | {"line": line}
 
 
-def _span_pairs(rows: MatchRows, row: int, *names: str) -> list[tuple[int, int]]:
+def _span_pairs(rows: MatchRows, row: int, *names: str) -> Json:
     starts, ends = ((rows.column(name)[row].as_py() if name in rows else None) or () for name in names)
     return list(zip(starts, ends, strict=True))
 

@@ -67,6 +67,9 @@ def columns_named(name: str) -> list[Column]:
     return [column for table in (MATCHES, *COLUMNS.values()) for column in table if column.name == name]
 
 
+_WITH_MORE_FACTS = frozenset({"commit_search", "find_references", "nls_search"})
+
+
 def mcp_tools(suite: Literal["default", "all"] = "default") -> dict[str, Tool[Any]]:
     """Return the tools that MCP clients may call, by name: those of the specification, or all.
 
@@ -80,8 +83,11 @@ def mcp_tools(suite: Literal["default", "all"] = "default") -> dict[str, Tool[An
 
 
 def analysis_tools() -> dict[str, Tool[Any]]:
-    """Return the analyses by name: the tools beside those of the specification, but for conversations."""
-    specified = mcp_tools()
+    """Return the analyses by name: the tools beside those of the specification, but for conversations.
+
+    Tools of the specification whose answers have facts that MCP doesn't carry are analyses too.
+    """
+    specified = mcp_tools().keys() - _WITH_MORE_FACTS
     return {n: tool for n, tool in TOOLS.items() if n not in specified and tool.scope is not Scope.CONVERSATION}
 
 

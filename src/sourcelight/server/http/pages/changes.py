@@ -26,7 +26,7 @@ def commit_page(answer: ToolResult, *, prefix: str, use: str = "") -> Response:
     """Render a commit: author, date, message and changes."""
     info = answer.attributes
     name, commit = info["repository"], info["commit"]
-    subject, _, description = str(info["message"]).partition("\n")
+    subject, _, description = str(info["message"]).replace("\r\n", "\n").partition("\n")
     files = _changed_files(answer.table.to_pylist(), name, _Sides((info["parents"] or [""])[0], commit), prefix)
     parents = ", ".join(_commit_link(name, parent, prefix) for parent in info["parents"])
     parent_word = "parents" if len(info["parents"]) > 1 else "parent"
