@@ -292,17 +292,23 @@ def _order_for_own_scope(bindings: list[PythonBinding], offset: int) -> tuple[li
     """Sort bindings for a use in their own scope: the nearest earlier one first; tell whether there is one."""
     before = [b for b in bindings if b.bound_from <= offset and b.start != offset]
     after = [b for b in bindings if b.bound_from > offset or b.start == offset]
-    return [*reversed(before), *after], bool(before)
+    return sorted([*reversed(before), *after], key=lambda b: b.unchecked), bool(before)
 
 
 def order_for_other_scopes(bindings: list[PythonBinding]) -> list[PythonBinding]:
     """Sort bindings for a use in another scope: functions and classes first, imports last, later ones first.
 
-    Overloads come after what they are overloads of.
+    Overloads come after what they are overloads of, and last what type checkers don't read.
     """
     return sorted(
         bindings,
-        key=lambda b: (_LAST.get(b.kind, 1), _has_decorator(b, b"overload"), b.bound_from == _LATEST, -b.start),
+        key=lambda b: (
+            b.unchecked,
+            _LAST.get(b.kind, 1),
+            _has_decorator(b, b"overload"),
+            b.bound_from == _LATEST,
+            -b.start,
+        ),
     )
 
 

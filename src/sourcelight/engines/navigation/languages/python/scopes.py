@@ -42,7 +42,7 @@ class PythonBinding:
 
     `node` is the definition, assignment or import; the name is bound from byte `bound_from` on. `steps` are indexes
     through an unpacking (-1: the rest after a star). For imports `module` is the dotted name, with `level` leading
-    dots, and `member` the imported name.
+    dots, and `member` the imported name. `unchecked`: in a branch that ``if TYPE_CHECKING`` hides.
     """
 
     kind: BindingKind
@@ -57,6 +57,7 @@ class PythonBinding:
     level: int = 0
     member: bytes = b""
     decorators: tuple[Node, ...] = ()
+    unchecked: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -172,6 +173,7 @@ class _ScopeWalk:
         self.nonlocals: set[bytes] = set()
         self.stars: list[tuple[bytes, int, int]] = []
         self.deep = scope.model.has_walrus
+        self._unchecked: list[tuple[int, int]] = []
 
     def bind(
         self,
@@ -186,6 +188,7 @@ class _ScopeWalk:
         binding = PythonBinding(
             kind, text, name.start_byte, name.end_byte, node, self.scope, bound_from, steps, **attributes
         )
+        binding.unchecked = any(start <= name.start_byte < end for start, end in self._unchecked)
         self.bindings.setdefault(text, []).append(binding)
 
     def walk(self) -> None:
@@ -235,6 +238,14 @@ class _ScopeWalk:
             elif node.type in _BLOCKS or (self.deep and node.type not in {"lambda", "class_definition"}):
                 pending += reversed(node.named_children)
 
+    def _if(self, node: Node, pending: list[Node]) -> None:
+        condition = node.child_by_field_name("condition")
+        text = b" ".join((condition.text or b"").split()) if condition is not None else b""
+        if text.rpartition(b".")[2].removeprefix(b"not ") == b"TYPE_CHECKING":
+            dead = "consequence" if text.startswith(b"not ") else "alternative"
+            self._unchecked += [(part.start_byte, part.end_byte) for part in node.children_by_field_name(dead)]
+        pending += reversed(node.named_children)
+
     def _function(self, node: Node, _waiting: list[Node], decorators: tuple[Node, ...] = ()) -> None:
         name = node.child_by_field_name("name")
         if name is not None:
@@ -277,9 +288,6 @@ class _ScopeWalk:
             self.targets(kind, alias.named_children[0], node, node.end_byte)
         if self.deep:
             pending += node.named_children[:1]
-
-    def _with_item(self, node: Node, pending: list[Node]) -> None:
-        pending += node.named_children
 
     def _import(self, node: Node, _waiting: list[Node]) -> None:
         for child in node.named_children:
@@ -366,12 +374,13 @@ _HANDLERS: dict[str, Callable[[_ScopeWalk, Node, list[Node]], None]] = {
     "function_definition": _ScopeWalk._function,  # noqa: SLF001 - the table follows the class it belongs to
     "class_definition": _ScopeWalk._function,  # noqa: SLF001 - as above
     "decorated_definition": _ScopeWalk._decorated_definition,  # noqa: SLF001 - as above
+    "if_statement": _ScopeWalk._if,  # noqa: SLF001 - as above
     "assignment": _ScopeWalk._assignment,  # noqa: SLF001 - as above
     "augmented_assignment": _ScopeWalk._assignment,  # noqa: SLF001 - as above
     "named_expression": _ScopeWalk._walrus,  # noqa: SLF001 - as above
     "for_statement": _ScopeWalk._for,  # noqa: SLF001 - as above
     "as_pattern": _ScopeWalk._as_pattern,  # noqa: SLF001 - as above
-    "with_item": _ScopeWalk._with_item,  # noqa: SLF001 - as above
+    "with_item": lambda _, node, pending: pending.extend(node.named_children),
     "import_statement": _ScopeWalk._import,  # noqa: SLF001 - as above
     "import_from_statement": _ScopeWalk._from_import,  # noqa: SLF001 - as above
     "future_import_statement": lambda *_: None,
