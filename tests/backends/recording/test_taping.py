@@ -16,7 +16,7 @@ from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from backends.scripted_tools import ScriptedTools, schema, text, typed
-from sourcelight.backends.remote.recording import tape
+from sourcelight.backends.remote.recording import LIVE, route
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.wire.events import Done
 from sourcelight.testing import RESET, SILENCE, ScriptedReply, ScriptedService
@@ -49,10 +49,7 @@ def _shut(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in [n for n in os.environ if n.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     yield
-    running = tape()
-    if running is not None:
-        running.stop()
-        pytest.fail("a test left its tape running")
+    assert route() is LIVE, "a test left its tape running"
 
 
 @pytest.fixture
@@ -66,7 +63,7 @@ def test_a_search_is_the_same_without_its_service(file: Path) -> None:
             recorded, events = code.search("foo"), list(code.stream("foo count:all"))
         assert made.requests == ("search 'foo' (t=standard)", "search 'foo count:all' (t=standard)")
         url = service.url
-    assert tape() is None
+    assert route() is LIVE
     with sl.replay(file) as played, sl.connect(url) as code:
         result = code.search("foo")
         assert_frame_equal(result.matches, recorded.matches)
@@ -134,11 +131,10 @@ def test_the_same_question_gets_its_answers_in_turn(file: Path) -> None:
         assert [len(code.search("foo")) for _ in range(4)] == [1, 2, 2, 2]
     with sl.replay(file), sl.connect() as code:
         assert len(code.search("foo")) == 1
-        assert sl.replay(file).running  # as a cell that is run again
+        repeated = sl.replay(file)  # as a cell that is run again
+        assert repeated.running
         assert len(code.search("foo")) == 1
-    running = tape()
-    assert running is not None
-    running.stop()
+    repeated.stop()
 
 
 def test_what_was_not_recorded_is_named_with_what_was(file: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sourcelight.backends.remote.recording import Recording, tape
+from sourcelight.backends.remote.recording import LIVE, Route, route
 from sourcelight.backends.remote.transport import HttpTransport
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import NotRecorded, ProtocolError, ServiceError, StreamBroken, Unauthorized
@@ -36,7 +36,7 @@ class RemoteAnalyses:
         self._address = address
         self._names: frozenset[str] | None = None
         self._takes_scope = False
-        self._names_of: Recording | None = None
+        self._names_of: Route | None = None
 
     async def offers(self, name: str) -> bool:
         """Return whether the service has an analysis; it is asked once for all."""
@@ -46,11 +46,11 @@ class RemoteAnalyses:
 
     async def _describe(self) -> frozenset[str]:
         """Return the names of the analyses."""
-        recording = tape()
+        current = route()
         # A recording must have the description, and a replay must not see another one.
-        if self._names is None or recording is not self._names_of:
+        if self._names is None or current is not self._names_of:
             self._names = await self._read_names()
-            self._names_of = recording
+            self._names_of = current
         return self._names
 
     async def takes_scope(self) -> bool:
@@ -83,8 +83,8 @@ class RemoteAnalyses:
             When the answer does not arrive, or can't be read.
         """
         reader = AnswerReader(TOOLS[name], self._transport.hide_secrets)
-        recording = tape()
-        if recording is None:
+        current = route()
+        if current is LIVE:  # reads an answer as it arrives; a recording has it as text, which takes a second copy
             async with self._transport.post_stream(PREFIX + name, dict(arguments)) as portions:
                 decoder = SseDecoder()
                 async for portion in portions:
@@ -94,7 +94,7 @@ class RemoteAnalyses:
                             return reader.answer
             raise StreamBroken(f"{self._address} ended the answer to {name} before its end")
         request = {"name": name, "arguments": dict(arguments)}
-        events = await recording.deck.ask(
+        events = await current.ask(
             "tool", self._address + PREFIX + name, request, self._record(name, arguments), lambda note: _note(
                 reader.read(_from_json(note)), observer
             ), self._transport.hide_secrets,

@@ -26,7 +26,7 @@ from sourcelight.backends.remote.endpoint import (
 )
 from sourcelight.backends.remote.event_reader import EventReader
 from sourcelight.backends.remote.reachability import reach
-from sourcelight.backends.remote.recording import tape
+from sourcelight.backends.remote.recording import LIVE, route
 from sourcelight.backends.remote.transport import HttpTransport
 from sourcelight.core.backend import Features
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
@@ -154,7 +154,7 @@ class RemoteBackend:
         self.name = self._endpoint.url
         secret = secret_token(token)
         digest = "" if secret is None else blake2b(secret.reveal().encode(), digest_size=8).hexdigest()
-        self.features = Features(credential_id=digest, is_recorded=lambda: tape() is not None, service=self)
+        self.features = Features(credential_id=digest, is_recorded=lambda: route() is not LIVE, service=self)
 
     def __repr__(self) -> str:
         return f"RemoteBackend({self.name!r})"

@@ -15,7 +15,7 @@ import httpx2
 from sourcelight.backends.remote.bodies import bound_bodies
 from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy, hide
 from sourcelight.backends.remote.read_ahead import read_ahead
-from sourcelight.backends.remote.recording import tape
+from sourcelight.backends.remote.recording import route
 from sourcelight.backends.remote.refusals import BUSY, REFUSED, refusal_error
 from sourcelight.core.errors import (
     ConfigurationError,
@@ -73,11 +73,8 @@ class HttpTransport:
         TransportError, ServiceError, ProtocolError
             As their names say; the bytes raise `TimedOut` and `StreamBroken`.
         """
-        recording = tape()
-        live_stream = self._live_stream(params)
-        if recording is not None:
-            live_stream = recording.deck.stream(self._endpoint.url, dict(params), live_stream, self.hide_secrets)
-        async with live_stream as portions:
+        live = self._live_stream(params)
+        async with route().stream(self._endpoint.url, dict(params), live, self.hide_secrets) as portions:
             yield portions
 
     @asynccontextmanager
@@ -124,17 +121,12 @@ class HttpTransport:
         TransportError, ServiceError, ProtocolError
             As their names say; the text of a `ServiceError` is the response of the service.
         """
-        recording = tape()
-        if recording is None:
-            return await self._send_json(method, path, body, params)
         request = {"method": method, "path": path, "body": body, "params": dict(params)}
 
         async def send_live(_: Any) -> Any:
             return await self._send_json(method, path, body, params)
 
-        return await recording.deck.ask(
-            "json", self._endpoint.url, request, send_live, _ignore_progress, self.hide_secrets
-        )
+        return await route().ask("json", self._endpoint.url, request, send_live, _ignore_progress, self.hide_secrets)
 
     async def _send_json(self, method: str, path: str, body: Any, params: Mapping[str, Any]) -> Any:
         """Send a request again when the service says that it did nothing because it is busy."""

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from sourcelight.backends.remote.bodies import MAX_BODY_BYTES, bound_bodies
 from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy, Secret, hide
 from sourcelight.backends.remote.mcp.payloads import Payload, tool_error
-from sourcelight.backends.remote.recording import Recording, tape
+from sourcelight.backends.remote.recording import LIVE, Route, route
 from sourcelight.backends.remote.refusals import BUSY, REFUSED, refusal_error
 from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.errors import ConnectFailed, ServiceError, SourcelightError, ToolError
@@ -64,7 +64,7 @@ class McpSession:
         self._ready: asyncio.Future[Any] | None = None
         self._closing: asyncio.Event | None = None
         self._tools: Mapping[str, ServerTool] | None = None
-        self._tools_of: Recording | None = None
+        self._tools_of: Route | None = None
         self._listing = asyncio.Lock()
         self._refusal: tuple[int, str, str] | None = None
 
@@ -77,19 +77,19 @@ class McpSession:
             As their names say; `NotFound` without such an endpoint.
         """
         async with self._listing:
-            recording = tape()
+            current = route()
             # A recording must have the list, and a replay must not see another one.
-            if self._tools is None or recording is not self._tools_of:
-                self._tools = await (self._list_tools() if recording is None else self._list_tools_on_tape(recording))
-                self._tools_of = recording
+            if self._tools is None or current is not self._tools_of:
+                self._tools = await self._ask_tools(current)
+                self._tools_of = current
         return self._tools
 
-    async def _list_tools_on_tape(self, recording: Recording) -> Mapping[str, ServerTool]:
+    async def _ask_tools(self, current: Route) -> Mapping[str, ServerTool]:
         async def call_live(_: Any) -> Any:
             tools = await self._list_tools()
             return [[name, tool.name, dict(tool.schema), tool.description] for name, tool in tools.items()]
 
-        tools = await recording.deck.ask("tools", self.url, None, call_live, lambda _: None, self._redact)
+        tools = await current.ask("tools", self.url, None, call_live, lambda _: None, self._redact)
         return {name: ServerTool(wire_name, schema, *description) for name, wire_name, schema, *description in tools}
 
     async def _list_tools(self) -> Mapping[str, ServerTool]:
@@ -115,15 +115,14 @@ class McpSession:
             When there is no response at all.
         """
         tool = (await self.tools())[name]
-        recording = tape()
-        if recording is None:
-            return await self._live_call(name, tool, arguments, observer)
+        current = route()
 
         async def call_live(note: Any) -> Any:
             def on_progress(at: ToolProgress) -> None:
                 note([at.stage, at.done, at.total])
 
-            payload = await self._live_call(name, tool, arguments, on_progress)
+            wants_progress = observer is not None or current is not LIVE
+            payload = await self._live_call(name, tool, arguments, on_progress if wants_progress else None)
             reply = {"structured": payload.structured, "texts": list(payload.texts)}
             return reply | ({"other": list(payload.other)} if payload.other else {})
 
@@ -132,7 +131,7 @@ class McpSession:
                 observer(ToolProgress(*note))
 
         request = {"name": tool.name, "arguments": dict(arguments)}
-        reply = await recording.deck.ask("tool", self.url, request, call_live, on_note, self._redact)
+        reply = await current.ask("tool", self.url, request, call_live, on_note, self._redact)
         return Payload(reply["structured"], reply["texts"], reply.get("other", ()))
 
     async def _live_call(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.backends.remote.recording.format import RecordedReply, RecordedRequest, error_from_json, lines_of
-from sourcelight.backends.remote.recording.recorder import HideSecrets, Note
+from sourcelight.backends.remote.recording.routes import HideSecrets, Note
 from sourcelight.core.errors import NotRecorded, RecordingInvalid
 
 _MAX_LISTED_REQUESTS = 8

@@ -21,10 +21,8 @@ from sourcelight.backends.remote.recording.format import (
     head,
     lines_of,
 )
+from sourcelight.backends.remote.recording.routes import HideSecrets, Note
 from sourcelight.core.errors import RecordingInvalid, SourcelightError
-
-HideSecrets = Callable[[str], str]
-Note = Callable[[Any], None]
 
 
 class Recorder:

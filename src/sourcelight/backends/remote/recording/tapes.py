@@ -10,6 +10,7 @@ from typing import Self
 
 from sourcelight.backends.remote.recording.player import Player
 from sourcelight.backends.remote.recording.recorder import Recorder
+from sourcelight.backends.remote.recording.routes import LIVE, Route
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import RecordingError
 from sourcelight.core.markup.counts import count_of
@@ -65,9 +66,10 @@ class Recording:
         return f"<{mode} {self.path}: {count_of(count, 'request')}{over}>"
 
 
-def tape() -> Recording | None:
-    """Return the running recording or replay."""
-    return _running
+def route() -> Route:
+    """Return who answers a request of this moment: the running recording or replay, or services alone."""
+    recording = _running
+    return LIVE if recording is None else recording.deck
 
 
 def _start(recording: Recording) -> Recording:

@@ -1,0 +1,81 @@
+"""Who answers a request: a service, a service whose answers are recorded, or a recording."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+HideSecrets = Callable[[str], str]
+Note = Callable[[Any], None]
+
+
+class Route(Protocol):
+    """A way from a request to its answer: `Live`, `Recorder` and `Player`.
+
+    Transports send every request through the route of the moment and don't ask which one it is. It belongs to the
+    request, not to the client: `sourcelight.record` also covers clients that were open before it.
+    """
+
+    def stream(
+        self, where: str, what: Any, live: AbstractAsyncContextManager[AsyncIterator[bytes]], hide_secrets: HideSecrets
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Return the context of a stream that yields its portions; `live` opens the stream of the service.
+
+        Parameters
+        ----------
+        where
+            Address of the service.
+        what
+            Parameters of the request, as JSON.
+        hide_secrets
+            Removes credentials from text that is written to a file.
+        """
+        ...
+
+    async def ask(
+        self,
+        kind: str,
+        where: str,
+        what: Any,
+        live: Callable[[Note], Awaitable[Any]],
+        note: Note,
+        hide_secrets: HideSecrets,
+    ) -> Any:
+        """Return the answer to a request, as JSON; `live` asks the service and passes its progress on.
+
+        Parameters
+        ----------
+        kind
+            ``json``, ``tools`` or ``tool``.
+        note
+            Gets each progress, as JSON.
+        """
+        ...
+
+
+class Live:
+    """The route to the service alone."""
+
+    def stream(
+        self, where: str, what: Any, live: AbstractAsyncContextManager[AsyncIterator[bytes]], hide_secrets: HideSecrets
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Return the stream of the service."""
+        del where, what, hide_secrets
+        return live
+
+    async def ask(
+        self,
+        kind: str,
+        where: str,
+        what: Any,
+        live: Callable[[Note], Awaitable[Any]],
+        note: Note,
+        hide_secrets: HideSecrets,
+    ) -> Any:
+        """Return the answer of the service."""
+        del kind, where, what, hide_secrets
+        return await live(note)
+
+
+LIVE = Live()
