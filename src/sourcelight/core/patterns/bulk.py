@@ -100,7 +100,7 @@ class BulkMatcher:
         blocks = cut_at_lines(buffers, ranges, BLOCK_BYTES)
         sizes = blocks[:, 1] - blocks[:, 0]
         source = self._scanned
-        line_starts = [np.empty(0, dtype=np.int64)]
+        line_starts = [np.empty(0, dtype=np.int64)]  # so that no match at all concatenates, too
         for first, last in paced_runs(sizes, stopped):
             run = blocks[first:last]
             with source.measure(int(sizes[first:last].sum())) as text:
@@ -121,6 +121,7 @@ class BulkMatcher:
         if len(unended):
             bounds = np.union1d(bounds, unended)
         starts = bounds[:-1][self._among(data, bounds, source)]
+        # Back from the copied text to the buffers: each start by the range that it was copied from.
         rows = np.searchsorted(range_bounds, starts, side="right") - 1
         offsets: Int64Array = starts - range_bounds[rows] + ranges[rows, 0]
         return offsets

@@ -106,6 +106,7 @@ def join_near(ranges: Int64Array) -> Int64Array:
     """Join ranges whose gap costs less to scan than one more range."""
     if len(ranges) < 2:
         return ranges
+    # Bytes of a gap are read for nothing, but a range costs a call: the shorter gaps are cheaper to read.
     is_separate = ranges[1:, 0] - ranges[:-1, 1] > RANGE_COST_BYTES
     if is_separate.all():
         return ranges
@@ -116,6 +117,7 @@ def join_near(ranges: Int64Array) -> Int64Array:
 
 def offsets_within(offsets: Int64Array, ranges: Int64Array) -> Int64Array:
     """Keep the offsets that lie in `ranges` (ascending, apart)."""
+    # The last range that starts at or before each offset. Row -1, before all ranges, would mean the last one.
     row = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
     selected: Int64Array = offsets[(row >= 0) & (offsets < ranges[row, 1])]
     return selected

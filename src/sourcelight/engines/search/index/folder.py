@@ -102,6 +102,7 @@ def _parse_tables(path: Path, content: Any) -> dict[str, str]:
     for shard, name in content.items() if isinstance(content, dict) else ():
         match = _SIDE_NAME.fullmatch(name) if isinstance(name, str) else None
         if match is not None and match[1] == kind:
+            # The name becomes a path in this folder. A name of another form could lead out of it.
             tables[shard] = name
     return tables
 
@@ -130,6 +131,7 @@ class TextIndexFolder(IndexFolder[IndexManifest]):
     def replace_manifest(self, manifest: IndexManifest) -> None:
         """Replace the manifest atomically; raises `IndexWriteFailed`."""
         self.replace_file(MANIFEST, asdict(manifest))
+        # Two replacements within one tick of the file system's clock leave the same time behind.
         self.manifest_file.forget()
 
     def side_tables(self, kind: str) -> Mapping[str, str]:
