@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from sourcelight.cli.output import MatchPrinter, StatusLine, print_table
-from sourcelight.core.markup.sizes import size_text
+from sourcelight.core.markup.counts import size_text
 
 
 def _batch(**columns: list[Any]) -> Any:

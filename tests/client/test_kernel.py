@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from sourcelight.display.notebook.drawing import html_of
+from sourcelight.display.notebook.progress_drawing import html_of
 
 TESTS = Path(__file__).parents[1]
 SETUP = f"""

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from sourcelight.display.notebook import Phase, ProgressSnapshot, progress_box
-from sourcelight.display.notebook.drawing import html_of
 from sourcelight.display.notebook.programs import style
 from sourcelight.display.notebook.progress_box import ProgressBox
-from sourcelight.display.notebook.progress_drawing import progress_html, progress_parts
+from sourcelight.display.notebook.progress_drawing import html_of, progress_html, progress_parts
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'</code><script>x</script>\x1b[31m\u202e"
 PHASES: list[Phase] = ["running", "complete", "limited", "interrupted", "failed"]

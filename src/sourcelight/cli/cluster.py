@@ -11,8 +11,7 @@ import typer
 
 from sourcelight.cli.options import Tls, parse_size
 from sourcelight.cli.output import DONE, FAILED, StatusLine, print_line, say, say_warnings
-from sourcelight.core.markup.counts import count_of
-from sourcelight.core.markup.sizes import size_text
+from sourcelight.core.markup.counts import count_of, size_text
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.build.generations import BuildProgress

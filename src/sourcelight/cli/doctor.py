@@ -19,7 +19,7 @@ from pathlib import Path
 from sourcelight.cli.output import DONE, FAILED, print_line, print_table
 from sourcelight.core.extras import has_library
 from sourcelight.core.markup import visible
-from sourcelight.core.markup.sizes import size_text
+from sourcelight.core.markup.counts import size_text
 
 # What each library is for, by the name to import and the name to install.
 _LIBRARIES = (

@@ -12,8 +12,7 @@ import typer
 
 from sourcelight.cli.options import ClusterAddress, Paths, ShardStorage, Tls, Worktree, parse_size, path_texts
 from sourcelight.cli.output import DONE, FAILED, StatusLine, print_line, print_table, say, say_warnings
-from sourcelight.core.markup.counts import count_of
-from sourcelight.core.markup.sizes import size_text
+from sourcelight.core.markup.counts import count_of, size_text
 
 if TYPE_CHECKING:
     from sourcelight.core.batches.overview import IndexProgress

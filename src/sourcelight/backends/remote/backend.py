@@ -22,10 +22,10 @@ from sourcelight.backends.remote.endpoint import (
     RetryPolicy,
     Secret,
     TokenCredential,
+    reach,
     secret_token,
 )
 from sourcelight.backends.remote.event_reader import EventReader
-from sourcelight.backends.remote.reachability import reach
 from sourcelight.backends.remote.recording import LIVE, route
 from sourcelight.backends.remote.transport import HttpTransport
 from sourcelight.core.backend import Features
@@ -254,7 +254,7 @@ class RemoteBackend:
 
     async def advertised_tools(self) -> Mapping[str, AdvertisedTool]:
         """Return the tools of all MCP endpoints of the service, by name."""
-        return await self._remote_tools().advertised()
+        return await self._remote_tools().advertised_tools()
 
     async def call_advertised(
         self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None

@@ -1,21 +1,22 @@
-"""Address and credentials of a service, from arguments and from the environment.
+"""Address, credentials and retry policy of a service, from arguments and the environment; a check that it is there.
 
-What opens a service: an access token, or whatever else can name the value of one header.
-
-How long and how often to try to reach a service.
+A credential is an access token, or an object that names the value of one header.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import re
+import urllib.request
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from sourcelight.backends.remote.recording import replayed_endpoint
+from sourcelight.backends.remote.recording import replayed_endpoint, replaying
 from sourcelight.core.errors import ConfigurationError, ConnectFailed, ServiceError, SourcelightError
 
 _TOKEN = re.compile(r"[\x21-\x7e]+")
@@ -279,3 +280,43 @@ class RetryPolicy:
     def wait_s(self, attempt: int) -> float:
         """Seconds to wait after the failed attempt number `attempt`, from 0."""
         return self.backoff_s * 2.0**attempt * random.uniform(0.5, 1.0)  # noqa: S311 - spreads callers
+
+
+_PORTS = {"http": 80, "https": 443}
+
+
+async def reach(endpoint: Endpoint, timeout_s: float) -> None:
+    """Open and close a connection to a service without sending a byte; skip it behind a proxy and in a replay.
+
+    Raises
+    ------
+    ConnectFailed
+        When nothing listens at the address within `timeout_s` seconds.
+    """
+    parts = urlsplit(endpoint.url)
+    host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
+    if replaying() or endpoint.proxy or _has_proxy(parts.scheme, host):
+        return
+    try:
+        _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), timeout_s)
+    except TimeoutError:
+        raise _connect_error(endpoint, f"no answer within {timeout_s:g} s") from None
+    except OSError as exc:
+        # asyncio puts addresses into its messages, and joins the errors of several addresses.
+        number = exc.errno or 0
+        reason = os.strerror(number) if number > 0 else exc.strerror or "no connection"
+        raise _connect_error(endpoint, reason) from None
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+
+
+def _has_proxy(scheme: str, host: str) -> bool:
+    return scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(host)
+
+
+def _connect_error(endpoint: Endpoint, reason: str) -> ConnectFailed:
+    return ConnectFailed(
+        f"no service at {endpoint.url}: {reason}; check the address, or start a service there with 'sourcelight serve' "
+        "(check=False connects later)"
+    )

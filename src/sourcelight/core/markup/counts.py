@@ -1,4 +1,4 @@
-"""Counts as text: a number with its noun, and lists of words."""
+"""Counts as text: a number with its noun, a size in bytes, and lists of words."""
 
 from __future__ import annotations
 
@@ -58,3 +58,13 @@ def list_names(names: Sequence[str], limit: int = 5) -> str:
     """
     suffix = f" and {len(names) - limit:,} more" if len(names) > limit else ""
     return f"{', '.join(names[:limit])}{suffix}"
+
+
+def size_text(size_bytes: int) -> str:
+    """A size as people read it, such as ``3.2 MB``."""
+    value = float(size_bytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sourcelight.core.batches.overview import RepositoryOverview
 from sourcelight.core.markup import count_of, escape, link, one_line
-from sourcelight.core.markup.sizes import size_text
+from sourcelight.core.markup.counts import size_text
 from sourcelight.display.notebook.views.links import LinkResolver
 
 _ROWS = 20

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sourcelight.core.markup import one_line
-from sourcelight.display.notebook.drawing import Node, element, html_of
+from typing import Any
+
+from sourcelight.core.markup import escape, one_line, visible
 from sourcelight.display.notebook.programs import style
 from sourcelight.display.notebook.state import Phase, ProgressSnapshot
 
@@ -18,6 +19,9 @@ _WORDS: dict[Phase, tuple[str, str]] = {
 }
 _SEVERITIES = {"warn": "warning", "warning": "warning", "error": "error"}
 _MAX_NOTICES = 8
+
+Node = str | list[Any]
+"""Text, or tag, attributes and children: a widget sets these in the browser, a page is their HTML."""
 
 
 def progress_parts(snapshot: ProgressSnapshot) -> list[Node]:
@@ -86,3 +90,28 @@ def _notices(snapshot: ProgressSnapshot) -> Node:
     if len(snapshot.notices) > _MAX_NOTICES:
         items.append(element("li", {}, f"and {len(snapshot.notices) - _MAX_NOTICES} more"))
     return element("ul", {"class": "sl-notes tex2jax_ignore", "aria-label": "Skipped work and alerts"}, *items)
+
+
+def element(tag: str, attributes: dict[str, str] | None = None, *children: Node) -> Node:
+    """A node.
+
+    Parameters
+    ----------
+    tag, attributes
+        From this package, never from what a repository or a service says: they are not escaped.
+    children
+        In their order.
+    """
+    values = {name: visible(value) for name, value in (attributes or {}).items()}
+    return [tag, values, [visible(child) if isinstance(child, str) else child for child in children]]
+
+
+def html_of(node: Node) -> str:
+    """The HTML of a node."""
+    if isinstance(node, str):
+        return escape(node)
+    tag, attributes, children = node
+    names = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
+    if tag == "br":
+        return "<br>"
+    return f"<{tag}{names}>{''.join(map(html_of, children))}</{tag}>"

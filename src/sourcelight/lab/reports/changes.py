@@ -13,7 +13,6 @@ from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
 from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.display.notebook import ProgressChoice
-from sourcelight.lab.reports.api_section import api_section
 from sourcelight.lab.reports.change_sections import (
     Ends,
     changelog,
@@ -52,7 +51,7 @@ from sourcelight.lab.reports.history import (
     notices_of,
     without_notices,
 )
-from sourcelight.lab.reports.model import Frame, Section
+from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
 from sourcelight.lab.reports.people import keys_of, unify_names
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
@@ -60,6 +59,9 @@ from sourcelight.lab.reports.text import date_text, links_of
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
+
+_API_ORDER = ("removed", "changed", "moved", "added")
+_API_EXCLUDES = "tests, examples, internal modules, and languages other than Go, Java, Python and TypeScript."
 
 _SAID = ("head does not contain base",)  # the report's own notice says how many commits these are
 _STAGES = ("files", "commits", "earlier people", "last commits of files", "public symbols")
@@ -214,7 +216,7 @@ def _make(
     api = _api_changes(code, stages, (repo, base, head), paths, missing_parts, read_frames)
     sections = [
         draft,
-        *([] if api is None else [api_section(api, links.of_symbols(repo, commit_of["base"]))]),
+        *([] if api is None else [_api_section(api, links.of_symbols(repo, commit_of["base"]))]),
         files_section(code, repo, head, diffs if files is None else files, links.of_files(repo)),
         section,
         log_section(commits, links.of_commits()),
@@ -358,3 +360,22 @@ def _with_last(code: Client, stages: ReportProgress, repo: str, head: str, diffs
         columns["path"] = columns["path"].astype("str")
         frame = _with_attrs(frame.merge(columns, on="path", how="left"), diffs)
     return frame
+
+
+def _api_section(api: Frame, link: LinkOf) -> Section:
+    """Public symbols that differ; what breaks callers comes first."""
+    if not len(api):
+        return Section("Public symbols", "")
+    columns = ["status", "kind", "module", "symbol", "signature", "old_signature", "path", "line_number", "old_path",
+               "old_line_number", "language"]  # fmt: skip
+    order = api["status"].astype("str").map({name: index for index, name in enumerate(_API_ORDER)})
+    rows = api.assign(_order=order).sort_values(["_order", "module", "symbol"], kind="stable")[columns]
+    counts = api["status"].astype("str").value_counts()
+    text = join_words([f"{int(counts[name]):,} {name}" for name in _API_ORDER if name in counts])
+    table = ReportTable(
+        "api", "Public symbols that differ", rows.reset_index(drop=True),
+        "Public definitions that base and head declare differently, by the rules of each language; signatures are "
+        "compared as texts.",
+        _API_EXCLUDES, "", ("module", "symbol", "status"), shown=40, link=link,
+    )  # fmt: skip
+    return Section("Public symbols", f"{text[:1].upper()}{text[1:]}.", (table,))
