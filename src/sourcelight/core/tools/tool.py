@@ -159,7 +159,7 @@ class Tool(Generic[A]):
         It has neither what only clients of this package send, nor descriptions that say what the client knows, nor
         bounds: an argument beyond them is an error that names them.
         """
-        hidden, plain_names = _marked(self.arguments, "own"), _marked(self.arguments, "plain")
+        hidden, plain_names = _names_marked(self.arguments, "own"), _names_marked(self.arguments, "plain")
         properties = {
             name: {
                 key: part
@@ -236,7 +236,7 @@ _BOUNDS = frozenset({"minimum", "maximum", "minLength"})
 
 
 @cache
-def _marked(arguments: type[Arguments], marker: Literal["own", "plain"]) -> frozenset[str]:
+def _names_marked(arguments: type[Arguments], marker: Literal["own", "plain"]) -> frozenset[str]:
     """Wire names of the arguments with a mark: ``own`` are taken and not advertised, ``plain`` need no description."""
     hints = get_type_hints(arguments, include_extras=True)
     fields = msgspec.structs.fields(arguments)

@@ -132,7 +132,7 @@ def _variables(module: str, container: str, node: Node, data: bytes) -> Iterator
         if assignment is None or assignment.type != "assignment":
             return
         left, kind = assignment.child_by_field_name("left"), assignment.child_by_field_name("type")
-        names = _assigned(left)
+        names = _assigned_names(left)
         for name in names:
             if name.type == "identifier" and text_of(name, data) != "__all__":
                 text = text_of(name, data)
@@ -143,7 +143,7 @@ def _variables(module: str, container: str, node: Node, data: bytes) -> Iterator
         assignment = assignment.child_by_field_name("right")
 
 
-def _assigned(left: Node | None) -> list[Node]:
+def _assigned_names(left: Node | None) -> list[Node]:
     if left is None:
         return []
     return list(left.named_children) if left.type == "pattern_list" else [left]

@@ -124,7 +124,7 @@ class RankedDefinitions:
                 names = _names_of(table, documents)
             files.append(np.repeat(path_indexes[selected], names.lengths))
             pieces.append(names)
-        names = _joined(pieces)
+        names = _join_names(pieces)
         return DefinitionPositions(np.concatenate(files), names.start, names.end, names.kind)
 
     def _parse(self, shard: Shard, files: Iterable[tuple[str, int, int]]) -> _Names:
@@ -135,10 +135,10 @@ class RankedDefinitions:
                 raise Cancelled("definitions were not found in time")
             find = partial(_parse, shard, document, LANGUAGES[code - 1])
             parsed.append(_PARSED.get_or_make((blob_id, code), find) if code else _NO_DEFINITIONS)
-        return _joined(parsed)
+        return _join_names(parsed)
 
 
-def _joined(names: Sequence[_Names]) -> _Names:
+def _join_names(names: Sequence[_Names]) -> _Names:
     return _Names(*map(np.concatenate, zip(_NO_NAMES, *names, strict=True)))
 
 

@@ -77,7 +77,7 @@ class RemoteTools:
             return result
         return replace(result, complete=False, notices=(*result.notices, *dict.fromkeys(request.doubts)))
 
-    async def advertised(self) -> Mapping[str, AdvertisedTool]:
+    async def advertised_tools(self) -> Mapping[str, AdvertisedTool]:
         """Return all tools of all endpoints of the service, by name."""
         tools: dict[str, AdvertisedTool] = {}
         absent: NotFound | None = None

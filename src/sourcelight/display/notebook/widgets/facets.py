@@ -53,7 +53,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
     @property
     def query(self) -> str:
         """Text of the query with the checked filters."""
-        return self._narrow([self._filters[position] for position in self._ticked()])
+        return self._narrow([self._filters[position] for position in self._ticked_positions()])
 
     def choose(self, *values: str) -> str:
         """Tick the suggestions with these values, such as ``lang:go``, and no others; gives `query`.
@@ -82,7 +82,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
             for kind in kinds
         ]
 
-    def _ticked(self) -> list[int]:
+    def _ticked_positions(self) -> list[int]:
         """The ticked suggestions, each once; what the page says of others is ignored."""
         return [position for position in dict.fromkeys(self.chosen) if 0 <= position < len(self._filters)]
 
@@ -91,7 +91,7 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
             self._tell()
 
     def _tell(self) -> None:
-        ticked = set(self._ticked())
+        ticked = set(self._ticked_positions())
         groups = [
             {
                 "title": title,

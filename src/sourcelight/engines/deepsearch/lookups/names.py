@@ -260,7 +260,7 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     if notes:
         return None
-    where = _searched(work)
+    where = _repositories_text(work)
     if not rows:
         headline = Statement(f"Nothing searched has {code(simple)}: no line of {where} contains it")
         method = ["Upper and lower case were taken as equal; names of files were not looked at."]
@@ -289,6 +289,6 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
     )
 
 
-def _searched(work: Work) -> str:
+def _repositories_text(work: Work) -> str:
     names = [code(name) for name in work.names]
     return ", ".join(names) if len(names) <= SHOWN else f"{len(names):,} repositories"

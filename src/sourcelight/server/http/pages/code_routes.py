@@ -140,7 +140,7 @@ class CodePages:
         except RepositoryError:
             return self._access.absent(request, context)
         except Cancelled:
-            return self._access.refused(
+            return self._access.refusal_page(
                 f"This page takes longer than {_ASKED_S:g} s. Ask for less, or use Python.", 503, "Not in time"
             )
         except ToolError as exc:

@@ -102,7 +102,7 @@ class ConversationPages:
         return self._conversations
 
     async def _switched_off(self, _: Request) -> Response:
-        return self._access.refused(_SWITCHED_OFF, 404, "Not found")
+        return self._access.refusal_page(_SWITCHED_OFF, 404, "Not found")
 
     async def _list(self, request: Request) -> Response:
         context = self._access.enter(request)
@@ -114,10 +114,10 @@ class ConversationPages:
         text, after = values.get("text", "")[:200], values.get("after", "")
         skip = int(after) if after.isascii() and after.isdigit() and len(after) < 10 else 0
 
-        def listed() -> ToolResult:
+        def list_conversations() -> ToolResult:
             return self._service.list(replace(context, base_url=""), text=text, first=_LISTED + 1, skip=skip)
 
-        answer = await anyio.to_thread.run_sync(listed)
+        answer = await anyio.to_thread.run_sync(list_conversations)
         question = values.get("question", "")[:2_000]
         body = self._list_html(answer.table.to_pylist(), text, skip, question)
         return page("Deep search", body, prefix=self._access.prefix, posts=True)
@@ -155,7 +155,7 @@ class ConversationPages:
             self._service.ask_in(number, question, context)
             return self._address(str(number), context)
 
-        return await self._done(request, context, work)
+        return await self._run(request, context, work)
 
     async def _change(self, request: Request) -> Response:
         entered = await self._access.enter_form(request)
@@ -182,9 +182,9 @@ class ConversationPages:
                 self._service.change(number, changes, context)
             return PATH if changes == {"delete": True} else self._address(number, context)
 
-        return await self._done(request, context, work)
+        return await self._run(request, context, work)
 
-    async def _done(self, request: Request, context: ToolContext, work: Any) -> Response:
+    async def _run(self, request: Request, context: ToolContext, work: Any) -> Response:
         if not context.viewer.name:
             return self._access.sign_in_first(request, _NO_ACCOUNT)
         try:
@@ -192,7 +192,7 @@ class ConversationPages:
         except (ToolError, QueryError) as exc:
             if isinstance(exc, ToolError) and exc.argument == "identifier":
                 return self._access.absent(request, context)
-            return self._access.refused(str(exc))
+            return self._access.refusal_page(str(exc))
         except ClusterError as exc:
             return self._access.unavailable(exc)
 

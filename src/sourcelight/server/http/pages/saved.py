@@ -96,7 +96,7 @@ class SavedPages:
             async with self._access.turn(request, context):
                 token = await anyio.to_thread.run_sync(self._search_and_save, query, context)
         except (QueryError, PatternError, RepositoryError, ToolError, TooManyAnswers) as exc:
-            return self._access.refused(str(exc), title="This answer can't be saved")
+            return self._access.refusal_page(str(exc), title="This answer can't be saved")
         except ClusterError as exc:
             return self._access.unavailable(exc)
         except QueueFull:
