@@ -25,12 +25,17 @@ SYSTEMS = (
     "aarch64-apple-darwin",
     "x86_64-pc-windows-msvc",
 )
-EXTRAS = ("cluster", "graphql", "lab", "llm")
+EXTRAS = ("cluster", "graphql", "lab", "llm", "structural")
 _WHEELS = ("--only-binary", ":all:", "--no-binary", "sourcelight")  # users have no compiler
 # What has something of each room, and takes a few minutes.
 TESTS = (
     "tests/core", "tests/cli", "tests/client", "tests/display", "tests/lab/plots", "tests/engines/search",
     "tests/engines/symbols", "tests/server/mcp/test_stdio.py", "tests/server/graphql", "tests/test_core_alone.py",
+)  # fmt: skip
+# What these tests need beside what users install.
+PACKAGES = (
+    "pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "duckdb", "markdown", "nbclient", "polars", "psutil",
+    "pypdfium2", "pyyaml",
 )  # fmt: skip
 
 
@@ -85,8 +90,7 @@ def lowest() -> int:
         )
         pins = Path(folder) / "pins.txt"
         pins.write_text(uv("pip", "freeze", "--exclude-editable", "--python", python).stdout, "utf-8")
-        packages = "pytest pytest-timeout pytest-xdist hypothesis duckdb polars psutil nbclient pypdfium2 pyyaml"
-        second = uv("pip", "install", "--quiet", "--python", python, "--constraint", pins, *packages.split())
+        second = uv("pip", "install", "--quiet", "--python", python, "--constraint", pins, *PACKAGES)
         for done in (created, first, second):
             if done.returncode:
                 print(done.stderr[-3000:])

@@ -180,8 +180,8 @@ _PROBE = 1 << 16
 
 
 def _values(column: Any) -> AnyArray:
-    """The numbers of a column without nulls, in place."""
-    kind = np.dtype(column.type.to_pandas_dtype())
+    """The integers of a column without nulls, in place."""
+    kind = np.dtype(str(column.type))  # to_pandas_dtype of PyArrow 17 needs pandas
     data = column.buffers()[1]
     if data is None:
         return np.zeros(0, kind)

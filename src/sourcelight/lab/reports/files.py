@@ -221,6 +221,8 @@ def people_of(commits: Frame, changes: Frame, all_people: Frame | None) -> Frame
     )
     paths = changes.drop_duplicates([*identity, "repository", "path"]).groupby(identity, observed=True).size()
     co_authored = pd.DataFrame(list(_co_authors(commits, all_people)), columns=[*identity, "commit", "commit_date"])
+    # A table without rows has no type of its own, and pandas 3.0 compares no dates with it.
+    co_authored = co_authored.astype({"commit_date": commits["commit_date"].dtype})
     helpers = co_authored.groupby(identity).agg(
         co_authored=("commit", "size"), first=("commit_date", "min"), last=("commit_date", "max")
     )
