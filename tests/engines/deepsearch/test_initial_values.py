@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.lookups.initial_values import normal_words
+from sourcelight.engines.deepsearch.lookups.values import parameter_names, parameters_of
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
@@ -180,6 +182,41 @@ def test_what_may_be_something_else_is_not_stated(wire: LocalEngine, question: s
 def test_a_name_that_was_not_applied_leaves_no_number(wire: LocalEngine) -> None:
     found = research(wire, "How many functions in server.c are called by `zzz_loop`?")
     assert "**" not in found.text.split("\n\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "head", "names"),
+    [
+        ("a.go", "f(closeCode int, text string)", ["closeCode", "text"]),
+        ("a.go", "f(a, b int, rest ...string)", ["a", "b", "rest"]),
+        ("a.go", "f(int, string)", None),
+        ("a.c", "f(const char *name, int **out, char buffer[])", ["name", "out", "buffer"]),
+        ("a.c", "f(void)", []),
+        ("a.c", "f(int (*callback)(int), void *data)", None),
+        ("a.c", "f(int, char *)", None),
+        ("A.java", "f(final Map<String, List<Integer>> map, String... rest)", ["map", "rest"]),
+        ("a.cpp", "f(const std::string& name, std::vector<int> items = {})", ["name", "items"]),
+        ("a.rs", "f(&self, mut count: usize, name: &str)", ["count", "name"]),
+        ("a.ts", "f(first?: string, { a, b }: Options = {})", None),
+        ("a.ts", "f(first?: string, second: Map<string, number> = new Map())", ["first", "second"]),
+        ("a.py", "f(self, a, /, b=1, *args, key: int = 2, **rest)", ["a", "b", "args", "key", "rest"]),
+        ("a.rb", "f(a, b = nil, *rest, key: 1, &block)", ["a", "b", "rest", "key", "block"]),
+        ("a.js", "f(options, callback)", ["options", "callback"]),
+    ],
+)
+def test_names_of_parameters_are_those_of_the_language(path: str, head: str, names: list[str] | None) -> None:
+    read = parameters_of([head], "f", 1, path)
+    assert read is not None
+    assert parameter_names(read[0], path) == names
+
+
+def test_a_call_in_a_comment_is_none(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "ruby")
+    comment = "  # Example:\n  #   boil_water(3)\n"
+    code = f"module Kettle\n{comment}  def boil_water(cups)\n  end\n\n  def brew\n    boil_water(2)\n  end\nend\n"
+    repo.commit({"kettle.rb": code}, "Boil")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert "is called by `brew` (1 call in 1 file)" in research(engine, "What calls boil_water?").text
 
 
 def test_words_of_names_and_of_prose_meet() -> None:

@@ -20,6 +20,7 @@ from sourcelight.engines.deepsearch.lookups.names import MAX_PLACES, SHOWN, Name
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
 _MAX_DEFINITIONS = 3
+_COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif)|\[)|//|/?\*\s|--\s)")
 
 
 def find_callers(work: Work, places: Sequence[NamedPlace], name: str, notes: list[str]) -> Finding | None:
@@ -112,7 +113,9 @@ def find_callees(work: Work, places: Sequence[NamedPlace], name: str) -> Finding
 
 
 def _is_call(row: Mapping[str, Any], name: str) -> bool:
-    """Return whether the line itself shows the call, so that it proves it."""
+    """Return whether the line itself shows the call, so that it proves it; a comment shows an example at best."""
+    if _COMMENT.match(row["line"] or ""):
+        return False
     return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", row["line"] or "") is not None
 
 

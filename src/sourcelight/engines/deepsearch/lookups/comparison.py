@@ -18,7 +18,7 @@ from sourcelight.engines.deepsearch.lookups.names import (
     noun_with_article,
     with_repository,
 )
-from sourcelight.engines.deepsearch.lookups.values import parameters_of
+from sourcelight.engines.deepsearch.lookups.values import parameter_names, parameters_of
 from sourcelight.engines.deepsearch.markdown import inline
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
@@ -50,8 +50,9 @@ def find_parameters(work: Work, places: Sequence[NamedPlace], name: str, queries
     )
     if read is None:
         return None
-    names = [parameter.name for parameter in read[0] if parameter.name not in {"self", "cls"}]
-    names = [each for each in names if each]
+    names = parameter_names(read[0], place.path)
+    if names is None:
+        return None
     listed = f"the parameter{'s' * (len(names) > 1)} {join_words([code(each) for each in names])}"
     evidence = texts.evidence(
         place.target, place.path, place.definition.line, read[1], "definition", 1.0, (place.definition.name,)
@@ -120,11 +121,15 @@ def _differences(texts: FileTexts, names: tuple[str, str], pair: list[NamedPlace
     if read[0] is None or read[1] is None:
         return []
     lists = [
-        [parameter.name for parameter in parameters if parameter.name not in {"", "self", "cls"}]
-        for parameters, _ in (read[0], read[1])
+        parameter_names(parameters, place.path) for (parameters, _), place in zip((read[0], read[1]), pair, strict=True)
     ]
+    if lists[0] is None or lists[1] is None:
+        return []
+    own_names, other_names = lists[0], lists[1]
     statements = []
-    for own, other, name, place, (_, last) in zip(lists, lists[::-1], names, pair, (read[0], read[1]), strict=True):
+    for own, other, name, place, (_, last) in zip(
+        (own_names, other_names), (other_names, own_names), names, pair, (read[0], read[1]), strict=True
+    ):
         only_here = [parameter for parameter in own if parameter not in other]
         if only_here:
             evidence = texts.evidence(place.target, place.path, place.definition.line, last, "definition", 1.0, (name,))

@@ -192,6 +192,55 @@ def _split_parameter(text: str) -> tuple[str, str]:
     return (named[1] if named is not None else ""), value
 
 
+_TYPE_FIRST = re.compile(r"\.(?:c|h|cc|cpp|cxx|hh|hpp|java|cs|m|mm|dart)$")
+_NO_PARAMETER = frozenset({"", "/", "*", "...", "void", "self", "cls", "&self", "&mut self", "mut self"})
+
+
+def _join_types(texts: Sequence[str]) -> list[str]:
+    """Join what was cut at commas within a type, such as ``Map<String, List<int>> map``."""
+    joined: list[str] = []
+    depth = 0
+    for text in texts:
+        if depth > 0:
+            joined[-1] += f", {text}"
+        else:
+            joined.append(text)
+        bare = re.sub(r"[-=]>|<=|>=|<<=?", "", text)
+        depth = max(0, depth + bare.count("<") - bare.count(">"))
+    return joined
+
+
+def parameter_names(parameters: Sequence[Parameter], path: str) -> list[str] | None:
+    """Return the names of the parameters of a head; None where a head gives types alone, or takes values apart.
+
+    In Go, the name is the first word, and several may share one type; in C and Java it is the last one, behind a type.
+    """
+    heads = [blank_brackets(text) for text in _join_types([parameter.text.strip() for parameter in parameters])]
+    assigned = [_ASSIGNED.search(head) for head in heads]
+    heads = [
+        (head if match is None else head[: match.start()]).strip() for head, match in zip(heads, assigned, strict=True)
+    ]
+    heads = [head for head in heads if head not in _NO_PARAMETER]
+    is_go, has_type_first = path.endswith(".go"), _TYPE_FIRST.search(path) is not None
+    if is_go and heads and not any(re.match(r"[A-Za-z_]\w*\s+\S", head) for head in heads):
+        return None
+    names = []
+    for head in heads:
+        before, colon, _ = head.partition(":") if "::" not in head else (head, "", "")
+        if re.search(r"[({]", before) or (
+            has_type_first and re.search(r"[\w>*&\].]\s+[*&]*\w|[*&]\s*\w", head) is None
+        ):
+            return None
+        if is_go:
+            match = re.match(r"[A-Za-z_]\w*", head)
+        else:
+            match = re.search(r"([A-Za-z_$][\w$]*)\s*\??\s*(?:\[\s*\])*\s*$", before if colon else head)
+        if match is None:
+            return None
+        names.append(match[1] if match.re.groups else match[0])
+    return names
+
+
 def blank_brackets(text: str) -> str:
     """Blank what is in brackets and in quotation marks, so that positions stay."""
     out = list(text)
