@@ -105,3 +105,21 @@ def test_deep_search_works_without_script_and_on_a_phone(place: Place) -> None:
             first.goto(place.url + path)
             assert first.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
         assert in_both_schemes(first, place.url + "/deepsearch") == []
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+def test_a_link_on_another_site_opens_as_its_reader(place: Place, *, script: bool) -> None:
+    with lab.chromium_page() as first:
+        context = first.context.browser.new_context(java_script_enabled=script)
+        page = signed_in(place, context.new_page())
+        (cookie,) = [each for each in context.cookies() if each["name"] == "sourcelight-reader"]
+        assert cookie["sameSite"] == "Strict"
+        # Another name of this machine is another site.
+        page.goto(place.url.replace("127.0.0.1", "localhost") + "/healthz")
+        shared = f"{place.url}/example.org/tidewatch/hub/-/blob/README.md?L3"
+        page.set_content(f'<a href="{shared}">see this</a>')
+        page.get_by_text("see this").click()
+        page.locator("#L3.hit").wait_for()
+        assert page.url == shared
+        assert page.get_by_text("Sign in").count() == 0
+        context.close()

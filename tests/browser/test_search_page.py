@@ -161,7 +161,7 @@ def test_lines_are_selected_and_their_history_is_shown(service: Service, page: A
     assert page.url.endswith("client.py?L17-19")
     assert page.locator("tr.hit").count() == 3
     assert page.get_by_role("link", name="Permalink").get_attribute("href").endswith("?L17-19")
-    page.get_by_role("button", name="History of the lines").click()
+    page.get_by_role("button", name="History", exact=True).click()
     page.wait_for_url("**?lines=17-19&history=1")
     page.get_by_role("heading", name="History of the highlighted lines").wait_for()
     assert page.locator("tr.hit").count() == 3
@@ -174,10 +174,34 @@ def test_pages_of_code_are_read_by_keyboards_and_screen_readers(service: Service
         assert in_both_schemes(page, service.url + address) == [], address
 
 
+def test_parts_of_a_repository_follow_by_themselves(service: Service, page: Any) -> None:
+    page.goto(f"{service.url}/{PYTIDE}/-/tree/")
+    for title in ("Branches and tags", "Languages", "Contributors", "Commits by year", "Owners of lines"):
+        page.get_by_role("heading", name=title).wait_for()
+    expect(page.locator("a[data-load]")).to_have_count(0)
+    expect(page.locator("[aria-busy]")).to_have_count(0)
+    assert page.locator(".entries td:nth-child(2) a").count() > 3
+    page.get_by_label("From").fill("HEAD~5")
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_text("5 commits").wait_for()
+    page.get_by_role("link", name="Swap").click()
+    page.get_by_text("0 commits").wait_for()
+
+
+def test_parts_of_a_repository_have_links_without_script(service: Service, page: Any) -> None:
+    context = page.context.browser.new_context(java_script_enabled=False)
+    plain = context.new_page()
+    plain.goto(f"{service.url}/{HUB}/-/tree/frame")
+    plain.get_by_role("link", name="Show last changes").click()
+    assert plain.locator(".entries td:nth-child(2) a").count() > 0
+    context.close()
+
+
 @pytest.mark.clock
-def test_the_first_paint_takes_less_than_a_second(service: Service, page: Any) -> None:
+@pytest.mark.parametrize("address", ["/search?q=func+OR+class+count:all", f"/{HUB}/-/tree/", f"/{HUB}@HEAD~3"])
+def test_the_first_paint_takes_less_than_a_second(service: Service, page: Any, address: str) -> None:
     page.goto(service.url + "/search?q=retry")
-    page.goto(service.url + "/search?q=func+OR+class+count:all")
+    page.goto(service.url + address)
     observe = """new Promise(resolve => new PerformanceObserver(list => {
         const [entry] = list.getEntriesByName("first-contentful-paint");
         if (entry) resolve(entry.startTime);

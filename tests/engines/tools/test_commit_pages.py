@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from sourcelight.backends.embedded import open_engine
+from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import ToolContext, call
 from sourcelight.repos import Viewer
@@ -50,6 +52,18 @@ def test_the_page_of_a_large_commit_takes_two_seconds_at_most(builder: Repositor
     assert "21 patches are left out" in body
     assert len(body) < 2_000_000
     assert not answer.complete
+
+
+def test_a_patch_of_many_short_lines_makes_no_large_page() -> None:
+    patch = "@@ -0,0 +1,2000 @@\n" + "+x\n" * 2_000
+    paths = [f"{number}.txt" for number in range(300)]
+    values = {"path": paths, "status": ["added"] * 300, "additions": [2_000] * 300, "deletions": [0] * 300}
+    table = table_of("file_diffs", 300, repository="one", binary=False, patch=[patch] * 300, **values)
+    facts = {"repository": "one", "commit": "a" * 40, "message": "m", "author": "A", "author_date": "", "parents": []}
+    body = bytes(commit_page(ToolResult("file_diffs", table, facts), prefix="").body).decode()
+    assert len(body) < 2_000_000
+    assert "long patches not shown" in body
+    assert body.count("<h3 ") == 9
 
 
 def numstat(path: Path, commit: str) -> dict[str, tuple[int, int]]:

@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sourcelight.core.markup import escape
 from sourcelight.repos import Catalog
 from sourcelight.repos.state import State
 from sourcelight.server.http import trace as tracing
@@ -33,6 +34,7 @@ from sourcelight.server.http.middleware import (
     plain_response,
 )
 from sourcelight.server.http.pacing import Cadence
+from sourcelight.server.http.pages.conversations import page
 from sourcelight.server.http.pages.routes import Pages
 from sourcelight.server.http.producer import SearchEngine
 from sourcelight.server.http.settings import Settings
@@ -60,10 +62,9 @@ NO_GRAPHQL = (
 MCP_PATHS = ("/.api/mcp", "/.api/mcp/{rest:path}", METADATA_PREFIX, METADATA_PREFIX + "/{rest:path}")
 _ANY = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognized, not bound
 _HOME = (
-    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>sourcelight</title></head><body>'
-    '<h1>sourcelight</h1><p><a href="search">Search code</a> in the browser, or in Python:</p>'
-    '<pre>import sourcelight as sl\ncode = sl.connect("the address above", token="your token")\n'
-    'code.search("TODO").matches</pre></body></html>\n'
+    '<h1>Search code and its history</h1><p>Type a query above, open the <a href="{prefix}/search">list of '
+    'repositories</a>, or go on in Python:</p><pre tabindex="0">import sourcelight as sl\n\n'
+    'code = sl.connect("{address}")  # the token is in SRC_ACCESS_TOKEN\ncode.search("TODO").matches</pre>'
 )
 
 
@@ -252,9 +253,6 @@ def create_app(
         warning = "\nrepos.toml can't be read: its previous settings still apply" if keeps_settings else ""
         return plain_response(200, f"ready{warning}")
 
-    async def home(_: Request) -> Response:
-        return HTMLResponse(_HOME)
-
     metrics = Metrics(lambda: search.running, catalog if isinstance(catalog, Catalog) else None)
     # The outermost comes first: the caller's address must be known before the log names it, and sizes are checked after
     # the host, so that a foreign page learns nothing.
@@ -279,7 +277,7 @@ def create_app(
             Route("/healthz", alive),
             Route("/readyz", ready),
             Route(METRICS_PATH, metrics.endpoint(authenticator, public=settings.metrics_public), methods=["GET"]),
-            Route("/", home),
+            Route("/", functools.partial(_home, settings.external_url)),
             *([] if api is None else api.routes()),
             *pages.routes(),
         ],
@@ -298,6 +296,12 @@ def create_app(
     app.state.deepsearch = api
     app.state.pages = pages
     return app
+
+
+async def _home(external_url: str, request: Request) -> Response:
+    address = external_url or f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
+    prefix = urlsplit(external_url).path.rstrip("/")
+    return page("Start", _HOME.format(prefix=escape(prefix), address=escape(address)), prefix=prefix)
 
 
 def guard(app: ASGIApp, guards: Sequence[Middleware]) -> ASGIApp:

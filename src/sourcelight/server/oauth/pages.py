@@ -93,7 +93,8 @@ def signed_in_page(*, name: str, csrf_token: str) -> Response:
     """Return the page of a signed-in user without a request."""
     body = (
         f"<h1>Signed in as {escape(name)}</h1><p>Applications that want to use your "
-        f"account will ask you on this site.</p>{_sign_out(csrf_token, 'sign-out')}"
+        f'account will ask you on this site.</p><p><a href="../search">Search code</a></p>'
+        f"{_sign_out(csrf_token, 'sign-out')}"
     )
     return _page("Signed in", body)
 

@@ -15,7 +15,8 @@ from sourcelight.core.markup.counts import count_of
 from sourcelight.server.http.pages.code import commit_url, tree_url
 from sourcelight.server.http.pages.conversations import page
 
-_MAX_PATCH_CHARS, _MAX_PATCHES_CHARS = 100_000, 600_000
+_MAX_PATCH_SIZE, _MAX_PATCHES_SIZE, _LINE_SIZE = 150_000, 1_000_000, 50
+"""Characters of a patch, and of all on a page, with what the numbers of each line take."""
 _MAX_LINE_CHARS, _MAX_FILES = 2_000, 2_000
 MAX_COMMITS = 250
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
@@ -125,11 +126,12 @@ class _Sides:
 
 def _changed_files(changed: Sequence[Mapping[str, Any]], name: str, sides: _Sides, prefix: str) -> str:
     """The table of changed files, and their patches as far as they are short."""
-    rows, patches, remaining_chars, hidden_patches = [], [], _MAX_PATCHES_CHARS, 0
+    rows, patches, remaining_size, hidden_patches = [], [], _MAX_PATCHES_SIZE, 0
     for number, row in enumerate(changed[:_MAX_FILES], 1):
         path_html, patch = escape(row["path"]), row["patch"] or ""
         # A bound per patch and one per page: a commit of 24 MB must not become a page of 24 MB.
-        is_shown = bool(patch) and len(patch) <= min(_MAX_PATCH_CHARS, remaining_chars)
+        size = len(patch) + _LINE_SIZE * patch.count("\n")
+        is_shown = bool(patch) and size <= min(_MAX_PATCH_SIZE, remaining_size)
         address = escape(sides.url(prefix, name, row))
         target = f"#file-{number}" if is_shown else address
         link = f'<a href="{target}">{path_html}</a>' if target else path_html
@@ -140,7 +142,7 @@ def _changed_files(changed: Sequence[Mapping[str, Any]], name: str, sides: _Side
         if not is_shown:
             hidden_patches += row["patch"] is None or bool(patch)
             continue
-        remaining_chars -= len(patch)
+        remaining_size -= size
         view = f' <a class="quiet" href="{address}">View file</a>' if address else ""
         patches.append(f'<h3 id="file-{number}">{path_html}{view}</h3>{_patch(patch, path_html)}')
     added, removed = (sum(row[side] or 0 for row in changed) for side in ("additions", "deletions"))

@@ -6,11 +6,13 @@ import html
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from starlette.responses import HTMLResponse, Response
 
 from sourcelight.core.batches.results import ToolResult, place_name
 from sourcelight.core.markup import escape, one_line, own_address, to_html
+from sourcelight.core.markup.markdown import inline_html
 from sourcelight.core.query.fields import ALIASES
 
 _METHOD_SECTIONS = frozenset({"Looked up", "Counted", "Searched"})
@@ -261,7 +263,7 @@ def _question(question: Mapping[str, Any], turns: list[str], prefix: str, use: s
     sources = "".join(f"<li>{_source(source, prefix)}</li>" for source in question["sources"])
     sources = _folded_list("Sources", question["sources"], prefix)
     sources += _folded_list("Removed citations", question["rejected"], prefix)
-    follow_ups = "".join(f"<li>{escape(one_line(text, 300))}</li>" for text in question["suggested_followups"])
+    follow_ups = "".join(f"<li>{_follow_up(text, prefix)}</li>" for text in question["suggested_followups"])
     follow_ups = f"<h3>Follow-up questions</h3><ul>{follow_ups}</ul>" if follow_ups else ""
     heading = f"<h2{' class=hidden' if is_title else ''}>{escape(one_line(question['question'], 1000))}</h2>"
     return f"<article>{heading}{state}{done}{body}{sources}{follow_ups}{use}</article>"
@@ -274,6 +276,13 @@ def _show_citation(label: str, address: str, target: str) -> str:
         return f'<a href="{escape(target)}">{label}</a>' if target else label
     full = escape(html.unescape(re.sub(r"<[^>]*>", "", label)))
     return f'<a href="{escape(target)}" title="{full}">{escape(name)}</a>'
+
+
+def _follow_up(text: str, prefix: str) -> str:
+    """A question that may come next, as a link to the page that asks it."""
+    text = one_line(text, 300)
+    address = f"{prefix}/deepsearch?question={quote(text, safe='', errors='replace')}"
+    return f'<a href="{escape(address)}">{inline_html(text, lambda _: "")}</a>'
 
 
 def _folded_list(title: str, sources: Sequence[Mapping[str, Any]], prefix: str) -> str:
