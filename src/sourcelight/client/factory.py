@@ -37,6 +37,7 @@ async def aopen(
     max_file_bytes: int | None = None,
     max_index_bytes: int | None = None,
     index_workers: int | None = None,
+    embedder: Callable[[Sequence[str]], Any] | None = None,
     progress: bool | Callable[[ProgressSnapshot], object] | None = None,
 ) -> AsyncClient:
     """Open repositories on this machine, for `await`; see `open`."""
@@ -49,6 +50,7 @@ async def aopen(
         max_file_bytes=max_file_bytes,
         max_index_bytes=max_index_bytes,
         index_workers=index_workers,
+        embedder=embedder,
         progress=progress,
     )
     return AsyncClient(backend)
@@ -65,6 +67,7 @@ def open(  # noqa: A001 - users write sourcelight.open
     max_file_bytes: int | None = None,
     max_index_bytes: int | None = None,
     index_workers: int | None = None,
+    embedder: Callable[[Sequence[str]], Any] | None = None,
     progress: bool | Callable[[ProgressSnapshot], object] | None = None,
 ) -> Client:
     """Open repositories on this machine and index them as needed; no server and no account.
@@ -90,6 +93,9 @@ def open(  # noqa: A001 - users write sourcelight.open
         Limit of the index on disk. What does not fit is not searched, and results say so. None: no limit.
     index_workers
         Processes that build the index; None: one per core.
+    embedder
+        A function from texts to their vectors, as an array of rows: `nls_search` then also counts how near the best
+        pieces are to the question. None: words and names alone, which need no model.
     progress
         Draws the building of the index; see `Client.search`.
 
@@ -117,6 +123,7 @@ def open(  # noqa: A001 - users write sourcelight.open
         max_file_bytes=max_file_bytes,
         max_index_bytes=max_index_bytes,
         index_workers=index_workers,
+        embedder=embedder,
         progress=progress,
     )
     return Client(backend)
@@ -213,6 +220,7 @@ async def _open_embedded(
     max_file_bytes: int | None,
     max_index_bytes: int | None,
     index_workers: int | None,
+    embedder: Callable[[Sequence[str]], Any] | None,
     progress: ProgressChoice,
 ) -> Any:
     _check_paths(paths)
@@ -239,6 +247,7 @@ async def _open_embedded(
             progress=state.update,
             cancellation=cancellation,
         )
+        engine.embedder = embedder
         if background_index:
             targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
             engine.definitions.start(targets)

@@ -34,6 +34,7 @@ from sourcelight.repos import Catalog, Viewer
 if TYPE_CHECKING:
     from sourcelight.core.batches.results import ToolResult
     from sourcelight.engines.navigation import Navigator
+    from sourcelight.engines.search.ranking.embedding import Embedder
 
 
 class LocalEngine(IndexedRepositories):
@@ -45,8 +46,14 @@ class LocalEngine(IndexedRepositories):
         As of `IndexedRepositories`.
     limits
         Bounds of every search.
+
+    Attributes
+    ----------
+    embedder
+        Adds a list of scores to `nls_search`, None for none.
     """
 
+    embedder: Embedder | None = None
     holds_files = True
     step_runner = None
 

@@ -11,6 +11,7 @@ from sourcelight.core.tools.files import KEYWORD_SEARCH, NLS_SEARCH, KeywordSear
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
+from sourcelight.engines.search.ranking.embedding import EmbeddingScorer
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, RankLimits, StatsExchange, join_rankings
 from sourcelight.engines.tools.chunks import (
     MAX_CHUNKS,
@@ -83,7 +84,16 @@ def _limits(context: ToolContext, limit: int | None) -> RankLimits:
 
 def _rank(text: str, context: ToolContext, exchange: StatsExchange, limit: int | None) -> Ranking:
     limits = _limits(context, limit)
-    request = natural_language.RankedSearch(text, limits.chunks, limits.files, limits.per_file, exchange=exchange)
+    embedder = context.local.embedder
+    request = natural_language.RankedSearch(
+        text,
+        limits.chunks,
+        limits.files,
+        limits.per_file,
+        # Parts of an answer exchange numbers of words alone.
+        scorers=(EmbeddingScorer(embedder),) if embedder is not None and exchange is LOCAL_ONLY else (),
+        exchange=exchange,
+    )
     return natural_language.rank(context.local, request, context.viewer, context.cancellation, context.observer)
 
 
