@@ -11,6 +11,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.natural_language import RankedSearch, rank
 from sourcelight.engines.search.ranking import Ranking
+from sourcelight.engines.search.ranking.paths import kind_of
 from sourcelight.engines.search.ranking.question import analyze
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
@@ -101,6 +102,20 @@ def test_of_two_alike_the_imported_file_comes_first(engine: LocalEngine) -> None
     first, second = ask(engine, "walk tree").files[:2]
     assert (first.path, second.path) == ("parts/right.py", "parts/left.py")
     assert first.lists["imports"] > second.lists["imports"] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("core/src/main/java/org/app/test/Client.java", "code"),
+        ("core/src/commonMain/kotlin/app/testing/Clock.kt", "code"),
+        ("core/src/test/java/org/app/ClientTest.java", "test"),
+        ("tests/shop/src/main/java/org/shop/Shop.java", "test"),
+        ("app/testing/clock.py", "test"),
+    ],
+)
+def test_the_sources_of_a_test_framework_are_code(path: str, kind: str) -> None:
+    assert kind_of(path) == kind
 
 
 def test_examples_come_after_the_code(engine: LocalEngine) -> None:

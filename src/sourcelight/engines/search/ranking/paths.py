@@ -25,6 +25,9 @@ BASENAME, DIRECTORY = 1.0, 0.5
 _TEST_FOLDER = re.compile(
     r"(?:^|/)(?:tests?|testing|testdata|__tests__|specs?|fixtures|e2e|test-?suite)(?:/|$)", re.IGNORECASE
 )
+_MAIN_FOLDER = re.compile(r"(?:^|/)src/\w*[mM]ain/")
+"""Where the sources of a product are. A package called ``test`` in them is a test framework's."""
+
 _TEST_NAME = re.compile(
     r"^tests?[_.-]|^conftest\.|[_.-](?:tests?|spec)\.\w+$|(?:Test|Tests|Spec|IT)\.(?:java|kt|scala|cs)$"
 )
@@ -78,7 +81,7 @@ def _folder_kinds(folder: str) -> FolderKinds:
     return (
         bool(_VENDORED_FOLDER.search(folder)),
         bool(_CHANGELOG_FOLDER.search(folder)),
-        bool(_TEST_FOLDER.search(folder)),
+        bool(_TEST_FOLDER.search(_MAIN_FOLDER.split(folder, maxsplit=1)[0])),
         bool(_DOCS_FOLDER.search(folder)),
         bool(_ASIDE_FOLDER.search(folder)),
     )
