@@ -65,7 +65,7 @@ MAX_PROBES = 27
 MAX_PARTICIPLES = 2
 """Functions whose name is one participle: none is left; the limit leaves room for words that only look like one."""
 
-MAX_PHRASES = 18
+MAX_PHRASES = 12
 """Most of them are words of messages, of a pattern, or of a verb with two words."""
 
 MIN_COMMENTS = {

@@ -1,6 +1,6 @@
-"""Names seen in answers, for completion. It sends no requests, and drops the oldest names.
+"""Names seen in answers, for completion, and the clients that are open in this process.
 
-Which clients are open in this process, for a magic that was not told which one to use.
+It sends no requests and drops the oldest names. A magic without a client takes the open one.
 """
 
 from __future__ import annotations

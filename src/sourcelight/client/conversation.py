@@ -1,6 +1,6 @@
-"""What deep search answers: Markdown with citations that were checked, and the conversation to go on with.
+"""The answer of deep search: Markdown with checked citations, and the conversation it belongs to.
 
-Answers kept on disk by question and pinned commits, so that a notebook can run again without asking.
+Answers are stored on disk by question and pinned commits, so that a notebook can run again without asking.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a query means, with a face that is safe to show.
+"""The explanation of a query, and a query with suggested filters added.
 
-A query with suggested filters added: several of one kind are alternatives, those of different kinds all hold.
+Suggested filters of one kind are alternatives; those of different kinds must all hold. The display escapes all text.
 """
 
 from __future__ import annotations

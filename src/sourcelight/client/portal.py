@@ -1,12 +1,11 @@
-"""The way from blocking code into one event loop that runs in a background thread of this process.
+"""Run asynchronous calls from blocking code, in one event loop of a background thread.
 
 The thread starts with the first call, is shared by all threads, is closed at exit, and is forgotten by a forked child,
 which starts its own. A waiting caller looks up ten times a second: it draws what the work asks to have drawn, and an
 interrupt reaches it on every platform.
 
-Messages of interrupts: where a client keeps the rows that had arrived.
-
-Derives the methods of `Client` from those of `AsyncClient`: one line each, with signature and docstring.
+`blocking` derives the methods of `Client` from those of `AsyncClient`, with signature and docstring. The message of an
+interrupt says where the client has the rows that arrived.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Rows of one call, yielded as they arrive.
+"""Progress of one call: its painting, messages to a person, and warnings of incomplete answers.
 
-Has work drawn while it runs: by the thread that waits for it, or, when it is awaited, on its own loop.
-
-Tells a person something while work waits for that person: by the thread that called.
-
-Warnings of answers that are not all there is: each once a cell in a notebook, as Python's filters say elsewhere.
+The thread that waits paints, or the event loop if the call is awaited. A warning appears once a cell in a notebook,
+and as Python's filters say elsewhere.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Split a query into parts that together match the same files: by repository, then language, then path. Pure.
+"""Queries of a client: text or expressions, narrowed, or split into parts that match the same files.
 
 Each cut names what has been seen and adds one part for all the rest, so that no part of the answer can fall between,
 whatever a name or a language means to the service.
-
-What callers ask with: text, or an expression put together in Python; and the same query within narrower bounds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """One running search: its request, its rows, and its outcome.
 
-`RunSource` is a run as an explorer takes it: the search goes on while its cell is over.
-
-Steps of a search that a client awaits: to its end, to a part without events, and work that nothing breaks off.
+`RunSource` gives a run to an explorer: the search continues after its cell has finished.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Several services as one backend.
-
-A search of a federation as a client runs it.
-"""
+"""Several services as one backend: searches, tools and lists."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Asking several services at once: what each answers, or what went wrong with it.
+"""Ask several services at once, and page through one list of their repositories.
 
-`list_repos` over several services: one list by name, in pages that stay the same wherever a repository is.
+`list_repos` is sorted by name, so a page stays the same wherever a repository is.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""The order of a merged answer, the same however fast each service was.
+"""Merge rows of several services: their order, and rows that more than one of them has.
 
 An answer without a limit (``count:all``) is in the order of repositories and paths if each service gives its part
 so. Else files are ordered by their rank at their own service: the first file of each service, in the order of the
 services, then the second file of each, and so on, since scores of different services can't be compared. Of a row that
 several services give, that of the first of them stays.
-
-Rows that several services give: known by the file at its commit, and the line in it.
 
 Two rows are the same when type, repository, revision, commit and path are the same text, and line, side and symbol
 too. A row whose commit the service did not say is the same as no other service's. A repository found by its name is the

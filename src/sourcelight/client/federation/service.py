@@ -1,7 +1,4 @@
-"""The services of a federation, and the names that they have in it.
-
-What each of several services says of a query.
-"""
+"""The services of a federation: their names, and what each says about a query."""
 
 from __future__ import annotations
 

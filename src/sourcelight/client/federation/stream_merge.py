@@ -1,9 +1,4 @@
-"""One search of several services: their streams side by side, as one stream.
-
-One service's part in one search, as far as it has come.
-
-What several services say beside their matches, as one statement.
-"""
+"""One search of several services: their streams as one stream, and one statement of what they skipped."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Methods about navigation.
-
-The graph of what repositories import.
-"""
+"""Methods about navigation: definitions, references, outlines, calls, and the graph of imports."""
 
 from __future__ import annotations
 

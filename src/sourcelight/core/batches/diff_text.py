@@ -3,9 +3,8 @@ r"""The fenced text of commit and diff results: from it to lines with places, an
 A file has a line with its old and new name, blanks in them escaped by a backslash. Names that would be taken for
 something else there (``-x``, ``+x``), or that hold a control character, are in git's quotes.
 
-Names of files in double quotes with C's escapes, as git writes odd ones (``core.quotePath`` of git-config).
-
-Git puts a name in quotes when it holds a control character, a double quote or a backslash; octal escapes are bytes.
+Git quotes a name with a control character, a double quote or a backslash by C's escapes (``core.quotePath`` of
+git-config). Octal escapes are bytes.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The JSON of files that match in their lines or by their path, put together from fragments for a whole batch.
+"""JSON of files that match in their lines or by their path.
 
 The texts of a batch are escaped in one go and cut apart again at a character that JSON never escapes and code hardly
 holds; numbers likewise. What is left per row is a place in a list of which each event joins a part. Few rows, and long
 lines, of which each copy counts, go by way of Python's own objects.
 
-The JSON of a few matched files, or of few but long lines, by way of Python's own objects.
+A few files, or a few long lines, are encoded from Python objects instead.
 """
 
 from __future__ import annotations

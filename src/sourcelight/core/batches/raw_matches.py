@@ -1,6 +1,6 @@
-"""The JSON of matched lines and paths, made from engine arrays; see `encode_files` for that of record batches.
+"""Matched lines and paths as arrays of the engine, and their JSON.
 
-Matched lines and paths before they are columns: as they were found, for a reader who wants their JSON alone.
+`encode_files` writes the JSON of record batches.
 
 Making a record batch of a few hundred rows costs more than finding them, and a stream of events needs none. What is
 here holds arrays as an engine has them; the record batch is made when somebody asks for it.

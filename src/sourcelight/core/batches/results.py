@@ -1,11 +1,7 @@
-"""From a number in an answer about history to the call that lists the commits behind it.
+"""Results and progress of tool calls, the same embedded and remote, and addresses at a service.
 
-An answer says in its attribute ``drill_down`` how: ``call`` and ``arguments`` that hold for all rows, and ``columns``,
-which maps further arguments to the columns that they are taken from.
-
-The answer to a tool call or an analysis, and the progress of one: the same embedded and remote.
-
-Addresses of repositories and files at a service.
+The attribute ``drill_down`` leads from a number to the commits behind it: ``call`` and ``arguments`` that hold for all
+rows, and ``columns``, which maps further arguments to the columns that have their values.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""A subset of Markdown as HTML, safe for untrusted text: nothing in it acts.
+"""Markdown and source code as HTML, safe for untrusted text: nothing in it acts.
 
 Known are headings, paragraphs, lists, quotations, tables, fenced code, rules, and within a line code, strong and
 emphasised text, links, a backslash before punctuation, and ``&lt;``. Everything else is text, HTML and images included.
 A link stands only where `resolve` says so; else its label is text. Time and depth are bounded for any text.
 
-Source text as HTML in which comments, strings, numbers and keywords can be coloured.
-
-One look at the text from left to right with one expression for each family of languages: no grammar, no state, time
-proportional to the text. What is not understood stays plain.
+Code is colored in one pass from left to right, with one expression for each family of languages: no grammar, no state,
+time proportional to the text. Text that no expression matches stays plain.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ RE2 reads text as UTF-8. Measured and tested rule for invalid UTF-8: a byte that
 matched by nothing (not by ``.``, ``\W``, ``[^a]``, nor by a written U+FFFD) except ``\C``, and ends every match before
 it; well-formed text on both sides of it matches as ever. RE2 takes encoded surrogates and F4 90-BF for characters.
 
-Patterns that are one character class, repeated or not (``.``, ``\w{40,}``, ``x*``): spans by comparing all bytes.
+Patterns of one character class, repeated or not (``.``, ``\w{40,}``, ``x*``), get their spans by comparing all bytes.
 
 A megabyte in one line holds a million matches of ``.``; a call of RE2 for each takes a second, this some milliseconds.
 Only ASCII text is read this way.

@@ -1,6 +1,7 @@
-"""Answers of deep search as text and HTML. An answer may be anyone's: nothing in it acts, and links stay with us.
+"""Answers of deep search and explanations of queries as text and HTML.
 
-What a query means, as HTML for a notebook. Every piece of text is escaped before it gets its tags here.
+An answer may come from anyone: nothing in it acts, and links stay at the service. Every text is escaped before it gets
+tags.
 """
 
 from __future__ import annotations

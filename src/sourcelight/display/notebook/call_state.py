@@ -1,9 +1,4 @@
-"""Several searches as one piece of long work.
-
-A call of a tool or an analysis as a piece of long work.
-
-A question to deep search as a piece of long work: what is searched and read, as it happens.
-"""
+"""State of long work that is no single search: several searches, a tool call, a deep-search question."""
 
 from __future__ import annotations
 

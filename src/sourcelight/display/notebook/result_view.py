@@ -1,9 +1,7 @@
-"""An answer as HTML for a notebook: status, first page of rows with highlights, or chunks under their files.
+"""A result as HTML for a notebook, and as plain text for a terminal.
 
-Every piece of text is escaped before it gets here its tags. The table reads well without its style, which a reopened,
-untrusted notebook does not have.
-
-An answer as plain text: what a terminal and a stored notebook show. Stable: no times, no addresses.
+Every piece of text is escaped before it gets its tags. The table reads well without its style, which a reopened,
+untrusted notebook does not have. Plain text is stable: it has no times and no addresses.
 """
 
 from __future__ import annotations

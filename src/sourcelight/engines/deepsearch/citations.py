@@ -102,7 +102,7 @@ class CitationChecker:
             return Citation(item, "rejected", "the commit is not the pinned one")
         lines = self._lines(repository, item.commit, item.path)
         if lines is None:
-            return Citation(item, "rejected", "there is no such file at the pinned commit")
+            return Citation(item, "rejected", "the pinned commit has no such file")
         quoted = normalize_lines(item.text.split("\n"))
         is_inside = 1 <= item.begin_line <= item.end_line <= len(lines)
         if is_inside and item.end_line - item.begin_line < MAX_LINES:

@@ -400,10 +400,10 @@ def _other_type(query: Query) -> Iterator[Advice]:
     words = next((leaf.value for leaf in _leaves(query) if " " in leaf.value), "")
     separate = " AND ".join(f"`{leaf.value}`" for leaf in _leaves(other))
     advice_text = (
-        f"{query.pattern_type} search looks for `{words}` as it stands; keyword search would look for files that hold "
+        f"{query.pattern_type} search looks for the text `{words}`; keyword search would look for files with "
         f"{separate}, anywhere and in any order"
         if words and not any(isinstance(a.pattern, Or) for a in other.plan)
-        else f"keyword search would read this query otherwise than {query.pattern_type} search does"
+        else f"keyword search reads this query differently from {query.pattern_type} search"
     )
     yield Advice("keyword", advice_text, "add patternType:keyword for the other reading", _in_keyword(query.text))
 

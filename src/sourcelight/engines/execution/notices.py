@@ -1,9 +1,4 @@
-"""What a search did not read, as items of ``skipped`` that the reader sees.
-
-What to say when a search finds nothing although it looked everywhere: a likely reason, and queries that do find.
-
-What a reader must know of a search as a whole: at most one alert, the most urgent one.
-"""
+"""Notices of a search: skipped items, hints when nothing matches, and at most one alert, the most urgent."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Convert an alternative of a query to the work of the engines.
-
-What a query comes to while its repositories stay as they are: worked out once, not for every search.
-"""
+"""Convert an alternative of a query to the work of the engines."""
 
 from __future__ import annotations
 

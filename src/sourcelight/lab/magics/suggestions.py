@@ -1,10 +1,7 @@
-"""What a query may go on with: filters and their values, from what is known already.
+"""Suggest filters and values for a query, and find the query around a cursor.
 
-Finds the text in a call around a cursor: ``code.search("repo:re|``.
-
-Lets a line magic end with a question mark, which IPython would take for a call for help.
-
-``%ask Why?`` is a question and ``%search colou?r?`` a query; ``%ask?`` and ``%search?`` still show their help.
+A line magic may end with a question mark: ``%ask Why?`` is a question and ``%search colou?r?`` a query. ``%ask?`` and
+``%search?`` still show their help.
 """
 
 from __future__ import annotations

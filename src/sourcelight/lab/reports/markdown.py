@@ -1,7 +1,4 @@
-"""A report as Markdown: text that shows literally whatever a repository put into it.
-
-The page of a report printed to a PDF by a Chromium of this machine.
-"""
+"""A report as Markdown that shows all text literally, and its page as a PDF printed by Chromium."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def arrange(
     warnings = [f"{item.described.folder}: {item.described.warning}" for item in items if item.described.warning]
     warnings += _assign_names(items, absent)
     warnings += [
-        f"{file.path} describes {key!r}, but there is no such repository"
+        f"{file.path} describes {key!r}, but no repository has that name"
         for file in annotations
         for key in file.repositories
         if (file.path, key) not in used

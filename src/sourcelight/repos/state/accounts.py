@@ -1,9 +1,4 @@
-"""Accounts, their roles and permissions, and sign-in sessions.
-
-Accounts and their passwords.
-
-Signed-in browsers, and the key with which pages are sealed.
-"""
+"""Accounts with their passwords, roles and permissions, and sign-in sessions."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""Access tokens: long-lived secrets that an account sends in place of a password, and their hashes.
-
-How secrets are made, and what is kept of them: never the secret itself.
+"""Access tokens and other secrets: how they are made, stored as hashes, and resolved to accounts.
 
 Tokens are 256 random bits, so their plain SHA-256 can't be guessed at; passwords are chosen by people, so they go
 through scrypt (RFC 7914) with the cost that OWASP's password storage page gives for 16 MiB (N 2**14, r 8, p 5).
-
-From the secret of a request to the account behind it: the one look-up for tokens of both kinds.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Write-ahead log, full synchronisation, foreign keys, one connection that reads and one that writes. Several processes
 may share the file (a service and ``sourcelight admin``); a killed process leaves the last whole transaction.
 
-The log of changes: written by triggers in the transaction of each change, and only read here.
+Triggers write the log of changes within the transaction of each change.
 """
 
 from __future__ import annotations

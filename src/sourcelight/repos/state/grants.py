@@ -1,7 +1,4 @@
-"""Grants of private repositories to accounts and roles.
-
-What an account may do, gathered from its roles and grants.
-"""
+"""Grants of private repositories to accounts and roles, and the permissions that follow from them."""
 
 from __future__ import annotations
 

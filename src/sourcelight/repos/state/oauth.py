@@ -3,7 +3,7 @@
 All that follows from one consent is a family. A code or refresh token that comes a second time was stolen, or its
 answer got lost: the two can't be told apart, so the family ends (OAuth 2.1, 4.1.3 and 4.3.1).
 
-OAuth clients: those that an administrator made, and those that registered themselves.
+An administrator creates a client, or it registers itself.
 """
 
 from __future__ import annotations

@@ -190,8 +190,8 @@ def token_page(*, root: str) -> Response:
         "<h1>Access tokens</h1><p>This service has no page that creates tokens. You can get one in two ways:</p><ul>"
         "<li>Sign in from the terminal. A client that offers sign-in with OAuth opens a page of this service, where "
         "you allow it.</li>"
-        "<li>Ask whoever runs the service. On its machine, <code>sourcelight admin token create NAME</code> creates a "
-        "token for the account NAME and shows it once.</li></ul>"
+        "<li>Ask the operator of the service. On its machine, <code>sourcelight admin token create NAME</code> creates "
+        "a token for the account NAME and shows it once.</li></ul>"
         "<p>Send a token as <code>Authorization: token …</code>, or set <code>SRC_ACCESS_TOKEN</code>.</p>"
     )
     return _page("Access tokens", body, root=root)

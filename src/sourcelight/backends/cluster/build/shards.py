@@ -46,15 +46,15 @@ def build_shard(
     on_step: Tell = lambda _: None,
     cancellation: Cancellation | None = None,
 ) -> StoredShard:
-    """Index a repository with all that goes with it, and put it into storage; gives its entry.
+    """Index a repository, read its history, upload both to storage, and return the entry of its shard.
 
-    What a former shard has is fetched first, so that only what is new is read. A shard that an earlier build made of
-    the same state is taken as it is, also when that build was killed before its end.
+    The files of the previous shard are fetched first, so that only new contents are read. A shard that an earlier
+    build made of the same state is used again, also if that build was killed before its end.
 
     Raises
     ------
     ClusterError
-        When it could not be indexed, or storage can't be used.
+        When the repository can't be indexed, or storage can't be used.
     RepositoryError
         When the repository can't be read.
     Cancelled
@@ -130,7 +130,7 @@ def _begin_with(previous: StoredShard, storage: ShardStorage, folder: Path, key:
             shutil.rmtree(target, ignore_errors=True)
             (incoming / name).rename(target)
     except ClusterError:
-        pass  # it is then built from the ground
+        pass  # the shard is then built from nothing
     finally:
         shutil.rmtree(incoming, ignore_errors=True)
         shutil.rmtree(folder / "objects", ignore_errors=True)

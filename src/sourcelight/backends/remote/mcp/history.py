@@ -1,6 +1,6 @@
-"""`commit_search`, `diff_search`, `compare_revisions` and `get_contributor_repos` of a service.
+"""Answers of a service about history as tables: commits, diffs, comparisons, contributors' repositories.
 
-Changed lines that match, from diffs as services give them: hunks, or patches of whole files. No I/O.
+Changed lines come from diffs as services give them: hunks, or patches of whole files. No I/O.
 """
 
 from __future__ import annotations

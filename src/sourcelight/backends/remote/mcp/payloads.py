@@ -1,14 +1,11 @@
-"""The plain texts that services answer tools with: groups of numbered lines, lists, front matter. Pure.
+"""Parse what a service answers a tool with: structured content, plain text, and errors. No I/O.
+
+Three forms are in use: typed JSON objects (those of `sourcelight serve` have more keys), an object with a ``text``,
+and plain text. They are tried in this order: known keys of the structured content, its ``text``, the text block as
+JSON, the text block as it is.
 
 A heading is ``#``, a repository, a dash and a path. A line of a file always carries its number in front, so no line of
 code can be taken for a heading. A number that does not follow the one before it begins a new chunk.
-
-What a tool answered, in whichever of the forms that services in the field use. Pure.
-
-Three are known: typed JSON objects (and ours, a superset), an object with a ``text``, and plain text. They are tried in
-this order: known keys of the structured content, its ``text``, the text block as JSON, the text block as it is.
-
-Errors that tools answer with, as typed errors. Pure.
 """
 
 from __future__ import annotations

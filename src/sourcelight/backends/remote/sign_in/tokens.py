@@ -1,6 +1,6 @@
-"""The file with a person's tokens for one service, which only that person can read.
+"""Tokens and client registration from a sign-in, and the file that stores them for one service.
 
-What signing in gives: tokens, and this program's registration at a service. Pure.
+Only the person who signed in can read the file.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 What is known of a code host is how it forms addresses of lines; a host that is not known gets no address, since a
 wrong one is worse than none. Sources: the documentation of each host on permanent links.
 
-What JupyterLab calls a file of this machine: the server's root folder, and the folder of the running notebook.
+JupyterLab names a file of this machine by the server's root directory and that of the running notebook.
 """
 
 from __future__ import annotations

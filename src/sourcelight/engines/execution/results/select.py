@@ -1,10 +1,8 @@
-"""``select:``: converts results to their repositories, files, directories, lines or symbols.
+"""``select:`` and unions: convert results, and merge the matches of a file from several alternatives.
 
 Works on record batches as they come. What it must remember, so that nothing comes twice, is the repositories given so
 far, the directories of each and (where several kinds of results are asked for) the files: batches of repositories come
 in turns wherever the likeliest files of all are searched first.
-
-Unite the results of a query's alternatives: one hit per file, its matches merged.
 """
 
 from __future__ import annotations

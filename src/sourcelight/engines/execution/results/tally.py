@@ -1,7 +1,4 @@
-"""Running counts of results: matches, repositories, and the suggested filters with their counts.
-
-Commits that a search has found, counted by author and by age: the filters that it suggests for them.
-"""
+"""Running counts of results and commits, and the filters that a search suggests with their counts."""
 
 from __future__ import annotations
 

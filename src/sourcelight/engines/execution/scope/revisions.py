@@ -1,7 +1,4 @@
-"""The revisions that a query asks for in one repository: names, globs of refs, a moment in time.
-
-``context:``: the named scopes of `repos.toml`, put in the place of the filter that names them.
-"""
+"""Resolve the revisions of a query in a repository: names, globs, a moment in time, named contexts."""
 
 from __future__ import annotations
 

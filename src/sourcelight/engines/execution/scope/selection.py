@@ -1,7 +1,4 @@
-"""What ``repo:has.…`` asks of a repository: of its facts, of its history, of its files at the revision searched.
-
-Which of the visible repositories an alternative of a query searches, and which it leaves out by default.
-"""
+"""Select the repositories of a query: by default, by filters, and by ``repo:has.…`` predicates."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""`churn`: how much changed where, by whom and when.
-
-What the analyses that count share: which commits count, columns of groups, and how a row leads to its commits.
-
-`contributors`: who did how much, and when.
-"""
+"""`churn` and `contributors`: how much changed where, by whom and when."""
 
 from __future__ import annotations
 

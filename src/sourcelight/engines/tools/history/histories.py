@@ -1,7 +1,4 @@
-"""From repository names in a call to opened histories, brought up to date on the way.
-
-From arguments of calls to filters of the history engine (architecture.md 15b).
-"""
+"""Open and update the histories that a tool call names, and convert its arguments to filters."""
 
 from __future__ import annotations
 

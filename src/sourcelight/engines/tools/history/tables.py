@@ -1,8 +1,6 @@
-"""Arrow columns of commits and changed lines, made from the numbers of a history without a Python object a row.
+"""Arrow columns of commits and changed lines, and groups by people, periods and directories.
 
-Counting by people, periods, folders: numbers in, groups out.
-
-Paths and their folders.
+It works on the arrays of a history and makes no Python object per row.
 """
 
 from __future__ import annotations

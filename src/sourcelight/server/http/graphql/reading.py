@@ -174,7 +174,7 @@ class ToolReader:
         for entry in self.list_folder(source, commit, parent):
             if entry.path == path:
                 return entry
-        raise PathNotFound(source.name, commit, path, "there is no such file or directory")
+        raise PathNotFound(source.name, commit, path, "the commit has no such file or directory")
 
     def find_file(self, source: Repository, commit: str, path: str) -> TreeEntry:
         """See `CodeReader.find_file`; the search read the file at this commit, so that no worker is asked again."""

@@ -78,8 +78,8 @@ class SavedPages:
             for answer in answers
         )
         body = (
-            '<h1>Saved answers</h1><p class="quiet">An answer is saved from the page of its search. Whoever has its '
-            f"link sees the part of it that they may see then.</p><ul>{items}</ul>{'' if items else '<p>None yet.</p>'}"
+            '<h1>Saved answers</h1><p class="quiet">Save an answer on the page of its search. Its link shows each '
+            f"reader the part that they may see.</p><ul>{items}</ul>{'' if items else '<p>None yet.</p>'}"
         )
         return page("Saved answers", body, prefix=self._access.prefix, posts=True)
 
