@@ -74,7 +74,8 @@ LOGGER = '''class Logger:
         """Change a record by a function."""
         return self
 '''
-HEIRS = "public class Name implements Comparable<Name> {\n}\n"
+HEIRS = "public class Name implements Comparable<Name> {\n  public Name(int size) {\n  }\n}\n"
+LABEL = "public class Label {\n  public Label(String text) {\n  }\n}\n"
 POINT = "pub trait Shape {}\npub struct Dot;\nimpl Shape for Dot {}\n"
 KEYS = """NAMES = [
     "DEPTH_LIMIT",
@@ -121,6 +122,7 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "logger.pyi": STUBS,
             "logger.py": LOGGER,
             "Name.java": HEIRS,
+            "Label.java": LABEL,
             "shape.rs": POINT,
             "keys.py": KEYS,
             "env.py": ENVIRONMENT,
@@ -177,6 +179,20 @@ def test_the_first_sentence_states_what_a_line_assigns(wire: LocalEngine, questi
 )
 def test_what_may_be_something_else_is_not_stated(wire: LocalEngine, question: str) -> None:
     assert research(wire, question).text.startswith(("Most relevant", "No direct answer", "Nothing searched has"))
+
+
+def test_absent_is_what_no_line_has_also_within_other_words(wire: LocalEngine) -> None:
+    assert "`num_work`" not in research(wire, "How is `num_work` set?").text.split("\n\n")[0]
+    assert research(wire, "Does wire support HTTP/9?").text.startswith("Nothing searched has `HTTP/9`.")
+
+
+def test_a_constructor_is_no_second_thing_of_the_name_of_its_class(wire: LocalEngine) -> None:
+    text = research(wire, "What is the difference between Name and Label?").text
+    assert text.startswith("`Name` is a class in `Name.java`, line 1; `Label` is a class in `Label.java`, line 1")
+
+
+def test_the_default_of_a_count_is_no_number_of_things(wire: LocalEngine) -> None:
+    assert "can't be counted" not in research(wire, "What is the default of count in register?").text
 
 
 def test_a_name_that_was_not_applied_leaves_no_number(wire: LocalEngine) -> None:

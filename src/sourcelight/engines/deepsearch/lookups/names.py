@@ -38,6 +38,7 @@ _NOUNS = {
     "exception": ("class",), "error": ("class", "variable", "constant"), "constructor": ("constructor", "method"),
     "decorator": ("function",), "module": ("module", "namespace", "package"),
 }  # fmt: skip
+_TYPES = frozenset({"class", "struct", "interface", "enum", "record"})
 _RANKS = {"code": 0, "config": 1, "vendored": 3, "generated": 3}
 
 
@@ -118,6 +119,9 @@ def choose_definitions(texts: FileTexts, places: Sequence[NamedPlace], symbol_ki
         places = [place for place in places if place.definition.kind in kinds] or places
     bodies = [place for place in places if not (is_declaration(texts, place) or _is_alias(texts, place))]
     bodies = [place for place in bodies if not _is_stub(place)] or bodies
+    if noun != "constructor":
+        types = {(place.path, place.definition.name) for place in bodies if place.definition.kind in _TYPES}
+        bodies = [each for each in bodies if not _makes_one_of(each, types)]
     best: dict[tuple[str, str, str], NamedPlace] = {}
     for place in bodies or places:
         key = place.target.repository.key, place.path, place.definition.container
@@ -151,6 +155,14 @@ def _is_alias(texts: FileTexts, place: NamedPlace) -> bool:
         return False
     same = rf"(?:[\w.$]+(?:\([^()]*\))?(?:\.|::))*{re.escape(definition.name)}"
     return re.fullmatch(rf"(?:{same}|require\s*\([^()]*\)(?:\.\w+)*|await import\([^()]*\))", value.text) is not None
+
+
+def _makes_one_of(place: NamedPlace, types: set[tuple[str, str]]) -> bool:
+    """Return whether a place is the constructor of a class that has its name, as in Java."""
+    return place.definition.kind in {"constructor", "method"} and (
+        (place.path, place.definition.name) in types
+        and place.definition.container.rpartition(".")[2] == place.definition.name
+    )
 
 
 def _is_stub(place: NamedPlace) -> bool:
@@ -287,6 +299,26 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
         is_negative=True,
         method=["Definitions are those that the grammars of the languages know; the text may be made at run time."],
     )
+
+
+_VERSIONED = re.compile(r"(?<![\w/.])[A-Za-z]{2,}/\d+(?:\.\d+)?(?![\w/])")
+"""Names such as HTTP/3, of which each part alone is everywhere."""
+_MOST_WORDS = 6
+
+
+def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
+    """Return those of some words that no line of what is searched has, whatever its case, also not within others.
+
+    A word of which that is not certain is left out. Names such as HTTP/3 in the question count too.
+    """
+    asked = (*words, *_VERSIONED.findall(work.inquiry.question))
+    absent = []
+    for word in list(dict.fromkeys(asked))[:_MOST_WORDS]:
+        notes: list[str] = []
+        rows = run_searches(work, make_queries(work, f"case:no type:file /{escape_regexp(word)}/"), notes)
+        if not notes and not any(row["type"] == "content" for row in rows):
+            absent.append(word)
+    return tuple(absent)
 
 
 def _repositories_text(work: Work) -> str:

@@ -14,7 +14,8 @@ POLITE = re.compile(
 )
 MANY = re.compile(
     r"\bhow many\b|\bhow much\b"
-    r"|\b(?:count|tally)(?: up)?\b(?: how many| (?:the )?(?:total )?number of)?|\bhow (?:often|frequently)\b"
+    r"|(?<!\bof )(?<!\bdefault )"
+    r"\b(?:count|tally)(?: up)?\b(?: how many| (?:the )?(?:total )?number of)?|\bhow (?:often|frequently)\b"
     r"|\bhow (?:big|large|long)(?=\s+(?:is|are|was)\s+(?:the\s+)?(?:⟨P\d+⟩|⟨G\d+⟩|files?\b|code\b|codebase\b"
     r"|repository\b|project\b|\W*$))"
     # The default or greatest number of something is a value that a line sets.

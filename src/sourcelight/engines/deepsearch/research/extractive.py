@@ -19,8 +19,9 @@ from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, FileTexts, Qu
 from sourcelight.engines.deepsearch.evidence.relevant import RelevantPlace, find_relevant
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions, paragraph_of
+from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
-from sourcelight.engines.deepsearch.lookups.names import noun_with_article
+from sourcelight.engines.deepsearch.lookups.names import absent_words, noun_with_article
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, is_follow_up, key_words, with_follow_up
 from sourcelight.engines.deepsearch.question.events import WHEN, WHO
@@ -85,6 +86,7 @@ class Findings:
     docs: list[FileEvidence] = field(default_factory=list)
     past: HistoryEvidence | None = None
     relevant: list[RelevantPlace] = field(default_factory=list)
+    absent: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -177,6 +179,8 @@ class ExtractiveResearcher:
         chooser.most_lines = budget.quoted_lines
         best_chunks = [chunk for chunk in code_chunks if chunk.kind == "code"][:20]
         findings.defined = find_asked_definitions(texts, best_chunks, weights, question.names, 2)
+        work = Work(FactRequest("lookup"), inquiry, emit)
+        findings.absent = absent_words(work, key_words(ranking.question, ranking.unknown))
         findings.relevant = find_relevant(texts, ranking, weights, code_chunks or list(ranking.chunks))
         if not findings.weak:
             if not intents.tests:
@@ -308,10 +312,11 @@ def _lay_out(
     if findings.docs:
         parts.append(Heading("Documentation"))
         parts.append(Paragraph("\n".join(_document(each, ledger) for each in findings.docs)))
-    told = key_words(ranking.question, ranking.unknown) if lead else ()
+    told = findings.absent if lead else ()
     if untold := [word for word in ranking.unknown if word not in told]:
         parts.append(Heading("Not found"))
-        parts.append(Paragraph(f"Nothing searched has {', '.join(code(word) for word in untold)}."))
+        # They may stand within other words, which is no match.
+        parts.append(Paragraph(f"No place has the words {join_words([code(word) for word in untold])}."))
     parts.append(Heading("Searched"))
     parts.append(Paragraph("\n".join(_format_searched(findings, inquiry)), says_no_model=True))
     draft.searches.append(" ".join(inquiry.question.split()))
@@ -343,7 +348,7 @@ def _lead(
 ) -> list[str]:
     """Write the first paragraphs: what is absent, then the most relevant places, and nothing that is not certain."""
     paragraphs = []
-    if absent := key_words(findings.ranking.question, findings.ranking.unknown):
+    if absent := findings.absent:
         paragraphs.append(f"Nothing searched has {', '.join(code(word) for word in absent)}.")
     if past and not findings.weak:
         commit = past[0]
