@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 from sourcelight.core.markup import one_line, visible
 
 if TYPE_CHECKING:
+    from sourcelight.client import Client
     from sourcelight.repos import Catalog
 
 DONE, NO_MATCH, FAILED, INTERRUPTED = 0, 1, 2, 130
@@ -259,3 +260,22 @@ def say_warnings(catalog: Catalog) -> None:
         say(warning)
     for skipped in catalog.skipped:
         say(f"{skipped.path}: {skipped.message}")
+
+
+def finish_index(client: Client) -> None:
+    """Wait for an index that is being built after an answer: the next search needs it."""
+    if not client.backend.local:
+        return
+    from sourcelight.backends.embedded import EmbeddedBackend
+    from sourcelight.core.cancellation import Cancellation
+
+    backend = client.backend
+    if not isinstance(backend, EmbeddedBackend) or not backend.engine.indexing.is_running:
+        return
+    sys.stdout.flush()
+    line = StatusLine()
+    try:
+        for item in backend.engine.indexing.wait(Cancellation()):
+            line.show(f"indexing for the next search, Ctrl-C stops: {item.message}")
+    finally:
+        line.clear()

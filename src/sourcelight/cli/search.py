@@ -21,6 +21,7 @@ from sourcelight.cli.output import (
     MatchPrinter,
     StatusLine,
     binary_output,
+    finish_index,
     for_terminals,
     open_output,
     print_line,
@@ -224,10 +225,13 @@ def search(query: str, command: SearchCommand) -> int:
     columns = [] if command.count_by is None else command.columns
     with open_client(command) as client:
         if columns:
-            return _count(client, query, columns, output_format, command)
-        if output_format == "table":
-            return _print_matches(client, query, command)
-        return _export(client, query, output_format, command)
+            status = _count(client, query, columns, output_format, command)
+        elif output_format == "table":
+            status = _print_matches(client, query, command)
+        else:
+            status = _export(client, query, output_format, command)
+        finish_index(client)
+        return status
 
 
 def open_client(command: SearchCommand) -> Client:

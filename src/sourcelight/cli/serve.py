@@ -231,9 +231,29 @@ def serve_stdio_tools(paths: Sequence[str], options: StdioOptions, *, worktree: 
         return ToolSources(engine, conversations)
 
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    _end_with_reader()
     with closing(EngineOpening(open_sources)) as opening:
         serve_stdio(opening, options, early)
     return DONE
+
+
+def _end_with_reader() -> None:
+    """End this process normally once its standard output has no reader: the thread that reads the input never would."""
+    if sys.platform == "win32":
+        return
+    import select
+    import threading
+
+    poller = select.poll()
+    # Without events to wait for, only an error or the end of the reader wakes it.
+    poller.register(sys.stdout.fileno(), 0)
+
+    def wait() -> None:
+        poller.poll()
+        # Indexes and state are safe from a kill at any moment, and workers end with their input.
+        os._exit(DONE)
+
+    threading.Thread(target=wait, name="sourcelight-reader", daemon=True).start()
 
 
 def _end_indexing(engine: LocalEngine) -> None:

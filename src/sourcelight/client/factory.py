@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -72,6 +73,9 @@ def open(  # noqa: A001 - users write sourcelight.open
 ) -> Client:
     """Open repositories on this machine and index them as needed; no server and no account.
 
+    Where much is not indexed yet, this goes on in the background. Meanwhile searches of text read the repositories
+    themselves, with the same matches, and what needs the index waits for it.
+
     Parameters
     ----------
     paths
@@ -106,7 +110,7 @@ def open(  # noqa: A001 - users write sourcelight.open
     ConfigurationError
         When `config` is invalid, or a path is no path, such as a list of paths.
     IndexWriteFailed
-        When the index can't be written.
+        When the index can't be written; of an index that is built in the background, the next call says it.
 
     Warns
     -----
@@ -244,14 +248,24 @@ async def _open_embedded(
             max_file_size=max_file_bytes,
             max_bytes=max_index_bytes,
             workers=index_workers,
-            progress=state.update,
             cancellation=cancellation,
+            index_now=False,
         )
         engine.embedder = embedder
-        if background_index:
-            targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
-            engine.definitions.start(targets)
-            engine.term_updates.start(targets)
+
+        def build_more() -> None:
+            if background_index:
+                targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
+                engine.definitions.start(targets)
+                engine.term_updates.start(targets)
+
+        # Who opens a client can wait for an index as long as it takes; a service can't.
+        engine.indexing.wait_s = math.inf
+        if engine.index_takes_a_moment():
+            engine.update(progress=state.update, cancellation=cancellation)
+            build_more()
+        else:
+            engine.start_indexing(build_more)
         return embedded.EmbeddedBackend(engine)
 
     async with painting(state, progress, cancellation.cancel):
@@ -267,7 +281,7 @@ async def _open_embedded(
         except Exception as exc:
             state.fail(str(exc))
             raise
-        state.finish(len(backend.engine.catalog.repositories))
+        state.finish(len(backend.engine.catalog.repositories), in_background=backend.engine.indexing.is_running)
     for text in backend.engine.catalog.unread_settings:
         warn(UserWarning(text))
     return backend

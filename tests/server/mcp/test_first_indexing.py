@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterator
@@ -28,6 +29,10 @@ from sourcelight.testing.repositories import RepositoryBuilder
 
 NAME = "example.org/team/lamp"
 SOON_S = 15.0
+INITIALIZE = (
+    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
+    b'"clientInfo":{"name":"x","version":"1"}}}\n'
+)
 
 
 @pytest.fixture
@@ -67,31 +72,45 @@ def test_a_service_answers_while_it_indexes(engine: LocalEngine, folder: Path, t
 
             keyword = call(url, TOKEN, "keyword_search", {"query": "lamp"})
             ranked = call(url, TOKEN, "nls_search", {"query": "light of a lamp"})
-            assert [(c.failed, c.content["blocks"], c.content["limitHit"]) for c in (keyword, ranked)] == [
-                (False, [], True)
-            ] * 2
-            assert "being indexed for the first time" in keyword.content["notice"]
+            assert [block["file"] for block in keyword.content["blocks"]] == ["lamp.py"]
+            assert (ranked.failed, ranked.content["blocks"], ranked.content["limitHit"]) == (False, [], True)
             assert "being indexed for the first time" in ranked.content["notice"]
             where = {"repo": NAME, "path": "lamp.py", "symbol": "light"}
             definition = call(url, TOKEN, "go_to_definition", where)
             assert definition.failed
             assert "being indexed for the first time; retry" in definition.text
-            assert _left_out(service) == ["repository-indexing"]
+            assert _left_out(service, "lamp") == []
+            assert _left_out(service, "lamp index:only") == ["repository-indexing"]
 
             held.close()
             engine.indexing.wait_s = SOON_S
             deque(engine.indexing.wait(Cancellation()), maxlen=0)
-            assert _left_out(service) == []
+            assert _left_out(service, "lamp index:only") == []
             assert service.client.get("/readyz").status_code == 200
             assert call(url, TOKEN, "keyword_search", {"query": "lamp"}).content["matchCount"]
             assert not call(url, TOKEN, "go_to_definition", where).failed
 
 
-def test_a_search_waits_a_while_for_the_first_indexing(engine: LocalEngine, folder: Path, tmp_path: Path) -> None:
+def test_a_search_of_text_reads_what_is_not_indexed(engine: LocalEngine, folder: Path, tmp_path: Path) -> None:
+    engine.indexing.wait_s = SOON_S
+    with hold_index(folder, tmp_path / "index"):
+        engine.start_indexing()
+        with running(engine) as service:
+            events = list(read_strictly(service.search("lamp count:all").content))
+    progress = [data for name, data in events if name == "progress"]
+    assert [item["reason"] for data in progress if not data["done"] for item in data["skipped"]]
+    assert progress[-1]["skipped"] == []
+    assert progress[-1]["matchCount"] == 2
+
+
+def test_a_search_that_needs_the_index_waits_a_while_for_it(engine: LocalEngine, folder: Path, tmp_path: Path) -> None:
     engine.indexing.wait_s = SOON_S
     with hold_index(folder, tmp_path / "index") as held:
         engine.start_indexing()
-        with running(engine) as service, service.client.stream("GET", "/.api/search/stream", params={"q": "lamp"}) as r:
+        with (
+            running(engine) as service,
+            service.client.stream("GET", "/.api/search/stream", params={"q": "lamp index:only"}) as r,
+        ):
             lines = r.iter_lines()
             pending = next(line for line in lines if '"repository-indexing"' in line)
             assert '"done":false' in pending
@@ -110,8 +129,7 @@ def test_a_client_that_starts_the_tools_waits_for_no_index(folder: Path, tmp_pat
                 with anyio.fail_after(SOON_S):
                     assert await _tool_names(client) == set(mcp_tools("all"))
                 unread = await said(client, "keyword_search", {"query": "lamp"})
-                assert unread.content["blocks"] == []
-                assert "being indexed for the first time" in unread.content["notice"]
+                assert [block["file"] for block in unread.content["blocks"]] == ["lamp.py"]
                 held.close()
                 result = await said(client, "keyword_search", {"query": "lamp"})
                 assert [block["file"] for block in result.content["blocks"]] == ["lamp.py"]
@@ -137,6 +155,25 @@ def test_a_folder_without_a_repository_serves_the_next_one_made_in_it(tmp_path: 
     anyio.run(main)
 
 
+def test_a_client_that_stops_reading_ends_the_tools_normally(folder: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from sourcelight.cli import main; main()", "mcp", str(folder)]
+    env = os.environ | {"SOURCELIGHT_HOME": str(tmp_path / "home")}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(INITIALIZE)
+        process.stdin.flush()
+        assert b"protocolVersion" in process.stdout.readline()
+        process.stdout.close()
+        try:
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+        assert process.stderr.read() == b""
+
+
 def _started(folder: Path, home: Path) -> Any:
     command = ["-c", "from sourcelight.cli import main; main()", "mcp", "--structured", str(folder)]
     env = os.environ | {"SOURCELIGHT_HOME": str(home)}
@@ -147,6 +184,6 @@ async def _tool_names(client: Client) -> set[str]:
     return {tool.name for tool in (await client.list_tools()).tools}
 
 
-def _left_out(service: Service) -> list[str]:
-    last = [data for name, data in read_strictly(service.search("lamp").content) if name == "progress"][-1]
+def _left_out(service: Service, query: str) -> list[str]:
+    last = [data for name, data in read_strictly(service.search(query).content) if name == "progress"][-1]
     return [item["reason"] for item in last["skipped"]]

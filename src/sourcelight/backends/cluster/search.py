@@ -129,6 +129,10 @@ class ClusterSource:
         self._searched = 0
         self._gaps = SearchOutcome()
 
+    def under_way(self) -> Sequence[Skipped]:
+        """Nothing: indexes are built apart from searches."""
+        return ()
+
     def prepare(self) -> Iterator[Skipped]:
         """Nothing is waited for: shards are built before a generation names them."""
         return iter(())

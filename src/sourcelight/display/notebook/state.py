@@ -250,6 +250,7 @@ class IndexState:
         self._phase: Phase = "running"
         self._reason = ""
         self._repositories = 0
+        self._in_background = False
         self._clock = clock
         self._started = clock()
         self._elapsed: float | None = None
@@ -258,9 +259,10 @@ class IndexState:
         """Record the newest progress of the index build; safe from any thread."""
         self._latest = event
 
-    def finish(self, repositories: int = 0) -> None:
-        """The index of so many `repositories` is ready."""
+    def finish(self, repositories: int = 0, *, in_background: bool = False) -> None:
+        """The index of so many `repositories` is ready, or goes on being built in the background."""
         self._repositories = repositories
+        self._in_background = in_background
         self._settle("complete")
 
     def interrupt(self) -> None:
@@ -289,7 +291,7 @@ class IndexState:
             fields[:0] = [("files", f"{index.files:,}"), ("MB", f"{index.text_bytes / 1e6:,.1f}")]
         elif self._repositories:
             done = total = self._repositories
-            fields[:0] = [("index", "current")]
+            fields[:0] = [("index", "built in the background" if self._in_background else "current")]
         if isinstance(latest, CloneProgress):  # git's own name for what it does, with its own count
             step_text = f"{latest.step} {latest.done:,} of {latest.total:,}"
         notices = [("error", self._reason)] if self._reason else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -50,8 +50,20 @@ def _with_paths(batch: Any, paths: set[str | None]) -> Any:
     return batch.filter(pa.array([path in paths for path in MatchRows(batch).texts("path")], pa.bool_()))
 
 
+class FileReader(Protocol):
+    """Reads files of targets: an `IndexStore`, or what stands for it while there is no index yet."""
+
+    def read(self, target: Target, path: str) -> bytes | None:
+        """Return the content of a file; None when there is none or it is matched by name only."""
+        ...
+
+    def cells_of(self, target: Target, path: str) -> CellDocument | None:
+        """Return the cells of a file; None when it has none that can be read."""
+        ...
+
+
 def parts_with_cells(
-    store: IndexStore, targets: Sequence[Target], parts: Generator[SearchPart, None, None]
+    store: FileReader, targets: Sequence[Target], parts: Generator[SearchPart, None, None]
 ) -> Generator[SearchPart, None, None]:
     """Yield the same parts, in which lines of notebooks say in which cell they are, as far as `_READ_BYTES` reach."""
     of_place: dict[Place, Target] = {}

@@ -10,6 +10,7 @@ from sourcelight.core.batches.overview import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.execution.protocol import amount, names
+from sourcelight.engines.storage import worker_pool
 
 _STEP_S = 0.1
 INDEXING_WAIT_S = 10.0
@@ -44,12 +45,13 @@ class FirstIndexing:
     def start(
         self, index: Callable[[Callable[[IndexProgress], None], Cancellation], object], on_end: Callable[[], None]
     ) -> None:
-        """Call `index` in a thread, and `on_end` after it, also when it failed."""
+        """Call `index` in a thread whose processes make way for others, and `on_end` after it, also when it failed."""
         self._ended.clear()
 
         def work() -> None:
             try:
-                index(self._note, self._cancellation)
+                with worker_pool.in_background():
+                    index(self._note, self._cancellation)
             except Exception as exc:  # noqa: BLE001 - searches name the repositories that are missing
                 self.failure = exc
             finally:
@@ -70,7 +72,7 @@ class FirstIndexing:
         """Wait at most `wait_s` seconds, with an item for ``skipped`` from time to time."""
         deadline = time.monotonic() + self.wait_s
         while self.is_running and not cancellation.stopped and time.monotonic() < deadline:
-            yield self._item()
+            yield self.item()
             self._ended.wait(_STEP_S)
 
     def missing(self, repositories: Sequence[str]) -> Skipped:
@@ -86,7 +88,8 @@ class FirstIndexing:
     def _note(self, progress: IndexProgress) -> None:
         self._latest = progress
 
-    def _item(self) -> Skipped:
+    def item(self) -> Skipped:
+        """Return the item that says how far it is."""
         latest = self._latest
         done = "" if latest is None else f" {latest.repositories_done:,} of {latest.repositories_total:,} are done."
         return Skipped(

@@ -20,6 +20,7 @@ from sourcelight.engines.execution.plan import Plan, histories_of, make_plan, ta
 from sourcelight.engines.execution.plan_cache import NO_PLANS, CachedPlan, PlanCache, PlanSummary, stands, summary_of
 from sourcelight.engines.execution.repositories import IndexedRepositories
 from sourcelight.engines.execution.scope.scope import Scope, ScopeResolver
+from sourcelight.engines.execution.scope.unindexed import needs_no_index
 from sourcelight.engines.execution.source import SearchTask, SourceReport, scope_alert, scope_items
 from sourcelight.engines.search import SearchPart
 from sourcelight.engines.search.model import add_maximum
@@ -57,6 +58,7 @@ class LocalSource:
     scoper: ScopeResolver = field(init=False)
     _missing: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
     _pending: frozenset[str] = field(init=False, default=frozenset())
+    _reads_unindexed: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         task = self.task
@@ -64,9 +66,17 @@ class LocalSource:
         self.scoper = ScopeResolver(self.repositories, task.viewer, task.cancellation)
 
     def prepare(self) -> Iterator[Skipped]:
-        """Wait for the first indexing, then look whether commits have moved."""
-        yield from self.repositories.indexing.wait(self.task.cancellation)
+        """Wait for the first indexing if the search needs it, then look whether commits have moved."""
+        indexing = self.repositories.indexing
+        if indexing.is_running:
+            self._look_at_query()
+            if not self._reads_unindexed:
+                yield from indexing.wait(self.task.cancellation)
         self.repositories.refresh(self.task.cancellation)
+
+    def _look_at_query(self) -> None:
+        """Note whether the query can be answered before the repositories are indexed."""
+        self._reads_unindexed = all(needs_no_index(item.alternative) for item in self.task.scoped)
 
     def resolve(self) -> Iterator[Skipped]:
         """Take cached plans for the same repositories, or make new ones."""
@@ -86,6 +96,7 @@ class LocalSource:
         if self.late_to_plan:
             return
         pipeline = self.make_pipeline(limit, self.note, raw=self.task.request.display < 0)
+        yield from self.under_way()
         if needed := histories_of(self.plans):
             yield from self.repositories.histories.wait(needed, self.task.cancellation)
             self.commits.failed.update(self.repositories.histories.failures(needed))
@@ -94,6 +105,11 @@ class LocalSource:
             for missing in self.repositories.definitions.wait(defining, self.task.cancellation, None):
                 yield under_way(missing)
         yield from pipeline.batches()
+
+    def under_way(self) -> Sequence[Skipped]:
+        """Name the first indexing, while this search reads what it has not reached."""
+        indexing = self.repositories.indexing
+        return (indexing.item(),) if self._pending and self._reads_unindexed and indexing.is_running else ()
 
     def make_pipeline(
         self,
@@ -118,6 +134,9 @@ class LocalSource:
             note,
             for_another=for_another,
             raw=raw,
+            direct=self.repositories.direct
+            if self._reads_unindexed and self.repositories.indexing.is_running
+            else None,
             request_definitions=self.repositories.definitions.start if ranked else None,
         )
         return self.pipeline
@@ -154,6 +173,8 @@ class LocalSource:
 
     def finds(self) -> bool:
         """Whether there is a match within the time limit; indexes, counts and reports nothing."""
+        if self.repositories.indexing.is_running:
+            self._look_at_query()
         repositories = self.repositories.catalog.repositories
         cached = self.plan_cache.get(self.task.scoped, self.task.viewer, repositories)
         if cached is None:

@@ -15,26 +15,24 @@ import pyarrow as pa
 from sourcelight.core.batches.rows import MatchRows, first_matches, match_count
 from sourcelight.core.cancellation import Cancellation, StepThread, steps_with_deadline
 from sourcelight.core.query import Alternative, Filter, Predicate
-from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.fields import COUNT_RANKED
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.commits.contributors import ContributorPredicate
 from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.contents import in_files_with_content, parts_with_cells
-from sourcelight.engines.execution.plan import Plan
+from sourcelight.engines.execution.plan import Plan, is_brief
 from sourcelight.engines.execution.results.owners import OwnerPredicate, OwnerSelector
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
 from sourcelight.engines.execution.results.select import Place, Selector, by_place, repository_batch, unite
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.definition_lookup import RankedDefinitions
+from sourcelight.engines.search.direct import DirectSearch
 from sourcelight.engines.search.missing_files import is_missing
 
 ALTERNATIVE = "alternative"
 """Column of the number of the alternative that found a row, for another process that applies the counts of each."""
 
 OWNERS = ("file", "owners")
-_FEW = 50
-"""Terms that are compiled and looked up in a moment together."""
 
 
 @dataclass(slots=True)
@@ -63,6 +61,8 @@ class ResultPipeline:
         their rows come apart, with the column ``alternative``: which of them count is known where all answers are.
     raw
         Whether matches may be given as `FoundLines`, where nothing here looks into them.
+    direct
+        Searches text in the place of `store` while repositories are indexed for the first time.
     request_definitions
         Called with targets whose definitions decide what a limit keeps, to find them in the background for later
         searches; None: it does not matter what a limit keeps.
@@ -82,6 +82,7 @@ class ResultPipeline:
     note: Callable[[SearchPart], None]
     for_another: bool = False
     raw: bool = False
+    direct: DirectSearch | None = None
     request_definitions: Callable[[Sequence[Target]], object] | None = None
     ownership: OwnerPredicate = field(init=False)
     contributors: ContributorPredicate = field(init=False)
@@ -248,10 +249,10 @@ class ResultPipeline:
     def _select(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Iterable[Any]:
         found = self._parts(plan, targets, selector)
         parts = steps_with_deadline(
-            parts_with_cells(self.store, targets, found) if self.request.cells else found,
+            parts_with_cells(self.direct or self.store, targets, found) if self.request.cells else found,
             self.cancellation,
             self._worker,
-            brief=_brief(plan),
+            brief=is_brief(plan),
         )
         by_people = [p for p in plan.alternative.predicates("file") if p.name in {"has.owner", "has.contributor"}]
         if selector.path or by_people:
@@ -315,7 +316,7 @@ class ResultPipeline:
             raw=self.raw and self._passes_all(plan),
         )
         if plan.symbols is None and plan.text is not None and not plan.text.cells:
-            return self.store.search(targets, plan.text, options, self.cancellation)
+            return (self.direct or self.store).search(targets, plan.text, options, self.cancellation)
         return self._with_symbols(plan, targets, options)
 
     def _with_symbols(
@@ -378,16 +379,6 @@ def limit_of(alternatives: Sequence[Alternative], default: int) -> int:
 def _target(batch: Any, of_place: Mapping[Place, Target]) -> Target:
     rows = MatchRows(batch)
     return of_place[rows.first("repository"), rows.first("revision")]
-
-
-def _brief(plan: Plan) -> bool:
-    """Whether no step takes long without a look at the time: a regular expression on one line of megabytes may."""
-    leaves = [] if plan.alternative.pattern is None else list(patterns_of(plan.alternative.pattern))
-    return (
-        len(leaves) <= _FEW
-        and all(leaf.kind == "literal" for leaf in leaves)
-        and not any(item.name == "has.content" for item in plan.alternative.predicates("file"))
-    )
 
 
 def _commits_in(batch: Any) -> list[tuple[str | None, ...]]:

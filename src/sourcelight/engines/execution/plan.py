@@ -35,6 +35,9 @@ _REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY, FilterScope.TEXT, FilterSc
 SUPPORTED: frozenset[str] = names_of(*FilterScope) | PREDICATES | {f"type:{name}" for name in RESULT_TYPES} | {"repo@"}
 """What engines answer, in the words of `refuse_unsupported`: all of the language that `FIELDS` doesn't exclude."""
 _FEW_ALTERNATIVES, _FEW_CHARACTERS = 10, 1_000
+_FEW_TERMS = 50
+"""Terms that are compiled and looked up in a moment together."""
+
 MANY_TERMS = 16
 """Literals of an ``or`` above which they are looked for together."""
 
@@ -88,6 +91,16 @@ def takes_a_moment(scopes: Sequence[Scope]) -> bool:
         texts += [item.value for item in alternative.filters if isinstance(item, Filter) and item.value]
         texts += [str(value) for item in alternative.predicates("file") for value in item.args.values()]
     return sum(map(len, texts)) <= _FEW_CHARACTERS and not any("{" in text for text in texts)
+
+
+def is_brief(plan: Plan) -> bool:
+    """Whether no step takes long without a look at the time: a regular expression on one line of megabytes may."""
+    leaves = [] if plan.alternative.pattern is None else list(patterns_of(plan.alternative.pattern))
+    return (
+        len(leaves) <= _FEW_TERMS
+        and all(leaf.kind == "literal" for leaf in leaves)
+        and not any(item.name == "has.content" for item in plan.alternative.predicates("file"))
+    )
 
 
 def unmade_plan(scope: Scope) -> Plan:

@@ -19,14 +19,19 @@ from sourcelight.engines.execution.worktree_changes import WorktreeChanges
 from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.history.store.store import LocalHistoryStore
 from sourcelight.engines.search import IndexReport, IndexStore, Target
+from sourcelight.engines.search.direct import DirectSearch
 from sourcelight.engines.search.term_store import TermStore
 from sourcelight.repos import Catalog, Repository, resolve
+from sourcelight.repos.objects import store_size
 
 WORKTREE = "WORKTREE"
 WHOLE_LOOK_S = 0.25
 """How long new repositories, and what the present ones say of themselves, may go unnoticed; commits never do."""
 RETRY_S = 30.0
 """How long a repository that could not be indexed, of a full disk or else, waits for a try while it is unchanged."""
+
+_MOMENT_BYTES = 4 << 20
+"""Bytes of git's packs, about twenty megabytes of text at most, whose index takes a second or two."""
 
 _WATCH_S = 0.02
 _LATE = "the time limit passed while its words were read; ask again in a moment"
@@ -55,6 +60,7 @@ class IndexedRepositories:
         self.worktree = worktree
         self.report: IndexReport | None = None
         self.indexing = FirstIndexing()
+        self.direct = DirectSearch(store)
         self.changes = WorktreeChanges()
         self.definitions = DefinitionUpdater(store)
         self.history = history or LocalHistoryStore(store.folder.with_name(f"{store.folder.name}-history"))
@@ -82,8 +88,27 @@ class IndexedRepositories:
             return self.report
 
     def start_indexing(self, on_end: Callable[[], None] = lambda: None) -> None:
-        """Index what is missing in a thread, then call `on_end`; searches wait for it a while, other calls don't."""
-        self.indexing.start(lambda note, stop: self.update(progress=note, cancellation=stop), on_end)
+        """Index what is missing in a thread, then call `on_end`.
+
+        Meanwhile searches of text read what is not indexed yet from the repositories. Other searches wait for the
+        index a while, and other calls don't.
+        """
+
+        def end() -> None:
+            self.direct.clear()
+            on_end()
+
+        self.indexing.start(lambda note, stop: self.update(progress=note, cancellation=stop), end)
+
+    def index_takes_a_moment(self) -> bool:
+        """Whether what is not indexed yet takes a second or two to index, so that a caller can wait for it."""
+        size = 0
+        for target in self._default_targets():
+            if target.repository.kind == "git" and not self.store.is_current(target):
+                size += store_size(target.repository.git_dir).bytes
+                if size > _MOMENT_BYTES:
+                    return False
+        return True
 
     def pending(self, targets: Sequence[Target]) -> list[str]:
         """Name the repositories of `targets` that the first indexing has not reached; none after it."""

@@ -133,7 +133,8 @@ class SearchExecution:
 
     def _progress(self, *, done: bool, skipped: Sequence[Skipped] = ()) -> Progress:
         if not done:
-            skipped = (*skipped, *self._excluded_items())
+            under_way = () if skipped else self.source.under_way()
+            skipped = (*skipped, *under_way, *self._excluded_items())
         return Progress(
             done=done,
             match_count=self.tally.matches,

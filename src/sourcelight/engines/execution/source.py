@@ -123,6 +123,10 @@ class SearchSource(Protocol):
         """Yield `RecordBatch`, `RawMatches`, and `Skipped` for what is waited for; the caller stops at `limit`."""
         ...
 
+    def under_way(self) -> Sequence[Skipped]:
+        """What goes on beside the search, and is shown with its progress."""
+        ...
+
     def report(self, shown: Collection[str], *, limit_hit: bool) -> SourceReport:
         """Sum up the search.
 

@@ -208,6 +208,11 @@ class PreparedQuery:
         return self.tree == 0
 
     @property
+    def has_regexp(self) -> bool:
+        """Whether it looks for a regular expression."""
+        return any(term.pattern.kind == "regexp" for term in self.terms)
+
+    @property
     def structure(self) -> StructurePattern | None:
         """One of the structures that it looks for; None: it looks for none."""
         return next((term.pattern for term in self.terms if isinstance(term.pattern, StructurePattern)), None)

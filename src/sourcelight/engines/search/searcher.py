@@ -62,8 +62,7 @@ def search(
 ) -> Iterator[SearchPart]:
     """Yield the result in parts; see `model.Searcher.search`. `open_groups`, when given, opens targets in groups."""
     prepared = prepare(query)
-    has_regexp = cancellation.remaining_s is not None and any(term.pattern.kind == "regexp" for term in prepared.terms)
-    loop = _SearchLoop(prepared, options, cancellation, corpora or CorpusCache(), has_regexp)
+    loop = SearchLoop(prepared, options, cancellation, corpora or CorpusCache())
     for group in (
         open_targets(open_target, targets, cancellation) if open_groups is None else open_groups(targets, cancellation)
     ):
@@ -77,14 +76,13 @@ def search(
 
 
 @dataclass(slots=True)
-class _SearchLoop:
-    """A running search. With `has_regexp`, a step that can't be interrupted may exceed the time limit."""
+class SearchLoop:
+    """A running search over groups of targets, one after another."""
 
     prepared: PreparedQuery
     options: SearchOptions
     cancellation: Cancellation
     corpora: CorpusCache
-    has_regexp: bool
     sizer: BatchSizer = field(default_factory=BatchSizer)
     matches: int = 0
     is_finished: bool = False
@@ -166,7 +164,9 @@ class _SearchLoop:
         for twin in search.twins:
             for matches in twin.file_matches(self.sizer):
                 yield replace(matches, finished_up_to=0)
-        long_units = search.corpus.long_units if self.has_regexp else _EMPTY
+        # A step with a regular expression can't be interrupted, and may exceed the time limit.
+        is_risky = self.cancellation.remaining_s is not None and self.prepared.has_regexp
+        long_units = search.corpus.long_units if is_risky else _EMPTY
         for batch in search.batches(self.sizer):
             is_slow = len(long_units) > 0 and any(np.isin(long_units, units).any() for units in batch.units)
             if is_slow:

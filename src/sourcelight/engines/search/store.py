@@ -149,7 +149,11 @@ class IndexStore:
         with self._noting_damage():
             snapshot = self.open(target)[0]
             file = snapshot.view.file_number(path.encode())
-            cells = None if file is None else self._cells.reader.read(target, snapshot, file)
+            return None if file is None else self.cells_at(target, snapshot, file)
+
+    def cells_at(self, target: Target, snapshot: OpenedCommit, file: int) -> CellDocument | None:
+        """Return the cells of a file of an opened commit; None when it has none that can be read."""
+        cells = self._cells.reader.read(target, snapshot, file)
         return None if isinstance(cells, str) else cells
 
     def open(self, target: Target) -> tuple[OpenedCommit, str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from typing import Generic, TypeVar
 
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.engines.storage import worker_pool
 
 K = TypeVar("K", bound=Hashable)
 W = TypeVar("W")
@@ -150,6 +151,7 @@ class BackgroundUpdater(Generic[K, W]):
 
     def _try(self, active: Mapping[K, W], cancellation: Cancellation) -> Mapping[K, str]:
         try:
-            return self._work(list(active.values()), cancellation)
+            with worker_pool.in_background():
+                return self._work(list(active.values()), cancellation)
         except Exception as error:  # noqa: BLE001 - one key must not end the others; the reason is reported
             return dict.fromkeys(active, f"{type(error).__name__}: {error}")

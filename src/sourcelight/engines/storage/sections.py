@@ -264,3 +264,40 @@ class SectionFile:
             if (info.st_dev, info.st_ino) == self._inode:
                 self.path.unlink()
         return IndexDamaged(str(self.path), reason)
+
+
+class MemorySections:
+    """Sections that were never written, for readers of a `SectionFile`; nothing can damage them.
+
+    Parameters
+    ----------
+    name
+        Stands where errors name a file.
+    facts, sections
+        As for `write_sections`, one array for each section.
+    """
+
+    size = 0
+
+    def __init__(self, name: str, facts: Mapping[str, Any], sections: Mapping[str, AnyArray]) -> None:
+        self.path = Path(name)
+        self.facts: dict[str, Any] = dict(facts)
+        self._sections = dict(sections)
+
+    def bytes_of(self, name: str) -> memoryview:
+        """Return the bytes of a section without copying."""
+        return _bytes_of(self._sections[name])
+
+    def array(self, name: str) -> AnyArray:
+        """Return a section."""
+        return self._sections[name]
+
+    def check_size(self) -> None:
+        """Do nothing: there is no file."""
+
+    def is_unchanged(self) -> bool:
+        """Return True: there is no file."""
+        return True
+
+    def verify(self, stop: Callable[[], None] | None = None) -> None:
+        """Do nothing: there is no file."""

@@ -54,15 +54,46 @@ _deaths: dict[str, str] = {}
 OnEvent: TypeAlias = Callable[[str, dict[str, Any]], None]
 
 
+_NICE = 10
+"""By how much workers of background work are nicer than this process: searches get ten times as much of a core.
+
+Not the nicest there is: on a machine that others keep busy, an index would then never be finished.
+"""
+
+
+class _Thread(threading.local):
+    """What a thread says of the workers that it starts."""
+
+    is_background = False
+
+
+_thread = _Thread()
+
+
+@contextlib.contextmanager
+def in_background() -> Iterator[None]:
+    """Start workers from this thread with a low priority meanwhile, where the system has one."""
+    former = _thread.is_background
+    _thread.is_background = True
+    try:
+        yield
+    finally:
+        _thread.is_background = former
+
+
 def start_process(module: str) -> subprocess.Popen[bytes]:
     """Start a process that runs a module of the package, with pipes for its input and output."""
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
     )
+    if _thread.is_background and hasattr(os, "setpriority"):
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, process.pid, os.getpriority(os.PRIO_PROCESS, process.pid) + _NICE)
+    return process
 
 
 class _Worker:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -308,7 +308,7 @@ class _BuildStep:
         self._write(texts(), delta=False)
 
     def _texts(self, ids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        limit = min(self._options.max_file_size, MAX_DOCUMENT_BYTES)
+        limit = document_limit(self._options.max_file_size)
         for blob_id in ids:
             self._options.check_cancelled()
             text = self._source.read(blob_id, limit)
@@ -383,7 +383,7 @@ class _BuildStep:
         loose = loose_name(existing.loose) if existing.loose else ""
         all_names = [*(entry.name for entry in existing.shards), loose]
         names = [all_names[file] for file in used_shards.tolist()]
-        language, languages = _languages(paths)
+        language, languages = languages_of_paths(paths)
         content = ViewContent(
             commit=self._options.commit,
             paths=paths,
@@ -402,12 +402,21 @@ class _BuildStep:
         return ViewEntry(name, self._options.commit, self._options.revision, files, text_bytes, loose), set(names)
 
 
+def document_limit(max_file_size: int) -> int:
+    """Return the bytes above which a file is matched by its name only."""
+    # Units are numbered with 16 bits, whatever a setting allows.
+    return min(max_file_size, MAX_DOCUMENT_BYTES)
+
+
 def _chain(*parts: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
     for part in parts:
         yield from part
 
 
-def _languages(paths: list[bytes]) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], list[tuple[str, list[str]]]]:
+def languages_of_paths(
+    paths: Sequence[bytes],
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], list[tuple[str, list[str]]]]:
+    """Return the number of each path's language, and the languages as in `ViewContent`."""
     codes_by_language: dict[tuple[str, tuple[str, ...]], int] = {}
     by_name: dict[bytes, int] = {}
     file_names = {name.lower().encode() for language in LANGUAGES.values() for name in language.filenames}

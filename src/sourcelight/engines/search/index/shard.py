@@ -115,9 +115,12 @@ class ShardBuilder:
             self._size += 1
         return len(self._blobs) - 1
 
-    def layout(self) -> dict[str, AnyArray]:
-        """Return the sections of text and offsets, without posting lists; nothing can be added afterwards."""
-        content = np.frombuffer(b"".join(self._blocks), np.uint8)
+    def layout(self, tail: bytes = b"") -> dict[str, AnyArray]:
+        """Return the sections of text and offsets, without posting lists; nothing can be added afterwards.
+
+        `tail` comes behind the content in memory, and is no part of it.
+        """
+        content = np.frombuffer(b"".join([*self._blocks, tail]), np.uint8)[: self._size]
         self._blocks.clear()
         newlines = np.flatnonzero(content == 10).astype(np.uint32)
         # A unit ends where the next begins, so a newline that was added after a document is in its last unit.
@@ -262,14 +265,13 @@ class LooseShard(Shard):
         builder = ShardBuilder(None)
         for blob_id, text in documents:
             builder.add(blob_id, text)
-        sections: dict[str, Any] = builder.layout()
+        # With the same tail of zeros as a file has: readers may read eight bytes from any offset.
+        sections: dict[str, Any] = builder.layout(b"\0" * TAIL)
         self.name = name
         self.documents = len(documents)
         self.units = len(sections["unit_start"]) - 1
         self.text_bytes = sum(len(text) for _, text in documents)
-        # With the same tail of zeros as a file has: readers may read eight bytes from any offset.
-        padded = sections["content"].tobytes() + b"\0" * TAIL
-        self.content = memoryview(padded)[:-TAIL]
+        self.content = memoryview(sections["content"])
         self.content_bytes = len(self.content)
         self.newlines = sections["newlines"]
         self.line_ends = len(self.newlines)

@@ -14,7 +14,7 @@ import numpy as np
 
 from sourcelight.core.arrays import AnyArray, Int64Array
 from sourcelight.engines.search.index.shard import BLOB_ID_BYTES
-from sourcelight.engines.storage.sections import SectionFile, write_sections
+from sourcelight.engines.storage.sections import MemorySections, SectionFile, write_sections
 
 REASONS = ("", "binary", "too-large", "missing")
 """Why a file is matched by name only; the first is for files with content. Stored as numbers: append only."""
@@ -47,6 +47,11 @@ class ViewContent:
 
 def write_view(folder: Path, content: ViewContent) -> str:
     """Write a view into `folder` and return the name of its file."""
+    return write_sections(folder, "view", *_sections_of(content))
+
+
+def _sections_of(content: ViewContent) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Return the facts and the sections of a view."""
     # The text begins with a newline, so the first path is at 1; each path has a newline after it.
     lengths = np.array([len(path) + 1 for path in content.paths], dtype=np.int64)
     starts = np.concatenate(([1], 1 + np.cumsum(lengths))).astype(np.uint32)
@@ -71,7 +76,7 @@ def write_view(folder: Path, content: ViewContent) -> str:
         "size": content.size.astype(np.int64),
         "language": content.language.astype(np.uint16),
     }
-    return write_sections(folder, "view", metadata, sections)
+    return metadata, sections
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +97,11 @@ class CommitView:
     """A memory-mapped view. Safe to share between threads."""
 
     def __init__(self, path: Path) -> None:
-        self.file = SectionFile(path, "view")
-        self.name = path.name
+        self._read(SectionFile(path, "view"))
+
+    def _read(self, file: SectionFile | MemorySections) -> None:
+        self.file = file
+        self.name = file.path.name
         facts = self.file.facts
         self.commit: str = facts["commit"]
         self.files: int = facts["files"]
@@ -179,3 +187,17 @@ class CommitView:
             files, document_of_file = files[order], document_of_file[order]
         first_file = np.searchsorted(document_of_file, np.arange(documents + 1))
         return DocumentPlacement(files, document_of_file, first_file, one_to_one)
+
+
+class LooseView(CommitView):
+    """A view in memory: of a commit, or of some of its files, that no index has.
+
+    Parameters
+    ----------
+    content
+        The entries.
+    """
+
+    def __init__(self, content: ViewContent) -> None:
+        # The same sections as on disk, so that all readers of views take it.
+        self._read(MemorySections(f"view of {content.commit}", *_sections_of(content)))

@@ -1,0 +1,9 @@
+"""Search commits that have no index yet: their files are read from the repository in pieces and scanned.
+
+A piece is an opened commit like that of an index, with some of the files and without posting lists. So the search
+itself is the same, and so are its matches. Start with `search.DirectSearch`.
+"""
+
+from sourcelight.engines.search.direct.search import DirectSearch
+
+__all__ = ["DirectSearch"]

@@ -1,0 +1,241 @@
+"""A commit without an index: its files in pieces of some megabytes, and the texts of those that were read."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sourcelight.core.arrays import BoolArray
+from sourcelight.engines.search.index.build import document_limit, languages_of_paths
+from sourcelight.engines.search.index.shard import BLOB_ID_BYTES, LooseShard, loose_name
+from sourcelight.engines.search.index.view import NO_SHARD, REASONS, LooseView, ViewContent
+from sourcelight.engines.search.model import Target
+from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.repos import ObjectReader
+
+_FIRST_BYTES, _MAX_BYTES = 512 * 1024, 16 * 1024 * 1024
+"""Bytes of the first piece, so that its rows come soon, and of the largest; each is twice the one before."""
+
+_MAX_FILES = 4096
+_MIN_BUDGET_BYTES, _MAX_BUDGET_BYTES = 128 << 20, 2 << 30
+_MEMORY_FRACTION = 8
+_MISSING_SIZE = -1
+_BINARY, _TOO_LARGE, _MISSING = (REASONS.index(reason) for reason in ("binary", "too-large", "missing"))
+
+ReadSizes = Callable[[bytes], int | None]
+
+
+@dataclass(slots=True)
+class Piece:
+    """Files of a commit, ``first:end`` in path order, and the size of each (-1: the repository lacks it).
+
+    `opened` are all of these files with their texts, once they were read.
+    """
+
+    first: int
+    end: int
+    sizes: list[int]
+    opened: OpenedCommit | None = None
+
+    @property
+    def text_bytes(self) -> int:
+        """Bytes of all files."""
+        return sum(size for size in self.sizes if size > 0)
+
+
+class UnindexedCommit:
+    """The files of one commit that has no index. Safe to share between threads.
+
+    Parameters
+    ----------
+    target
+        The repository and the commit.
+    commit
+        The commit, 40 hex digits.
+    max_file_size
+        Bytes above which a file is matched by its name only.
+
+    Raises
+    ------
+    RepositoryError
+        If the commit can't be read, or its tree exceeds the limits.
+    """
+
+    def __init__(self, target: Target, commit: str, max_file_size: int) -> None:
+        self.repository = target.repository
+        self.commit = commit
+        self.limit = document_limit(max_file_size)
+        with ObjectReader(self.repository) as reader:
+            tree = reader.tree(commit)
+        self._paths = tree.paths
+        ids = tree.blob_ids
+        self._ids = [ids[offset : offset + BLOB_ID_BYTES] for offset in range(0, len(ids), BLOB_ID_BYTES)]
+        self._language, self._languages = languages_of_paths(tree.paths)
+        self._pieces: list[Piece] = []
+        self._guard = threading.Lock()
+        self.names = self._open(Piece(0, len(self._ids), []), {}, {})
+        """All files without their contents, for filters by path and language."""
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the pieces in path order; each is cut when it is first asked for, as sizes take time."""
+        number = 0
+        with ObjectReader(self.repository) as reader:
+            while True:
+                with self._guard:
+                    if number == len(self._pieces):
+                        piece = self._measure_piece(reader.size)
+                        if piece is None:
+                            return
+                        self._pieces.append(piece)
+                    piece = self._pieces[number]
+                yield piece
+                number += 1
+
+    def sizes(self, piece: Piece, wanted: BoolArray | None) -> dict[bytes, int]:
+        """Return the contents of a piece that can be searched, with their sizes; `wanted`: of these files alone."""
+        files = range(piece.first, piece.end)
+        limit, ids = self.limit, self._ids
+        return {
+            ids[file]: size
+            for index, (file, size) in enumerate(zip(files, piece.sizes, strict=True))
+            if 0 <= size <= limit and (wanted is None or wanted[index])
+        }
+
+    def open(self, piece: Piece, contents: Mapping[bytes, bytes | None]) -> OpenedCommit:
+        """Return a piece with the texts in `contents`; files whose blobs aren't there must not be searched."""
+        sizes = dict(zip(self._ids[piece.first : piece.end], piece.sizes, strict=True))
+        return self._open(piece, contents, sizes)
+
+    def open_file(self, path: bytes) -> OpenedCommit | None:
+        """Return one file with its text, as file 0; None when there is none at the path."""
+        number = self.names.view.file_number(path)
+        if number is None:
+            return None
+        blob_id = self._ids[number]
+        with ObjectReader(self.repository) as reader:
+            size = reader.size(blob_id)
+            content = reader.read(blob_id, self.limit)
+        piece = Piece(number, number + 1, [_MISSING_SIZE if size is None else size])
+        return self.open(piece, {blob_id: content})
+
+    def _measure_piece(self, read_size: ReadSizes) -> Piece | None:
+        first = self._pieces[-1].end if self._pieces else 0
+        allowed = min(_FIRST_BYTES << min(len(self._pieces), 16), _MAX_BYTES)
+        sizes: list[int] = []
+        remaining = allowed
+        # Large files are not read, so they fill no piece.
+        for blob_id in self._ids[first : first + _MAX_FILES]:
+            size = read_size(blob_id)
+            sizes.append(_MISSING_SIZE if size is None else size)
+            if size is not None and size <= self.limit:
+                remaining -= size
+                if remaining <= 0:
+                    break
+        return Piece(first, first + len(sizes), sizes) if sizes else None
+
+    def _open(self, piece: Piece, contents: Mapping[bytes, bytes | None], sizes: Mapping[bytes, int]) -> OpenedCommit:
+        ids = self._ids[piece.first : piece.end]
+        files = len(ids)
+        shard = np.full(files, NO_SHARD, dtype=np.uint16)
+        document = np.zeros(files, dtype=np.uint32)
+        reason = np.zeros(files, dtype=np.uint8)
+        size = np.zeros(files, dtype=np.int64)
+        # A content that several files of a piece have is one document, as in an index.
+        numbers: dict[bytes, int] = {}
+        documents: list[tuple[bytes, bytes]] = []
+        for file, blob_id in enumerate(ids if sizes else ()):
+            content, number = contents.get(blob_id), numbers.get(blob_id)
+            size[file] = sizes[blob_id]
+            if number is not None:
+                shard[file], document[file] = 0, number
+            elif sizes[blob_id] > self.limit:
+                reason[file] = _TOO_LARGE
+            elif sizes[blob_id] < 0 or (content is None and blob_id in contents):
+                reason[file] = _MISSING
+            elif content is not None and b"\0" in content:
+                reason[file] = _BINARY
+            elif content is not None:
+                shard[file], document[file] = 0, len(documents)
+                numbers[blob_id] = len(documents)
+                documents.append((blob_id, content))
+        name = loose_name(numbers)
+        view = LooseView(
+            ViewContent(
+                commit=self.commit,
+                paths=self._paths[piece.first : piece.end],
+                blob_ids=b"".join(ids),
+                shards=[name] if documents else [],
+                shard=shard,
+                document=document,
+                reason=reason,
+                size=size,
+                language=self._language[piece.first : piece.end],
+                languages=self._languages,
+            )
+        )
+        return OpenedCommit(view, [LooseShard(name, documents)] if documents else [])
+
+
+class UnindexedCommits:
+    """Commits that are searched without an index, with texts that were read, until they are indexed.
+
+    Safe to share between threads.
+
+    Parameters
+    ----------
+    max_bytes
+        Bytes of text to keep; what is beyond them is read again by each search. None: an eighth of the memory of this
+        machine, and at most 2 GiB.
+    """
+
+    def __init__(self, max_bytes: int | None = None) -> None:
+        self._max_bytes = _budget_bytes() if max_bytes is None else max_bytes
+        self._bytes: dict[tuple[str, str], int] = {}
+        self._commits: dict[tuple[str, str], UnindexedCommit] = {}
+        self._guard = threading.Lock()
+
+    def get(self, target: Target, commit: str, max_file_size: int) -> UnindexedCommit:
+        """Return a commit of a target; raises as `UnindexedCommit`."""
+        key = target.repository.key, commit
+        known = self._commits.get(key)
+        if known is None:
+            read = UnindexedCommit(target, commit, max_file_size)
+            with self._guard:
+                known = self._commits.setdefault(key, read)
+        return known
+
+    def keep(self, commit: UnindexedCommit, piece: Piece, opened: OpenedCommit) -> None:
+        """Keep the texts of a whole piece for later searches, if there is room."""
+        key = commit.repository.key, commit.commit
+        with self._guard:
+            if piece.opened is None and self._commits.get(key) is commit:
+                size = piece.text_bytes
+                # No eviction: every search reads all pieces in one order, so the oldest is the next one wanted.
+                if sum(self._bytes.values()) + size <= self._max_bytes:
+                    self._bytes[key] = self._bytes.get(key, 0) + size
+                    piece.opened = opened
+
+    def forget(self, target: Target, commit: str) -> None:
+        """Let go of a commit, which has an index now."""
+        if self._commits:
+            with self._guard:
+                self._commits.pop((target.repository.key, commit), None)
+                self._bytes.pop((target.repository.key, commit), None)
+
+    def clear(self) -> None:
+        """Let go of all commits."""
+        with self._guard:
+            self._commits.clear()
+            self._bytes.clear()
+
+
+def _budget_bytes() -> int:
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return _MIN_BUDGET_BYTES
+    return max(_MIN_BUDGET_BYTES, min(memory // _MEMORY_FRACTION, _MAX_BUDGET_BYTES))

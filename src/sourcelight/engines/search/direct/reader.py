@@ -1,0 +1,124 @@
+"""Read pieces of commits in threads, ahead of the search that scans them."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from sourcelight.core.arrays import BoolArray
+from sourcelight.core.errors import Cancelled, GitFailed
+from sourcelight.engines.search.direct.commit import Piece, UnindexedCommit, UnindexedCommits
+from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.storage import worker_pool
+from sourcelight.repos import ObjectReader, Repository
+from sourcelight.repos.blob_process import BlobProcess
+
+_MIN_PROCESS_BYTES = 1 << 20
+"""Bytes below which reading them in this process takes less time than starting git."""
+
+# Elsewhere the memory of a process can't be limited, and an object may expand to any size.
+_HAS_LIMITS = sys.platform == "linux"
+
+
+class PieceReader:
+    """Reads pieces in a thread and a git process for each core; closed by its owner, which ends the processes.
+
+    Parameters
+    ----------
+    commits
+        Keeps the texts of pieces that were read whole.
+    """
+
+    def __init__(self, commits: UnindexedCommits) -> None:
+        self._commits = commits
+        self.threads = worker_pool.usable_cores()
+        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="sourcelight-read")
+        self._idle: list[BlobProcess] = []
+        self._busy: list[BlobProcess] = []
+        self._guard = threading.Lock()
+        self._is_closed = False
+
+    def submit(self, commit: UnindexedCommit, piece: Piece, wanted: BoolArray | None) -> Future[OpenedCommit]:
+        """Read the texts of a piece in a thread; `wanted`: of these files alone."""
+        return self._pool.submit(self._read, commit, piece, wanted)
+
+    def close(self) -> None:
+        """End the processes and the threads."""
+        with self._guard:
+            self._is_closed = True
+            # Killed first, so that no thread waits for the output of a process any more.
+            for process in (*self._busy, *self._idle):
+                process.kill()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for process in self._idle:
+            process.close()
+
+    def _read(self, commit: UnindexedCommit, piece: Piece, wanted: BoolArray | None) -> OpenedCommit:
+        sizes = commit.sizes(piece, wanted)
+        contents: dict[bytes, bytes | None] = {}
+        if _HAS_LIMITS and commit.repository.kind == "git" and sum(sizes.values()) >= _MIN_PROCESS_BYTES:
+            self._read_with_git(commit.repository, sizes, contents)
+        self._read_here(commit, sizes, contents)
+        opened = commit.open(piece, contents)
+        if wanted is None or bool(wanted.all()):
+            self._commits.keep(commit, piece, opened)
+        return opened
+
+    def _read_with_git(
+        self, repository: Repository, sizes: Mapping[bytes, int], contents: dict[bytes, bytes | None]
+    ) -> None:
+        """Add what git can read; after a failure the rest is left to libgit2, which says of each object why."""
+        try:
+            process = self._take(repository)
+        except GitFailed:
+            return
+        ended = True
+        # Not kept after a failure: what is left in its pipe would be taken for the next answer.
+        try:
+            contents.update((name, content) for name, content in process.read(sizes) if content is not None)
+            ended = False
+        except GitFailed:
+            pass
+        finally:
+            with self._guard:
+                self._busy.remove(process)
+                if not ended:
+                    self._idle.append(process)
+            if ended:
+                process.close()
+
+    def _read_here(
+        self, commit: UnindexedCommit, sizes: Mapping[bytes, int], contents: dict[bytes, bytes | None]
+    ) -> None:
+        missing = [name for name in sizes if name not in contents]
+        if missing:
+            with ObjectReader(commit.repository) as reader:
+                for name in missing:
+                    self._check()
+                    contents[name] = reader.read(name, commit.limit)
+
+    def _take(self, repository: Repository) -> BlobProcess:
+        """Return an idle process of the repository, or start one; those of the repository before are ended."""
+        with self._guard:
+            idle, self._idle = self._idle, []
+        process = None
+        for one in idle:
+            if process is None and one.git_dir == repository.git_dir:
+                process = one
+            elif one.git_dir == repository.git_dir:
+                with self._guard:
+                    self._idle.append(one)
+            else:
+                one.close()
+        process = process or BlobProcess(repository)
+        with self._guard:
+            self._busy.append(process)
+            if self._is_closed:
+                process.kill()
+        return process
+
+    def _check(self) -> None:
+        if self._is_closed:
+            raise Cancelled("the search has ended")

@@ -1,0 +1,139 @@
+"""Read many contents with ``git cat-file`` in a process of its own, so that several cores inflate at once.
+
+libgit2 reads an object under Python's lock, so threads gain nothing. On kafka (6,431 contents, 70 MB), in CPU time:
+libgit2 150 MB a second, two threads of it no faster, one ``cat-file`` 151, two 158 in half the time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO
+
+from sourcelight.core.errors import GitFailed
+from sourcelight.repos.git_command import DEVNULL, PIPE, end_process, reading_environment, start_git
+from sourcelight.repos.isolation import isolated_directory
+from sourcelight.repos.objects.packs import MAX_UNFOLDED_BYTES
+from sourcelight.repos.repository import Repository
+
+_AT_ONCE = 1000
+"""Names that are asked for before their contents are read: all of them fit into the buffer of a pipe."""
+
+_BUFFER_BYTES = 1 << 20
+_MAX_HEADER_BYTES = 256
+_SETTINGS = ("core.deltaBaseCacheLimit=32m",)
+
+_DATA_BYTES = MAX_UNFOLDED_BYTES + (96 << 20)
+"""Memory of the process: a content that is stored as a difference to a far larger one ends it."""
+
+_CPU_S = 600
+
+
+class BlobProcess:
+    """A running ``git cat-file`` over one repository; for one thread, and closed by its owner.
+
+    Parameters
+    ----------
+    repository
+        A git repository.
+
+    Raises
+    ------
+    GitFailed
+        If git is missing or too old.
+    RepositoryError
+        If the repository can't be opened.
+    """
+
+    def __init__(self, repository: Repository) -> None:
+        self.git_dir = repository.git_dir
+        self._stack = contextlib.ExitStack()
+        try:
+            directory = self._stack.enter_context(isolated_directory(repository.git_dir, _SETTINGS))
+            self._process = start_git(
+                ["cat-file", "--batch"],
+                reading_environment(directory),
+                directory,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=DEVNULL,
+                data_bytes=_DATA_BYTES,
+                cpu_s=_CPU_S,
+            )
+        except BaseException:
+            self._stack.close()
+            raise
+        if self._process.stdin is None or self._process.stdout is None:
+            raise AssertionError
+        self._input: IO[bytes] = self._process.stdin
+        # Unbuffered pipes have small reads; most contents then come with one call for many of them.
+        self._output: IO[bytes] = os.fdopen(os.dup(self._process.stdout.fileno()), "rb", _BUFFER_BYTES)
+        _widen(self._output)
+
+    def read(self, sizes: Mapping[bytes, int]) -> Iterator[tuple[bytes, bytes | None]]:
+        """Yield contents in the order given; None for one that git can't read.
+
+        Parameters
+        ----------
+        sizes
+            Size of each content, as its header says: a process that answers with another one is not believed.
+
+        Raises
+        ------
+        GitFailed
+            If git ended, or answered with something else.
+        """
+        names = list(sizes)
+        for start in range(0, len(names), _AT_ONCE):
+            part = names[start : start + _AT_ONCE]
+            self._ask(part)
+            for name in part:
+                yield name, self._next(name, sizes[name])
+
+    def kill(self) -> None:
+        """End the process; a thread that waits for it gets `GitFailed`."""
+        end_process(self._process)
+
+    def close(self) -> None:
+        """End the process and delete its directory."""
+        self.kill()
+        for pipe in (self._input, self._output, self._process.stdout):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+        self._stack.close()
+
+    def _ask(self, names: Sequence[bytes]) -> None:
+        try:
+            self._input.write(b"".join([name.hex().encode() + b"\n" for name in names]))
+            self._input.flush()
+        except (OSError, ValueError) as error:
+            raise self._failure("it ended") from error
+
+    def _next(self, name: bytes, size: int) -> bytes | None:
+        try:
+            words = self._output.readline(_MAX_HEADER_BYTES).split()
+            if len(words) == 2 and words[1] == b"missing":
+                return None
+            if words != [name.hex().encode(), b"blob", b"%d" % size]:
+                raise self._failure("it ended" if not words else "its answer is not that of a content")
+            content = self._output.read(size + 1)
+        except (OSError, ValueError) as error:
+            raise self._failure("it ended") from error
+        if len(content) != size + 1:
+            raise self._failure("it ended")
+        return content[:size]
+
+    def _failure(self, reason: str) -> GitFailed:
+        return GitFailed(["git", "cat-file", "--batch"], self._process.poll() or 0, reason)
+
+
+def _widen(pipe: IO[bytes]) -> None:
+    """Let a pipe take more before its writer waits, where the system can."""
+    if sys.platform == "linux":
+        import fcntl
+
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _BUFFER_BYTES)

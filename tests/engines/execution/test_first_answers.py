@@ -1,0 +1,45 @@
+"""A client over a directory never seen answers while the index is built."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+
+import pytest
+
+import sourcelight as sl
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.engines.execution import repositories
+from sourcelight.engines.search import IndexStore
+from sourcelight.repos import Catalog
+from sourcelight.testing.repositories import RepositoryBuilder
+
+FILES: dict[str, str | bytes] = {
+    "lamp.py": "def light():\n    return 'lamp'\n",
+    "notes.md": "a lamp\n",
+    "lamp.bin": b"\0lamp",
+}
+
+
+def test_text_is_read_from_the_repository_and_the_rest_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repositories, "_MOMENT_BYTES", -1)
+    builder = RepositoryBuilder(tmp_path / "src" / "lamp")
+    builder.commit(FILES, "a lamp")
+    repository = Catalog.open([tmp_path / "src"]).repositories[0]
+    index = IndexStore(str(tmp_path / "index")).repository_folder(repository.key)
+    with index.lock(lambda: None):
+        # Another process holds the lock, as one that writes the index does.
+        code = sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, progress=False)
+        before = code.search("lamp count:all", progress=False)
+        in_python = code.search("lamp lang:python", progress=False)
+        commits = code.search("type:commit lamp", progress=False)
+    with code:
+        engine = code.backend.engine  # type: ignore[attr-defined]
+        deque(engine.indexing.wait(Cancellation()), maxlen=0)
+        after = code.search("lamp count:all", progress=False)
+        assert (before.status, in_python.status, commits.status) == ("complete",) * 3
+        assert before.matches.equals(after.matches)
+        assert before.skipped.equals(after.skipped)
+        assert in_python.matches["path"].unique().tolist() == ["lamp.py"]
+        assert commits.match_count == 1
+        assert code.search("type:symbol light", progress=False).status == "complete"

@@ -1,0 +1,237 @@
+"""A commit without an index is read from its repository, and gives what its index would give."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engines.search.test_against_naive import WORDS, filters, languages, trees
+from sourcelight.core.boolean import leaves
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import GitFailed
+from sourcelight.core.patterns import compile_pattern
+from sourcelight.engines.search import FileFilter, FileTerm, IndexStore, SearchOptions, SearchPart, Target, TextQuery
+from sourcelight.engines.search.direct import DirectSearch, commit, reader
+from sourcelight.engines.search.model import MatchTree
+from sourcelight.repos import Catalog, ObjectReader
+from sourcelight.repos.blob_process import BlobProcess
+from sourcelight.testing.repositories import RepositoryBuilder
+
+SEED = 23
+MAX_FILE_SIZE = 2000
+REPOSITORIES = 3
+
+
+@dataclass
+class Both:
+    targets: tuple[Target, ...]
+    indexed: IndexStore
+    direct: DirectSearch
+    unindexed: IndexStore
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """Three repositories with an index and without, the latter read in pieces of some files."""
+    folder, drawn = tmp_path_factory.mktemp("direct"), random.Random(SEED)  # noqa: S311 - the same texts each time
+    for number in range(REPOSITORIES):
+        builder = RepositoryBuilder(folder / "src" / f"r{number}")
+        names = [
+            b"a.py",
+            b"foo/bar.go",
+            b"src/k.c",
+            "é/foo.md".encode(),
+            b"x.h",
+            b"foo.txt",
+            b"new\nline",
+            b"z\xff.txt",
+        ]
+        files: dict[str | bytes, bytes] = {name: _text(drawn) for name in names}
+        files |= {b"d%d/%s" % (n, drawn.choice(names[:5])): _text(drawn) for n in range(12)}
+        files |= {b"copy.py": files[b"a.py"], b"z/copy.go": files[b"a.py"], b"empty.c": b"", b"bin.c": b"foo\0bar"}
+        files |= {b"late/nul.py": b"foo\n" * 400 + b"\0", b"large.py": b"foo bar\n" * 300}
+        lost = _text(drawn) + b"lost foo"
+        builder.commit(files | {b"lost.py": lost}, "start")
+        blob = builder.git("rev-parse", "HEAD:lost.py").strip()
+        (builder.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    catalog = Catalog.open([folder / "src"])
+    targets = tuple(Target(one, "", one.facts.commit) for one in catalog.repositories)
+    indexed = IndexStore(str(folder / "index"), max_file_size=MAX_FILE_SIZE)
+    assert not indexed.update(targets).failures
+    unindexed = IndexStore(str(folder / "none"), max_file_size=MAX_FILE_SIZE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commit, "_FIRST_BYTES", 300)
+        patch.setattr(commit, "_MAX_BYTES", 2000)
+        patch.setattr(commit, "_MAX_FILES", 5)
+        patch.setattr(reader, "_MIN_PROCESS_BYTES", 200)
+        yield Both(targets, indexed, DirectSearch(unindexed), unindexed)
+
+
+def _text(drawn: random.Random) -> bytes:
+    return b"".join(drawn.choices(WORDS, k=drawn.randrange(120)))
+
+
+def summary(parts: Sequence[SearchPart], *, counts: bool = True) -> tuple[Any, ...]:
+    """All that a search says: rows in order, and of each repository what is left out."""
+    # A batch without a line has no columns of lines, which readers take for null.
+    rows = [
+        {name: value for name, value in row.items() if value is not None}
+        for part in parts
+        for batch in part.batches
+        for row in batch.to_pylist()
+    ]
+    skipped = {name: dict(one) for part in parts for name, one in part.skipped.items() if one and counts}
+    missing = {name: names for part in parts for name, names in part.missing.items() if names and counts}
+    done = Counter(name for part in parts for name in part.repositories_done)
+    return rows, sum(part.matches for part in parts), sum(part.files for part in parts), skipped, missing, done
+
+
+options = st.builds(
+    SearchOptions,
+    chunk_matches=st.booleans(),
+    lines=st.booleans(),
+    in_path_order=st.just(True),
+    max_matches=st.sampled_from([None, None, 1, 3, 40]),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(trees | st.none(), filters, languages, options)
+def test_it_answers_as_the_index_would(
+    both: Both, tree: MatchTree | None, chosen: Any, langs: Any, option: SearchOptions
+) -> None:
+    query = TextQuery(tree, chosen, langs)
+    expected = list(both.indexed.search(both.targets, query, option, Cancellation()))
+    found = list(both.direct.search(both.targets, query, option, Cancellation()))
+    again = list(both.direct.search(both.targets, query, option, Cancellation()))
+    if option.max_matches is None:
+        # Without a term for contents none is read, so that nothing is said of those that can't be.
+        reads = tree is not None and any(term.content for term in leaves(tree))
+        assert summary(found, counts=reads) == summary(expected, counts=reads)
+        assert summary(again, counts=reads) == summary(expected, counts=reads)
+        return
+    # What is found beyond a limit depends on how the work was cut; the first matches don't.
+    first, limit = summary(expected)[0], option.max_matches
+    rows, rows_again = summary(found)[0], summary(again)[0]
+    counted = [_matches_in(row) for row in first]
+    needed = next((n + 1 for n in range(len(first)) if sum(counted[: n + 1]) >= limit), len(first))
+    assert rows[:needed] == rows_again[:needed] == first[:needed]
+
+
+def _matches_in(row: dict[str, Any]) -> int:
+    spans = row.get("spans") or row.get("start") or ()
+    return max(1, len(spans) if isinstance(spans, list) else 1)
+
+
+def word(text: str = "foo") -> TextQuery:
+    return TextQuery(FileTerm(compile_pattern(text, kind="literal", case_sensitive=True), path=False))
+
+
+def test_texts_that_were_read_are_not_read_again(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    both.direct.clear()
+    first = summary(list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation())))
+
+    def read(*_: object) -> None:
+        raise AssertionError("read again")
+
+    monkeypatch.setattr(reader.PieceReader, "_read", read)
+    assert summary(list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation()))) == first
+    assert list(both.direct.search(both.targets, word("bar"), SearchOptions(), Cancellation()))
+
+
+def test_without_room_every_search_reads_again(both: Both) -> None:
+    poor = DirectSearch(both.unindexed, max_bytes=0)
+    expected = summary(list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation())))
+    for _ in range(2):
+        assert summary(list(poor.search(both.targets, word(), SearchOptions(), Cancellation()))) == expected
+
+
+def test_what_a_filter_leaves_out_is_not_read(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    both.direct.clear()
+    asked: list[bytes] = []
+    sizes = commit.UnindexedCommit.sizes
+
+    def note(self: Any, piece: Any, wanted: Any) -> dict[bytes, int]:
+        read = sizes(self, piece, wanted)
+        asked.extend(read)
+        return read
+
+    monkeypatch.setattr(commit.UnindexedCommit, "sizes", note)
+    only = compile_pattern(r"^foo/bar\.go$", kind="regexp", case_sensitive=True, whole_text=True)
+    query = TextQuery(word().tree, (FileFilter(only),))
+    list(both.direct.search(both.targets, query, SearchOptions(), Cancellation()))
+    assert len(asked) == len(both.targets)
+
+
+def test_what_is_indexed_meanwhile_is_searched_there(both: Both, tmp_path: Path) -> None:
+    store = IndexStore(str(tmp_path / "index"), max_file_size=MAX_FILE_SIZE)
+    direct = DirectSearch(store)
+    expected = summary(list(both.indexed.search(both.targets, word(), SearchOptions(), Cancellation())))
+    for target in both.targets:
+        assert summary(list(direct.search(both.targets, word(), SearchOptions(), Cancellation()))) == expected
+        store.update([target])
+    assert summary(list(direct.search(both.targets, word(), SearchOptions(), Cancellation()))) == expected
+
+
+def test_a_repository_that_is_gone_is_named_and_the_others_are_searched(both: Both, tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "gone")
+    builder.commit({"a": "foo\n"}, "start")
+    gone = Target(Catalog.open([tmp_path]).repositories[0], "", "1" * 40)
+    parts = list(both.direct.search((gone, *both.targets), word(), SearchOptions(), Cancellation()))
+    assert [set(part.failed) for part in parts if part.failed] == [{gone.repository.name}]
+    expected = summary(list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation())))
+    assert summary(parts) == expected
+
+
+def test_a_process_that_ends_early_costs_no_match(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    both.direct.clear()
+    read = BlobProcess.read
+
+    def end(self: BlobProcess, sizes: Any) -> Iterator[tuple[bytes, bytes | None]]:
+        for number, item in enumerate(read(self, sizes)):
+            if number:
+                self.kill()
+                raise GitFailed(["git"], -9, "it ended")
+            yield item
+
+    monkeypatch.setattr(BlobProcess, "read", end)
+    found = summary(list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation())))
+    assert found == summary(list(both.indexed.search(both.targets, word(), SearchOptions(), Cancellation())))
+
+
+def test_a_search_that_is_left_ends_its_processes_and_threads(both: Both) -> None:
+    both.direct.clear()
+    before = threading.active_count()
+    search = both.direct.search(both.targets, word(), SearchOptions(), Cancellation())
+    next(search)
+    search.close()
+    assert threading.active_count() <= before
+    stopped = Cancellation()
+    stopped.cancel()
+    assert not any(
+        part.repositories_done for part in both.direct.search(both.targets, word(), SearchOptions(), stopped)
+    )
+
+
+def test_a_content_of_another_size_than_its_header_says_is_refused(both: Both) -> None:
+    target = both.targets[0]
+    with ObjectReader(target.repository) as objects:
+        name = objects.tree(target.commit).blob_ids[:20]
+        size = objects.size(name)
+    assert size is not None
+    process = BlobProcess(target.repository)
+    try:
+        assert [len(content or b"") for _, content in process.read({name: size})] == [size]
+        with pytest.raises(GitFailed):
+            list(process.read({name: size + 1}))
+    finally:
+        process.close()
