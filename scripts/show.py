@@ -129,6 +129,7 @@ def main() -> int:
     if status:
         return status
     if request.headless:
+        os.environ["SOURCELIGHT_PROGRESS"] = "off"  # what a bar leaves behind says nothing in a terminal
         return print_tables()
     return open_lab(fresh_notebook(), browser=not request.no_browser)
 

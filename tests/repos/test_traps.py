@@ -56,6 +56,16 @@ def test_contents_are_no_repositories_and_expose_none(trapped: Trapped, *, is_se
     assert "git directories inside a work tree" in " ".join(catalog.warnings)
 
 
+def test_a_repository_inside_a_work_tree_that_is_named_too_is_no_trap(tmp_path: Path) -> None:
+    outer = RepositoryBuilder(tmp_path / "outer")
+    outer.commit({"a.txt": "one\n"})
+    for name in ("samples/hub.git", "other/hub.git"):
+        BareBuilder(outer.path / name)
+    warnings = " ".join(Catalog.open([outer.path / "samples", outer.path]).warnings)
+    assert "1 directory looks like a git directory inside a work tree" in warnings
+    assert f"{outer.path / 'other' / 'hub.git'};" in warnings
+
+
 def test_a_trap_that_arrives_while_the_service_runs_is_none_either(trapped: Trapped) -> None:
     shutil.move(trapped.evil, trapped.root.parent / "later")
     trapped.allow()

@@ -24,8 +24,10 @@ def warn_of_settings(walk: Discovery, settings: Sequence[str]) -> list[str]:
 def warn_of_directories(walk: Discovery) -> list[str]:
     """Warn of directories that the walk left out and that a reader may miss."""
     warnings = []
-    if walk.lookalikes:
-        count = len(walk.lookalikes)
+    # One that is also below a path that the operator named is searched as a repository.
+    lookalikes = [path for path in walk.lookalikes if os.path.realpath(path) not in walk.repositories]
+    if lookalikes:
+        count = len(lookalikes)
         subject = (
             "1 directory looks like a git directory"
             if count == 1
@@ -33,7 +35,7 @@ def warn_of_directories(walk: Discovery) -> list[str]:
         )
         verb = "counts" if count == 1 else "count"
         warnings.append(
-            f"{subject} inside a work tree, and {verb} as its files: {list_names(sorted(walk.lookalikes))}; "
+            f"{subject} inside a work tree, and {verb} as its files: {list_names(sorted(lookalikes))}; "
             "name the path itself to search it"
         )
     warnings += [
