@@ -28,14 +28,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core import errors
-from sourcelight.core.wire.request import CELLS, DEFAULT_COUNT
+from sourcelight.core.wire.request import CELLS, DEFAULT_COUNT, SYMBOL_LINES
 
 FORM = 1
 KINDS = ("stream", "json", "tools", "tool")
 _SAID = ("note", "value", "fault", "end")
 
 
-_OWN_PARAMETERS = frozenset({DEFAULT_COUNT, CELLS})
+_OWN_PARAMETERS = frozenset({DEFAULT_COUNT, CELLS, SYMBOL_LINES})
 
 
 @dataclass(frozen=True, slots=True)
