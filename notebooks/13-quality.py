@@ -59,11 +59,19 @@ dated[["symbol", "cognitive", "oldest_date", "newest_date"]]
 
 # %% [markdown]
 # ## Trends
+#
+# Totals are without tests, which have their own columns; a ratio stands beside its parts.
 
 # %%
-rows = []
-for revision in revisions.split():
-    then = code.complexity(repo, by="file", revision=revision)
-    rows.append((revision, len(then), *(int(then[name].sum()) for name in ("code_lines", "cyclomatic", "cognitive"))))
+trend = code.complexity_trend(repo, revisions=revisions.split())
+trend[["revision", "files", "code_lines", "cyclomatic", "cognitive", "comment_ratio", "test_code_lines", "test_ratio"]]
+
+# %% [markdown]
+# The functions whose complexity has grown most between the first and the last of some commits:
+
+# %%
+each = code.complexity_trend(repo, by="function", points=6)
+ends = each[each["commit"].isin([each["commit"].iloc[0], each["commit"].iloc[-1]])]
+grown = ends.pivot_table(index=["path", "symbol"], columns="commit_date", values="cognitive", observed=True).dropna()
 code.close()
-pd.DataFrame(rows, columns=["revision", "files", "code_lines", "cyclomatic", "cognitive"])
+(grown.iloc[:, -1] - grown.iloc[:, 0]).sort_values(ascending=False).head(5).rename("grown by").to_frame()

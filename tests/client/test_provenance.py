@@ -81,6 +81,7 @@ def _asked(code: sl.Client) -> dict[str, Any]:
         "history_of": (repository, "import"), "list_refs": (repository,), "verify": (f"`{path}:1`", repository),
         "path_history": (repository, path), "symbol_history": (repository, symbol, path), "complexity": (repository,),
         "api_changes": (repository, base, head), "related_tests": (repository, path), "deepsearch_list": (),
+        "complexity_trend": (repository,),
         "drill_down": (code.contributors([repository]), 0),
     }  # fmt: skip
 

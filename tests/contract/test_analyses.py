@@ -61,6 +61,8 @@ CALLS: list[tuple[str, Mapping[str, Any]]] = [
     ("api_changes", {"repo": HUB, "base": "v1.0.0", "head": "v2.0.0"}),
     ("complexity", {"repo": HUB}),
     ("complexity", {"repo": PYTIDE, "by": "file", "dates": True, "limit": 4}),
+    ("complexity_trend", {"repo": HUB, "points": 5}),
+    ("complexity_trend", {"repo": HUB, "revisions": ["v1.0.0", "v2.0.0"], "by": "file"}),
     ("related_tests", {"repo": PYTIDE, "path": "src/pytide/retry.py"}),
     ("commit_search", {"repos": ALL, "authors": ["aiko"], "after": "2022-01-01"}),
     ("find_references", {"repo": PYTIDE, "path": CLIENT_PY, "symbol": "Hub"}),

@@ -97,6 +97,7 @@ CALLS: Mapping[str, Call] = {
     "commit_search": lambda code: code.commit_search(ALL, authors=["aiko"], after="2022-01-01"),
     "compare_revisions": lambda code: code.compare_revisions(HUB, "HEAD~10", "HEAD"),
     "complexity": lambda code: [code.complexity(HUB, "frame"), code.complexity(HUB, by="file", dates=True)],
+    "complexity_trend": lambda code: code.complexity_trend(HUB, by="function", points=3),
     "contributors": lambda code: code.contributors(ALL, by=["repository", "year"]),
     "count": lambda code: code.count(QUERY),
     "count_by": lambda code: code.count_by(QUERY, ["repository", "path"]),

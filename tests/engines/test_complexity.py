@@ -7,6 +7,7 @@ import io
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -146,6 +147,46 @@ def test_rows_have_the_changes_the_age_and_the_place_of_git(tmp_path: Path) -> N
     assert hot["hotspot"] == hot["cognitive"] * hot["commits"] == 6
     assert earlier.set_index("path").loc["b.py", "commits"] == 2
     assert (part.attrs["total"], len(part)) == (2, 1)
+
+
+def test_a_trend_is_what_each_commit_measures_alone(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "src" / "lib")
+    day = 86_400
+    for number in range(6):
+        body = "".join(f"    if a > {step}:\n        return {step}  # step\n" for step in range(number + 1))
+        files = {"lib/a.py": f"def f(a):\n{body}", "tests/test_a.py": "def test_a():\n    pass\n" * (number > 2)}
+        builder.commit(files, f"c{number}", date=1_700_000_000 + number * number * day)
+    builder.tag("last")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1) as code:
+        trend = code.complexity_trend("lib", points=4)
+        named = code.complexity_trend("lib", revisions=["last", "last~3"], by="function", path="tests")
+        alone = {one: code.complexity("lib", by="file", revision=one) for one in trend["commit"]}
+        wrongs: list[dict[str, Any]] = [{"points": 1}, {"revisions": ["last"] * 201}, {"by": "class"}]
+        for wrong in wrongs:
+            with pytest.raises(sl.SourcelightError):
+                code.complexity_trend("lib", **wrong)
+        with pytest.raises(sl.RevisionNotFound):
+            code.complexity_trend("lib", revisions=["absent"])
+    log = [line.split() for line in builder.git("log", "--first-parent", "--reverse", "--format=%H %ct").split("\n")]
+    first, last = int(log[0][1]), int(log[-1][1])
+    wanted = [first + (last - first) * step / 3 for step in range(4)]
+    expected = dict.fromkeys(max((int(time), oid) for oid, time in log if int(time) <= at)[1] for at in wanted)
+    assert trend["commit"].tolist() == list(expected)
+    for row in trend.itertuples():
+        files = alone[row.commit]
+        code_files, tests = files[~files["test"]], files[files["test"]]
+        for name in ("lines", "code_lines", "comment_lines", "cyclomatic", "cognitive", "functions"):
+            assert getattr(row, name) == code_files[name].sum(), name
+        assert (row.files, row.test_files, row.test_code_lines) == (
+            len(code_files),
+            len(tests),
+            tests["code_lines"].sum(),
+        )
+        assert row.comment_ratio == row.comment_lines / row.code_lines
+        assert row.test_ratio == row.test_code_lines / row.code_lines
+    assert named[["revision", "path", "symbol", "line_number"]].values.tolist() == [
+        ["last", "tests/test_a.py", "test_a", 1]
+    ]
 
 
 def test_hostile_code_is_measured_in_bounds() -> None:

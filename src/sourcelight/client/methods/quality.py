@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sourcelight.client.methods.call import ToolCaller
+from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking
 from sourcelight.core.arguments import checks_methods
-from sourcelight.core.tools.quality import COMPLEXITY, RELATED_TESTS, ComplexityArguments, RelatedTestsArguments
+from sourcelight.core.tools.quality import (
+    COMPLEXITY,
+    COMPLEXITY_TREND,
+    RELATED_TESTS,
+    ComplexityArguments,
+    ComplexityTrendArguments,
+    RelatedTestsArguments,
+)
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -60,6 +67,45 @@ class QualityMethods:
         arguments = ComplexityArguments(repo=repo, path=path, revision=revision, by=by, dates=dates, limit=limit)
         return await self._call(COMPLEXITY, arguments, progress)
 
+    async def complexity_trend(
+        self: ToolCaller,
+        repo: str,
+        path: str | None = None,
+        *,
+        revisions: Texts | None = None,
+        points: int | None = None,
+        by: str | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Measure the same at several commits: how size, comments, tests and complexity have grown.
+
+        A content that several commits have is measured once.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        path
+            File or directory; None: everything. Commits without it are named in the notices.
+        revisions
+            Branches, tags or commits to measure, at most 200; None: commits of the default branch.
+        points
+            How many commits of the first-parent history to measure, 2 to 200, at even times from the first to the last;
+            None: 12. The same commit is measured once.
+        by
+            ``total``, ``file`` or ``function``: what has a row at each commit; None: ``total``.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per commit (and file or function), in the order of `revisions`, else the oldest first; columns as in
+            ``columns_of("complexity_trend")``.
+        """
+        arguments = ComplexityTrendArguments(repo=repo, path=path, revisions=texts(revisions), points=points, by=by)
+        return await self._call(COMPLEXITY_TREND, arguments, progress)
+
     async def related_tests(
         self: ToolCaller,
         repo: str,
@@ -97,4 +143,5 @@ class BlockingQualityMethods:
     """Their twins."""
 
     complexity = blocking(QualityMethods.complexity)
+    complexity_trend = blocking(QualityMethods.complexity_trend)
     related_tests = blocking(QualityMethods.related_tests)

@@ -13,6 +13,10 @@ from sourcelight.core.tools.tool import Arguments, Limit, Number, Revision, Scop
 
 _OF_FILES = "a row of a function"
 _OF_FUNCTIONS = "a row of a file"
+_OF_TOTALS = "a row of a file or a function"
+
+MAX_TREND_POINTS = 200
+"""Commits that one call of `complexity_trend` measures at most."""
 
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "complexity": (
@@ -45,6 +49,28 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("oldest_date", "timestamp", "committer date of the oldest of these lines, UTC", "`dates` is not asked"),
         Column("newest_date", "timestamp", "committer date of the newest of these lines, UTC", "`dates` is not asked"),
     ),
+    "complexity_trend": (
+        REPOSITORY,
+        Column("revision", "dict32", "the revision that was asked for; the commit where none was"),
+        Column("commit", "dict32", "commit that was measured, 40 hex digits"),
+        Column("commit_date", "timestamp", "committer date, UTC"),
+        Column("path", "dict32", "path of the file; of a total, the directory or file asked for, empty for all"),
+        Column("symbol", "string", "qualified name of the function, with dots", "a row of a file or a total"),
+        Column("kind", "dict8", "function, method or constructor; file; total"),
+        Column("line_number", "int32", "1-based first line of the function; 1 for a file", "a row of a total"),
+        Column("end_line", "int32", "1-based last line", "a row of a total"),
+        Column("files", "int32", "files that are no tests", "a row of a function", unit="files"),
+        Column("functions", "int32", "functions in them", "a row of a function", unit="functions"),
+        Column("lines", "int64", "lines, of a total without tests", unit="lines"),
+        Column("code_lines", "int64", "those with code", unit="lines"),
+        Column("comment_lines", "int64", "those with a comment", unit="lines"),
+        Column("cyclomatic", "int64", "1 and 1 for each decision (McCabe); of files and totals the sum"),
+        Column("cognitive", "int64", "cognitive complexity (SonarSource 1.7); of files and totals the sum"),
+        Column("test_files", "int32", "tests, examples and benchmarks, by their paths", _OF_TOTALS, unit="files"),
+        Column("test_code_lines", "int64", "lines with code in them", _OF_TOTALS, unit="lines"),
+        Column("comment_ratio", "float64", "comment_lines / code_lines", "there is no code", summable=False),
+        Column("test_ratio", "float64", "test_code_lines / code_lines", f"{_OF_TOTALS}, or no code", summable=False),
+    ),
     "related_tests": (
         REPOSITORY,
         Column("commit", "dict32", "commit that was read, 40 hex digits"),
@@ -75,6 +101,25 @@ class ComplexityArguments(Arguments, frozen=True):
     limit: Annotated[Limit | None, Meta(description="Most rows, the most complex first; none: all.")] = None
 
 
+class ComplexityTrendArguments(Arguments, frozen=True):
+    """Arguments of `complexity_trend`."""
+
+    repo: RepoName
+    path: Annotated[str | None, Meta(description="File or directory; none: everything.")] = None
+    revisions: Annotated[
+        tuple[str, ...] | None,
+        Meta(description="Branches, tags or commits to measure; none: points of the default branch."),
+    ] = None
+    points: Annotated[
+        Annotated[int, Meta(ge=2, le=MAX_TREND_POINTS)] | None,
+        Meta(description="How many commits of the first-parent history to measure, at even times; default 12."),
+    ] = None
+    by: Annotated[
+        Annotated[str, choice("total", "file", "function")] | None,
+        Meta(description="What has a row at each commit; default: total."),
+    ] = None
+
+
 class RelatedTestsArguments(Arguments, frozen=True):
     """Arguments of `related_tests`."""
 
@@ -88,6 +133,8 @@ class RelatedTestsArguments(Arguments, frozen=True):
 
 COMPLEXITY = Tool("complexity", ComplexityArguments, "complexity", Scope.REPOSITORY)
 
+COMPLEXITY_TREND = Tool("complexity_trend", ComplexityTrendArguments, "complexity_trend", Scope.REPOSITORY)
+
 RELATED_TESTS = Tool("related_tests", RelatedTestsArguments, "related_tests", Scope.REPOSITORY)
 
-TOOLS: tuple[Tool[Any], ...] = (COMPLEXITY, RELATED_TESTS)
+TOOLS: tuple[Tool[Any], ...] = (COMPLEXITY, COMPLEXITY_TREND, RELATED_TESTS)

@@ -23,7 +23,7 @@ from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
 from sourcelight.engines.tools.history.hotspots import commits_of_files
-from sourcelight.repos import ObjectReader
+from sourcelight.repos import ObjectReader, Repository
 
 CALL = "complexity"
 _REPORT_EVERY = 50
@@ -40,10 +40,10 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
         return ToolResult("complexity", empty, attributes, histories.complete, tuple(histories.notices))
     (opened,) = histories.opened
     notices, unread, rows = histories.notices, list[str](), list[_Row]()
-    for path, measures in _measure_files(opened, below, context):
+    for path, measures in measure_files(opened.repository, opened.commits[0], below, context, {}):
         if measures.incomplete:
             unread.append(path)
-        rows += _function_rows(path, measures) if by == "function" else [_file_row(path, measures)]
+        rows += function_rows(path, measures) if by == "function" else [file_row(path, measures)]
     if by == "file":
         commits = commits_of_files(opened, context)
         for row in rows:
@@ -65,27 +65,34 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
     return ToolResult("complexity", _table(opened, rows), attributes, is_complete, tuple(notices))
 
 
-def _measure_files(opened: OpenedHistory, below: str, context: ToolContext) -> Iterator[tuple[str, FileMeasures]]:
-    """Files that are measured, in the order of their paths."""
-    with ObjectReader(opened.repository) as reader:
-        tree = reader.tree(opened.commits[0])
+def measure_files(
+    repository: Repository, commit: str, below: str, context: ToolContext, known: dict[tuple[bytes, str], FileMeasures]
+) -> Iterator[tuple[str, FileMeasures]]:
+    """Yield the files of a commit that are measured, in the order of their paths.
+
+    `known` are measures by blob and language, and gets those that are new. Raises `PathNotFound` where nothing is below
+    a path.
+    """
+    with ObjectReader(repository) as reader:
+        tree = reader.tree(commit)
         names = [path.decode("utf-8", "replace") for path in tree.paths]
         inside = [index for index, name in enumerate(names) if is_below(name, below)]
         if below and not inside:
-            raise PathNotFound(opened.name, "", below)
+            raise PathNotFound(repository.name, "", below)
         selected = [index for index in inside if language_of(names[index]) in LANGUAGES]
         for number, index in enumerate(selected):
             context.cancellation.check()
             if context.observer is not None and number % _REPORT_EVERY == 0:
                 context.observer(ToolProgress("measuring", number, len(selected)))
-            data = reader.read(tree.blob_id(index), MAX_FILE_BYTES)
-            measures = (
-                FileMeasures(incomplete="too-large") if data is None else measure_file(language_of(names[index]), data)
-            )
-            yield names[index], measures
+            key = tree.blob_id(index), language_of(names[index])
+            if key not in known:
+                data = reader.read(key[0], MAX_FILE_BYTES)
+                known[key] = FileMeasures(incomplete="too-large") if data is None else measure_file(key[1], data)
+            yield names[index], known[key]
 
 
-def _function_rows(path: str, measures: FileMeasures) -> list[_Row]:
+def function_rows(path: str, measures: FileMeasures) -> list[_Row]:
+    """Return the rows of the functions of a file, by column."""
     return [
         {
             "path": path, "symbol": function.name, "kind": function.kind, "line_number": function.begin_line,
@@ -98,7 +105,8 @@ def _function_rows(path: str, measures: FileMeasures) -> list[_Row]:
     ]  # fmt: skip
 
 
-def _file_row(path: str, measures: FileMeasures) -> _Row:
+def file_row(path: str, measures: FileMeasures) -> _Row:
+    """Return the row of a file, by column."""
     return {
         "path": path, "kind": "file", "line_number": 1, "end_line": measures.lines, "lines": measures.lines,
         "code_lines": measures.code_lines, "comment_lines": measures.comment_lines,

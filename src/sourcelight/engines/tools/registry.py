@@ -138,9 +138,9 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
 
             return (*path_history.HANDLERS, *symbol_history.HANDLERS, *api_changes.HANDLERS)
         case "quality":
-            from sourcelight.engines.tools import complexity, related_tests
+            from sourcelight.engines.tools import complexity, complexity_trend, related_tests
 
-            return (*complexity.HANDLERS, *related_tests.HANDLERS)
+            return (*complexity.HANDLERS, *complexity_trend.HANDLERS, *related_tests.HANDLERS)
         case "inspection":
             from sourcelight.engines.tools import inspection
             from sourcelight.engines.tools.history import text_history

@@ -1,0 +1,157 @@
+"""`complexity_trend`: sizes and complexities at several commits, of everything, of files or of functions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sourcelight.core.batches.results import ToolProgress, ToolResult
+from sourcelight.core.errors import PathNotFound, ToolError
+from sourcelight.core.markup.counts import count_of, list_names
+from sourcelight.core.tools.quality import COMPLEXITY_TREND, MAX_TREND_POINTS, ComplexityTrendArguments
+from sourcelight.engines.complexity import LANGUAGES, FileMeasures
+from sourcelight.engines.history import History
+from sourcelight.engines.interfaces.model import is_test
+from sourcelight.engines.tools.complexity import file_row, function_rows, measure_files
+from sourcelight.engines.tools.context import ToolContext, clean_path
+from sourcelight.engines.tools.handler import Handler
+from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
+
+CALL = "complexity_trend"
+_POINTS = 12
+_MAX_NAMED = 3
+_SUMS = ("functions", "lines", "code_lines", "comment_lines", "cyclomatic", "cognitive")
+_Row = dict[str, Any]
+
+
+class _Point(NamedTuple):
+    """A commit to measure, and how it was asked for."""
+
+    revision: str
+    commit: str
+    time: int
+
+
+def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext) -> ToolResult:
+    if len(arguments.revisions or ()) > MAX_TREND_POINTS:
+        raise ToolError(
+            f"{CALL}: revisions must be at most {MAX_TREND_POINTS}, got {len(arguments.revisions or ())}",
+            tool=CALL,
+            argument="revisions",
+        )
+    below, by = clean_path(arguments.path or ""), arguments.by or "total"
+    histories = open_history(CALL, context, arguments.repo, arguments.revisions[0] if arguments.revisions else None)
+    attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below}
+    notices = histories.notices
+    if not histories.opened:
+        return ToolResult("complexity_trend", tables.table("complexity_trend", {}, 0), attributes, False, tuple(notices))
+    (opened,) = histories.opened
+    points = _points(opened, arguments, context)
+    known: dict[tuple[bytes, str], FileMeasures] = {}
+    rows: list[_Row] = []
+    unread: set[str] = set()
+    absent: list[str] = []
+    for number, point in enumerate(points):
+        if context.observer is not None:
+            context.observer(ToolProgress("measuring", number, len(points)))
+        # Its own bar would start again at each commit.
+        quiet = dataclasses.replace(context, observer=None)
+        try:
+            measured = list(measure_files(opened.repository, point.commit, below, quiet, known))
+        except PathNotFound:
+            absent.append(point.revision)
+            continue
+        unread |= {path for path, measures in measured if measures.incomplete}
+        rows += [row | {"point": point} for row in _rows_of(measured, by, below)]
+    if absent:
+        if len(absent) == len(points):
+            raise PathNotFound(opened.name, "", below)
+        notices.append(f"{count_of(len(absent), 'commit')} without {below}: {list_names(absent, _MAX_NAMED)}.")
+    if unread:
+        notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(sorted(unread), _MAX_NAMED)}.")
+    notices.append(f"Files of {', '.join(LANGUAGES)} are measured.")
+    complete = histories.complete and not unread
+    return ToolResult("complexity_trend", _table(opened, rows), attributes, complete, tuple(notices))
+
+
+def _points(opened: OpenedHistory, arguments: ComplexityTrendArguments, context: ToolContext) -> list[_Point]:
+    """Return the commits to measure: those of revisions, in their order, or of the first-parent history by time."""
+    history = opened.history
+    times = history.commits.commit_time
+    if arguments.revisions:
+        commits = [
+            open_history(CALL, context, arguments.repo, revision).opened[0].commits[0]
+            for revision in arguments.revisions
+        ]
+        return [
+            _Point(revision, commit, int(times[_number(history, commit)]))
+            for revision, commit in zip(arguments.revisions, commits, strict=True)
+        ]
+    line = _first_parents(history, _number(history, opened.commits[0]))
+    # A clock can be wrong: the time of a commit is at least that of the one before it.
+    of_line = np.maximum.accumulate(times[line])
+    wanted = np.linspace(int(of_line[0]), int(of_line[-1]), arguments.points or _POINTS)
+    selected = np.unique(np.searchsorted(of_line, wanted, side="right") - 1)
+    oids = [history.oid(line[index]) for index in selected.tolist()]
+    return [_Point(oid, oid, int(times[line[index]])) for oid, index in zip(oids, selected.tolist(), strict=True)]
+
+
+def _number(history: History, commit: str) -> int:
+    number = history.position(commit)
+    if number is None:
+        raise KeyError(commit)
+    return number
+
+
+def _first_parents(history: History, tip: int) -> Sequence[int]:
+    """Return a commit and its first parents, the oldest first."""
+    starts, parents = history.commits.parent_starts, history.commits.parents
+    line = [tip]
+    while starts[line[-1]] < starts[line[-1] + 1]:
+        line.append(int(parents[starts[line[-1]]]))
+    return line[::-1]
+
+
+def _rows_of(measured: Iterable[tuple[str, FileMeasures]], by: str, below: str) -> list[_Row]:
+    if by == "function":
+        return [row for path, measures in measured for row in function_rows(path, measures)]
+    files = [file_row(path, measures) for path, measures in measured]
+    if by == "file":
+        return [row | {"files": int(not is_test(row["path"]))} for row in files]
+    tests = [row for row in files if is_test(row["path"])]
+    code = [row for row in files if not is_test(row["path"])]
+    sums = {name: sum(row[name] for row in code) for name in _SUMS}
+    code_lines, test_lines = sums["code_lines"], sum(row["code_lines"] for row in tests)
+    return [
+        {
+            **sums,
+            "path": below,
+            "kind": "total",
+            "files": len(code),
+            "test_files": len(tests),
+            "test_code_lines": test_lines,
+            "test_ratio": test_lines / code_lines if code_lines else None,
+        }
+    ]
+
+
+def _table(opened: OpenedHistory, rows: Sequence[Mapping[str, Any]]) -> Any:
+    names = ("path", "symbol", "kind", "line_number", "end_line", "files", *_SUMS, "test_files", "test_code_lines",
+             "test_ratio")  # fmt: skip
+    values: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
+    values |= {
+        "repository": opened.name,
+        "revision": [row["point"].revision for row in rows],
+        "commit": [row["point"].commit for row in rows],
+        "commit_date": pa.array([row["point"].time * 1_000_000 for row in rows], pa.timestamp("us", tz="UTC")),
+        "comment_ratio": [row["comment_lines"] / row["code_lines"] if row["code_lines"] else None for row in rows],
+    }
+    return tables.table("complexity_trend", values, len(rows))
+
+
+HANDLERS: tuple[Handler[Any], ...] = (Handler(COMPLEXITY_TREND, _complexity_trend),)
