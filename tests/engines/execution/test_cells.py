@@ -261,3 +261,11 @@ def test_files_may_be_narrowed_by_their_whole_content(tmp_path: Path) -> None:
     )
     with sl.open(tmp_path) as client:
         assert {row[0] for row in rows_of(client, "x cell:code file:has.content(licence)")} == {"one/a.ipynb"}
+
+
+def test_a_file_without_a_line_has_the_language_of_its_kernel(tmp_path: Path) -> None:
+    files = {"a.ipynb": notebook(code("x")), "b.ipynb": notebook(code("x"), language="R"), "c.py": "# %%\nx\n"}
+    RepositoryBuilder(tmp_path / "one").commit(files, "x")
+    with sl.open(tmp_path) as client:
+        counts = client.count_by("cell:code", "language").set_index("language")["files"]
+        assert counts.to_dict() == {"Python": 2, "R": 1}

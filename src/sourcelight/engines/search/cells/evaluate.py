@@ -22,10 +22,21 @@ _PAUSE_BATCHES = 8
 
 @dataclass(frozen=True, slots=True)
 class FileCells:
-    """The texts of one file that a query looks at; `file` is its number in the corpus."""
+    """The texts of one file that a query looks at.
+
+    Attributes
+    ----------
+    file
+        Its number in the corpus.
+    texts
+        The texts.
+    language
+        That of its kernel or its chunks; empty when it names none.
+    """
 
     file: int
     texts: Sequence[CellText]
+    language: str = ""
 
 
 @dataclass(slots=True)
@@ -33,6 +44,7 @@ class CellMatches:
     """A file with matching cells: its texts with spans in them, none where a cell matches by a NOT alone."""
 
     file: int
+    language: str = ""
     texts: list[tuple[CellText, Spans]] = field(default_factory=list)
 
     @property
@@ -62,7 +74,7 @@ def matching_cells(files: Sequence[FileCells], prepared: PreparedQuery, stopped:
         of_file: CellMatches | None = None
         for text in file.texts:
             if matches[cell_of_text[number]]:
-                of_file = of_file or CellMatches(file.file)
+                of_file = of_file or CellMatches(file.file, file.language)
                 spans = disjoint_spans(
                     span for term in prepared.visible for span in spans_of_term[term].get(number, ())
                 )

@@ -90,7 +90,7 @@ class CellSearch:
                     continue
                 texts = _select_texts(cells, query, language_of(snapshot.view.path(number)))
                 if texts:
-                    batch.append(FileCells(number, texts))
+                    batch.append(FileCells(number, texts, cells.language))
                     size += sum(len(text.text) for text in texts)
                 if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
                     yield self._part(group, member, batch, prepared, options, cancellation)
@@ -112,7 +112,9 @@ class CellSearch:
         matching_files: list[tuple[FileOfRows, CellMatches]] = []
         for matches in matching_cells(batch, prepared, lambda: cancellation.stopped):
             path = view.path(matches.file)
-            place = FileOfRows(group.targets[member], group.commits[member], path, language_of(path))
+            place = FileOfRows(
+                group.targets[member], group.commits[member], path, matches.language or language_of(path)
+            )
             matching_files.append((place, matches))
         rows = record_batch(matching_files, options)
         return SearchPart(

@@ -1,0 +1,132 @@
+# %% [markdown]
+# # An audit of a thousand notebooks
+#
+# Which notebooks read files of one machine, call what a library has removed, or have a key in an output? `cell:` looks
+# into the cells, as a reader sees them, and not into their JSON. The first cell is for papermill, which runs this
+# notebook on any repositories:
+#
+# ```sh
+# papermill 10-notebooks.ipynb mine.ipynb -p paths ~/src/analyses
+# ```
+
+# %% tags=["parameters"]
+paths = ""  # folders with repositories or notebooks, as in PATH; empty: 1,000 notebooks that the next cell writes
+
+# %%
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+
+import sourcelight as sl
+
+# A bar shows what a search is doing; it is off here, so that this notebook is the same on each run.
+os.environ["SOURCELIGHT_PROGRESS"] = "off"
+pd.set_option("display.max_colwidth", 60)
+
+
+def cell(kind: str, source: str, *outputs: dict) -> dict:
+    """A cell of nbformat 4."""
+    own = {"execution_count": None, "outputs": list(outputs)} if kind == "code" else {}
+    return {"cell_type": kind, "metadata": {}, "source": source.splitlines(keepends=True), **own}
+
+
+def printed(text: str) -> dict:
+    """An output of `print`."""
+    return {"output_type": "stream", "name": "stdout", "text": text.splitlines(keepends=True)}
+
+
+def write_notebook(path: Path, number: int) -> None:
+    """A small notebook; every fourth is in R, and some have what the audit looks for."""
+    language = "R" if number % 4 == 3 else "python"
+    read = f'frame = pd.read_csv("/home/ann/run{number}.csv")' if number % 10 == 0 else "frame = pd.read_csv(SOURCE)"
+    add = "frame = frame.append(row)" if number % 25 == 0 else "frame = pd.concat([frame, row])"
+    shown = printed("key AKIAIOSFODNN7EXAMPLE\n" if number % 200 == 0 else f"{number} rows\n")
+    code = [cell("code", "library(readr)\nframe <- read_csv(source)\n", shown)]
+    if language == "python":
+        code = [cell("code", f"import pandas as pd\n{read}\n", shown), cell("code", f"{add}\nframe.head()")]
+    cells = [cell("markdown", f"# Run {number}\n\nThe file is read with `read_csv`."), *code]
+    metadata = {"language_info": {"name": language}}
+    notebook = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 4}
+    path.write_text(json.dumps(notebook, indent=1, sort_keys=True), encoding="utf-8")
+
+
+folders = paths.split(os.pathsep)
+if not paths:
+    folders = [Path(tempfile.mkdtemp()) / "analyses"]
+    folders[0].mkdir()
+    for number in range(1000):
+        write_notebook(folders[0] / f"run{number:03}.ipynb", number)
+code = sl.open(*folders)
+
+# %% [markdown]
+# ## What there is
+#
+# `lang:` is the language of the kernel. A query without text gives each notebook with such a cell.
+
+# %%
+code.count_by("cell:code", "language")
+
+# %% [markdown]
+# ## In cells, not in JSON
+#
+# A search of files finds the word in code and in text alike, in lines of JSON. `cell:code` finds the code: `line` is
+# the line of the cell, `cell` and `cell_line` say where, and `line_number` is the line of the file.
+
+# %%
+kinds = code.search("read_csv count:all").matches
+kinds["cell_kind"].value_counts().rename_axis(None).to_frame("lines")
+
+# %%
+removed = code.search("frame.append( cell:code lang:python count:all")
+removed.matches[["path", "cell", "cell_line", "line_number", "line"]].head()
+
+# %% [markdown]
+# ## What ties a notebook to one machine
+
+# %%
+local = code.search("/[\"'](?:\\/home\\/|\\/Users\\/|C:)/ cell:code count:all")
+local.matches[["path", "cell", "line"]].head(3)
+
+# %% [markdown]
+# ## What was left in outputs
+#
+# `cell:output` looks at what was printed and shown, not at images.
+
+# %%
+keys = code.search(r"/AKIA[0-9A-Z]{16}/ cell:output count:all")
+keys.matches[["path", "cell", "cell_kind", "line"]]
+
+# %% [markdown]
+# ## Two things in one cell
+#
+# `AND`, `OR` and `NOT` hold for a cell.
+
+# %%
+both = code.search("read_csv AND NOT SOURCE cell:code lang:python count:all")
+len(both.matches), sorted(set(both.matches["path"]) ^ set(local.matches["path"]))
+
+# %% [markdown]
+# ## The cell behind a row
+
+# %%
+print(removed.matches.code.open(0))
+
+# %% [markdown]
+# ## The same by `json`
+#
+# Each notebook read and each source searched, by the standard library:
+
+# %%
+found = set()
+for folder in folders:
+    for path in sorted(Path(folder).rglob("*.ipynb")):
+        for number, one in enumerate(json.loads(path.read_bytes())["cells"], 1):
+            lines = "".join(one["source"]).split("\n") if one["cell_type"] == "code" else []
+            found |= {(path.name, number, at) for at, line in enumerate(lines, 1) if "frame.append(" in line}
+rows = removed.matches
+listed = set(zip(rows["path"].astype("str").str.rpartition("/")[2], rows["cell"], rows["cell_line"], strict=True))
+code.close()
+len(found), listed == found
