@@ -160,7 +160,7 @@ def test_a_trend_is_what_each_commit_measures_alone(tmp_path: Path) -> None:
     with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1) as code:
         trend = code.complexity_trend("lib", points=4)
         named = code.complexity_trend("lib", revisions=["last", "last~3"], by="function", path="tests")
-        alone = {one: code.complexity("lib", by="file", revision=one) for one in trend["commit"]}
+        alone: dict[str, Any] = {one: code.complexity("lib", by="file", revision=one) for one in trend["commit"]}
         wrongs: list[dict[str, Any]] = [{"points": 1}, {"revisions": ["last"] * 201}, {"by": "class"}]
         for wrong in wrongs:
             with pytest.raises(sl.SourcelightError):
@@ -172,18 +172,16 @@ def test_a_trend_is_what_each_commit_measures_alone(tmp_path: Path) -> None:
     wanted = [first + (last - first) * step / 3 for step in range(4)]
     expected = dict.fromkeys(max((int(time), oid) for oid, time in log if int(time) <= at)[1] for at in wanted)
     assert trend["commit"].tolist() == list(expected)
-    for row in trend.itertuples():
-        files = alone[row.commit]
+    rows: list[dict[str, Any]] = [{str(name): value for name, value in row.items()} for row in trend.to_dict("records")]
+    for row in rows:
+        files = alone[row["commit"]]
         code_files, tests = files[~files["test"]], files[files["test"]]
         for name in ("lines", "code_lines", "comment_lines", "cyclomatic", "cognitive", "functions"):
-            assert getattr(row, name) == code_files[name].sum(), name
-        assert (row.files, row.test_files, row.test_code_lines) == (
-            len(code_files),
-            len(tests),
-            tests["code_lines"].sum(),
-        )
-        assert row.comment_ratio == row.comment_lines / row.code_lines
-        assert row.test_ratio == row.test_code_lines / row.code_lines
+            assert row[name] == code_files[name].sum(), name
+        assert (row["files"], row["test_files"]) == (len(code_files), len(tests))
+        assert row["test_code_lines"] == tests["code_lines"].sum()
+        assert row["comment_ratio"] == row["comment_lines"] / row["code_lines"]
+        assert row["test_ratio"] == row["test_code_lines"] / row["code_lines"]
     assert named[["revision", "path", "symbol", "line_number"]].values.tolist() == [
         ["last", "tests/test_a.py", "test_a", 1]
     ]

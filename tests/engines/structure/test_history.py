@@ -57,6 +57,15 @@ def test_changed_lines_are_those_of_what_came_or_went(one: sl.Client) -> None:
     ]
 
 
+def test_a_line_that_two_alternatives_find_comes_once(one: sl.Client) -> None:
+    """Different filters make alternatives; a line of both has the spans of both."""
+    both = rows(one, "type:diff ((file:py foo($$$)) OR (lang:python foo($A)))")
+    assert both == rows(one, "type:diff foo($$$)")
+    either = rows(one, "type:diff ((file:py bar($$$)) OR (lang:python foo($A)))")
+    assert [row[0] for row in either] == ["replaces", "changes", "brings"]
+    assert rows(one, "type:diff ((file:none bar($$$)) OR (lang:go foo($A)))") == []
+
+
 @pytest.mark.parametrize(
     ("query", "messages"),
     [

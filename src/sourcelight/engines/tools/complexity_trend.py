@@ -49,7 +49,9 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below}
     notices = histories.notices
     if not histories.opened:
-        return ToolResult("complexity_trend", tables.table("complexity_trend", {}, 0), attributes, False, tuple(notices))
+        return ToolResult(
+            "complexity_trend", tables.table("complexity_trend", {}, 0), attributes, False, tuple(notices)
+        )
     (opened,) = histories.opened
     points = _points(opened, arguments, context)
     known: dict[tuple[bytes, str], FileMeasures] = {}

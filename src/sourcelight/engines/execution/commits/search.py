@@ -140,10 +140,7 @@ class CommitSearch:
             if not mine:
                 continue
             if any(isinstance(plan.query, StructureQuery) for plan, _ in mine):
-                yielded: set[int] = set()
-                batches: Iterator[Any] = chain.from_iterable(
-                    self._structures(history, info, plan, position, yielded) for plan, position in mine
-                )
+                batches: Iterator[Any] = self._structures(history, info, kind, mine)
             elif kind == "commit":
                 history_commits = [plan.at(position.revisions, position.without) for plan, position in mine]
                 matches = [
@@ -171,29 +168,48 @@ class CommitSearch:
                     raise ScanStopped
 
     def _structures(
-        self, history: History, info: RepositoryInfo, plan: CommitPlan, history_commit: HistoryCommit, yielded: set[int]
+        self,
+        history: History,
+        info: RepositoryInfo,
+        kind: str,
+        plans: Sequence[tuple[CommitPlan, HistoryCommit]],
     ) -> Iterator[Any]:
         """Commits, or changed lines, of the changes that bring or remove structures, as soon as some are found.
 
-        Commits that are in `yielded` have been told by another alternative.
+        A commit that two alternatives find comes once. So does a line: lines of several alternatives are united when
+        all are there.
         """
+        hits: Iterator[DiffMatches] = chain.from_iterable(
+            self._structure_matches(history, plan, position) for plan, position in plans
+        )
+        if kind == "commit":
+            yielded: set[int] = set()
+            for matches in hits:
+                new = [number for number in matches.commits.tolist() if number not in yielded]
+                yielded.update(new)
+                yield from commit_matches(history, info, CommitNumbers(np.array(new, dtype=np.int64)), None)
+            return
+        git_dir = plans[0][1].repository.git_dir if self.with_previews else ""
+        if len(plans) > 1:
+            all_hits = list(hits)
+            hits = iter([_unite(history, all_hits)] if all_hits else [])
+        for matches in hits:
+            previews = DiffPreviews(git_dir) if git_dir else None
+            yield from diff_matches(history, info, matches, lambda: self.cancellation.stopped, previews)
+
+    def _structure_matches(
+        self, history: History, plan: CommitPlan, history_commit: HistoryCommit
+    ) -> Iterator[DiffMatches]:
         query = plan.at(history_commit.revisions, history_commit.without)
         if not isinstance(query, StructureQuery):
             return
         search = StructureSearch(history_commit.repository, history, query, lambda: self.cancellation.stopped)
-        git_dir = history_commit.repository.git_dir if self.with_previews else ""
-        for hits in search.matches():
-            matches = hits
+        for matches in search.matches():
             if plan.predicates:
-                passing = self._passing(history, plan, history_commit, hits.changes)
-                matches = _of_rows(history, hits, np.isin(hits.row_changes, passing), passing)
-            if plan.kind == "commit":
-                new = [number for number in matches.commits.tolist() if number not in yielded]
-                yielded.update(new)
-                yield from commit_matches(history, info, CommitNumbers(np.array(new, dtype=np.int64)), None)
+                passing = self._passing(history, plan, history_commit, matches.changes)
+                yield _of_rows(history, matches, np.isin(matches.row_changes, passing), passing)
             else:
-                previews = DiffPreviews(git_dir) if git_dir else None
-                yield from diff_matches(history, info, matches, search.stopped, previews)
+                yield matches
             self._note_unread(history, history_commit.repository.name, search.unread)
 
     def _note_unread(self, history: History, name: str, commits: set[int]) -> None:
@@ -281,4 +297,18 @@ def _unite(history: History, merged_batches: Sequence[DiffMatches]) -> DiffMatch
     order = np.argsort(rank[history.changes.commit[changes]], kind="stable")
     all_changes = ChangeNumbers(np.unique(np.concatenate([hits.changes for hits in merged_batches])))
     ordered_rows, row_changes = RowNumbers(rows[order]), ChangeNumbers(changes[order])
-    return DiffMatches(commits, patterns, lambda: (all_changes, ordered_rows, row_changes))
+    return DiffMatches(
+        commits, patterns, lambda: (all_changes, ordered_rows, row_changes), _unite_spans(merged_batches)
+    )
+
+
+def _unite_spans(merged_batches: Sequence[DiffMatches]) -> dict[int, list[tuple[int, int]]] | None:
+    """Return the spans of each row in all of some matches, each once; None where patterns tell them."""
+    if all(hits.spans is None for hits in merged_batches):
+        return None
+    united: dict[int, set[tuple[int, int]]] = {}
+    for hits in merged_batches:
+        for row, spans in (hits.spans or {}).items():
+            united.setdefault(row, set()).update(spans)
+    # By start, and the longest first, as in files.
+    return {row: sorted(spans, key=lambda span: (span[0], -span[1])) for row, spans in united.items()}
