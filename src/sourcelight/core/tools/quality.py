@@ -51,7 +51,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     ),
     "complexity_trend": (
         REPOSITORY,
-        Column("revision", "dict32", "the revision that was asked for; the commit where none was"),
+        Column("revision", "dict32", "the requested revision; the commit where `revisions` is empty"),
         Column("commit", "dict32", "commit that was measured, 40 hex digits"),
         Column("commit_date", "timestamp", "committer date, UTC"),
         Column("path", "dict32", "path of the file; of a total, the directory or file asked for, empty for all"),

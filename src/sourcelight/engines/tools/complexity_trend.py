@@ -30,7 +30,7 @@ _Row = dict[str, Any]
 
 
 class _Point(NamedTuple):
-    """A commit to measure, and how it was asked for."""
+    """A commit to measure, and its requested revision."""
 
     revision: str
     commit: str

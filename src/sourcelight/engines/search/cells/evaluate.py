@@ -86,7 +86,7 @@ def matching_cells(files: Sequence[FileCells], prepared: PreparedQuery, stopped:
 
 
 class PossibleMatch:
-    """Tells from all lines of a file's cells whether the tree may hold for one of them."""
+    """Decides from all lines of a file's cells whether the tree may hold for one of them."""
 
     def __init__(self, prepared: PreparedQuery) -> None:
         self._prepared = prepared
