@@ -245,8 +245,9 @@ def _end_with_reader() -> None:
     import threading
 
     poller = select.poll()
-    # Without events to wait for, only an error or the end of the reader wakes it.
-    poller.register(sys.stdout.fileno(), 0)
+    # Without events to wait for, only an error or the end of the reader wakes it. A copy: the SDK lets standard output
+    # lead to standard error, and would be watched in its place.
+    poller.register(os.dup(sys.stdout.fileno()), 0)
 
     def wait() -> None:
         poller.poll()

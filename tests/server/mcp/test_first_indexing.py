@@ -33,6 +33,10 @@ INITIALIZE = (
     b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
     b'"clientInfo":{"name":"x","version":"1"}}}\n'
 )
+INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+LIST_REPOS = (
+    b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_repos","arguments":{"query":"lamp"}}}\n'
+)
 
 
 @pytest.fixture
@@ -163,9 +167,11 @@ def test_a_client_that_stops_reading_ends_the_tools_normally(folder: Path, tmp_p
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        process.stdin.write(INITIALIZE)
+        # The answer to a call comes once the SDK has taken over standard output.
+        process.stdin.write(INITIALIZE + INITIALIZED + LIST_REPOS)
         process.stdin.flush()
         assert b"protocolVersion" in process.stdout.readline()
+        assert NAME.encode() in process.stdout.readline()
         process.stdout.close()
         try:
             assert process.wait(60) == 0
