@@ -75,12 +75,12 @@ def _used_by_family(pid: int) -> dict[int, float]:
 
 
 class Corpus:
-    """The repositories below a folder, indexed.
+    """The repositories below some folders, indexed.
 
     Parameters
     ----------
-    folder
-        Where the repositories are, bare or not.
+    folders
+        A folder or several: repositories, bare or not, or what holds them.
     home
         Folder of the index; the served index is the same one.
 
@@ -90,11 +90,12 @@ class Corpus:
         CPU seconds that bringing the index up to date took.
     """
 
-    def __init__(self, folder: str, home: str) -> None:
-        self.folder = os.path.abspath(folder)  # noqa: PTH100 - a link stays one: names come from it
+    def __init__(self, folders: str | Sequence[str], home: str) -> None:
+        several = [folders] if isinstance(folders, str) else folders
+        self.folders = [os.path.abspath(one) for one in several]  # noqa: PTH100 - a link stays one: names come from it
         self.home = home
         self.build_cpu_s, self.build_wall_s, self.engine = timed(
-            lambda: open_engine([self.folder], index=Path(home, "index"))
+            lambda: open_engine(self.folders, index=Path(home, "index"))
         )
         report = self.engine.report
         if report is not None and report.failures:

@@ -82,6 +82,8 @@ def ask(
         while piece := response.read1(_LARGEST_READ):
             pieces.append(piece)
         whole_s = time.perf_counter() - began
+        # Without this, a kept connection takes no request after a short body: no read has come upon its end.
+        response.close()
         if response.status != 200:
             raise RuntimeError(f"{path}: {response.status} {pieces[0][:300]!r}")
     finally:
@@ -111,8 +113,8 @@ class Service:
 
 
 @contextmanager
-def serving(folder: str, home: str, *, forgetful: bool = False) -> Iterator[Service]:
-    """Run ``sourcelight serve`` over `folder`, with the index below `home`; `forgetful`: see `forgetful`."""
+def serving(folders: Sequence[str], home: str, *, forgetful: bool = False) -> Iterator[Service]:
+    """Run ``sourcelight serve`` over `folders`, with the index below `home`; `forgetful`: see `forgetful`."""
     token, port = secrets.token_hex(16), _free_port()
     environment = os.environ | {"SOURCELIGHT_HOME": home, "SOURCELIGHT_OWNER_TOKEN": token}
     how = (
@@ -120,7 +122,7 @@ def serving(folder: str, home: str, *, forgetful: bool = False) -> Iterator[Serv
         if forgetful
         else ["-c", "from sourcelight.cli import main; main()"]
     )
-    command = [sys.executable, *how, "serve", folder]
+    command = [sys.executable, *how, "serve", *folders]
     command += ["--port", str(port), "--config", _config(home)]
     with _running(command, environment, Path(home, "serve.log")) as pid:
         service = Service(port, token, pid)

@@ -400,7 +400,7 @@ def main() -> int:
         if tree is not None and not tree.exists():
             corpus.export(tree)
         other = stack.enter_context(zoekt([item.git_dir for item in corpus.repositories], Path(home)))
-        service = stack.enter_context(serving(corpus.folder, home, forgetful=options.new))
+        service = stack.enter_context(serving(corpus.folders, home, forgetful=options.new))
         waited_s = until_quiet(service.pid)
         print(f"{corpus.describe()}; up to {options.rounds} rounds, {options.row_seconds:g} s a row")
         print(f"our service came to rest after {waited_s:.0f} s; load then {os.getloadavg()[0]:.1f}\n")

@@ -79,7 +79,6 @@ def measure(
         one = spent_s(zoekts, theirs), spent_s(first, query), spent_s(again, query)
         if number:  # the first round makes the query known
             times.append(one)
-    keep_connection(zoekts)  # an answer of nothing leaves the former one in no state to be asked on
     matches, other = int(corpus.client.count(query, progress=False)), zoekts.matches(theirs)
     note = "" if matches == other else f" (zoekt {other:,})"
     ms = [f"{statistics.median(column) * 1e3:,.1f}" for column in zip(*times, strict=True)]
@@ -102,8 +101,8 @@ def main() -> int:
         other = stack.enter_context(zoekt([repository.git_dir for repository in corpus.repositories], Path(home)))
         if other is None:
             sys.exit("the environment names no zoekt: ZOEKT_WEBSERVER, and ZOEKT_GIT_INDEX or ZOEKT_INDEX")
-        first = stack.enter_context(serving(corpus.folder, home, forgetful=True))
-        repeated = stack.enter_context(serving(corpus.folder, home))
+        first = stack.enter_context(serving(corpus.folders, home, forgetful=True))
+        repeated = stack.enter_context(serving(corpus.folders, home))
         for side in (other, first, repeated):
             keep_connection(side)
         waited = [until_quiet(side.pid) for side in (first, repeated)]
