@@ -251,7 +251,7 @@ def test_a_weaker_pattern_matches_wherever_the_pattern_does() -> None:
         except PatternError:
             continue
         exact = {index for index, text in enumerate(documents) if pattern.find_document(text)}
-        for weak in weaker_patterns(pattern._tree):
+        for weak in weaker_patterns(pattern._engines.tree):
             written += 1
             assert exact <= {index for index, text in enumerate(documents) if re2.search(weak, text)}, (source, weak)
     assert written > 200

@@ -10,8 +10,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sourcelight.core.errors import PatternError
-from sourcelight.core.patterns import FOLD_HAZARDS, compile_pattern, lower_ascii, satisfies
+from sourcelight.core.patterns import FOLD_HAZARDS, RequiredText, compile_pattern, lower_ascii, satisfies
 from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns.ranges import BufferList
+from sourcelight.core.patterns.required import drops_hazards
+from sourcelight.core.patterns.syntax import literal_tree, matches_newline, nullable, plain_text
+from sourcelight.core.patterns.texts import owners_holding
 
 CHARS = [
     "a",
@@ -150,7 +154,7 @@ def test_no_analysis_excludes_a_true_match(source: str, text: bytes, case_sensit
         hazard = pattern.needs_fold_check and any(mark in text for mark in FOLD_HAZARDS)
         assert hazard or satisfies(pattern.required, lower_ascii(text))
     assert pattern.multi_line or not any(b"\n" in text[start:end] for start, end in result)
-    if pattern._matcher.first_start(b"", 0, 0) >= 0:
+    if pattern._engines.matcher.first_start(b"", 0, 0) >= 0:
         assert pattern.matches_empty
     if pattern.literal is not None:
         assert all(text[start:end] == pattern.literal for start, end in result)
@@ -234,9 +238,59 @@ def test_match_many_says_for_each_path_what_google_re2_says(
 ) -> None:
     pattern = _compiled(source, case_sensitive=case_sensitive, whole_text=True)
     paths = [path.replace(b"\n", b"/") for path in paths] if tidy else paths
-    expected = [pattern._matcher.first_start(path, 0, len(path)) >= 0 for path in paths] * copies
+    expected = [pattern._engines.matcher.first_start(path, 0, len(path)) >= 0 for path in paths] * copies
     paths *= copies
     sizes = np.array([len(path) for path in paths], dtype=np.int64)
     starts = np.cumsum(sizes + 1) - sizes - 1
     mask = pattern.match_many(b"\n".join(paths) + b"\n", starts, starts + sizes)
     assert mask.tolist() == expected
+
+
+@given(st.text(st.characters(max_codepoint=127), min_size=1, max_size=12), st.booleans(), st.booleans())
+def test_a_short_text_says_of_itself_what_its_tree_says(text: str, sensitive: bool, whole: bool) -> None:
+    pattern = CompiledPattern(text, "literal", case_sensitive=sensitive, whole_text=whole)
+    tree = literal_tree(text, fold=not sensitive)
+    assert pattern.multi_line == matches_newline(tree)
+    assert pattern.matches_empty == nullable(tree)
+    assert pattern.needs_fold_check == drops_hazards(tree)
+    assert pattern.literal == plain_text(tree)
+    assert pattern.required == RequiredText(text.encode().lower())
+    assert pattern.find(text.encode()) == [(0, len(text))]
+
+
+@given(st.binary(max_size=300), st.integers(0, 3))
+def test_lowering_is_that_of_bytes(data: bytes, start: int) -> None:
+    assert lower_ascii(memoryview(data)[start:]) == data[start:].lower()
+
+
+@given(
+    st.lists(
+        st.sampled_from(["abc", "abd", "bca", "cab", "kss", "é b", "aab", "x世"]), min_size=2, max_size=4, unique=True
+    ),
+    st.lists(st.sampled_from([*RAW, b"abc", b"bca", b"cab", b"kss", "é b".encode(), "x世".encode()]), max_size=30),
+)
+def test_texts_that_are_looked_for_apart_are_the_matches_of_their_alternation(
+    texts: list[str], pieces: list[bytes]
+) -> None:
+    data = b"\n" + b"".join(pieces) + b"\n"
+    pattern = compile_pattern(f"({'|'.join(texts)})", kind="regexp", case_sensitive=True)
+    apart = pattern.text_spans(BufferList.of(data), np.array([[0, len(data)]]))
+    assert apart is not None
+    spans: list[tuple[int, int]] = []
+    for start, end in zip(*(side.tolist() for side in apart), strict=True):
+        if not spans or start >= spans[-1][1]:
+            spans.append((start, end))
+    assert spans == pattern.find(data)
+
+
+@given(st.lists(st.sampled_from(CHARS[:9]), min_size=1, max_size=4), st.binary(max_size=40))
+def test_owners_that_hold_a_text_are_those_of_its_ranges(letters: list[str], data: bytes) -> None:
+    text = "".join(letters).encode()
+    data = text[:1] + data + text + data[::-1] + text
+    bounds = list(range(0, len(data), 5))
+    ranges = np.array([(start, min(start + 5, len(data))) for start in bounds])
+    owners = np.arange(len(bounds)) // 3
+    expected = {
+        int(owner) for (start, end), owner in zip(ranges.tolist(), owners, strict=True) if text in data[start:end]
+    }
+    assert owners_holding(BufferList.of(data), text, ranges, owners).tolist() == sorted(expected)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, check_stopped, never
 from sourcelight.core.errors import PatternError
-from sourcelight.core.patterns.bulk import NEWLINE, BulkMatcher
-from sourcelight.core.patterns.exact import ExactMatcher, class_runs, compile_re2, quote
+from sourcelight.core.patterns.bulk import NEWLINE
+from sourcelight.core.patterns.engines import PatternEngines, PatternKind
 from sourcelight.core.patterns.formula import FOLD_HAZARDS, RequiredText, RequiredTree, lower_ascii
 from sourcelight.core.patterns.ranges import (
     BufferList,
@@ -28,22 +28,18 @@ from sourcelight.core.patterns.ranges import (
     offsets_within,
     portions,
 )
-from sourcelight.core.patterns.relaxed import weaker_patterns
 from sourcelight.core.patterns.required import drops_hazards, required_texts
 from sourcelight.core.patterns.syntax import (
-    ParsedPattern,
-    UnknownNode,
-    anchors,
-    literal_tree,
-    matches_newline,
-    never_empty,
     nullable,
-    parse,
     plain_text,
 )
-from sourcelight.core.patterns.texts import Prefilter, find_lowered, prefilters, rarest_prefilter
+from sourcelight.core.patterns.texts import Prefilter, find_lowered, prefilters, rarest_prefilter, separate_texts
 
-PatternKind: TypeAlias = Literal["literal", "regexp"]
+SHORT_BYTES = 256
+"""Bytes of a text that RE2 compiles in far less than its memory, so that compiling it can be put off."""
+
+_TWIN_LETTERS = frozenset("kKsS")
+"""Letters that one of `FOLD_HAZARDS` matches where case is ignored."""
 
 PORTION = 8 << 20
 """Bytes in which a plain text is looked for before the caller is asked whether to stop."""
@@ -88,76 +84,58 @@ class CompiledPattern:
             raw = text.encode()
         except UnicodeEncodeError as error:
             raise PatternError(text, "invalid UTF-8") from error
-        source = quote(raw) if kind == "literal" else raw
-        if kind == "regexp":  # refusals quote the pattern without our flags
-            compile_re2(source, case_sensitive=case_sensitive, quoted=text)
-        # RE2 reads ^ and $ as the ends of the text unless (?m) is on.
-        flagged = source if whole_text else b"(?m)" + source
-        regexp = compile_re2(flagged, case_sensitive=case_sensitive, quoted=text)
-        if kind == "literal":
-            # A literal needs no parser: its tree is its characters, and the quoted source has no captures.
-            syntax = ParsedPattern(literal_tree(text, fold=not case_sensitive), source)
+        if kind == "literal" and text and text.isascii() and len(raw) <= SHORT_BYTES:
+            # A short ASCII text needs no parser and no RE2 to say these, and most searches for one never ask RE2: to
+            # compile a word costs more than to read the posting lists of its keys. Errors can't be put off with it,
+            # since RE2 refuses no quoted text of this size.
+            folds = not case_sensitive
+            self.multi_line = b"\n" in raw
+            self.matches_empty = not raw
+            self.literal = raw if case_sensitive or raw.lower() == raw.upper() else None
+            self.required: RequiredTree = RequiredText(lower_ascii(raw))
+            self.needs_fold_check = folds and not _TWIN_LETTERS.isdisjoint(text)
         else:
-            syntax = parse(text, fold=not case_sensitive, multi_line=not whole_text)
-        self._tree = syntax.tree
-        anchor_kinds = anchors(self._tree)
-        anchored_ends = {"text-start", "text-end"} & anchor_kinds
-        # \A and \z name the ends of the document, which a scan of single lines can't see.
-        self.multi_line = matches_newline(self._tree) or (bool(anchored_ends) and not whole_text)
-        self.matches_empty = nullable(self._tree)
-        self.literal = raw if kind == "literal" and case_sensitive and raw else plain_text(self._tree)
+            engines = self._engines
+            tree = engines.written
+            self.multi_line = engines.multi_line
+            self.matches_empty = nullable(tree)
+            self.literal = raw if kind == "literal" and case_sensitive and raw else plain_text(tree)
+            # A literal requires itself in full, folded. With other letters and without case it has several spellings,
+            # so its tree is analyzed like that of a regular expression.
+            literal = kind == "literal" and (self.literal or (not case_sensitive and text.isascii()))
+            self.required = RequiredText(lower_ascii(raw)) if raw and literal else required_texts(tree)
+            self.needs_fold_check = drops_hazards(tree)
         self.exact = self.literal is not None
-        # A literal requires itself in full, folded. With other letters and without case it has several spellings, so
-        # its tree is analyzed like that of a regular expression.
-        literal = kind == "literal" and (self.literal or (not case_sensitive and text.isascii()))
-        self.required: RequiredTree = RequiredText(lower_ascii(raw)) if raw and literal else required_texts(self._tree)
-        self.needs_fold_check = drops_hazards(self._tree)
         self._folded = lower_ascii(raw) if kind == "literal" and text.isascii() and not self.multi_line else b""
         self.folded = b"" if case_sensitive or self.literal is not None else self._folded
-        flags = ("" if case_sensitive else "i") + ("" if whole_text else "m")
-        kernel = _with_flags(flags, syntax.plain_source)
-        # $ and \z look ahead only. Every other anchor, \b too, looks at the byte before a match, so a search that goes
-        # on after a match must still see that byte.
-        looks_behind = bool(anchor_kinds - {"line-end", "text-end"}) or isinstance(self._tree, UnknownNode)
-        self._matcher = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=self.matches_empty)
-        shorter = never_empty(syntax) if kind == "regexp" and not anchor_kinds else None
-        if shorter is not None:
-            # Empty matches are dropped anyway, and without them there is none to try at each and every character.
-            self._tree, kernel = shorter.tree, _with_flags(flags, shorter.plain_source)
-            regexp = compile_re2(kernel or b"", case_sensitive=case_sensitive, quoted=text)
-        # From here on `_tree` may be that of E+; `_matcher` above keeps the pattern as written, as the oracle.
-        self._nullable = self.matches_empty and shorter is None
-        self._runs = None if self._nullable or anchor_kinds else class_runs(self._tree, greedy=syntax.greedy)
-        self._finder = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=self._nullable, runs=self._runs)
-        self._unanchored = not anchor_kinds
-        self._line_is_text = bool(anchored_ends)
-        # A pattern that begins with its flags needs no brackets, which an open ``\\Q`` would swallow.
-        bulk_source = kernel if shorter is not None and kernel else b"(?i)" * (not case_sensitive) + flagged
-        self._bulk = BulkMatcher(bulk_source, lambda: weaker_patterns(self._tree))
+
+    @functools.cached_property
+    def _engines(self) -> PatternEngines:
+        return PatternEngines.of(self.text, self.kind, case_sensitive=self.case_sensitive, whole_text=self.whole_text)
 
     @functools.cached_property
     def _prefilters(self) -> tuple[Prefilter, ...]:
-        return prefilters(self._tree)
+        return prefilters(self._engines.tree)
 
     def __repr__(self) -> str:
         return f"CompiledPattern({self.text!r}, kind={self.kind!r}, case_sensitive={self.case_sensitive})"
 
     def find(self, text: bytes) -> list[tuple[int, int]]:
         """Return the non-empty spans in one text, in bytes, leftmost-first, non-overlapping: the oracle of `spans`."""
-        return self._matcher.find(bytes(text))
+        return self._engines.matcher.find(bytes(text))
 
     def find_document(self, text: bytes, stopped: Stopped = never) -> list[tuple[int, int]]:
         """Return the non-empty spans in a whole document; they may cross lines, ``^`` and ``$`` are line bounds."""
-        return self._finder.find(text, stopped=stopped)
+        return self._engines.finder.find(text, stopped=stopped)
 
     def document_spans(self, text: bytes, stopped: Stopped = never) -> Int64Array:
         """Return the spans of `find_document` as an n x 2 array."""
-        if self._runs is not None:
-            _, starts, ends = self._finder.spans(
+        if self._engines.runs is not None:
+            _, starts, ends = self._engines.finder.spans(
                 memoryview(text), np.zeros(1, np.int64), np.array([len(text)]), stopped
             )
             return np.stack((starts, ends), axis=1)
-        return np.array(self._finder.find(text, stopped=stopped), dtype=np.int64).reshape(-1, 2)
+        return np.array(self._engines.finder.find(text, stopped=stopped), dtype=np.int64).reshape(-1, 2)
 
     def lines(self, buffer: Any, ranges: Any, stopped: Stopped = never) -> Int64Array:
         """Find candidate lines.
@@ -190,7 +168,7 @@ class CompiledPattern:
             offsets = find_in_all(buffers, self.literal, passes)
             return offsets if passes is byte_ranges else offsets_within(offsets, byte_ranges)
         # Nearly every line would match: all are reported, without RE2.
-        if self._nullable or (self._runs is not None and self._runs.everywhere):
+        if self._engines.nullable or (self._engines.runs is not None and self._engines.runs.everywhere):
             return every_line(buffers, byte_ranges)
         if self.multi_line:
             return self._documents(buffers, byte_ranges, stopped)[:, 0]
@@ -216,6 +194,35 @@ class CompiledPattern:
                 return None
             batches.append(offsets)
         return np.concatenate(batches)
+
+    def text_spans(
+        self, buffers: BufferList, ranges: Int64Array, stopped: Stopped = never
+    ) -> tuple[Int64Array, Int64Array] | None:
+        """Return starts and ends of all occurrences of the texts of `exact_texts`, sorted by start; None without them.
+
+        Occurrences of two texts may overlap. Buffers, ranges and `stopped` as for `lines`.
+        """
+        if not self._exact_texts:
+            return None
+        joined = join_adjacent(ranges)
+        passes = join_near(joined)
+        # A pass for each text reads 10 GB a second and more; RE2 reads 0.6, and once more for the spans.
+        starts, ends = [], []
+        for text in self._exact_texts:
+            check_stopped(stopped)
+            offsets = find_in_all(buffers, text, passes)
+            starts.append(offsets if passes is joined else offsets_within(offsets, joined))
+            ends.append(starts[-1] + len(text))
+        start, end = np.concatenate(starts), np.concatenate(ends)
+        order = np.argsort(start, kind="stable")
+        return start[order], end[order]
+
+    @functools.cached_property
+    def _exact_texts(self) -> tuple[bytes, ...]:
+        """The texts that are all matches of a regular expression, if no RE2 is needed to tell them; else empty."""
+        if self.kind == "literal" or self.multi_line or self.literal is not None or not self._engines.unanchored:
+            return ()
+        return separate_texts(self._engines.written)
 
     def spans(
         self, buffer: Any, line_starts: Any, line_ends: Any, stopped: Stopped = never
@@ -247,7 +254,7 @@ class CompiledPattern:
             spans = self._folded_spans(view, starts, ends)
             if spans is not None:
                 return spans
-        return self._finder.spans(view, starts, ends, stopped)
+        return self._engines.finder.spans(view, starts, ends, stopped)
 
     def count(self, buffer: Any, ranges: Any) -> int:
         """Count the non-empty matches in the ranges (bounds as for `lines`)."""
@@ -257,7 +264,7 @@ class CompiledPattern:
             return count_texts(view, self.literal, byte_ranges if self.multi_line else join_adjacent(byte_ranges))
         if self.multi_line:
             # A pattern that can match a newline may span lines, so each range is one text; others are counted by line.
-            return sum(len(self._matcher.find(view[start:end])) for start, end in byte_ranges.tolist())
+            return sum(len(self._engines.matcher.find(view[start:end])) for start, end in byte_ranges.tolist())
         byte_ranges = join_adjacent(byte_ranges)
         starts, ends = lines_around(view, self.lines(view, byte_ranges), byte_ranges)
         return len(self.spans(view, starts, ends)[0])
@@ -275,15 +282,15 @@ class CompiledPattern:
         view = memoryview(text)
         text_starts = np.asarray(starts, dtype=np.int64)
         text_ends = np.asarray(ends, dtype=np.int64)
-        if self.matches_empty and self._unanchored:
+        if self.matches_empty and self._engines.unanchored:
             return np.ones(len(text_starts), dtype=np.bool_)
-        return self._bulk.matches(view, text_starts, text_ends, stopped)
+        return self._engines.bulk.matches(view, text_starts, text_ends, stopped)
 
     def _folded_spans(
         self, view: memoryview, starts: Int64Array, ends: Int64Array
     ) -> tuple[Int64Array, Int64Array, Int64Array] | None:
         pairs = zip(starts.tolist(), ends.tolist(), strict=True)
-        folded = b"\n".join([view[start:end] for start, end in pairs]).lower()
+        folded = lower_ascii(b"\n".join([view[start:end] for start, end in pairs]))
         if self.needs_fold_check and any(hazard in folded for hazard in FOLD_HAZARDS):
             return None
         # Texts are joined by newlines, which `_folded` never holds: no occurrence lies in two texts.
@@ -303,14 +310,14 @@ class CompiledPattern:
         return _places(needed, buffers, blocks, stopped)
 
     def _matching_lines(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
-        if not self._line_is_text:
-            return self._bulk.lines(buffers, ranges, stopped)
+        if not self._engines.line_is_text:
+            return self._engines.bulk.lines(buffers, ranges, stopped)
         offsets = [np.empty(0, dtype=np.int64)]
         for (start, _), text in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
             # Each line is matched as a text of its own, since \A and \z mean the ends of a line here.
             ends = np.append(np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == NEWLINE), len(text))
             starts = np.append(0, ends[:-1] + 1)
-            offsets.append(starts[self._bulk.matches(text, starts, ends, stopped)] + start)
+            offsets.append(starts[self._engines.bulk.matches(text, starts, ends, stopped)] + start)
         return np.concatenate(offsets)
 
     def _documents(self, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
@@ -320,7 +327,7 @@ class CompiledPattern:
             offsets = _places(needed, buffers, ranges, stopped)
             # Places are addresses; the range that begins last before each holds it.
             ranges = ranges[np.unique(np.searchsorted(ranges[:, 0], offsets, side="right") - 1)]
-        return self._bulk.documents(buffers, ranges, stopped)
+        return self._engines.bulk.documents(buffers, ranges, stopped)
 
 
 def _places(needed: Prefilter, buffers: BufferList, ranges: Int64Array, stopped: Stopped) -> Int64Array:
@@ -330,12 +337,6 @@ def _places(needed: Prefilter, buffers: BufferList, ranges: Int64Array, stopped:
         check_stopped(stopped)
         offsets.append(needed.places(buffers, portion))
     return np.concatenate(offsets)
-
-
-def _with_flags(flags: str, source: bytes | None) -> bytes | None:
-    if source is None:
-        return None
-    return b"(?" + flags.encode() + b":" + source + b")" if flags else b"(?:" + source + b")"
 
 
 def _found_in_rows(

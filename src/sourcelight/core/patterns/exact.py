@@ -12,8 +12,10 @@ Only ASCII text is read this way.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -150,6 +152,24 @@ def compile_re2(source: bytes, *, case_sensitive: bool, quoted: str) -> Any:
         reason = regexp.error()
         raise PatternError(quoted, reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason))
     return regexp
+
+
+NameTest: TypeAlias = Callable[[bytes], bool]
+"""Whether a name matches, be it as an empty match."""
+
+
+@functools.lru_cache(maxsize=256)
+def name_test(pattern: str) -> NameTest:
+    """Compile a regular expression for names, without regard to case: no tree, no spans, one expression of RE2.
+
+    Raises `PatternError`.
+    """
+    try:
+        source = pattern.encode()
+    except UnicodeEncodeError as error:
+        raise PatternError(pattern, "invalid UTF-8") from error
+    match = compile_re2(source, case_sensitive=False, quoted=pattern).Match
+    return lambda name: match(_UNANCHORED, name, 0, len(name))[0][0] >= 0
 
 
 def quote(text: bytes) -> bytes:

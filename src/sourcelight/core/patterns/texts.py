@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import stringzilla
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.boolean import And, fold
-from sourcelight.core.patterns.formula import FOLD_HAZARDS, RequiredText, RequiredTree
-from sourcelight.core.patterns.ranges import DENSE, BufferList, find_in_all, find_texts
-from sourcelight.core.patterns.required import drops_hazards, required_texts
+from sourcelight.core.patterns.formula import FOLD_HAZARDS, MIN_TEXT_BYTES, RequiredText, RequiredTree, lower_ascii
+from sourcelight.core.patterns.ranges import DENSE, BufferList, find_in_all, find_texts, never_overlaps
+from sourcelight.core.patterns.required import drops_hazards, exact_texts, required_texts
 from sourcelight.core.patterns.syntax import Node
 
 MAX_TEXTS = 8
@@ -82,6 +83,21 @@ def prefilters(tree: Node) -> tuple[Prefilter, ...]:
     return tuple(selected or spelled)
 
 
+def separate_texts(tree: Node) -> tuple[bytes, ...]:
+    """Return all texts that a tree without anchors matches, where finding each by itself gives the matches.
+
+    Empty where there are many or other matches, or where it matters which of two occurrences comes first: no text
+    begins with another, and none can overlap itself.
+    """
+    texts = exact_texts(tree)
+    if texts is None or len(texts) > MAX_TEXTS or any(len(text) < MIN_TEXT_BYTES for text in texts):
+        return ()
+    in_order = sorted(texts)
+    if any(later.startswith(text) for text, later in pairwise(in_order)):
+        return ()
+    return tuple(in_order) if all(map(never_overlaps, in_order)) else ()
+
+
 def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges: Int64Array) -> Prefilter | None:
     """Return the prefilter with the fewest places in a sample; None when all have so many that RE2 is as fast."""
     if not choices:
@@ -134,9 +150,26 @@ def lowered_blocks(buffers: BufferList, ranges: Int64Array) -> Iterator[tuple[in
             if size - position > 2 * PIECE:
                 newline = stringzilla.Str(text).find(b"\n", position + PIECE, size)
                 end = newline + 1 if newline >= 0 else size
-            # bytes.lower folds ASCII only and keeps lengths, so offsets stay those of the original text.
-            yield base + position, bytes(text[position:end]).lower()
+            # Only ASCII is folded, and lengths stay, so offsets are those of the original text.
+            yield base + position, lower_ascii(text[position:end])
             position = end
+
+
+def owners_holding(
+    buffers: BufferList, text: bytes, ranges: Int64Array, owners: Int64Array, *, folded: bool = False
+) -> Int64Array:
+    """Return the owners, ascending, of ranges that hold a text.
+
+    A range is read up to its first occurrence, and of an owner no range after the first that holds one. `folded`: the
+    text is in lower case, and looked for in lowered bytes.
+    """
+    holding: list[int] = []
+    last = -1
+    for part, owner in zip(buffers.slices(ranges), owners.tolist(), strict=True):
+        if owner != last and stringzilla.Str(lower_ascii(part) if folded else part).find(text) >= 0:
+            holding.append(owner)
+            last = owner
+    return np.array(holding, dtype=np.int64)
 
 
 def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazards: bool) -> Int64Array | None:
@@ -163,7 +196,7 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazard
 
 def _find_together(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazards: bool) -> Int64Array | None:
     """Find a common text in one joined copy, where all its places can be compared at once."""
-    folded = b"\n".join(buffers.slices(ranges)).lower()
+    folded = lower_ascii(b"\n".join(buffers.slices(ranges)))
     if hazards and any(hazard in folded for hazard in FOLD_HAZARDS):
         return None
     # With + 1 for the newlines between the pieces; the text has none, so it never lies in two pieces.

@@ -247,26 +247,29 @@ class Validator:
             self._fail(f"field {quote_text(field.name)} may not be used more than once", node, hint)
         if id(node) in self._valid:
             return
-        owner = f"{'-' if node.negated else ''}{field.name}:"
         parts = self._source.values(node)
+        owner = f"{'-' if node.negated else ''}{field.name}:"
         if isinstance(node, InvalidPredicate):
             if parts and "error parsing regexp" in node.fault:
                 self._blame(node.fault, node.fault, *parts[0], f"{owner}{node.name}()")
             self._fail(node.fault, node)
         if field.name == "g":
             self._fail('unrecognized field "g"', node)
-        negation = f"field {quote_text(field.name)} does not support negation"
-        if node.negated and not field.negatable and not field.value_first:
-            self._fail(negation, node)
+        is_refused = node.negated and not field.negatable
+        if is_refused and not field.value_first:
+            self._refuse_negation(field.name, node)
         if isinstance(node, Filter) and field.check is not None:
             problem = field.check(node.value, self._now)
             if problem and parts and problem[0].startswith("error parsing regexp"):
                 self._blame(problem[0], problem[0], *parts[0], owner)
             if problem:
                 self._fail(problem[0], node, problem[1])
-        if node.negated and not field.negatable:
-            self._fail(negation, node)
+        if is_refused:
+            self._refuse_negation(field.name, node)
         self._valid.add(id(node))
+
+    def _refuse_negation(self, name: str, node: Node) -> NoReturn:
+        self._fail(f"field {quote_text(name)} does not support negation", node)
 
     def _check_revisions(self, alternative: Alternative) -> None:
         revs = [node for node in alternative.filters if _name(node) == "rev"]

@@ -183,12 +183,15 @@ def _check_case(value: str, _now: datetime) -> tuple[str, str] | None:
 
 
 def _check_count(value: str, _now: datetime) -> tuple[str, str] | None:
-    hint = _did_you_mean("count", value, "write a number above zero, or count:all")
     if _INTEGER.match(value) is None:
-        return f"field count has value {value}, {value} is not a number", hint
-    if len(value) > 12 or not -(2**31) <= int(value) < 2**31:
-        return "field count has a value that is out of range, try making it smaller", hint
-    return None if int(value) > 0 else ("field count requires a positive number", hint)
+        message = f"field count has value {value}, {value} is not a number"
+    elif len(value) > 12 or not -(2**31) <= int(value) < 2**31:
+        message = "field count has a value that is out of range, try making it smaller"
+    elif int(value) > 0:
+        return None
+    else:
+        message = "field count requires a positive number"
+    return message, _did_you_mean("count", value, "write a number above zero, or count:all")
 
 
 def _check_timeout(value: str, _now: datetime) -> tuple[str, str] | None:

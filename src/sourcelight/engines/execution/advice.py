@@ -60,6 +60,8 @@ _ELSEWHERE = {
 }
 """What other tools call a filter."""
 _MAX_ADVICE = 20
+_TYPED = frozenset("\"'()/\\")
+"""Signs that types of patterns read in their own ways."""
 
 
 def advise(query: Query) -> tuple[Advice, ...]:
@@ -389,6 +391,9 @@ def _regexp(leaf: Pattern, *, sensitive: bool) -> Iterator[Advice]:
 
 def _other_type(query: Query) -> Iterator[Advice]:
     if query.pattern_type not in {"standard", "literal"} or "patterntype:" in query.text.lower():
+        return
+    # Without these signs, both types differ in words side by side alone, which are one pattern here.
+    if _TYPED.isdisjoint(query.text) and not any(" " in leaf.value for leaf in _leaves(query)):
         return
     try:
         other = parse(query.text, "keyword")

@@ -109,7 +109,7 @@ class LocalEngine(IndexedRepositories):
         def finds(text: str) -> bool:
             return self.finds(replace(request, query=text), viewer, notices.TRY_S)
 
-        return SearchExecution(source, task, self.limits, finds).events()
+        return SearchExecution(source, task, self.limits, finds, source.may_find_in_any_case).events()
 
     def count(
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.core.cancellation import DeadlineExceeded, run_in_thread, run_with_deadline
+from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_in_thread, run_with_deadline
 from sourcelight.core.completeness import limits
-from sourcelight.core.errors import Cancelled
+from sourcelight.core.errors import Cancelled, QueryError
+from sourcelight.core.query import Filter
 from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.execution import notices
 from sourcelight.engines.execution.background import under_way
@@ -20,9 +21,10 @@ from sourcelight.engines.execution.plan import Plan, histories_of, make_plan, ta
 from sourcelight.engines.execution.plan_cache import NO_PLANS, CachedPlan, PlanCache, PlanSummary, stands, summary_of
 from sourcelight.engines.execution.repositories import IndexedRepositories
 from sourcelight.engines.execution.scope.scope import Scope, ScopeResolver
+from sourcelight.engines.execution.scope.selection import predicates_of
 from sourcelight.engines.execution.scope.unindexed import needs_no_index
 from sourcelight.engines.execution.source import SearchTask, SourceReport, scope_alert, scope_items
-from sourcelight.engines.search import SearchPart
+from sourcelight.engines.search import SearchOptions, SearchPart
 from sourcelight.engines.search.model import add_maximum
 from sourcelight.repos import Repository
 
@@ -185,8 +187,34 @@ class LocalSource:
             self._cache(repositories)
         else:
             self.plans = cached.plans
+        if all(map(_is_plain, self.plans)):
+            return any(plan.repository_hits or self._has_file(plan, self.task.cancellation) for plan in self.plans)
         with closing(self.make_pipeline(1, lambda _: None, ranked=False).batches()) as batches:
             return any(batch.num_rows for batch in batches)
+
+    def may_find_in_any_case(self) -> bool:
+        """Whether these plans may have a match without regard to case; True where only another query can tell."""
+        stop = Cancellation(notices.TRY_S)
+        for plan in self.plans:
+            alternative = plan.alternative
+            if not _is_plain(plan) or predicates_of(alternative):
+                return True
+            filters = tuple(f for f in alternative.filters if not (isinstance(f, Filter) and f.name == "case"))
+            try:
+                folded = make_plan(Scope(replace(alternative, filters=filters), plan.selection, plan.targets))
+            except QueryError:
+                return True
+            if folded.repository_hits or self._has_file(folded, stop):
+                return True
+        return False
+
+    def _has_file(self, plan: Plan, cancellation: Cancellation) -> bool:
+        """Whether a file matches the text of a plan."""
+        options = SearchOptions(max_matches=1, lines=False)
+        text = plan.text
+        return text is not None and any(
+            part.files for part in self.repositories.store.search(plan.targets, text, options, cancellation)
+        )
 
     def missing_from_count(self, plan: Plan, parts: Sequence[SearchPart] = ()) -> tuple[str, ...]:
         """Why the count of one plan is incomplete, from the parts it reported; empty if it is complete.
@@ -279,6 +307,17 @@ class LocalSource:
             yield from notices.unreadable(repositories.catalog.skipped)
             yield from notices.removed_repositories(repositories.removed_repositories)
         yield from notices.named_only(self.unread_files(), self.missing_names())
+
+
+def _is_plain(plan: Plan) -> bool:
+    """Whether files and names of repositories are all that a plan looks at, and all that match are results."""
+    alternative = plan.alternative
+    return (
+        plan.symbols is None
+        and plan.commits is None
+        and not alternative.select()
+        and not any(p.name in {"has.owner", "has.contributor"} for p in alternative.predicates("file"))
+    )
 
 
 def _reads_any(plans: Sequence[Plan]) -> bool:

@@ -27,6 +27,13 @@ def repository_hits(
     alternative: Alternative, targets: Sequence[Target]
 ) -> tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]:
     """Repositories whose name matches the pattern; the pattern ends at its first ``@``."""
+    pattern = alternative.pattern
+    if isinstance(pattern, Pattern) and not pattern.negated and pattern.kind == "literal" and pattern.value.isascii():
+        # Of a text that no name holds, in whatever case, nothing more is asked: one look for all names.
+        text = "" if pattern.content else pattern.value.split("@", 1)[0]
+        names = "\n".join([target.repository.facts.name for target in targets])
+        if not text or (names.isascii() and text.lower() not in names.lower()):
+            return ()
     sensitive = alternative.case_sensitive()
     compiled: dict[Pattern, CompiledPattern | None] = {}
 

@@ -201,8 +201,9 @@ def named_only(
             "info",
         ),
     }
-    for key, (reason, noun, label, severity) in meanings.items():
-        files = sum(of_repository.get(key, 0) for of_repository in counts.values())
+    present = {key for of_repository in counts.values() for key in of_repository}
+    for key, (reason, noun, label, severity) in meanings.items() if present else ():
+        files = sum(of_repository.get(key, 0) for of_repository in counts.values()) if key in present else 0
         if files:
             tail = by_name if key in {"binary", "too-large"} else ""
             affected = [name for name, of_repository in counts.items() if of_repository.get(key)]
@@ -233,10 +234,13 @@ _SHOWN = frozenset({
 })  # fmt: skip
 
 
-def nothing_found(query: Query, finds: Callable[[str], bool]) -> Alert | None:
+def nothing_found(
+    query: Query, finds: Callable[[str], bool], in_any_case: Callable[[], bool] = lambda: True
+) -> Alert | None:
     """An alert for a query without results; None when there is nothing to say.
 
-    Only queries of which `finds` is true are proposed.
+    Only queries of which `finds` is true are proposed. `in_any_case` is asked first where the query regards
+    case: it costs less than to write, read and plan the query without it.
     """
     if len(query.text) > LONGEST:
         return None
@@ -244,7 +248,7 @@ def nothing_found(query: Query, finds: Callable[[str], bool]) -> Alert | None:
     reasons = [advice for advice in advices_found if advice.kind in _SHOWN]
     messages = [sentence(advice) for advice in reasons]
     proposed = []
-    for text, explanation in _candidates(query, advices_found):
+    for text, explanation in _candidates(query, advices_found, in_any_case):
         if finds(text):
             proposed.append(ProposedQuery(text, explanation))
         if len(proposed) == MAX_PROPOSED:
@@ -284,16 +288,16 @@ def sentence(advice: Advice) -> str:
     return f"{advice.message[:1].upper()}{advice.message[1:]}; {advice.fix}{'' if advice.fix.endswith('?') else '.'}"
 
 
-def _candidates(query: Query, advices_found: Sequence[Advice]) -> Iterator[tuple[str, str]]:
+def _candidates(query: Query, advices: Sequence[Advice], in_any_case: Callable[[], bool]) -> Iterator[tuple[str, str]]:
     seen = {query.text}
-    for text, explanation in _variants(query, advices_found):
+    for text, explanation in _variants(query, advices, in_any_case):
         if text and text not in seen:
             seen.add(text)
             yield text, explanation
 
 
-def _variants(query: Query, advices_found: Sequence[Advice]) -> Iterator[tuple[str, str]]:
-    if any(alternative.case_sensitive() for alternative in query.plan):
+def _variants(query: Query, advices: Sequence[Advice], in_any_case: Callable[[], bool]) -> Iterator[tuple[str, str]]:
+    if any(alternative.case_sensitive() for alternative in query.plan) and in_any_case():
         yield _without(query, {"case"}), "without regard to case"
     meanings = {
         "quotes": "with quotes around a phrase",
@@ -303,10 +307,10 @@ def _variants(query: Query, advices_found: Sequence[Advice]) -> Iterator[tuple[s
         "contradiction": "with either language",
         "keyword": "with all words anywhere in the file",
     }
-    for advice in advices_found:
+    for advice in advices:
         if advice.query and advice.kind in meanings:
             yield advice.query, meanings[advice.kind]
-    contradicting = any(advice.kind == "contradiction" and advice.query for advice in advices_found)
+    contradicting = any(advice.kind == "contradiction" and advice.query for advice in advices)
     # A variant is made by removing filters from the text, which is safe only without groups and alternatives.
     if "(" not in query.text and len(query.plan) == 1 and query.plan[0].pattern is not None and not contradicting:
         bare = _without(query, {"file", "lang"})

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_with_deadline
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query import Query, parse
+from sourcelight.core.query import Query
 from sourcelight.core.query.fields import duration_s
-from sourcelight.core.query.parse import refuse_unsupported
+from sourcelight.core.query.parse import parse_text, refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.commits.query import asked_of
 from sourcelight.engines.execution.plan import SUPPORTED
@@ -60,7 +60,7 @@ class QueryReader:
 
     def parse(self, request: SearchRequest, contexts: Mapping[str, Any]) -> ReadQuery:
         """Read a query, however long that takes; raises `QueryError` as `read`."""
-        query = parse(request.query, request.pattern_type, version=request.version)
+        query = parse_text(request.query, request.pattern_type, request.version)
         # The parser keeps short queries, so that an id is that of one query; what is kept here keeps its own alive.
         cached = self._read.get(id(query))
         if cached is not None and cached[0] is query:

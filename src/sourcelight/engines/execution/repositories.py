@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from sourcelight.core.batches.overview import IndexProgress
 from sourcelight.core.batches.results import CallObserver, ToolProgress
+from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation, run_in_thread
 from sourcelight.core.errors import Cancelled, RepositoryError
 from sourcelight.engines.execution.background import DefinitionUpdater, HistoryRequest, HistoryUpdater, TermUpdater
@@ -32,6 +33,9 @@ RETRY_S = 30.0
 
 _MOMENT_BYTES = 4 << 20
 """Bytes of git's packs, about twenty megabytes of text at most, whose index takes a second or two."""
+
+_MAX_CACHED_TARGETS = 32
+"""Sets of repositories whose targets stay the same objects."""
 
 _WATCH_S = 0.02
 _LATE = "the time limit passed while its words were read; ask again in a moment"
@@ -73,6 +77,9 @@ class IndexedRepositories:
         self._next_look = 0.0
         self._tried: dict[str, tuple[str, float]] = {}
         self._targets: tuple[tuple[Repository, ...], tuple[Target, ...]] = ((), ())
+        self._targets_by_ids: LruCache[tuple[int, ...], tuple[tuple[Repository, ...], tuple[Target, ...]]] = LruCache(
+            _MAX_CACHED_TARGETS
+        )
 
     def update(
         self,
@@ -191,6 +198,19 @@ class IndexedRepositories:
         cancellation.check()
         return failed | dict(terms.failures)
 
+    def targets_of(self, repositories: Sequence[Repository]) -> tuple[Target, ...]:
+        """What is searched of each repository at its default revision; the same object for the same repositories.
+
+        The store opens a tuple of targets once, and finds it again by identity.
+        """
+        if self.worktree:
+            return tuple(map(self.target_of, repositories))
+        # By ids: what is cached holds the repositories, so no other object gets theirs.
+        key = tuple(map(id, repositories))
+        return self._targets_by_ids.get_or_make(
+            key, lambda: (tuple(repositories), tuple(map(self.target_of, repositories)))
+        )[1]
+
     def target_of(self, repository: Repository) -> Target:
         """What is searched of `repository`: HEAD, or its work tree where this engine reads those."""
         if self.worktree and repository.kind == "git" and repository.worktree:
@@ -235,7 +255,7 @@ class IndexedRepositories:
         if repositories is not self.catalog.repositories or self.worktree:
             repositories = self.catalog.repositories
             self._seen.update(repository.facts.name for repository in repositories)
-            targets = tuple(map(self.target_of, repositories))
+            targets = self.targets_of(repositories)
             self._targets = repositories, targets
         return targets
 

@@ -23,6 +23,9 @@ from sourcelight.engines.execution.source import SearchSource, SearchTask, Sourc
 
 PROGRESS_EVERY_S = 0.1
 
+SHORT_S = 0.02
+"""Seconds of a search within which its first matches wait for no filters: it will end, or send them, soon."""
+
 
 @dataclass(slots=True)
 class SearchExecution:
@@ -38,12 +41,15 @@ class SearchExecution:
         Bounds of every search.
     finds
         Whether another query, over the same repositories, has a match; asked when this one has none.
+    may_find_in_any_case
+        Whether this query may have a match without regard to case; asked before `finds`.
     """
 
     source: SearchSource
     task: SearchTask
     limits: Limits
     finds: Callable[[str], bool]
+    may_find_in_any_case: Callable[[], bool] = lambda: True
     tally: Tally = field(init=False)
     _shown: int = field(init=False, default=0)
     _limit_hit: bool = field(init=False, default=False)
@@ -105,7 +111,7 @@ class SearchExecution:
     def _raw_matches(self, matches: RawMatches) -> Iterator[Event]:
         """Matches in the order of the engine, all of which are shown."""
         self.tally.add_raw(matches)
-        if not self._shown:
+        if not self._shown and time.monotonic() - self.task.started > SHORT_S:
             yield from self._filters(exhaustive=False)
         self._shown = self.tally.matches
         names = [matches.places[index].repository for index in np.flatnonzero(np.bincount(matches.place)).tolist()]
@@ -191,7 +197,7 @@ class SearchExecution:
         if report.advice:
             return report.advice[0]
         began = time.monotonic()
-        alert = notices.nothing_found(query, self.finds)
+        alert = notices.nothing_found(query, self.finds, self.may_find_in_any_case)
         if report.advice is not None and time.monotonic() - began < notices.TRY_S:
             # No variant was given up for its time, so that nothing else would be said of the same repositories.
             report.advice.append(alert)

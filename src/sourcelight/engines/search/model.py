@@ -159,6 +159,9 @@ class SearchPart:
 
 def add_maximum(totals: dict[str, int], counts: Mapping[str, int]) -> None:
     """Merge counts of the same files in several revisions: the maximum per kind, as a sum counts files twice."""
+    if not totals:
+        totals.update(counts)
+        return
     for kind, count in counts.items():
         totals[kind] = max(totals.get(kind, 0), count)
 

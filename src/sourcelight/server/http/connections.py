@@ -212,6 +212,8 @@ class TrustedProxies:
         self._networks = [ipaddress.ip_network(network) for network in networks]
 
     def __contains__(self, address: object) -> bool:
+        if not self._networks:
+            return False
         try:
             parsed = ipaddress.ip_address(str(address))
         except ValueError:

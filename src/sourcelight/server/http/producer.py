@@ -167,6 +167,8 @@ class Producer:
 
     def stop(self) -> None:
         """Stop the engine, even one that waits for a full buffer. Callable from any thread, more than once."""
+        if self.finished:
+            return
         self.cancellation.cancel()
         with self._space:
             self._space.notify_all()

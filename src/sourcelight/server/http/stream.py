@@ -337,12 +337,15 @@ class _Access:
         self._headers = headers
         self._principal = principal
         self._recheck_s = recheck_s
-        self._version = authenticator.version
+        self._version: int | None = None
         self._checked = time.monotonic()
 
     def holds(self) -> bool:
-        """Return whether the access is still valid."""
-        version, now = self._authenticator.version, time.monotonic()
+        """Return whether the access is still valid; within some milliseconds of the last check, what that said."""
+        now = time.monotonic()
+        if now - self._checked < _SHORT_S:
+            return True
+        version = self._authenticator.version
         if version == self._version and now - self._checked < self._recheck_s:
             return True
         self._version, self._checked = version, now

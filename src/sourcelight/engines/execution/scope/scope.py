@@ -132,15 +132,17 @@ class ScopeResolver(ScopeSelector):
         Ends each step early.
     """
 
-    __slots__ = ("_defaults", "_files", "_store", "_target_of", "cancellation")
+    __slots__ = ("_defaults", "_files", "_has_revisions", "_store", "_target_of", "_targets_of", "cancellation")
 
     def __init__(self, repositories: IndexedRepositories, viewer: Viewer, cancellation: Cancellation) -> None:
         super().__init__(repositories.catalog, viewer)
         self.cancellation = cancellation
         self._store = repositories.store
         self._target_of = repositories.target_of
+        self._targets_of = repositories.targets_of
         self._files = FilePredicates(repositories.store, cancellation)
         self._defaults: set[Place] = set()
+        self._has_revisions = False
 
     @property
     def missing(self) -> Mapping[str, int]:
@@ -183,7 +185,7 @@ class ScopeResolver(ScopeSelector):
 
     def narrow(self, scopes: Sequence[Scope]) -> list[Scope]:
         """Leave out what could not be indexed, and what does not satisfy the predicates on files."""
-        return [replace(scope, targets=tuple(self._narrow(scope))) for scope in scopes]
+        return [self._narrow_scope(scope) for scope in scopes]
 
     def resolve(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
         """All three steps, for a caller that shows no progress."""
@@ -200,8 +202,8 @@ class ScopeResolver(ScopeSelector):
         alternative = item.alternative
         predicates = predicates_of(alternative)
         selected = self.choose(item, visible)
-        if item.listed is None and not predicates and not _names_places(alternative):
-            defaults = tuple(map(self._target_of, selected.repositories))
+        if item.listed is None and not predicates and not _names_revisions(alternative):
+            defaults = self._targets_of(selected.repositories)
             self._defaults.update(map(place_of, defaults))
             return Scope(alternative, selected, defaults)
         targets: list[Target] = []
@@ -231,6 +233,7 @@ class ScopeResolver(ScopeSelector):
             target = self._target_of(repository)
             self._defaults.add(place_of(target))
             return (target,)
+        self._has_revisions = True
         try:
             targets, requests = revisions.targets_of(repository, lists, at_time, self.cancellation)
         except Cancelled:
@@ -269,6 +272,12 @@ class ScopeResolver(ScopeSelector):
         except (SourcelightError, OSError):
             return False
 
+    def _narrow_scope(self, scope: Scope) -> Scope:
+        # Where all are searched at their default revision, and no file decides, the targets stay the same object.
+        if not self._has_revisions and not predicates_of(scope.alternative):
+            return scope
+        return replace(scope, targets=tuple(self._narrow(scope)))
+
     def _narrow(self, scope: Scope) -> Iterator[Target]:
         needed = _needs_index(scope.alternative)
         left_out = {place_of(target) for target in self._new(scope.targets)} if needed else set()
@@ -290,11 +299,12 @@ class ScopeResolver(ScopeSelector):
                 self.undecided.add(name)
 
 
-def _names_places(alternative: Alternative) -> bool:
-    """Whether repositories or revisions are named, so that each repository must be looked at by itself."""
-    return any(
-        item.name in {"repo", "rev"} if isinstance(item, Filter) else item.on in {"repo", "rev"}
-        for item in alternative.filters
+def _names_revisions(alternative: Alternative) -> bool:
+    """Whether revisions are named, so that each repository must be looked at by itself."""
+    return bool(
+        alternative.all("rev")
+        or alternative.predicates("rev")
+        or any(item.revs is not None for item in alternative.all("repo"))
     )
 
 

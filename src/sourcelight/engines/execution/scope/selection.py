@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
-from sourcelight.core.patterns import CompiledPattern, compile_pattern
+from sourcelight.core.patterns import compile_pattern
+from sourcelight.core.patterns.exact import NameTest, name_test
 from sourcelight.core.query import Alternative, Filter, Predicate
 from sourcelight.core.query.dates import ACCEPTED, parse_date
 from sourcelight.core.query.fields import current_time
@@ -56,9 +55,11 @@ def check_dates(alternative: Alternative, query: str) -> None:
                 raise QueryError("invalid date format", query=query, hint=ACCEPTED) from exc
 
 
-def facts_test(predicates: Iterable[Predicate]) -> Callable[[RepositoryInfo], bool]:
-    """Make the test for all predicates that the facts of a repository answer."""
+def facts_test(predicates: Iterable[Predicate]) -> Callable[[RepositoryInfo], bool] | None:
+    """Make the test for all predicates that the facts of a repository answer; None: there are none."""
     tests = [(_fact(item), item.negated) for item in predicates if item.name in _OF_FACTS]
+    if not tests:
+        return None
     return lambda info: all(test(info) is not negated for test, negated in tests)
 
 
@@ -200,14 +201,10 @@ class RepositorySelection:
     archived_left_out: tuple[str, ...]
 
 
-def _any_facts(_: RepositoryInfo) -> bool:
-    return True
-
-
 def select_repositories(
     alternative: Alternative,
     visible: Sequence[Repository],
-    facts_test: Callable[[RepositoryInfo], bool] = _any_facts,
+    facts_test: Callable[[RepositoryInfo], bool] | None = None,
 ) -> RepositorySelection:
     """Apply the filters ``repo fork archived visibility`` of `alternative`, and `facts_test`.
 
@@ -224,18 +221,20 @@ def select_repositories(
     fork_is_default = alternative.yes_no_only("fork") is None
     archived_is_default = alternative.yes_no_only("archived") is None
     visibility = alternative.visibility()
+    names_matter = bool(patterns or unwanted)
 
     selected: list[Repository] = []
     forks: list[str] = []
     archives: list[str] = []
     for repository in visible:
         info = repository.facts
-        name = info.name.encode()
-        if not all(_holds(p, name) for p in patterns) or any(_holds(p, name) for p in unwanted):
-            continue
+        if names_matter:
+            name = info.name.encode()
+            if not all(test(name) for test in patterns) or any(test(name) for test in unwanted):
+                continue
         if (visibility == "private" and not info.private) or (visibility == "public" and info.private):
             continue
-        if not facts_test(info):
+        if facts_test is not None and not facts_test(info):
             continue
         if not _passes(fork, has=info.fork):
             if info.fork and fork_is_default:
@@ -253,25 +252,15 @@ def filters_matching(alternative: Alternative, repository: Repository) -> tuple[
     """The positive ``repo:`` filters that the name of a selected repository satisfies: all of them."""
     name = repository.facts.name.encode()
     positive = (item for item in alternative.all("repo") if not item.negated)
-    return tuple(item for item in positive if not item.value or _holds(_name_pattern(item), name))
+    return tuple(item for item in positive if not item.value or _name_pattern(item)(name))
 
 
 def _passes(choice: str, *, has: bool) -> bool:
     return has if choice == "only" else not has or choice == "yes"
 
 
-def _name_pattern(item: Filter) -> CompiledPattern:
-    return compile_pattern(literal_dots(item.value), kind="regexp", case_sensitive=False, whole_text=True)
-
-
-def _holds(pattern: CompiledPattern, name: bytes) -> bool:
-    """Whether a pattern matches a name, even as an empty match such as ``repo:^``."""
-    if pattern.find(name):
-        return True
-    if not pattern.matches_empty:
-        return False
-    bounds = np.array([0], dtype=np.int64), np.array([len(name)], dtype=np.int64)
-    return bool(pattern.match_many(name, *bounds)[0])
+def _name_pattern(item: Filter) -> NameTest:
+    return name_test(literal_dots(item.value))
 
 
 def literal_dots(pattern: str) -> str:

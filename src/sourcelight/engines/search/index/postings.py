@@ -34,6 +34,10 @@ _NEWLINE = 10
 _NON_WORD = 4
 # The first two 32-bit primes of xxHash. Keys on disk depend on them, as on the mapping and the classes below: a change
 # of any needs another format.
+_UINT32 = 0xFFFFFFFF
+_SHORT_BYTES = 32
+"""Bytes of a literal up to which its keys are computed one by one."""
+
 _HASH_FACTORS = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
 
 
@@ -147,8 +151,28 @@ def literal_keys(text: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
 
     Trigrams and windows that would contain a newline are left out: keys never cross a line.
     """
-    trigrams, windows = _extract_keys(lower_ascii(text).translate(MAPPING))
-    return np.unique(trigrams), np.unique(windows)
+    mapped = lower_ascii(text).translate(MAPPING)
+    trigrams, windows = _short_keys(mapped) if len(mapped) <= _SHORT_BYTES else map(np.unique, _extract_keys(mapped))
+    return trigrams, windows
+
+
+def _short_keys(mapped: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return what `_extract_keys` returns, sorted and without repeats: a text of some bytes needs no array."""
+    first, second = map(int, _HASH_FACTORS)
+    # None where a trigram would contain a newline.
+    trigrams = [
+        None if _NEWLINE in (a, b, c) else a | b << 7 | c << 14
+        for a, b, c in zip(mapped, mapped[1:], mapped[2:], strict=False)
+    ]
+    windows = set()
+    for before, (trigram, following) in enumerate(zip(trigrams, trigrams[_KEY_BYTES:], strict=False), _KEY_BYTES - 1):
+        after = _CLASSES[mapped[before + 1]]
+        change = _CLASSES[mapped[before]] ^ after
+        if after < _NON_WORD and (not change or change >= _NON_WORD) and trigram is not None and following is not None:
+            window = (trigram * first ^ following * second) & _UINT32
+            windows.add(((window ^ window >> 15) * first & _UINT32) >> 32 - WINDOW_BITS)
+    distinct = {trigram for trigram in trigrams if trigram is not None}
+    return np.array(sorted(distinct), dtype=np.uint32), np.array(sorted(windows), dtype=np.uint32)
 
 
 _DENSE_FRACTION = 16

@@ -66,14 +66,16 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Uni
     window_lists: list[tuple[int, list[tuple[int, int]]]] = []
     keys = windows.tolist()
     for shard_index in selection.shards(corpus):
-        shard, base = corpus.shards[shard_index], int(corpus.unit_base[shard_index])
-        if isinstance(shard, LooseShard):
-            unit_lists.append(np.arange(base, base + shard.units))
-        elif keys:
+        shard = corpus.shards[shard_index]
+        if keys and not isinstance(shard, LooseShard):
             lists = shard.postings.window_bounds(keys)
             # A shard that lacks one of the windows holds no match and adds no units.
             if lists is not None:
                 window_lists.append((shard_index, lists))
+            continue
+        base = int(corpus.unit_base[shard_index])
+        if isinstance(shard, LooseShard):
+            unit_lists.append(np.arange(base, base + shard.units))
         else:
             units = shard.postings.units_with(trigrams)
             unit_lists.append(np.arange(base, base + shard.units) if units is None else units + base)

@@ -302,15 +302,17 @@ class Corpus(Memo):
         self.reason = np.concatenate([view.reason for view in views])
         self._name_only = np.flatnonzero(np.concatenate([view.shard for view in views]) == NO_SHARD)
         self.languages, self.language = _languages(self.members)
+        self._size_checks = [
+            *(member.view.file.check_size for member in self.members),
+            *(shard.check_size for shard in shards),
+        ]
         # Set by symbol search, so that the definitions live as long as their corpus.
         self.symbol_corpus: Any = None
 
     def check_sizes(self) -> None:
         """Raise `IndexDamaged` when a file has been truncated: reading the lost bytes would end the process."""
-        for member in self.members:
-            member.view.file.check_size()
-        for shard in self.shards:
-            shard.check_size()
+        for check in self._size_checks:
+            check()
 
     def check_content(self, units: UnitNumbers) -> None:
         """Check the shards that hold these units, ascending, against their checksums; raises `IndexDamaged`.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,7 +21,14 @@ from sourcelight.engines.search.scan.batch_size import LAST_BATCH_FACTOR, BatchS
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.paths import PathSpans, unique_sorted
-from sourcelight.engines.search.scan.spans import NO_SPANS, Spans, concatenate_spans, find_spans, merge_spans
+from sourcelight.engines.search.scan.span_cache import MAX_CACHED_UNITS, DocumentRange, PatternSpans, SpanRecorder
+from sourcelight.engines.search.scan.spans import (
+    NO_SPANS,
+    Spans,
+    documents_holding,
+    find_spans,
+    merge_spans,
+)
 from sourcelight.engines.search.scan.structures import StructureScan, split_by_language, unread_counts
 from sourcelight.engines.structure.pattern import StructurePattern
 
@@ -33,9 +40,6 @@ _PROBED_RANGES = 16
 
 _MAX_BATCH_DOCUMENTS = 16_384
 """Documents of a batch where a document may be a row by its path alone, without a candidate unit."""
-
-_MAX_CACHED_UNITS, _MAX_CACHED_SPANS = 4096, 20_000
-"""Candidates and spans that are cached per pattern (0.5 MB at most): a repeated search then reads no text."""
 
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 _NO_UNITS, _NO_DOCUMENTS, _NO_FILES = UnitNumbers(_EMPTY), DocumentNumbers(_EMPTY), FileNumbers(_EMPTY)
@@ -54,65 +58,6 @@ class FileMatches:
     documents: DocumentNumbers
     path_files: FileNumbers
     finished_up_to: int
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentRange:
-    """Documents ``start:end`` of a batch, and for each term the units in them that may hold a match."""
-
-    start: int
-    end: int
-    units: list[UnitNumbers]
-
-
-@dataclass(slots=True)
-class _KnownSpans:
-    """Cached candidates and spans of one pattern in the files that pass certain filters.
-
-    They never go stale, since a corpus is immutable. `units` are the candidates, None when there are too many; `spans`
-    is set when one search has read all candidates and found few enough matches.
-    """
-
-    units: UnitNumbers | None = None
-    spans: Spans | None = None
-
-    def store(self, corpus: Corpus, spans: Spans) -> None:
-        """Store all spans of the pattern, and narrow its candidates to the units that have one."""
-        # Units ascend by byte, so a span lies in the last unit that starts at or before it.
-        self.units = UnitNumbers(unique_sorted(corpus.unit_start.searchsorted(spans.start, side="right") - 1))
-        self.spans = spans
-
-    def in_batch(self, corpus: Corpus, batch: DocumentRange) -> Spans | None:
-        """Return the spans in the documents of a batch; None when the documents must be read."""
-        if self.spans is None or (not batch.start and batch.end == corpus.documents):
-            return self.spans
-        # Spans ascend by byte, so those of a run of documents are one slice.
-        last = batch.end - 1
-        byte_range = corpus.doc_start[batch.start], corpus.doc_start[last] + corpus.doc_size[last]
-        return self.spans.slice(*self.spans.start.searchsorted(byte_range).tolist())
-
-
-@dataclass(slots=True)
-class _SpanRecorder:
-    """Collects the spans of all batches of a search for the cache; gives up on too many, or on a skipped batch."""
-
-    cache: _KnownSpans
-    spans: list[Spans] = field(default_factory=list)
-    size: int = 0
-    end: int = 0
-
-    def add(self, corpus: Corpus, batch: DocumentRange, spans: Spans) -> None:
-        """Add the spans of a batch."""
-        self.size += len(spans)
-        if batch.start != self.end or self.size > _MAX_CACHED_SPANS:
-            # No batch starts at -1, so nothing is recorded any more: a cache entry must cover all documents.
-            self.end = -1
-            self.spans.clear()
-            return
-        self.spans.append(spans)
-        self.end = batch.end
-        if batch.end == corpus.documents:
-            self.cache.store(corpus, concatenate_spans(self.spans))
 
 
 class CorpusSearch:
@@ -148,7 +93,7 @@ class CorpusSearch:
         self.has_path_matches = [spans is not None and spans.has_matches for spans in self.path_spans]
         self._path_masks: list[BoolArray] = []
         self._path_positions: Int64Array | None = None
-        self._recorder: _SpanRecorder | None = None
+        self._recorder: SpanRecorder | None = None
         self._highest_file: int | None = None
 
     def unread_counts(self) -> list[dict[str, int]]:
@@ -320,15 +265,27 @@ class CorpusSearch:
             # The key of the cache names the filters of the query, so it can't serve another selection.
             return self._find_candidates(term.pattern, selection)
         query = self.prepared.query
-        cached = self.corpus.pattern_cache.remember((term.pattern, query.files, query.languages), _KnownSpans)
+        cached = self.corpus.pattern_cache.remember((term.pattern, query.files, query.languages), PatternSpans)
         # A match that crosses lines may span units, so its spans can't stand for the units that hold it.
         if self.prepared.is_single and not term.pattern.multi_line:
-            self._recorder = _SpanRecorder(cached)
+            self._recorder = SpanRecorder(cached)
         units = cached.units
         if units is None:
-            units = self._find_candidates(term.pattern, self.selection)
-            cached.units = units if len(units) <= _MAX_CACHED_UNITS else None
+            units = self._required_candidates(term.pattern)
+            cached.units = units if len(units) <= MAX_CACHED_UNITS else None
         return units
+
+    def _required_candidates(self, pattern: TermPattern) -> UnitNumbers:
+        """Return the candidates of a pattern in the selected files; those of the last few required texts are cached."""
+        if isinstance(pattern, StructurePattern):
+            return self._find_candidates(pattern, self.selection)
+        # By what is required: a text has the same candidates with and without regard to case.
+        query = self.prepared.query
+        return self.corpus.pattern_cache.remember(
+            (pattern.required, pattern.multi_line, query.files, query.languages),
+            lambda: self._find_candidates(pattern, self.selection),
+            keep=lambda units: len(units) <= MAX_CACHED_UNITS,
+        )
 
     def _find_candidates(self, pattern: TermPattern, selection: FileSelection) -> UnitNumbers:
         candidates = candidate_units(self.corpus, pattern, selection)
@@ -510,14 +467,20 @@ class CorpusSearch:
             is_possible = np.zeros(end_document - first_document, dtype=np.bool_)
             is_possible[documents[prepared.possible_files(lower, upper, len(files))] - first_document] = True
             possible_units = UnitNumbers(term_units[is_possible[corpus.unit_doc[term_units] - first_document]])
-            spans = self._find(term_index, possible_units)
+            pattern = prepared.terms[term_index].pattern
+            if term_index in prepared.visible or isinstance(pattern, StructurePattern):
+                spans = self._find(term_index, possible_units)
+                with_match = corpus.documents_of(spans.start)
+                if term_index in prepared.visible:
+                    visible_spans[term_index] = spans
+            else:
+                # Of a NOT, nothing is shown: its first match in a document says all.
+                with_match = documents_holding(corpus, pattern, possible_units, self.stopped)
             matches = lower[term_index]
-            if len(spans):
-                has_span = _document_mask(corpus.documents_of(spans.start), first_document, end_document)
-                matches = matches | has_span[documents - first_document]
+            if len(with_match):
+                has_match = _document_mask(with_match, first_document, end_document)
+                matches = matches | has_match[documents - first_document]
             lower[term_index] = upper[term_index] = matches
-            if term_index in prepared.visible:
-                visible_spans[term_index] = spans
         matching = prepared.matching_files(lower, len(files))
         finished_up_to = selection.lowest_file_from(end_document)
         return self._visible_matches(

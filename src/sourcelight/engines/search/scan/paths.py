@@ -19,6 +19,10 @@ from sourcelight.core.patterns.ranges import find_texts
 _MIN_REQUIRED_BYTES = 3
 """Bytes of a required text from which few enough paths hold it that a search for it pays."""
 
+_GRAM_BYTES, _GRAM_FACTOR = 4, 0x9E3779B1
+_MIN_GRAM_BITS, _MAX_GRAM_BITS = 10, 20
+"""Bits of a hash of four bytes: two megabytes of paths hold some ten thousands of such hashes."""
+
 _NO_OFFSETS: Int64Array = np.zeros(0, dtype=np.int64)
 
 
@@ -71,6 +75,32 @@ class PathTable:
         return None if any(hazard in text for hazard in FOLD_HAZARDS) else text.lower()
 
     @functools.cached_property
+    def _grams(self) -> bytes:
+        """For each hash of four bytes of the lower-case text whether it occurs: up to a megabyte, made once."""
+        text = np.frombuffer(self._folded or b"", np.uint8).astype(np.uint32)
+        bits = max(_MIN_GRAM_BITS, min(_MAX_GRAM_BITS, (4 * len(text)).bit_length()))
+        occurs = np.zeros(1 << bits, dtype=np.uint8)
+        if len(text) >= _GRAM_BYTES:
+            codes = text[:-3] | text[1:-2] << np.uint32(8) | text[2:-1] << np.uint32(16) | text[3:] << np.uint32(24)
+            codes *= np.uint32(_GRAM_FACTOR)  # wraps around, as the hash needs
+            occurs[codes >> np.uint32(32 - bits)] = 1
+        return occurs.tobytes()
+
+    def _may_hold(self, text: bytes) -> bool:
+        """Whether a path may hold a folded text: False is certain, and costs far less than to look for it."""
+        if b"\n" in text:
+            return True
+        grams = self._grams
+        shift = 33 - len(grams).bit_length()
+        return all(
+            grams[(int.from_bytes(text[at : at + _GRAM_BYTES], "little") * _GRAM_FACTOR & 0xFFFFFFFF) >> shift]
+            for at in range(len(text) - _GRAM_BYTES + 1)
+        )
+
+    def _may_match(self, tree: RequiredTree) -> bool:
+        return self._folded is None or fold(tree, lambda leaf: self._may_hold(leaf.text), all_of=all, any_of=any)
+
+    @functools.cached_property
     def is_non_ascii(self) -> BoolArray:
         """Which paths have a non-ASCII byte."""
         mask = np.zeros(len(self), dtype=np.bool_)
@@ -121,7 +151,7 @@ class PathTable:
 
     def _find(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
         matched = np.zeros(len(self), dtype=np.bool_)
-        if not len(self):
+        if not len(self) or not self._may_match(pattern.required):
             return PathSpans(matched, _NO_OFFSETS, _NO_OFFSETS, _NO_OFFSETS, has_matches=False)
         starts, ends = self.starts, self.ends
         # Paths are the lines of the text. A pattern that can match a newline, or names the ends of the text, must see

@@ -13,6 +13,7 @@ import numpy as np
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns.texts import owners_holding
 from sourcelight.engines.search.model import DocumentNumbers, UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.paths import unique_sorted
@@ -45,6 +46,10 @@ class Spans:
 
 
 _NO_OFFSETS = np.zeros(0, dtype=np.int64)
+
+_UNITS_PER_CHECK = 512
+"""Units, of 16 KiB each as a rule, that are looked into between two requests to stop."""
+
 NO_SPANS = Spans(_NO_OFFSETS, _NO_OFFSETS)
 
 
@@ -75,6 +80,12 @@ def find_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, sto
     starts = pattern.starts(corpus.buffers, ranges, stopped)
     if starts is not None:
         return Spans(starts, starts + len(pattern.literal or pattern.folded)) if len(starts) else NO_SPANS
+    # All places of a few texts are found without RE2; a place that begins inside another match is none.
+    texts = pattern.text_spans(corpus.buffers, ranges, stopped)
+    if texts is not None:
+        start, end = texts
+        is_kept = non_overlapping(start, end)
+        return Spans(start[is_kept], end[is_kept]) if len(start) else NO_SPANS
     offsets = pattern.lines(corpus.buffers, ranges, stopped)
     if not len(offsets):
         return NO_SPANS
@@ -89,6 +100,27 @@ def find_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, sto
     row, start, end = pattern.spans(data, ends - sizes, ends - 1, stopped)
     base = line_start[row]
     return Spans(base + start, base + end, lines[row])
+
+
+def documents_holding(
+    corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, stopped: Stopped
+) -> DocumentNumbers:
+    """Return the documents of units in which a pattern matches, ascending; raises `ScanStopped`."""
+    text = pattern.literal or pattern.folded
+    # Case is told apart by bytes alone where no sign equals a letter of the text.
+    if not text or pattern.multi_line or (pattern.literal is None and pattern.needs_fold_check):
+        return DocumentNumbers(unique_sorted(corpus.documents_of(find_spans(corpus, pattern, units, stopped).start)))
+    # Units are not joined: after the first match of a document the rest of it is not read. A common word under a NOT
+    # has thousands of matches, and only the number of its documents counts.
+    ranges = np.stack((corpus.unit_start[units], corpus.unit_end[units]), axis=1)
+    folded = pattern.literal is None
+    documents = [_NO_OFFSETS]
+    for first in range(0, len(units), _UNITS_PER_CHECK):
+        check_stopped(stopped)
+        portion = slice(first, first + _UNITS_PER_CHECK)
+        owners = corpus.unit_doc[units[portion]]
+        documents.append(owners_holding(corpus.buffers, text, ranges[portion], owners, folded=folded))
+    return DocumentNumbers(unique_sorted(np.concatenate(documents)))
 
 
 def _find_in_documents(corpus: Corpus, pattern: CompiledPattern, documents: DocumentNumbers, stopped: Stopped) -> Spans:

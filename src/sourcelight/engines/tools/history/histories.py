@@ -15,7 +15,7 @@ from sourcelight.core.arrays import BoolArray
 from sourcelight.core.batches.results import ToolProgress
 from sourcelight.core.errors import PatternError, RevisionNotFound, SearchIndexError, ToolError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
-from sourcelight.core.patterns.compiled import PatternKind
+from sourcelight.core.patterns.engines import PatternKind
 from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.regexps import file_pattern
 from sourcelight.engines.history import History, HistoryProgress, HistoryStore

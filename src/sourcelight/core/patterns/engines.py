@@ -1,0 +1,100 @@
+"""RE2 for one pattern: its tree, and the matchers for single texts, for lines and for many texts at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from sourcelight.core.patterns.bulk import BulkMatcher
+from sourcelight.core.patterns.exact import ClassRuns, ExactMatcher, class_runs, compile_re2, quote
+from sourcelight.core.patterns.relaxed import weaker_patterns
+from sourcelight.core.patterns.syntax import (
+    Node,
+    ParsedPattern,
+    UnknownNode,
+    anchors,
+    literal_tree,
+    matches_newline,
+    never_empty,
+    nullable,
+    parse,
+)
+
+PatternKind: TypeAlias = Literal["literal", "regexp"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatternEngines:
+    """What RE2 needs for a pattern: made when a text is first matched, and not for one that other means find.
+
+    `written` is the tree of the pattern as written, `tree` that of the pattern that is looked for, which has no empty
+    matches where it could have some. `matcher` is for the former, as the oracle, the others for the latter.
+    """
+
+    written: Node
+    tree: Node
+    multi_line: bool
+    matcher: ExactMatcher
+    finder: ExactMatcher
+    bulk: BulkMatcher
+    nullable: bool
+    runs: ClassRuns | None
+    unanchored: bool
+    line_is_text: bool
+
+    @classmethod
+    def of(cls, text: str, kind: PatternKind, *, case_sensitive: bool, whole_text: bool) -> PatternEngines:
+        """Compile a pattern; raises `PatternError`."""
+        raw = text.encode()
+        source = quote(raw) if kind == "literal" else raw
+        if kind == "regexp":  # refusals quote the pattern without our flags
+            compile_re2(source, case_sensitive=case_sensitive, quoted=text)
+        # RE2 reads ^ and $ as the ends of the text unless (?m) is on.
+        flagged = source if whole_text else b"(?m)" + source
+        regexp = compile_re2(flagged, case_sensitive=case_sensitive, quoted=text)
+        if kind == "literal":
+            # A literal needs no parser: its tree is its characters, and the quoted source has no captures.
+            syntax = ParsedPattern(literal_tree(text, fold=not case_sensitive), source)
+        else:
+            syntax = parse(text, fold=not case_sensitive, multi_line=not whole_text)
+        tree = syntax.tree
+        anchor_kinds = anchors(tree)
+        anchored_ends = {"text-start", "text-end"} & anchor_kinds
+        # \A and \z name the ends of the document, which a scan of single lines can't see.
+        multi_line = matches_newline(tree) or (bool(anchored_ends) and not whole_text)
+        matches_empty = nullable(tree)
+        flags = ("" if case_sensitive else "i") + ("" if whole_text else "m")
+        kernel = _with_flags(flags, syntax.plain_source)
+        # $ and \z look ahead only. Every other anchor, \b too, looks at the byte before a match, so a search that goes
+        # on after a match must still see that byte.
+        looks_behind = bool(anchor_kinds - {"line-end", "text-end"}) or isinstance(tree, UnknownNode)
+        matcher = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=matches_empty)
+        shorter = never_empty(syntax) if kind == "regexp" and not anchor_kinds else None
+        if shorter is not None:
+            # Empty matches are dropped anyway, and without them there is none to try at each and every character.
+            tree, kernel = shorter.tree, _with_flags(flags, shorter.plain_source)
+            regexp = compile_re2(kernel or b"", case_sensitive=case_sensitive, quoted=text)
+        is_nullable = matches_empty and shorter is None
+        runs = None if is_nullable or anchor_kinds else class_runs(tree, greedy=syntax.greedy)
+        finder = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=is_nullable, runs=runs)
+        # A pattern that begins with its flags needs no brackets, which an open ``\\Q`` would swallow.
+        bulk_source = kernel if shorter is not None and kernel else b"(?i)" * (not case_sensitive) + flagged
+        bulk = BulkMatcher(bulk_source, lambda: weaker_patterns(tree))
+        return cls(
+            syntax.tree,
+            tree,
+            multi_line,
+            matcher,
+            finder,
+            bulk,
+            is_nullable,
+            runs,
+            not anchor_kinds,
+            bool(anchored_ends),
+        )
+
+
+def _with_flags(flags: str, source: bytes | None) -> bytes | None:
+    if source is None:
+        return None
+    return b"(?" + flags.encode() + b":" + source + b")" if flags else b"(?:" + source + b")"

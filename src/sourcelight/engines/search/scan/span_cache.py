@@ -1,0 +1,72 @@
+"""Where patterns were found in a corpus: candidates and spans that a repeated search takes in place of the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sourcelight.engines.search.model import UnitNumbers
+from sourcelight.engines.search.scan.corpus import Corpus
+from sourcelight.engines.search.scan.paths import unique_sorted
+from sourcelight.engines.search.scan.spans import Spans, concatenate_spans
+
+MAX_CACHED_UNITS, MAX_CACHED_SPANS = 4096, 20_000
+"""Candidates and spans that are cached per pattern (0.5 MB at most): a repeated search then reads no text."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRange:
+    """Documents ``start:end`` of a batch, and for each term the units in them that may hold a match."""
+
+    start: int
+    end: int
+    units: list[UnitNumbers]
+
+
+@dataclass(slots=True)
+class PatternSpans:
+    """Cached candidates and spans of one pattern in the files that pass certain filters.
+
+    They never go stale, since a corpus is immutable. `units` are the candidates, None when there are too many; `spans`
+    is set when one search has read all candidates and found few enough matches.
+    """
+
+    units: UnitNumbers | None = None
+    spans: Spans | None = None
+
+    def store(self, corpus: Corpus, spans: Spans) -> None:
+        """Store all spans of the pattern, and narrow its candidates to the units that have one."""
+        # Units ascend by byte, so a span lies in the last unit that starts at or before it.
+        self.units = UnitNumbers(unique_sorted(corpus.unit_start.searchsorted(spans.start, side="right") - 1))
+        self.spans = spans
+
+    def in_batch(self, corpus: Corpus, batch: DocumentRange) -> Spans | None:
+        """Return the spans in the documents of a batch; None when the documents must be read."""
+        if self.spans is None or (not batch.start and batch.end == corpus.documents):
+            return self.spans
+        # Spans ascend by byte, so those of a run of documents are one slice.
+        last = batch.end - 1
+        byte_range = corpus.doc_start[batch.start], corpus.doc_start[last] + corpus.doc_size[last]
+        return self.spans.slice(*self.spans.start.searchsorted(byte_range).tolist())
+
+
+@dataclass(slots=True)
+class SpanRecorder:
+    """Collects the spans of all batches of a search for the cache; gives up on too many, or on a skipped batch."""
+
+    cache: PatternSpans
+    spans: list[Spans] = field(default_factory=list)
+    size: int = 0
+    end: int = 0
+
+    def add(self, corpus: Corpus, batch: DocumentRange, spans: Spans) -> None:
+        """Add the spans of a batch."""
+        self.size += len(spans)
+        if batch.start != self.end or self.size > MAX_CACHED_SPANS:
+            # No batch starts at -1, so nothing is recorded any more: a cache entry must cover all documents.
+            self.end = -1
+            self.spans.clear()
+            return
+        self.spans.append(spans)
+        self.end = batch.end
+        if batch.end == corpus.documents:
+            self.cache.store(corpus, concatenate_spans(self.spans))

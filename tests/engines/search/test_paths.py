@@ -1,0 +1,48 @@
+"""`scan/paths`: what rules out a search of paths never rules out a path that matches."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from sourcelight.core.cancellation import never
+from sourcelight.core.patterns import compile_pattern
+from sourcelight.engines.search.scan.paths import PathTable
+
+PATHS = ["src/Main.java", "a", "docs/Übersicht.md", "tests/test_main.py", "lib/KelvinScale.go", "x y.txt", "世/界"]
+
+
+def table_of(paths: list[str]) -> PathTable:
+    """Make a table of paths, each after a newline."""
+    raw = [path.encode() for path in paths]
+    starts = np.cumsum([1, *(len(path) + 1 for path in raw)])
+    return PathTable(b"\n" + b"".join(path + b"\n" for path in raw), starts.astype(np.int64))
+
+
+def test_every_piece_of_a_path_may_be_there() -> None:
+    table = table_of(PATHS)
+    for path in PATHS:
+        raw = path.encode().lower()
+        for start in range(len(raw)):
+            for end in range(start + 1, len(raw) + 1):
+                assert table._may_hold(raw[start:end])
+
+
+def test_texts_that_no_path_holds_are_ruled_out_as_a_rule() -> None:
+    table, chance = table_of(PATHS), random.Random(5)  # noqa: S311 - the same texts again
+    absent = ["".join(chance.choices("qzjxv", k=9)).encode() for _ in range(200)]
+    assert sum(table._may_hold(text) for text in absent) < 20
+
+
+@pytest.mark.parametrize("sensitive", [True, False])
+@pytest.mark.parametrize(
+    "pattern", ["main", "Main", "MAIN", "kelvin", "(java|go)$", "ü", "x y", "test_main.py", "absent", "(absent|main)"]
+)
+def test_paths_are_those_of_the_pattern(pattern: str, sensitive: bool) -> None:  # noqa: FBT001 - a parameter
+    for paths in (PATHS, [*PATHS, "\N{KELVIN SIGN}elvin"]):
+        compiled = compile_pattern(pattern, kind="regexp", case_sensitive=sensitive)
+        spans = table_of(paths).find(compiled, never)
+        expected = [(at, *span) for at, path in enumerate(paths) for span in compiled.find(path.encode())]
+        assert list(zip(spans.file.tolist(), spans.start.tolist(), spans.end.tolist(), strict=True)) == expected
