@@ -92,6 +92,8 @@ def separate_texts(tree: Node) -> tuple[bytes, ...]:
     texts = exact_texts(tree)
     if texts is None or len(texts) > MAX_TEXTS or any(len(text) < MIN_TEXT_BYTES for text in texts):
         return ()
+    # Sorted, a text that begins with another stands right behind it or behind a third that begins with it too, so
+    # neighbors tell.
     in_order = sorted(texts)
     if any(later.startswith(text) for text, later in pairwise(in_order)):
         return ()
@@ -163,6 +165,8 @@ def owners_holding(
     A range is read up to its first occurrence, and of an owner no range after the first that holds one. `folded`: the
     text is in lower case, and looked for in lowered bytes.
     """
+    # Most documents have one unit or two, and a text under a NOT is often common: a find that stops at the first
+    # occurrence reads some hundred bytes, where all occurrences would be read and kept.
     holding: list[int] = []
     last = -1
     for part, owner in zip(buffers.slices(ranges), owners.tolist(), strict=True):

@@ -17,7 +17,7 @@ from sourcelight.engines.execution import notices
 from sourcelight.engines.execution.background import under_way
 from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.pipeline import ResultPipeline
-from sourcelight.engines.execution.plan import Plan, histories_of, make_plan, takes_a_moment, unmade_plan
+from sourcelight.engines.execution.plan import Plan, histories_of, is_brief, make_plan, takes_a_moment, unmade_plan
 from sourcelight.engines.execution.plan_cache import NO_PLANS, CachedPlan, PlanCache, PlanSummary, stands, summary_of
 from sourcelight.engines.execution.repositories import IndexedRepositories
 from sourcelight.engines.execution.scope.scope import Scope, ScopeResolver
@@ -187,13 +187,16 @@ class LocalSource:
             self._cache(repositories)
         else:
             self.plans = cached.plans
-        if all(map(_is_plain, self.plans)):
+        # While indexes are built, the pipeline reads what has none from its repository.
+        if not self.repositories.indexing.is_running and all(map(_is_plain, self.plans)):
             return any(plan.repository_hits or self._has_file(plan, self.task.cancellation) for plan in self.plans)
         with closing(self.make_pipeline(1, lambda _: None, ranked=False).batches()) as batches:
             return any(batch.num_rows for batch in batches)
 
     def may_find_in_any_case(self) -> bool:
         """Whether these plans may have a match without regard to case; True where only another query can tell."""
+        if self.repositories.indexing.is_running:
+            return True
         stop = Cancellation(notices.TRY_S)
         for plan in self.plans:
             alternative = plan.alternative
@@ -310,10 +313,12 @@ class LocalSource:
 
 
 def _is_plain(plan: Plan) -> bool:
-    """Whether files and names of repositories are all that a plan looks at, and all that match are results."""
+    """Whether a plan looks at files and names of repositories alone, all that match are results, and no step is long."""
     alternative = plan.alternative
+    # A long step is left to the pipeline, which gives it up in time.
     return (
-        plan.symbols is None
+        is_brief(plan)
+        and plan.symbols is None
         and plan.commits is None
         and not alternative.select()
         and not any(p.name in {"has.owner", "has.contributor"} for p in alternative.predicates("file"))
