@@ -313,7 +313,7 @@ class LocalSource:
 
 
 def _is_plain(plan: Plan) -> bool:
-    """Whether a plan looks at files and names of repositories alone, all that match are results, and no step is long."""
+    """Whether a plan looks at files and names of repositories alone, shows all that match, and has no long step."""
     alternative = plan.alternative
     # A long step is left to the pipeline, which gives it up in time.
     return (
