@@ -145,9 +145,15 @@ def test_a_name_in_a_file_leads_to_its_definition(service: Service, page: Any) -
             return [box.x + box.width / 2, box.y + box.height / 2];
         }
     }""")
-    page.mouse.dblclick(x, y)
-    page.wait_for_url(re.compile(r"/-/symbol/src/pytide/client\.py\?name=Hub$"))
-    page.get_by_role("link", name="src/pytide/client.py:17").first.click()
+    page.mouse.click(x, y)
+    panel = page.get_by_role("region", name="Definition and references")
+    panel.get_by_role("heading", name="References").wait_for()
+    address = panel.get_by_role("link", name="Hub").first.evaluate("link => link.href")
+    assert address.endswith("/-/symbol/src/pytide/client.py?name=Hub&line=17")
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    page.mouse.click(x, y)
+    panel.get_by_role("link", name="src/pytide/client.py:17").first.click()
     assert page.locator("tr.hit").get_attribute("id") == "L17"
     page.get_by_role("button", name="Blame").click()
     assert page.locator("td.blame a").count() > 1

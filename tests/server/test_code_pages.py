@@ -112,6 +112,10 @@ def test_the_history_of_lines_is_that_of_git_log(service: Service, repository: R
         ("commit/HEAD", "commit_details('example.org/acme/web', 'HEAD')"),
         ("compare/HEAD~1...HEAD", "compare_revisions('example.org/acme/web', 'HEAD~1', 'HEAD')"),
         ("symbol/src/lamp.py?name=lamp", "find_references('example.org/acme/web', 'src/lamp.py', 'lamp')"),
+        (
+            "symbol/src/lamp.py?name=lamp&line=6",
+            "find_references('example.org/acme/web', 'src/lamp.py', 'lamp', line=6)",
+        ),
     ],
 )
 def test_each_page_has_a_notebook_that_runs(service: Service, path: str, call: str) -> None:
@@ -143,6 +147,10 @@ def test_a_name_leads_to_its_definition_and_references(service: Service) -> None
     assert re.findall(r"\?L(\d+)-", definitions) == ["1"]
     assert set(re.findall(r"\?L(\d+)-", references)) == {"1", "6"}
     assert "<mark>lamp</mark>" in definitions
+    assert "by name" not in page  # the scopes of the file tell it
+    assert get(service, f"/{NAME}/-/symbol/src/lamp.py", name="lamp", line="6").text.count("?L6-6") == 1
+    odd = get(service, f"/{NAME}/-/symbol/src/lamp.py", name="lamp", line="-1; x").text
+    assert odd.split("data-names")[1] == page.split("data-names")[1]
     absent = get(service, f"/{NAME}/-/symbol/src/lamp.py", name=ACT)
     assert absent.status_code == 200
     assert acting_parts(absent.text) == ["script"]

@@ -41,7 +41,7 @@ def symbol_page(
     path = place["path"]
     address = file_url(prefix, place["repo"], place.get("revision", ""), path)
     origin = f'as <a href="{escape(address)}">{escape(path)}</a> of {escape(place["repo"])} uses it'
-    body = f"<h1><code>{escape(name)}</code></h1><p class='quiet'>{origin}</p>{''.join(parts)}"
+    body = f"<h1><code>{escape(name)}</code></h1><p class='quiet'>{origin}</p><div data-names>{''.join(parts)}</div>"
     return page(f"{name} \u00b7 {path}", body, prefix=prefix, wide=True, use=use)
 
 
@@ -50,7 +50,7 @@ def _place(row: Mapping[str, Any], prefix: str) -> str:
     address = file_url(prefix, row["repository"], row["commit"] or "", row["path"], (number, number))
     line = (row["line"] or "")[:_MAX_LINE_SHOWN]
     text = escape(line) if row["start"] is None else highlight(line, [row["start"]], [row["end"]])
-    suffix = "" if row["precise"] else ' <span class="quiet">by name</span>'
+    suffix = ' <span class="quiet">by name alone</span>' if row["how"] == "name" else ""
     return (
         f'<tr><td><a href="{escape(address)}">{escape(row["path"])}:{number}</a> <span class="quiet">'
         f"{escape(row['repository'])}</span></td><td><code>{text}</code>{suffix}</td></tr>"

@@ -34,7 +34,7 @@ from sourcelight.server.http.pages.access import PageAccess
 from sourcelight.server.http.pages.browser import requested_lines
 from sourcelight.server.http.pages.directory import Directory, DirectoryParts, directory_page
 from sourcelight.server.http.pages.file import OUTLINE, FilePageView, file_page
-from sourcelight.server.http.pages.python import compared_revisions, notebook, python_block, python_call
+from sourcelight.server.http.pages.python import compared_revisions, notebook, number_of, python_block, python_call
 from sourcelight.server.identity import QueueFull
 
 _BESIDE_S, _ASKED_S = 0.4, 15.0
@@ -167,7 +167,8 @@ class CodePages:
                 return self._compare_page(repository, compared_revisions(path, parameters), parameters, context, use)
             case "symbol":
                 name = parameters.get("name", "")[:_MAX_NAME_CHARS]
-                return self._symbol_page(arguments | {"path": path}, name, context, use)
+                line = {} if number_of(parameters) is None else {"line": number_of(parameters)}
+                return self._symbol_page(arguments | {"path": path} | line, name, context, use)
             case "tree":
                 return self._directory_page(arguments, path.strip("/"), parameters, context, use)
         return self._file_page(arguments, path, parameters, query, context, notebook_url)

@@ -96,9 +96,16 @@ def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Respons
         f'<p class="quiet">{"; ".join(summary)}</p><div class="beside"><div class="scroll" role="region" '
         f'aria-label="Lines of the file" tabindex="0"><table class="lines" data-file><tbody>{rows}</tbody>'
         "</table></div>"
-        f"{f'<aside>{aside}</aside>' if aside else ''}</div>"
+        f"{f'<aside>{aside}</aside>' if aside else ''}</div>{_NAME_PANEL}"
     )
     return page(f"{info['path']} \u00b7 {info['repository']}", body, prefix=prefix, wide=True)
+
+
+# What the page's script fills when a reader clicks a name.
+_NAME_PANEL = (
+    '<section class="names" aria-label="Definition and references" aria-live="polite" hidden>'
+    '<h2><a href="#">Name</a> <button>Close</button></h2><div></div></section>'
+)
 
 
 def _file_actions(info: Any, view: FilePageView, prefix: str) -> str:
@@ -116,7 +123,7 @@ def _file_actions(info: Any, view: FilePageView, prefix: str) -> str:
         '<button name="blame" value="1">Blame</button><button name="history" value="1" '
         'title="Of the lines, or of the whole file without them">History</button>'
         f'</form><form class="inline" action="{escape(symbol)}"><input name="name" aria-label="Name in this file" '
-        'size="22" placeholder="name, or double-click one" maxlength="200" required autocapitalize="none" '
+        'size="22" placeholder="name, or click one" maxlength="200" required autocapitalize="none" '
         'spellcheck="false">'
         f"<button>Definition and references</button></form>{view.use}</nav>"
     )

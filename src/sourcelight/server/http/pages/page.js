@@ -44,15 +44,50 @@
     const permalink = document.querySelector("[data-permalink]");
     permalink.href = `${permalink.href.split("?")[0]}?L${lines.value}`;
   });
-  // A double click on a name in a file leads to its definition and references
+  // A click on a name in a file shows its definition and references below the file
   const names = document.querySelector("form.inline input[name=name]");
-  if (names) {
-    document.querySelector("table.lines")?.addEventListener("dblclick", () => {
-      const name = String(document.getSelection()).trim();
-      if (!/^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name)) return;
-      names.value = name;
-      names.form.requestSubmit();
+  const panel = document.querySelector("section.names");
+  function nameAt(event) {
+    const place = document.caretPositionFromPoint?.(event.clientX, event.clientY);
+    const range = place ? null : document.caretRangeFromPoint?.(event.clientX, event.clientY);
+    const node = place ? place.offsetNode : range?.startContainer, at = place ? place.offset : range?.startOffset;
+    if (node?.nodeType !== Node.TEXT_NODE || !event.target.contains(node)) return "";
+    const left = /[\p{L}_$][\p{L}\p{N}_$]*$/u.exec(node.data.slice(0, at)), right = /^[\p{L}\p{N}_$]*/u.exec(node.data.slice(at));
+    const name = (left ? left[0] : "") + right[0];
+    return /^[\p{L}_$]/u.test(name) && name.length <= names.maxLength ? name : "";
+  }
+  let asking = null;
+  async function show(name, line) {
+    asking?.abort();
+    const mine = asking = new AbortController();
+    const address = new URL(names.form.action);
+    address.searchParams.set("name", name);
+    address.searchParams.set("line", line);
+    const link = panel.querySelector("a"), list = panel.querySelector("div");
+    link.textContent = name;
+    link.href = address;
+    list.textContent = "Loading\u2026";
+    panel.hidden = false;
+    try {
+      const response = await fetch(address, { signal: mine.signal });
+      // The service escapes all text in it, and the page's policy runs nothing inline.
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      const made = page.querySelector("[data-names]");
+      if (!response.ok || !made) throw new Error(response.statusText);
+      list.replaceChildren(made);
+    } catch {
+      if (mine === asking) list.textContent = "Could not be loaded. The name above leads to its page.";
+    }
+  }
+  if (names && panel) {
+    document.querySelector("table.lines")?.addEventListener("click", (event) => {
+      const plain = event.detail === 1 && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+      if (!plain || event.target.closest("a, .sl-k, .sl-c") || String(document.getSelection())) return;
+      const name = nameAt(event);
+      if (name) show(names.value = name, event.target.closest("tr").id.slice(1));
     });
+    panel.querySelector("button").addEventListener("click", () => { panel.hidden = true; });
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape") panel.hidden = true; });
   }
   // Parts of a page that take longer, one after the other: each link leads to the page with its part
   async function load(link) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -58,12 +59,19 @@ def python_call(
         case "compare":
             return call_text("compare_revisions", repo, *compared_revisions(path, parameters).values())
         case "symbol":
-            return call_text("find_references", repo, path, parameters.get("name", ""), revision=revision)
+            name, line = parameters.get("name", ""), number_of(parameters)
+            return call_text("find_references", repo, path, name, revision=revision, line=line)
         case "tree":
             return call_text("list_files", repo, path.strip("/") or None, revision=revision)
     if "history" in parameters and lines is None:
         return call_text("path_history", repo, path, revision=revision)
     return _call_of_lines(repo, path, revision, parameters, lines or (None, None))
+
+
+def number_of(parameters: Mapping[str, str]) -> int | None:
+    """Return the line on which a name was clicked; None without one."""
+    text = parameters.get("line", "")
+    return int(text) if re.fullmatch("[1-9][0-9]{0,8}", text) else None
 
 
 def _call_of_lines(
