@@ -134,15 +134,13 @@ for name, call in calls.items():
 pd.Series(rows, name="equal rows").to_frame()
 
 # %% [markdown]
-# Where a service keeps something back, the answer says so: by a warning, and in its `attrs`.
+# An answer is as complete as a local one, and each says whether it is: where a limit leaves something out, `status` and
+# `skipped` name it.
 
 # %%
-import warnings
-
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    partly = remote.nls_search("how long to wait before a failed request is sent again", limit=None)
-print(partly.attrs["status"], [warning.category.__name__ for warning in caught])
+places = remote.nls_search("how long to wait before a failed request is sent again", limit=None)
+first = remote.search("retry count:5")
+print(places.attrs["status"], len(places), "places;", first.status, first.skipped["reason"].tolist())
 
 # %% [markdown]
 # Analyses work over our own service, too, with the same rows. What can't be answered is refused with the reason.

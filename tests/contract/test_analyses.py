@@ -49,7 +49,7 @@ CALLS: list[tuple[str, Mapping[str, Any]]] = [
     ("commits_behind", {"repos": [HUB], "of": "churn", "path": "README.md"}),
     ("count", {"query": "retry", "by": ["repository", "path"]}),
     ("count", {"query": "retry OR hub", "limit": 3, "by": ["language"]}),
-    ("explain", {"query": f"repo:^{HUB}$ retry"}),
+    ("explain", {"query": f"repo:^{HUB}$ retry timeout:5s"}),
     ("list_refs", {"repo": HUB}),
     ("verify", {"repo": HUB, "markdown": "README.md:1, README.md:99999 and absent.md:3"}),
     ("history_of", {"repo": HUB, "text": "retry"}),

@@ -32,6 +32,7 @@ from sourcelight.engines.search.index import shard
 from sourcelight.engines.search.model import GroupBy, MatchTree, SearchPart
 from sourcelight.engines.search.open_index import CorpusCache
 from sourcelight.engines.search.scan import batch_size, evaluate
+from sourcelight.engines.search.scan import corpus as scan_corpus
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.search.searcher import count, search
 from sourcelight.repos import Repository
@@ -136,7 +137,7 @@ def test_many_repositories_give_what_each_gives_alone(
     most_learned: int,
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluate, "_MAX_CACHED_SPANS", most_learned)
+        patch.setattr(scan_corpus, "_MAX_CACHED_SPANS", most_learned)
         repositories = Repositories(Path(folder), contents, gone)
         fleets = CorpusCache()
         options = SearchOptions(in_path_order=ordered, chunk_matches=ordered)

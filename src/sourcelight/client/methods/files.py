@@ -164,8 +164,8 @@ class ToolMethods:
         query
             What is looked for, in plain words. Filters ``repo:``, ``file:`` and ``rev:`` narrow it.
         limit
-            At most this many pieces, 1 to 1,000; None: all that share a word with the query, of a service the best
-            pieces of 15 files.
+            At most this many pieces, 1 to 1,000; None: all that share a word with the query.
+            A service of another maker has limits of its own.
         progress
             As in `search`.
 
@@ -173,8 +173,8 @@ class ToolMethods:
         -------
         DataFrame
             One row per piece of a file, best first; columns as in ``columns_of("found_chunks")``. ``score`` is 1 for
-            the best one; ``attrs["matched_files"]`` of a local search counts the files that share a word with the
-            query.
+            the best one; ``attrs["matched_files"]`` counts the files that share a word with the query, where the
+            service says it.
 
         Raises
         ------

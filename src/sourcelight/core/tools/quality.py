@@ -33,7 +33,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("code_lines", "int64", "those with code; a line can have code and a comment", unit="lines"),
         Column("comment_lines", "int64", "those with a comment; documentation in strings is code", unit="lines"),
         Column("parameters", "int32", "parameters, `self` of Python included", _OF_FUNCTIONS, unit="parameters"),
-        Column("functions", "int32", "functions of the file", _OF_FILES),
+        Column("functions", "int32", "functions of the file", _OF_FILES, unit="functions"),
         Column(
             "cyclomatic",
             "int64",
@@ -68,8 +68,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("cognitive", "int64", "cognitive complexity (SonarSource 1.7); of files and totals the sum"),
         Column("test_files", "int32", "tests, examples and benchmarks, by their paths", _OF_TOTALS, unit="files"),
         Column("test_code_lines", "int64", "lines with code in them", _OF_TOTALS, unit="lines"),
-        Column("comment_ratio", "float64", "comment_lines / code_lines", "there is no code", summable=False),
-        Column("test_ratio", "float64", "test_code_lines / code_lines", f"{_OF_TOTALS}, or no code", summable=False),
+        Column("comment_ratio", "float64", "comment_lines / code_lines", "there is no code"),
+        Column("test_ratio", "float64", "test_code_lines / code_lines", f"{_OF_TOTALS}, or no code"),
     ),
     "related_tests": (
         REPOSITORY,

@@ -167,8 +167,15 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
     rows: list[tuple[int | None, str, str, str, int | None, int | None]] = []
     for number, meaning in enumerate(explanation.alternatives, 1):
         types = ", ".join(meaning.types)
-        rows.append((number, "scope", types, meaning.phrase, meaning.passing, meaning.repositories))
-        rows += [(number, "filter", f.text, f.meaning, f.files, f.repositories) for f in meaning.filters]
+        # Without an index nobody knows the files yet; a number of those that are known would be too small.
+        is_known = not meaning.without_index
+        rows.append(
+            (number, "scope", types, meaning.phrase, meaning.passing if is_known else None, meaning.repositories)
+        )
+        rows += [
+            (number, "filter", f.text, f.meaning, f.files if is_known else None, f.repositories)
+            for f in meaning.filters
+        ]
         rows += [
             (number, "pattern", p.text, join_parts([p.kind, "in", " and ".join(p.where)]), None, None)
             for p in meaning.patterns
@@ -183,7 +190,13 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
     }
     # Clients of ours show it as they do embedded; the text for models is made of the rows.
     attributes["explanation"] = explanation.to_dict()
-    return ToolResult("query_parts", table_of("query_parts", len(rows), **columns), attributes)
+    missing = {name for meaning in explanation.alternatives for name in meaning.without_index}
+    notices = (
+        (f"The index of {count_of(len(missing), 'repository')} is not complete yet; files are not counted.",)
+        if missing
+        else ()
+    )
+    return ToolResult("query_parts", table_of("query_parts", len(rows), **columns), attributes, not missing, notices)
 
 
 def _part_line(row: Row) -> str:
