@@ -14,10 +14,10 @@ _NO_MODE, _NO_OBJECT = "000000", "0" * 40
 _INDEX = re.compile(r"index ([0-9a-f]{40})\.\.([0-9a-f]{40})(?: ([0-7]{6}))?")
 # A line of a file starts with a sign, so only headers match.
 _OBJECT_IDS = re.compile(r"^(index [0-9a-f]{7})[0-9a-f]{33}\.\.([0-9a-f]{7})[0-9a-f]{33}(?= |$)", re.MULTILINE)
-_IS_BINARY = re.compile(r"^(?:Binary files |GIT binary patch)", re.MULTILINE)
 _SIMILARITY = re.compile(r"similarity index (\d{1,3})%")
 _MODE = re.compile(r"(old mode|new mode|new file mode|deleted file mode) ([0-7]{6})")
 _BINARY = ("Binary files ", "GIT binary patch")
+_IS_BINARY = re.compile(rf"^(?:{'|'.join(_BINARY)})", re.MULTILINE)
 
 
 def patch_facts(patch: str, *, is_whole: bool = True) -> dict[str, Any]:

@@ -76,8 +76,8 @@ def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
         "by": list(by),
         "status": "complete" if is_complete else "limited",
         **total,
+        "commits": {name: sorted(oids) for name, oids in sorted(commits.items())},
     }
-    attributes["commits"] = {name: sorted(oids) for name, oids in sorted(commits.items())}
     return ToolResult("counts", result, attributes, is_complete, tuple(dict.fromkeys(notices)))
 
 
