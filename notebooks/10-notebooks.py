@@ -15,6 +15,7 @@ paths = ""  # folders with repositories or notebooks, as in PATH; empty: 1,000 n
 # %%
 import json
 import os
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -107,6 +108,39 @@ keys.matches[["path", "cell", "cell_kind", "line"]]
 # %%
 both = code.search("read_csv AND NOT SOURCE cell:code lang:python count:all")
 len(both.matches), sorted(set(both.matches["path"]) ^ set(local.matches["path"]))
+
+# %% [markdown]
+# ## When cells changed
+#
+# `type:diff` with `cell:` compares the cells of each changed notebook, not its JSON. This repository has three commits:
+# the second one only runs the notebook again, with other output and other counts, and the third changes a line.
+
+# %%
+history = Path(tempfile.mkdtemp()) / "history"
+history.mkdir()
+
+
+def commit(message: str, read: str, rows: int) -> None:
+    """Write the notebook `prices.ipynb` and commit it."""
+    source = f"import pandas as pd\nframe = {read}\n"
+    value = {"cells": [cell("code", source, printed(f"{rows} rows\n"))], "nbformat": 4, "nbformat_minor": 4}
+    value["metadata"] = {"language_info": {"name": "python"}, "runs": rows}
+    (history / "prices.ipynb").write_text(json.dumps(value, indent=1), encoding="utf-8")
+    person = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*person, "commit", "-qm", message]):
+        subprocess.run(["git", *command], check=True, cwd=history)
+
+
+commit("Read prices", 'pd.read_csv("/home/ann/prices.csv")', 10)
+commit("Run again", 'pd.read_csv("/home/ann/prices.csv")', 12)
+commit("Read from the source", "pd.read_csv(SOURCE)", 12)
+with sl.open(history) as versions:
+    changes = versions.search("type:diff cell:code read_csv count:all").matches
+    runs = versions.search("type:diff cell:output rows count:all").matches
+changes[["message", "side", "cell", "cell_line", "line"]]
+
+# %%
+runs[["message", "side", "cell", "cell_kind", "line"]]
 
 # %% [markdown]
 # ## The cell behind a row

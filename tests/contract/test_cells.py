@@ -28,9 +28,12 @@ QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
     "without the filter, with chunks": ("load", {"context_lines": 1}),
     "by kind alone": ("cell:output", {}),
     "as paths": ("load cell:code select:file", {}),
+    "changed": ("type:diff cell:any load", {}),
+    "changed, on one line": ("type:diff cell:code show file:short", {}),
+    "commits that change cells": ("type:diff cell:output", {}),
 }
 COLUMNS = ["repository", "path", "type", "language", "line_number", "line", "start", "end", "match_count"]
-COLUMNS += ["cell", "cell_kind", "cell_line", "chunk", "chunk_start_line"]
+COLUMNS += ["cell", "cell_kind", "cell_line", "chunk", "chunk_start_line", "side"]
 TOKEN = "slo_the-owner-of-the-notebooks"
 
 
@@ -45,7 +48,11 @@ def notebooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "b.qmd": "# load\n\n```{r}\nload()\n```\n",
             "c.py": "# %%\nload()\n",
         }
-        RepositoryBuilder(root / name).commit(files, "notebooks")
+        builder = RepositoryBuilder(root / name)
+        builder.commit(files, "notebooks")
+        again = notebook(code([*source[:2], "load(x)\n"], stream("loaded")), language=language, indent=1)
+        builder.commit({"a.ipynb": again, "d.ipynb": again}, "again")
+        builder.commit({"a.ipynb": files["a.ipynb"], "d.ipynb": None}, "as before")
     return root
 
 

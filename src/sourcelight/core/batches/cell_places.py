@@ -1,8 +1,8 @@
-"""The cells of matched lines on the wire: the key ``cells`` of a file, beside its lines or chunks.
+"""The cells of matched lines on the wire: the key ``cells`` of a file or a commit, beside its lines or chunks.
 
 The wire reference knows no cells, and readers of it ignore keys that they don't know. The key has one entry for each
 matched line of the file, in their order: ``[cell, kind, line in the cell]``, or null for a line in no cell. It stands
-only where a line is in a cell.
+only where a line is in a cell. A commit has it for the matched lines of its diff.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from sourcelight.core.arrays import AnyArray
 from sourcelight.core.batches import diff_text
+from sourcelight.core.batches.cell_places import CellColumns
 from sourcelight.core.batches.columns import (
     Columns,
     FileColumns,
@@ -476,7 +477,9 @@ def _commits_of(
             "side": dictionary([row[5] for row in rows], index=pa.int8()),
             **_copies(records, COMMIT_KEYS, take),
         }
-        return columns, take
+        cells = CellColumns()
+        cells.add(records)
+        return columns | cells.columns(take), take
 
     return build
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches import diff_text
+from sourcelight.core.batches.cell_places import CELL_KEY, cell_entries
 from sourcelight.core.batches.events import RepositoryInfo
 from sourcelight.core.batches.rows import MatchRows, boundaries
 from sourcelight.core.batches.schema import COMMIT_KEYS, SYMBOL_KEYS, Column, CopiedKeys
@@ -290,6 +291,7 @@ def _commit(rows: MatchRows, kind: str, repositories: Mapping[str, RepositoryInf
     label = f"[{name}](/{name}) \u203a [{values['authorName']}]({url}): [{subject}]({url})"
     detail = f"[`{oid[:7]}` {values['authorDate']}]({url})"
     content, ranges = _diff_content(rows) if kind == "diff" else _message_content(rows, message)
+    cells = cell_entries(rows) if kind == "diff" else None
     return (
         {
             "type": options.diff_type if kind == "diff" else kind,
@@ -301,6 +303,7 @@ def _commit(rows: MatchRows, kind: str, repositories: Mapping[str, RepositoryInf
         | {"oid": oid, "message": message}
         | values
         | {"content": content, "ranges": ranges}
+        | ({} if cells is None else {CELL_KEY: cells})
     )
 
 

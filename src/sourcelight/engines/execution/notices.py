@@ -79,7 +79,7 @@ def without_history(failures: Mapping[str, str]) -> Iterator[Skipped]:
 
 
 def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator[Skipped]:
-    """Commits whose changes are missing (a partial clone) or too large; their messages were searched.
+    """Commits whose changes are missing (a partial clone), too large or unreadable; their messages were searched.
 
     For each repository how many there are, and the names of some.
     """
@@ -94,7 +94,7 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
             title=f"{amount(total)} unread {'commit' if total == 1 else 'commits'}",
             message="\n".join(
                 [
-                    f"The changes of {total:,} commits are missing from these clones, or too large, and not searched:",
+                    f"The changes of {total:,} commits are missing, too large or in broken notebooks and not searched:",
                     *listed,
                     *(["- ..."] if len(commits) > _MAX_LISTED else []),
                 ]

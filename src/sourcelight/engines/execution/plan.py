@@ -13,12 +13,11 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
 from sourcelight.core.query.alternatives import patterns_of
-from sourcelight.core.query.cell_kinds import CELL_FILTERS
 from sourcelight.core.query.fields import RESULT_TYPES, FilterScope, names_of
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.predicates import PREDICATES
 from sourcelight.engines.execution.background import HistoryRequest
-from sourcelight.engines.execution.commits.query import CommitPlan, asked_of
+from sourcelight.engines.execution.commits.query import CommitPlan, asked_of, cell_kinds_of
 from sourcelight.engines.execution.commits.search import HistoryCommit, places_of
 from sourcelight.engines.execution.name_hits import compile_term, repository_hits
 from sourcelight.engines.execution.scope.scope import Scope
@@ -134,21 +133,27 @@ def make_plan(scope: Scope) -> Plan:
 
 def _cells_of(alternative: Alternative, types: set[str]) -> frozenset[str]:
     """Return the kinds of texts in cells that are looked at; empty for all of a file."""
+    kinds = cell_kinds_of(alternative)
+    if not kinds:
+        return kinds
     item = alternative.first("cell")
-    if item is None or not item.value:
-        return frozenset()
+    text = f"cell:{item.value}" if item is not None else "cell:"
     if structures_of(alternative):
+        raise QueryError("structures are looked for in files, not in cells", query=text, hint="leave out cell:")
+    if "commit" in types and "diff" not in types:
         raise QueryError(
-            "structures are looked for in files, not in cells", query=f"cell:{item.value}", hint="leave out cell:"
+            "cell: looks into changed notebooks, and type:commit into messages",
+            query=text,
+            hint="type:diff finds commits by the cells that they change",
         )
-    refused = types & {"symbol", "commit", "diff"}
-    if refused or "file" not in types:
+    if "symbol" in types or not types & {"file", "diff"}:
         raise QueryError(
-            f"cell: looks into the contents of files, which type:{min(refused or types)} does not",
-            query=f"cell:{item.value}",
+            f"cell: looks into the contents of files, which type:{'symbol' if 'symbol' in types else min(types)} "
+            "does not",
+            query=text,
             hint="leave out one of the two",
         )
-    return CELL_FILTERS[item.value]
+    return kinds
 
 
 def _fields(alternative: Alternative) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from sourcelight.core.boolean import And as AllOf
 from sourcelight.core.boolean import Boolean, Not, leaves
@@ -13,10 +13,12 @@ from sourcelight.core.boolean import Or as AnyOf
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Predicate
+from sourcelight.core.query.cell_kinds import CELL_FILTERS
 from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.fields import current_time
 from sourcelight.core.query.languages import find_language, path_regex
 from sourcelight.engines.execution.structures import structure_pattern, structures_of
+from sourcelight.engines.history.search.cells import CellDiffQuery
 from sourcelight.engines.history.search.matches import visible_patterns
 from sourcelight.engines.history.search.query import (
     AnyPattern,
@@ -35,6 +37,9 @@ from sourcelight.engines.structure.pattern import StructurePattern
 SIDES: dict[str, Side] = {"added": "added", "removed": "removed"}
 
 
+HistoryQuery: TypeAlias = CommitQuery | DiffQuery | StructureQuery | CellDiffQuery
+
+
 @dataclass(frozen=True, slots=True)
 class CommitPlan:
     """What an alternative asks of the history of each repository that it searches.
@@ -45,13 +50,13 @@ class CommitPlan:
     """
 
     kind: Literal["commit", "diff"]
-    query: CommitQuery | DiffQuery | StructureQuery
+    query: HistoryQuery
     side: Side | None = None
     repositories_only: bool = False
     predicates: tuple[Predicate, ...] = ()
     case_sensitive: bool = False
 
-    def at(self, revisions: Sequence[str], without: Sequence[str]) -> CommitQuery | DiffQuery | StructureQuery:
+    def at(self, revisions: Sequence[str], without: Sequence[str]) -> HistoryQuery:
         """The query over commits behind `revisions` and not behind `without` (40 hex digits each)."""
         commits = replace(self.query.commits, revisions=tuple(revisions), excluded=tuple(without))
         return replace(self.query, commits=commits)
@@ -93,10 +98,14 @@ def asked_of(alternative: Alternative) -> CommitPlan | None:
         before=min((math.ceil(_instant(f)) for f in alternative.all("before") if f.value), default=None),
     )
     side = SIDES.get(".".join(select[2:]))
-    query: CommitQuery | DiffQuery | StructureQuery
+    query: HistoryQuery
+    kinds = cell_kinds_of(alternative)
+    sides: tuple[Side, ...] = ("added", "removed") if side is None else (side,)
     if alternative.pattern is not None and is_structural:
-        sides: tuple[Side, ...] = ("added", "removed") if side is None else (side,)
         query = StructureQuery(commits, files, _structures(alternative.pattern, alternative), sides)
+    elif kinds:
+        paths = ChangedFileFilter(tuple(_paths(alternative, sensitive=sensitive, with_languages=False)))
+        query = CellDiffQuery(commits, paths, tree, kinds, _languages(alternative), sides)
     else:
         query = DiffQuery(commits, files, tree) if kind == "diff" else CommitQuery(commits, tree, files)
     return CommitPlan(kind, query, side, select == ("repo",), alternative.predicates("file"), sensitive)
@@ -121,13 +130,25 @@ def _tests(alternative: Alternative, name: str, label: str = "") -> tuple[AnyPat
     )
 
 
-def _paths(alternative: Alternative, *, sensitive: bool) -> list[AnyPattern]:
+def cell_kinds_of(alternative: Alternative) -> frozenset[str]:
+    """Return the kinds of texts in cells that an alternative looks at; empty for all of a file."""
+    item = alternative.first("cell")
+    return CELL_FILTERS[item.value] if item is not None and item.value else frozenset()
+
+
+def _languages(alternative: Alternative) -> tuple[tuple[str, bool], ...]:
+    return tuple(
+        (find_language(item.value) or item.value, item.negated) for item in alternative.all("lang") if item.value
+    )
+
+
+def _paths(alternative: Alternative, *, sensitive: bool, with_languages: bool = True) -> list[AnyPattern]:
     terms = [
         AnyPattern((_compile(Pattern(f.value, "regexp"), sensitive=sensitive, whole_text=True),), negated=f.negated)
         for f in alternative.all("file")
         if f.value
     ]
-    for item in alternative.all("lang"):
+    for item in alternative.all("lang") if with_languages else ():
         if item.value:
             regexp = path_regex(find_language(item.value) or item.value)
             pattern = compile_pattern(regexp, kind="regexp", case_sensitive=True, whole_text=True)

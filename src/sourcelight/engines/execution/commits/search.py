@@ -20,6 +20,7 @@ from sourcelight.engines.execution.commits.query import CommitPlan
 from sourcelight.engines.history import History, HistoryStore
 from sourcelight.engines.history.history import UnreadCommits
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
+from sourcelight.engines.history.search.cells import CellDiffMatches, CellDiffQuery, CellDiffSearch
 from sourcelight.engines.history.search.find import (
     DiffMatches,
     filter_changes,
@@ -28,7 +29,7 @@ from sourcelight.engines.history.search.find import (
     newest_first,
     removed_rows,
 )
-from sourcelight.engines.history.search.matches import commit_matches, diff_matches
+from sourcelight.engines.history.search.matches import cell_diff_matches, commit_matches, diff_matches
 from sourcelight.engines.history.search.previews import DiffPreviews
 from sourcelight.engines.history.search.query import CommitQuery, DiffQuery, Tree
 from sourcelight.engines.history.search.structures import StructureQuery, StructureSearch
@@ -136,7 +137,11 @@ class CommitSearch:
         self.note(history, target.repository.name, target.revisions)
         stopped = lambda: self.cancellation.stopped  # noqa: E731 - what scans ask every 10 ms
         for kind in ("commit", "diff"):
-            mine = [(plan, position) for plan, position in pairs if plan.kind == kind]
+            of_kind = [(plan, position) for plan, position in pairs if plan.kind == kind]
+            # Cells have lines of their own, so that they share no rows with lines of files.
+            of_cells = [pair for pair in of_kind if isinstance(pair[0].query, CellDiffQuery)]
+            yield from self._batches_of(target, of_cells, self._cells(history, info, of_cells))
+            mine = [pair for pair in of_kind if not isinstance(pair[0].query, CellDiffQuery)]
             if not mine:
                 continue
             if any(isinstance(plan.query, StructureQuery) for plan, _ in mine):
@@ -160,12 +165,45 @@ class CommitSearch:
                 git_dir = target.repository.git_dir if self.with_previews else ""
                 previews = DiffPreviews(git_dir) if git_dir else None
                 batches = diff_matches(history, info, _unite(history, hits), stopped, previews)
-            for batch in batches:
-                yield target, mine[0][0], batch
-                if all(plan.repositories_only for plan, _ in mine):
-                    break
-                if self.cancellation.stopped:
-                    raise ScanStopped
+            yield from self._batches_of(target, mine, batches)
+
+    def _batches_of(
+        self, target: HistoryCommit, plans: Sequence[tuple[CommitPlan, HistoryCommit]], batches: Iterator[Any]
+    ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
+        for batch in batches:
+            yield target, plans[0][0], batch
+            if all(plan.repositories_only for plan, _ in plans):
+                break
+            if self.cancellation.stopped:
+                raise ScanStopped
+
+    def _cells(
+        self, history: History, info: RepositoryInfo, plans: Sequence[tuple[CommitPlan, HistoryCommit]]
+    ) -> Iterator[Any]:
+        """Changed lines in cells, as soon as some are found; those of several alternatives when all are there."""
+        hits = chain.from_iterable(self._cell_matches(history, plan, position) for plan, position in plans)
+        if len(plans) > 1:
+            yield from cell_diff_matches(history, info, list(hits))
+            return
+        for matches in hits:
+            yield from cell_diff_matches(history, info, [matches])
+
+    def _cell_matches(
+        self, history: History, plan: CommitPlan, history_commit: HistoryCommit
+    ) -> Iterator[CellDiffMatches]:
+        query = plan.at(history_commit.revisions, history_commit.without)
+        if not isinstance(query, CellDiffQuery):
+            raise TypeError(f"no query of cells: {query!r}")
+        search = CellDiffSearch(history_commit.repository, history, query, lambda: self.cancellation.stopped)
+        for matches in search.matches():
+            # Predicates read contents: only of changes that match already.
+            if plan.predicates:
+                changes = ChangeNumbers(np.array(matches.changes, dtype=np.int64))
+                passing = set(self._passing(history, plan, history_commit, changes).tolist())
+                yield matches.of_changes(passing)
+            else:
+                yield matches
+            self._note_unread(history, history_commit.repository.name, search.unread)
 
     def _structures(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -67,6 +67,40 @@ def find_commits(
         if not query.changed and changes is not None:
             mask = mask & _commits_of(history, changes)
     return newest_first(history, CommitNumbers(np.flatnonzero(mask)))
+
+
+def slices_newest_first(
+    history: History,
+    commits: CommitFilter,
+    files: ChangedFileFilter,
+    stopped: Stopped,
+    *,
+    size: int,
+    among: BoolArray | None = None,
+) -> Iterator[list[int]]:
+    """Yield the changes that pass two filters, those of the newest commits first, in slices of about `size`.
+
+    A commit is in one slice. `among` is a mask of the changes that may be yielded.
+    """
+    passing = filter_commits(history, commits, stopped)[history.changes.commit]
+    by_file = filter_changes(history, files, stopped)
+    for mask in (by_file, among):
+        if mask is not None:
+            passing &= mask
+    changes = np.flatnonzero(passing)
+    # By commit, the newest first, and within one in the order of the history: rows must follow one another so.
+    ordered = newest_first(history, CommitNumbers(np.unique(history.changes.commit[changes]).astype(np.int64)))
+    rank = np.zeros(len(history.commits), np.int64)
+    rank[ordered] = np.arange(len(ordered))
+    changes = changes[np.argsort(rank[history.changes.commit[changes]], kind="stable")]
+    commit_of_change = history.changes.commit[changes]
+    start = 0
+    while start < len(changes):
+        end = min(start + size, len(changes))
+        while end < len(changes) and commit_of_change[end] == commit_of_change[end - 1]:
+            end += 1
+        yield changes[start:end].tolist()
+        start = end
 
 
 def newest_first(history: History, commits: CommitNumbers) -> CommitNumbers:

@@ -18,7 +18,8 @@ from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search import tables
-from sourcelight.engines.history.search.find import DiffMatches, removed_rows
+from sourcelight.engines.history.search.cells import CellDiffMatches, ChangedCellLine, unite_changed_lines
+from sourcelight.engines.history.search.find import DiffMatches, newest_first, removed_rows
 from sourcelight.engines.history.search.lines import drop_repeats
 from sourcelight.engines.history.search.previews import DiffPreviews
 from sourcelight.engines.history.search.query import PatternTerm, Tree
@@ -205,6 +206,78 @@ def _diff_batch(
         columns["preview"] = preview_columns["preview"].dictionary_encode().take(pa.array(commit_of_all))
         columns["preview_line"] = row_lines.take(row_or_null)
     return pa.record_batch(columns)
+
+
+def cell_diff_matches(
+    history: History, repository_info: RepositoryInfo, matches: Sequence[CellDiffMatches]
+) -> Iterator[Any]:
+    """Yield batches of rows of type ``diff`` for changed lines of cells, newest commit first.
+
+    Lines and spans are those of the cells, as a reader of the notebook sees them. A commit without a line to show has
+    one row, without path and line.
+    """
+    lines_of_commit: dict[int, list[ChangedCellLine]] = {}
+    for commit in history.changes.commit[[change for part in matches for change in part.changes]].tolist():
+        lines_of_commit.setdefault(commit, [])
+    # Matches of several alternatives may share a line: it comes once.
+    for line in dict.fromkeys(line for part in matches for line in part.lines):
+        lines_of_commit[int(history.changes.commit[line.change])].append(line)
+    commits = newest_first(history, CommitNumbers(np.array(list(lines_of_commit), dtype=np.int64)))
+    start, size = 0, FIRST_BATCH_ROWS
+    while start < len(commits):
+        end = start + 1
+        rows = max(1, len(lines_of_commit[int(commits[start])]))
+        while end < len(commits) and rows < size:
+            rows += max(1, len(lines_of_commit[int(commits[end])]))
+            end += 1
+        batch = CommitNumbers(commits[start:end])
+        yield _cell_diff_batch(history, repository_info, batch, [lines_of_commit[n] for n in batch.tolist()])
+        start, size = end, min(2 * size, MAX_BATCH_ROWS)
+
+
+def _cell_diff_batch(
+    history: History,
+    repository_info: RepositoryInfo,
+    commits: CommitNumbers,
+    lines_of_commit: Sequence[Sequence[ChangedCellLine]],
+) -> Any:
+    rows: list[ChangedCellLine | None] = []
+    commit_of_row: list[int] = []
+    for index, changed in enumerate(lines_of_commit):
+        own: Sequence[ChangedCellLine | None] = unite_changed_lines(changed) or (None,)
+        rows += own
+        commit_of_row += [index] * len(own)
+    paths = history.changes.path, history.changes.old_path
+    # A removed line stands in the old file, under its old name.
+    path_of_row = [None if row is None else paths[row.side == "removed"][row.change] for row in rows]
+    lines = [None if row is None else row.line for row in rows]
+    spans = [() if line is None else _characters(line.text, line.spans) for line in lines]
+    # Lists, not arrays: cells are read one by one, and their lines are few beside the notebooks that were read.
+    values: dict[str, tuple[str, list[Any]]] = {
+        "path": ("dict32", [None if path is None else history.paths.text(int(path)) for path in path_of_row]),
+        "line_number": ("int32", [line and line.file_line for line in lines]),
+        "line": ("string", [line and line.text.decode("utf-8", "replace") for line in lines]),
+        "start": ("list", [[start for start, _ in pieces] for pieces in spans]),
+        "end": ("list", [[end for _, end in pieces] for pieces in spans]),
+        "match_count": ("int32", [max(1, len(pieces)) for pieces in spans]),
+        "side": ("dict8", [row and row.side for row in rows]),
+        "cell": ("int32", [line and line.cell for line in lines]),
+        "cell_kind": ("dict8", [line and line.kind for line in lines]),
+        "cell_line": ("int32", [line and line.cell_line for line in lines]),
+    }
+    messages = tables.message_texts(history, commits)
+    columns = _columns(history, repository_info, "diff", commits, messages, np.array(commit_of_row, np.int64))
+    columns |= {name: pa.array(column, arrow_type(kind)) for name, (kind, column) in values.items()}
+    return pa.record_batch(columns)
+
+
+def _characters(line: bytes, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans of bytes as spans of code points."""
+
+    def position(offset: int) -> int:
+        return len(line[:offset].decode("utf-8", "replace"))
+
+    return [(position(start), position(end)) for start, end in spans]
 
 
 def visible_patterns(tree: Tree | None) -> tuple[CompiledPattern, ...]:

@@ -22,10 +22,8 @@ from sourcelight.engines.history.model import NO_BLOB, ChangeNumbers, CommitNumb
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import (
     DiffMatches,
-    filter_changes,
-    filter_commits,
-    newest_first,
     removed_rows,
+    slices_newest_first,
 )
 from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter, Side
 from sourcelight.engines.structure.pattern import StructurePattern
@@ -90,27 +88,11 @@ class StructureSearch:
 
     def matches(self) -> Iterator[DiffMatches]:
         """Yield matching changes, those of the newest commits first; raises `ScanStopped` when told to stop."""
-        history, query = self.history, self.query
-        passing = filter_commits(history, query.commits, self.stopped)[history.changes.commit]
-        files = filter_changes(history, query.files, self.stopped)
-        if files is not None:
-            passing &= files
-        changes = np.flatnonzero(passing)
-        # By commit, the newest first, and within one in the order of the history: rows must follow one another so.
-        commits = newest_first(history, CommitNumbers(np.unique(history.changes.commit[changes]).astype(np.int64)))
-        rank = np.zeros(len(history.commits), np.int64)
-        rank[commits] = np.arange(len(commits))
-        changes = changes[np.argsort(rank[history.changes.commit[changes]], kind="stable")]
-        commit_of_change = history.changes.commit[changes]
-        start = 0
-        while start < len(changes):
-            end = min(start + _SLICE_CHANGES, len(changes))
-            # A commit stays in one piece.
-            while end < len(changes) and commit_of_change[end] == commit_of_change[end - 1]:
-                end += 1
+        query = self.query
+        slices = slices_newest_first(self.history, query.commits, query.files, self.stopped, size=_SLICE_CHANGES)
+        for changes in slices:
             with ObjectReader(self.repository) as reader:
-                yield self._of_changes(reader, changes[start:end].tolist())
-            start = end
+                yield self._of_changes(reader, changes)
 
     def _of_changes(self, reader: ObjectReader, changes: Sequence[int]) -> DiffMatches:
         patterns = tuple(dict.fromkeys(leaves(self.query.tree)))
