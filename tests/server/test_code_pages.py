@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
@@ -22,12 +23,20 @@ from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import ServicePolicy, Viewer
 from sourcelight.repos.state import State
 from sourcelight.server.http.pages.directory import Directory, DirectoryParts, Part, directory_page
+from sourcelight.server.http.pages.readme import readme_html, readme_path
 from sourcelight.server.http.settings import Settings
 from sourcelight.testing import RepositoryBuilder
 
 NAME, SECRET = "example.org/acme/web", "example.org/acme/payments"
 ACT = "<img src=x onerror=alert(1)>"
 EVE = f"Eve {ACT} <eve@example.org>"
+README = f"""# Web
+
+<p align="center"><img src="http://evil.example/x.png" onerror="alert(1)">A *lamp*</p>
+
+[the code](src/lamp.py#L1) [a form](./data.bin) [away](https://example.org/a_b) [out](../../etc/passwd)
+[act](javascript:alert(1)) [host](//evil.example/x) [here](#web) {ACT} ![shot](shot.png)
+"""
 CODE = f'def lamp():\n    """{ACT}"""\n    return 1\n\n\nprint(lamp())\n'
 
 
@@ -35,7 +44,7 @@ CODE = f'def lamp():\n    """{ACT}"""\n    return 1\n\n\nprint(lamp())\n'
 def repository(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
     folder = tmp_path_factory.mktemp("code")
     web = RepositoryBuilder(folder / "web", origin=f"https://{NAME}.git")
-    web.commit({"src/lamp.py": CODE, "README.md": "# Web\n", "data.bin": "a\0b\0cdefg"}, "begin")
+    web.commit({"src/lamp.py": CODE, "README.md": README, "data.bin": "a\0b\0cdefg"}, "begin")
     web.commit({"src/lamp.py": CODE.replace("return 1", "return 2")}, f"change {ACT}", author=EVE)
     RepositoryBuilder(folder / "pay", origin=f"https://{SECRET}.git").commit({"b.py": "secret = 1\n"}, "pay")
     (folder / "repos.toml").write_text(
@@ -158,6 +167,7 @@ def test_a_name_leads_to_its_definition_and_references(service: Service) -> None
 
 PARTS = {
     "changes": "README\\.md.*?begin",
+    "readme": r"A \*lamp\*",
     "refs": "1 branch",
     "languages": "Python 1 file",
     "contributors": "Commits by year.*?2 commits",
@@ -181,13 +191,66 @@ def test_a_directory_is_shown_at_once_and_what_takes_longer_has_a_link(
     again = get(service, address).text
     assert re.findall(r'<a href="([^"]+)" data-load>', again) == [f"{address}?part=refs"]
     assert "Eve img src=x onerror=alert(1)" in text_of(again)  # git takes the brackets out of names
-    assert acting_parts(again) == ["script"]
+    assert acting_parts(again) == ["script", "https://example.org/a_b"]  # the link of the README
     inner = get(service, f"/{NAME}/-/tree/src?part=changes").text
     assert f"change {ACT}" in text_of(inner)
     assert "Contributors" not in inner
     assert "Up one directory" in inner
     shown = re.findall(r">src/</a></td><td><a href=\"[^\"]+/-/commit/([0-9a-f]{40})", again)
     assert shown == [git(repository.path, "log", "-1", "--format=%H", "--", "src").strip()]
+
+
+def test_a_readme_is_rendered_and_leads_to_files_of_its_commit(service: Service, repository: RepositoryBuilder) -> None:
+    page = get(service, f"/{NAME}/-/tree/?part=readme").text
+    head = git(repository.path, "rev-parse", "HEAD").strip()
+    readme = page.split('<section class="readme"')[1].split("</section>")[0]
+    assert "<h3>Web</h3>" in readme
+    assert "<em>lamp</em>" not in readme  # no Markdown stands within a block of HTML
+    assert re.findall(r'<a href="([^"]+)"( rel="[^"]+")?>([^<]+)</a>', readme) == [
+        (f"/{NAME}@{head}/-/blob/README.md", "", "README.md"),
+        (f"/{NAME}@{head}/-/blob/src/lamp.py", "", "the code"),
+        (f"/{NAME}@{head}/-/blob/data.bin", "", "a form"),
+        ("https://example.org/a_b", ' rel="noreferrer nofollow"', "away"),
+        (f"/{NAME}@{head}/-/blob/shot.png", "", "shot"),
+    ]
+    assert "evil" not in readme
+    for label in ("out", "act", "host", "here"):
+        assert f">{label}<" not in readme
+        assert label in text_of(readme)
+    old = get(service, f"/{NAME}@HEAD~1/-/tree/?part=readme").text
+    assert f"/{NAME}@{head}/" not in old.split('<section class="readme"')[1].split("</section>")[0]
+    assert "readme" not in get(service, f"/{NAME}/-/tree/src").text
+
+
+@pytest.mark.parametrize(
+    ("names", "path"),
+    [
+        (["readme.rst", "README.md", "README"], "README.md"),
+        (["README.txt", "README"], "README"),
+        (["Readme.markdown"], "Readme.markdown"),
+        (["README.md.bak", "readme.html", "READMEs", "x/README.md/y"], None),
+    ],
+)
+def test_the_readme_is_the_markdown_one(names: list[str], path: str | None) -> None:
+    assert readme_path([{"path": name, "kind": "file"} for name in names]) == path
+    assert readme_path([{"path": name, "kind": "link"} for name in names]) is None
+
+
+def test_a_readme_of_any_size_or_depth_is_bounded() -> None:
+    place = {"repository": NAME, "commit": "c" * 40, "path": "README.md"}
+    for line in (
+        "[" * 50_000,
+        "> " * 20_000 + "x",
+        "<!--" * 30_000,
+        "<a" * 60_000,
+        "|a" * 50_000 + "\n" + "|-" * 50_000,
+    ):
+        started = time.process_time()
+        assert acting_parts(readme_html(line.split("\n"), place, "")) == []
+        assert time.process_time() - started < 10
+    text = readme_html(["<b>&amp;"] * 100_000, {**place, "path": "README.rst"}, "")
+    assert text.startswith('<pre tabindex="0">&lt;b&gt;&amp;amp;')
+    assert text.endswith("(truncated)</pre>")
 
 
 def test_a_part_that_takes_too_long_can_be_asked_for_again(engine: LocalEngine) -> None:
@@ -278,7 +341,7 @@ def test_hostile_names_and_texts_stay_text(service: Service, repository: Reposit
     git(repository.path, "branch", branch, "HEAD~1")
     git(repository.path, "tag", "a@b", "HEAD")
     refs = get(service, f"/{NAME}/-/tree/?part=refs").text
-    assert acting_parts(refs) == ["script"]
+    assert acting_parts(refs) == ["script", "https://example.org/a_b"]
     address = next(unescape(each) for each in re.findall(r'href="([^"]+)"', refs) if "onerror" in each)
     assert "return 1" in text_of(get(service, address.replace("/tree/", "/blob/src/lamp.py")).text)
     assert f'href="/{NAME}@{head}/-/tree/">a@b' in refs
@@ -292,5 +355,5 @@ def test_hostile_names_and_texts_stay_text(service: Service, repository: Reposit
     ):  # fmt: skip
         answer = get(service, path)
         assert answer.status_code == 200, path
-        assert acting_parts(answer.text) == ["script"], path
+        assert [part for part in acting_parts(answer.text) if part != "https://example.org/a_b"] == ["script"], path
         assert "unsafe" not in answer.headers["content-security-policy"]

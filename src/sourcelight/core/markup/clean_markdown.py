@@ -8,6 +8,7 @@ such things in the text miss what a parser sees. Pure; the size is bounded, and 
 from __future__ import annotations
 
 import functools
+import html
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -36,7 +37,16 @@ _ADDRESS = re.compile(
 )
 
 
-def clean_markdown(text: str, render_text: RenderText | None = None, render_link: RenderLink | None = None) -> str:
+_TAG = re.compile(r"<!--.*?(?:-->|\Z)|</?[a-zA-Z][^<>]*>", re.DOTALL)
+
+
+def clean_markdown(
+    text: str,
+    render_text: RenderText | None = None,
+    render_link: RenderLink | None = None,
+    *,
+    drop_tags: bool = False,
+) -> str:
     r"""Markdown of the same looks as `text` that does nothing, in any renderer.
 
     Links and images become their labels, tags are shown as text, addresses are code.
@@ -49,6 +59,8 @@ def clean_markdown(text: str, render_text: RenderText | None = None, render_link
         Writes literal text outside of code; None: `literal`. What it returns stands as it is.
     render_link
         Writes links and images; None: none of them.
+    drop_tags
+        Whether tags and comments are left out, for texts that use them for layout; what stands between them remains.
 
     Examples
     --------
@@ -59,7 +71,7 @@ def clean_markdown(text: str, render_text: RenderText | None = None, render_link
         text = text[:MAX_CHARACTERS] + _CUT
     from markdown_it.tree import SyntaxTreeNode
 
-    writer = _Writer(render_text or literal, render_link or (lambda _label, _address: None))
+    writer = _Writer(render_text or literal, render_link or (lambda _label, _address: None), drop_tags=drop_tags)
     lines = writer.blocks(SyntaxTreeNode(_parser().parse(text)).children)
     return "\n".join(lines) + "\n" if lines else ""
 
@@ -110,9 +122,10 @@ def _parser() -> MarkdownIt:
 class _Writer:
     """Writes a tree as Markdown: blocks as lists of lines, inline content as text."""
 
-    def __init__(self, render_text: RenderText, render_link: RenderLink) -> None:
+    def __init__(self, render_text: RenderText, render_link: RenderLink, *, drop_tags: bool) -> None:
         self._text = render_text
         self._link = render_link
+        self._drop_tags = drop_tags
 
     def blocks(self, nodes: Sequence[SyntaxTreeNode], *, tight: bool = False) -> list[str]:
         lines: list[str] = []
@@ -138,6 +151,10 @@ class _Writer:
                 return self._list(node)
             case "table":
                 return self._table(node)
+            case "html_block" if self._drop_tags:
+                # Only for looks: what no pattern sees as a tag is text all the same.
+                plain = html.unescape(_TAG.sub("", node.content))
+                return _guard("\n".join(self._text(line.strip()) for line in plain.split("\n") if line.strip()))
             case "html_block":
                 return _guard("\n".join(self._text(line.strip()) for line in node.content.strip("\n").split("\n")))
             case _:
@@ -176,7 +193,8 @@ class _Writer:
     def _pieces(self, node: SyntaxTreeNode, *, in_table: bool) -> list[str]:
         match node.type:
             case "text" | "text_special" | "html_inline":
-                return [self._text(node.content)] if node.content else []
+                is_dropped = self._drop_tags and node.type == "html_inline"
+                return [self._text(node.content)] if node.content and not is_dropped else []
             case "code_inline":
                 span = _code_span(node.content)
                 return [span.replace("|", "\\|") if in_table else span]

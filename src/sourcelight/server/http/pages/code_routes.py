@@ -101,7 +101,7 @@ class CodePages:
     def __init__(self, access: PageAccess, *, has_repositories: bool = True) -> None:
         self._access = access
         self._has_repositories = has_repositories
-        self._parts = DirectoryParts()
+        self._parts = DirectoryParts(access.prefix)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes. Add them last: they match every address."""

@@ -27,12 +27,14 @@ from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.pages.changes import compare_form
 from sourcelight.server.http.pages.code import commit_url, head, tree_url
 from sourcelight.server.http.pages.conversations import page
+from sourcelight.server.http.pages.readme import readme_html, readme_path
 
 ENTRIES_ON_A_PAGE = 1_000
 _MAX_BARS, _MAX_REFS, _MAX_REFS_SHOWN = 8, 500, 60
 _MAX_CACHED, _KEPT_S = 256, 600.0
 _MAX_CACHED_BYTES = 1 << 20
 CHANGES, LANGUAGES, CONTRIBUTORS, OWNERS, REFS = "changes", "languages", "contributors", "owners", "refs"
+README = "readme"
 _TITLES = {
     REFS: "Branches and tags",
     LANGUAGES: "Languages",
@@ -106,16 +108,32 @@ class Directory:
     @property
     def part_names(self) -> list[str]:
         """Names of all parts of this page."""
-        return [CHANGES, *([] if self.path else _TITLES)]
+        return [CHANGES, *([README] if self.readme else []), *([] if self.path else _TITLES)]
+
+    @property
+    def readme(self) -> str:
+        """Path of its README; empty: there is none on this page."""
+        return readme_path(self.entries) or ""
+
+    @property
+    def readme_place(self) -> dict[str, str]:
+        """Where the README stands: its `repository`, `commit` and `path`."""
+        return {"repository": self.name, "commit": self.commit, "path": self.readme}
 
 
 class DirectoryParts:
     """Makes the parts of pages, and stores those made lately.
 
     A part is stored by the place of its repository and by commit, and read after `list_files` has let the reader in.
+
+    Parameters
+    ----------
+    prefix
+        Prefix of all addresses of the service.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
         self._made: LruCache[tuple[Any, ...], tuple[float, Part]] = LruCache(_MAX_CACHED)
 
     def of(self, directory: Directory, requested: str, context: ToolContext, seconds: float) -> dict[str, Part]:
@@ -143,7 +161,11 @@ class DirectoryParts:
             return Part(problem=f"This takes longer than {seconds:g} s.", is_late=True)
         if answer is None:
             return Part(problem="This can't be counted.")
-        made = Part(answer.table.to_pylist(), answer.notices)
+        rows = answer.table.to_pylist()
+        if name == README:
+            # As HTML, since parsing takes far longer than looking it up: 4 ms for a kilobyte.
+            rows = [{"html": readme_html([row["line"] for row in rows], directory.readme_place, self._prefix)}]
+        made = Part(rows, answer.notices)
         # Branches and tags move while the commit of the page stays.
         if name != REFS and answer.table.nbytes <= _MAX_CACHED_BYTES:
             self._made.put(key, (time.monotonic(), made))
@@ -176,8 +198,14 @@ def _languages(directory: Directory, context: ToolContext) -> ToolResult | None:
     return None if table is None else ToolResult("counts", table)
 
 
+def _readme(directory: Directory, context: ToolContext) -> ToolResult:
+    arguments = {"repo": directory.name, "path": directory.readme, "revision": directory.commit}
+    return tools.call("read_file", arguments, context)
+
+
 _MAKERS: Mapping[str, Callable[[Directory, ToolContext], ToolResult | None]] = {
     CHANGES: _changes,
+    README: _readme,
     LANGUAGES: _languages,
     CONTRIBUTORS: _contributors,
     OWNERS: _owners,
@@ -193,7 +221,8 @@ def directory_page(directory: Directory, *, prefix: str, use: str = "") -> Respo
     if not path:
         aside = f"<h2>Compare</h2>{compare_form(directory.name, prefix)}{aside}"
     body = (
-        f'{head(info, prefix, path)}{notes}<div class="beside">{_entries(directory, prefix)}'
+        f'{head(info, prefix, path)}{notes}<div class="beside"><div>{_entries(directory, prefix)}'
+        f"{_readme_section(directory, prefix)}</div>"
         f"{f'<aside>{aside}</aside>' if aside else ''}</div>"
     )
     return page(f"{path or 'files'} \u00b7 {directory.name}", body, prefix=prefix, wide=True, use=use)
@@ -228,6 +257,19 @@ def _entries(directory: Directory, prefix: str) -> str:
     )
     foot = _foot(directory, CHANGES, "last changes", prefix)
     return f'<section data-part="{CHANGES}">{table}{foot}{_pages(directory, prefix)}</section>'
+
+
+def _readme_section(directory: Directory, prefix: str) -> str:
+    path = directory.readme
+    if not path:
+        return ""
+    content = "".join(row["html"] for row in directory.parts.get(README, Part()).rows)
+    address = file_url(prefix, directory.name, directory.commit, path)
+    heading = f'<h2><a href="{escape(address)}">{escape(path.rpartition("/")[2])}</a></h2>'
+    return (
+        f'<section class="readme" data-part="{README}">{heading}{content}'
+        f"{_foot(directory, README, 'its text', prefix)}</section>"
+    )
 
 
 def _pages(directory: Directory, prefix: str) -> str:

@@ -1,0 +1,80 @@
+"""The README of a directory as HTML: its links lead to files of the same commit, or away; nothing in it acts."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from sourcelight.core.batches.results import file_url
+from sourcelight.core.markup import clean_markdown, escape, literal
+from sourcelight.core.markup.markdown import to_html
+
+_README = re.compile(r"readme(?:\.(?:md|markdown|rst|txt))?", re.IGNORECASE)
+_MARKDOWN = (".md", ".markdown")
+_MAX_PLAIN_CHARS = 100_000
+_SAFE = "/#?=&;%+,:@!~*'$-._"
+"""Characters of an address that no Markdown takes for its own; brackets and spaces are percent-encoded."""
+
+
+def readme_path(entries: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return the path of the README among the entries of a directory; None: there is none.
+
+    One in Markdown comes first, then the first by name. A link or a submodule is none: it may lead anywhere.
+    """
+    paths = [
+        row["path"] for row in entries if row["kind"] == "file" and _README.fullmatch(posixpath.basename(row["path"]))
+    ]
+    return min(paths, key=lambda path: (not path.lower().endswith(_MARKDOWN), path), default=None)
+
+
+def readme_html(lines: Sequence[str], place: Mapping[str, str], prefix: str) -> str:
+    """Return the HTML of a README.
+
+    Parameters
+    ----------
+    lines
+        Its lines.
+    place
+        Its `repository`, `commit` and `path`.
+    prefix
+        Prefix of all addresses of the service.
+    """
+    text = "\n".join(lines)
+    if not place["path"].lower().endswith(_MARKDOWN):
+        cut = "\n(truncated)" if len(text) > _MAX_PLAIN_CHARS else ""
+        return f'<pre tabindex="0">{escape(text[:_MAX_PLAIN_CHARS] + cut)}</pre>'
+
+    def resolve(address: str) -> str:
+        if re.match(r"https?://", address, re.IGNORECASE):
+            return address
+        path = _path_of(address, place["path"])
+        return file_url(prefix, place["repository"], place["commit"], path) if path else ""
+
+    def render_link(label: str, address: str) -> str | None:
+        target = quote(address, safe=_SAFE)
+        return f"[{literal(label)}]({target})" if label.strip() and resolve(target) else None
+
+    def show_link(label: str, _address: str, target: str) -> str:
+        leaves = re.match(r"https?://", target, re.IGNORECASE)
+        rel = ' rel="noreferrer nofollow"' if leaves else ""
+        return f'<a href="{escape(target)}"{rel}>{label}</a>' if target else label
+
+    # The page has one heading of the first level, and the README one of the second above it.
+    return to_html(clean_markdown(text, None, render_link, drop_tags=True), resolve, top=3, show_link=show_link)
+
+
+def _path_of(address: str, readme: str) -> str:
+    """Return the path in the repository that a relative address leads to; empty: none."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return ""
+    path = unquote(parts.path)
+    if parts.scheme or parts.netloc or not path or "\0" in path:
+        return ""
+    folder = "" if path.startswith("/") else posixpath.dirname(readme)
+    joined = posixpath.normpath(posixpath.join(folder, path.lstrip("/")))
+    return "" if joined in {"", "."} or joined.startswith("../") or joined == ".." else joined
