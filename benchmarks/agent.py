@@ -45,6 +45,7 @@ BUDGETS = (8_000, 16_000, 32_000)
 READ_LINES = 200
 SEARCH_TOKENS = 4_000
 DESCRIPTION_TOKENS = 1_500
+DESCRIPTION_PLACES = 8
 MIN_GOLD_CHARACTERS = 8
 Ask = Callable[[str, dict[str, Any]], Awaitable[str]]
 
@@ -190,12 +191,9 @@ async def definition(task: Task, ask: Ask) -> str | None:
 
 
 async def locate(task: Task, ask: Ask) -> None:
-    """Search by description, with few tokens since the best come first, then read around the best places."""
+    """Search by description for few places: they come whole and the best first, so that none needs to be read again."""
     query = f"repo:^{task.repository}$ {' '.join(task.terms)}"
-    answer = await ask("nls_search", {"query": query, "maxTokens": DESCRIPTION_TOKENS})
-    for path, line in ranked(tool_places(answer), task.terms)[:2]:
-        await ask("read_file", {"repo": task.repository, "path": path,
-                                "startLine": max(1, line - 20), "endLine": line + 60})  # fmt: skip
+    await ask("nls_search", {"query": query, "limit": DESCRIPTION_PLACES, "maxTokens": DESCRIPTION_TOKENS})
 
 
 async def compare(task: Task, ask: Ask) -> None:

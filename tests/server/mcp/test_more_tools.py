@@ -248,6 +248,25 @@ def test_a_hidden_repository_is_absent(served: Served, name: str, arguments: dic
     assert "'hidden" not in hidden.text
 
 
+def test_few_places_of_a_description_come_whole(tmp_path: Path) -> None:
+    lines = [f"    total = total + weigh_of_the_barrel(number={number})" for number in range(40)]
+    text = "\n".join(["def weigh_barrels(total):", *lines, "    return total", ""])
+    builder = RepositoryBuilder(tmp_path / "src" / "cellar", origin="https://example.org/more/cellar.git")
+    builder.commit({"cellar.py": text}, "start")
+    engine = open_engine([builder.path.parent], index=tmp_path / "index")
+    try:
+        usual = ask(engine, "nls_search", query="weigh barrels")
+        few = ask(engine, "nls_search", query="weigh barrels", limit=5)
+    finally:
+        engine.close()
+    assert usual.content["blocks"][0]["chunks"][0]["truncated"]
+    assert "return total" not in usual.text
+    assert "truncated" not in few.content["blocks"][0]["chunks"][0]
+    assert few.text.startswith("# example.org/more/cellar \N{EN DASH} cellar.py\n1: def weigh_barrels(total):\n")
+    assert "\n42:     return total\n" in few.text
+    assert not few.content["limitHit"]
+
+
 def test_each_says_when_to_use_it_and_when_not_with_an_example() -> None:
     for name, tool in mcp_tools("all").items():
         assert tool.mcp is not None

@@ -150,7 +150,10 @@ class NlsSearchArguments(Arguments, frozen=True):
     ]
     limit: Annotated[
         Annotated[Limit, Meta(le=1000)] | None,
-        plain("Most places to give, the best first, of any files; 15 files of 3 places each without it."),
+        plain(
+            "Most places to give, the best first, of any files; up to 5 are not cut, and more are cut less than "
+            "without it. Without it: 15 files of 3 places each, cut at 1,024 characters."
+        ),
     ] = None
 
 
@@ -218,8 +221,8 @@ NLS_SEARCH = Tool(
     McpText(
         "Find code by a description",
         f"Find code by a description; words match in all forms, and not all must be there. {_FILTERS} Use it when the "
-        "names in the code are unknown, with limit for a short answer; keyword_search takes exact text. Example: query "
-        "repo:owner/name retry failed requests, limit 5.",
+        "names in the code are unknown; with limit, few places come whole. keyword_search takes exact text. Example: "
+        "query repo:owner/name retry failed requests, limit 5.",
     ),
     merge=Merge(found_chunks),
     reads="repositories",

@@ -23,6 +23,8 @@ MAX_FILES = 15
 MAX_CHUNKS = 3
 MAX_CHUNK_CHARACTERS = 1024
 MAX_LINE_CHARACTERS = 256
+MAX_CHARACTERS = MAX_FILES * MAX_CHUNKS * MAX_CHUNK_CHARACTERS
+"""Characters of all chunks of an answer."""
 _CUT = "…"
 _PLACE = ("repository", "revision", "commit", "path")
 
@@ -170,6 +172,7 @@ def shortened_answer(
     *,
     is_complete: bool,
     per_file: int = MAX_CHUNKS,
+    characters: int = MAX_CHUNK_CHARACTERS,
     cut_notice: str = "",
 ) -> ToolResult:
     """The best chunks of the first files, cut as served answers are.
@@ -186,6 +189,8 @@ def shortened_answer(
         Whether `chunks` are all there are.
     per_file
         Most chunks of one file.
+    characters
+        Most characters of one chunk.
     cut_notice
         The notice about files that are not shown; empty: the usual one.
     """
@@ -201,7 +206,7 @@ def shortened_answer(
         best = of_file[:per_file]
         left_out += len(of_file) - len(best)
         for chunk in best:
-            _cut_chunk(chunk)
+            _cut_chunk(chunk, characters)
             chunk.left_out = len(of_file) - len(best)
         chunks_kept += best
     messages = list(notices)
@@ -217,11 +222,11 @@ def shortened_answer(
     )
 
 
-def _cut_chunk(chunk: ResultChunk) -> None:
-    """Shorten the text of a chunk to the limits of lines and chunks."""
+def _cut_chunk(chunk: ResultChunk, characters: int) -> None:
+    """Shorten the text of a chunk to a number of characters, and each line to its limit."""
     lines = chunk.text.split("\n")
     lines_shown: list[str] = []
-    remaining = MAX_CHUNK_CHARACTERS
+    remaining = characters
     for number, line in enumerate(lines, chunk.first_line):
         # Around the match: the start of a minified line says nothing.
         cut = _cut_line(line, chunk.found_at.get(number, 0))

@@ -14,6 +14,8 @@ from sourcelight.engines.search.ranking import RankedChunk, Ranking
 from sourcelight.engines.search.ranking.embedding import EmbeddingScorer
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, RankLimits, StatsExchange, join_rankings
 from sourcelight.engines.tools.chunks import (
+    MAX_CHARACTERS,
+    MAX_CHUNK_CHARACTERS,
     MAX_CHUNKS,
     MAX_FILES,
     ResultChunk,
@@ -110,8 +112,16 @@ def _answer(
             is_complete = False
             cut_notice = f"{ranking.matched_files:,} files share a word with the query; the best {MAX_FILES} are shown."
         visible = [chunk for _, chunk in best_first]
+        # Few places are whole: an agent then needs no second call to read what it was shown the start of.
+        characters = MAX_CHUNK_CHARACTERS if limit is None else max(MAX_CHUNK_CHARACTERS, MAX_CHARACTERS // limit)
         return shortened_answer(
-            text, visible, notices, is_complete=is_complete, per_file=limit or MAX_CHUNKS, cut_notice=cut_notice
+            text,
+            visible,
+            notices,
+            is_complete=is_complete,
+            per_file=limit or MAX_CHUNKS,
+            characters=characters,
+            cut_notice=cut_notice,
         )
     attributes = {
         "query": text,
