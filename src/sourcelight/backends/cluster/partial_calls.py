@@ -115,7 +115,7 @@ def _with_dates(call: ClusterToolCall) -> Mapping[str, Any]:
     """The arguments with dates as the moments that they are."""
     if not any(call.arguments.get(name) for name in _DATES):
         return call.arguments
-    from sourcelight.engines.tools.history.histories import dates_of
+    from sourcelight.engines.tools.history.filters import dates_of
 
     return {**call.arguments, **dates_of(call.name, *map(call.arguments.get, _DATES))[2]}
 

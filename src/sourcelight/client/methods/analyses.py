@@ -161,6 +161,7 @@ class AnalysisMethods:
         file_kinds: Texts | None = None,
         mailmap: Texts | None = None,
         join_addresses: bool = True,
+        lines: bool = True,
         progress: ProgressChoice = None,
     ) -> DataFrame:
         """Count commits and changed lines by author, merges included as ``git shortlog`` does.
@@ -184,6 +185,9 @@ class AnalysisMethods:
         join_addresses
             Whether identities with the same address, whatever its case, are one person after the mailmap; False gives
             the rows of ``git shortlog -sne``, with co-authors beside.
+        lines
+            Whether changed lines and files count. False answers from the commits alone, which takes a second or two
+            where a history has not been read yet: `additions`, `deletions` and `files` are then null.
         progress
             As in `search`.
 
@@ -201,6 +205,7 @@ class AnalysisMethods:
             file_kinds=texts(file_kinds),
             mailmap=_lines(mailmap),
             join_addresses=None if join_addresses else False,
+            lines=None if lines else False,
         )
         return await self._call(CONTRIBUTORS, arguments, progress)
 

@@ -39,6 +39,7 @@ from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Scope
 _ADDITIONS = Column("additions", "int64", "lines added", unit="lines")
 _DELETIONS = Column("deletions", "int64", "lines removed", unit="lines")
 _COMMITS = Column("commits", "int64", "commits", unit="commits")
+_NOT_COUNTED = "lines is False"
 
 
 def _period(null: str) -> tuple[Column, Column]:
@@ -57,9 +58,9 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("commits", "int64", "commits written, merges included", unit="commits"),
         Column("merges", "int64", "merges among them", unit="commits"),
         Column("co_authored", "int64", "further commits whose Co-authored-by trailers name the person", unit="commits"),
-        _ADDITIONS,
-        _DELETIONS,
-        Column("files", "int64", "distinct files changed", UNSAID, unit="files"),
+        Column("additions", "int64", "lines added", _NOT_COUNTED, unit="lines"),
+        Column("deletions", "int64", "lines removed", _NOT_COUNTED, unit="lines"),
+        Column("files", "int64", "distinct files changed", f"{_NOT_COUNTED}, or {UNSAID}", unit="files"),
         FIRST_DATE,
         LAST_DATE,
         BOT,
@@ -174,6 +175,10 @@ _After: TypeAlias = Annotated[str | None, plain("Only commits after this committ
 _Before: TypeAlias = Annotated[str | None, plain("Only commits before this committer date.")]
 _Files: TypeAlias = Annotated[tuple[str, ...] | None, plain("Globs or path prefixes.")]
 _Rows: TypeAlias = Annotated[Limit | None, plain("Most rows; none: all.")]
+_Lines: TypeAlias = Annotated[
+    bool | None,
+    Meta(description="Whether changed lines and files count; false: commits alone, soon for a history not read yet."),
+]
 _MaxFiles: TypeAlias = Annotated[
     Annotated[int, Meta(ge=2)] | None,
     Meta(description="Commits with more files count for no pair; default 30."),
@@ -194,6 +199,7 @@ class ContributorsArguments(Arguments, frozen=True):
     file_kinds: FileKinds = None
     mailmap: Mailmap = None
     join_addresses: JoinAddresses = None
+    lines: _Lines = None
 
 
 class ChurnArguments(Arguments, frozen=True):

@@ -72,6 +72,31 @@ class HistoryReport:
     cancelled: bool = False
 
 
+class UnbuiltHistory(Protocol):
+    """The commits of a repository whose history isn't built, and a reader of their changes."""
+
+    @property
+    def history(self) -> History:
+        """The commits; none of them has changes."""
+        ...
+
+    def is_cheap(self, commits: int) -> bool:
+        """Return whether reading the changes of so many commits costs much less than a build."""
+        ...
+
+    def with_changes(self, commits: CommitNumbers, cancellation: Cancellation) -> History:
+        """Return the history with the changes of some commits; all others seem to have none.
+
+        Raises
+        ------
+        Cancelled
+            After ``cancellation.cancel()``.
+        GitFailed, RepositoryError, SearchIndexError
+            When git can't read the repository.
+        """
+        ...
+
+
 class HistoryStore(Protocol):
     """Keeps histories; `LocalHistoryStore` does it on this machine, one independent shard a repository."""
 
@@ -110,5 +135,19 @@ class HistoryStore(Protocol):
         ------
         SearchIndexError
             When nothing was kept of it yet, or it can't be trusted (`IndexDamaged`; the next update builds it anew).
+        """
+        ...
+
+    def open_unbuilt(
+        self, repository: Repository, commits: Sequence[str], cancellation: Cancellation | None = None
+    ) -> UnbuiltHistory | None:
+        """Read the commits behind `commits` (40 hex digits) alone, if nothing is kept of a repository; else None.
+
+        Raises
+        ------
+        Cancelled
+            After ``cancellation.cancel()``.
+        GitFailed, RepositoryError
+            When git can't read the repository.
         """
         ...

@@ -33,20 +33,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, Int64Array, UInt8Array
-from sourcelight.engines.storage.sections import SectionFile
+from sourcelight.engines.storage.sections import MemorySections, SectionFile
 
 REMOVED = np.uint32(1 << 31)
 LINE = np.uint32((1 << 31) - 1)
 
 
 class Segment:
-    """An opened segment; arrays are mapped when they are first used.
+    """An opened segment; arrays of a file are mapped when they are first used.
 
-    Raises as `SectionFile` does.
+    Parameters
+    ----------
+    file
+        Its sections, which may also be in memory alone.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.file = SectionFile(path, "history")
+    def __init__(self, file: SectionFile | MemorySections) -> None:
+        self.file = file
         metadata = self.file.facts
         self.commits: int = metadata["commits"]
         self.changes: int = metadata["changes"]
@@ -108,6 +111,11 @@ class Segment:
                 return int(order[position])
             position += 1
         return None
+
+
+def open_segment(path: Path) -> Segment:
+    """Open the file of a segment; raises as `SectionFile` does."""
+    return Segment(SectionFile(path, "history"))
 
 
 def oid_keys(oids: UInt8Array) -> NDArray[np.uint64]:

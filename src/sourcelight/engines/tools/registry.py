@@ -123,11 +123,19 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
 
             return blame.HANDLERS
         case "analyses":
-            from sourcelight.engines.tools.history import behind, contributions, hotspots, identities, pickaxe
+            from sourcelight.engines.tools.history import (
+                behind,
+                contributions,
+                contributors,
+                hotspots,
+                identities,
+                pickaxe,
+            )
 
             return (
                 *behind.HANDLERS,
                 *contributions.HANDLERS,
+                *contributors.HANDLERS,
                 *pickaxe.HANDLERS,
                 *hotspots.HANDLERS,
                 *identities.HANDLERS,

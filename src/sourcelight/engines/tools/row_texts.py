@@ -61,7 +61,7 @@ def _dependency_line(row: Row) -> str:
 
 def _contributor_line(row: Row) -> str:
     grouped = join_parts([row["repository"] or "", day(row["period"])])
-    changed = f"+{row['additions']:,} -{row['deletions']:,}"
+    changed = "" if row["additions"] is None else f"+{row['additions']:,} -{row['deletions']:,}"
     dates = f"{day(row['first_date'])}..{day(row['last_date'])}"
     who = f"{row['author']} <{row['author_email']}>{' (bot)' if row['bot'] else ''}"
     return join_parts([grouped, count_of(row["commits"], "commit"), changed, who, dates])

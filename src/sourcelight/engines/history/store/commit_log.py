@@ -13,7 +13,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.engines.history.git import git_chunks
 from sourcelight.engines.history.history import History, Identities
-from sourcelight.engines.history.segment import Segment
+from sourcelight.engines.history.segment import Segment, open_segment
 from sourcelight.engines.history.store.folder import HistoryManifest
 from sourcelight.engines.storage.sections import SectionFile
 from sourcelight.repos.objects import store_size
@@ -27,7 +27,7 @@ def open_history(
     # Segments never change, so those of the previous snapshot are opened again by name: their mapped pages and caches
     # stay.
     open_segments = {segment.file.path.name: segment for segment in reusable}
-    segments = tuple(open_segments.get(entry.name) or Segment(folder / entry.name) for entry in manifest.segments)
+    segments = tuple(open_segments.get(entry.name) or open_segment(folder / entry.name) for entry in manifest.segments)
     people, numbers = merge_people(segments)
     mapped = people_texts(people)
     if manifest.people:
@@ -38,7 +38,7 @@ def open_history(
         repository=manifest.repository,
         tips=dict(manifest.tips),
         segments=segments,
-        identities=_identities(people, mapped),
+        identities=make_identities(people, mapped),
         identity_numbers=numbers,
         mailmap=manifest.mailmap,
         shallow=shallow,
@@ -60,7 +60,8 @@ def people_texts(people: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
     return [b"%b <%b>" % person if person[0] else b"<%b>" % person[1] for person in people]
 
 
-def _identities(people: Sequence[tuple[bytes, bytes]], mapped: Sequence[bytes]) -> Identities:
+def make_identities(people: Sequence[tuple[bytes, bytes]], mapped: Sequence[bytes]) -> Identities:
+    """Return the identities of `people`, whose mapped texts are `mapped`."""
     split = [_split(text) for text in mapped]
     numbers: dict[tuple[str, str], int] = {}
     # Equal mapped pairs get one number, in the order of first use. That is the person; names and addresses stay

@@ -14,14 +14,19 @@ from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import HEAD_ONLY, HistoryProgress, HistoryReport
 from sourcelight.engines.history.store.commit_log import open_history
 from sourcelight.engines.history.store.folder import HistoryFolder
-from sourcelight.engines.history.store.update import HistoryUpdate
+from sourcelight.engines.history.store.unbuilt import CommitReader, read_unbuilt
+from sourcelight.engines.history.store.update import HistoryUpdate, shallow_borders
 from sourcelight.engines.storage import worker_pool
 from sourcelight.engines.storage.folder import LOCK, MANIFEST, Stamp, reason_of
 from sourcelight.repos import Repository, resolve
+from sourcelight.repos.handles import mailmap_blob
 from sourcelight.repos.private_files import repair_private_folder
 
 _MAX_OPEN = 64
 """Open histories; a history that is no longer here stays mapped while somebody reads it."""
+
+_MAX_UNBUILT_BYTES = 64 << 20
+"""Memory for commits of histories that aren't built: about 90,000 commits."""
 
 _MAX_ATTEMPTS = 5
 
@@ -42,6 +47,9 @@ class LocalHistoryStore:
         repair_private_folder(self.folder, LOCK)
         self._workers = max(1, min(workers or worker_pool.usable_cores(), worker_pool.usable_cores()))
         self._open: LruCache[str, tuple[Stamp, History]] = LruCache(_MAX_OPEN)
+        self._unbuilt: LruCache[tuple[str, ...], CommitReader] = LruCache(
+            _MAX_UNBUILT_BYTES, weigh=lambda unbuilt: unbuilt.memory_bytes
+        )
         self._damaged: set[str] = set()
 
     def update(
@@ -139,8 +147,28 @@ class LocalHistoryStore:
                 self._damaged.add(repository.key)
                 raise
             self._open.put(repository.key, (stamp, history))
+            self._unbuilt.discard_where(lambda key: key[0] == repository.key)
             return history
         raise SearchIndexError(str(folder.path), "its history is being replaced")
+
+    def open_unbuilt(
+        self, repository: Repository, commits: Sequence[str], cancellation: Cancellation | None = None
+    ) -> CommitReader | None:
+        """Read the commits behind `commits` of a repository whose history isn't built; None when there is one.
+
+        Raises as `read_unbuilt` does.
+        """
+        # A stored history takes new commits in within a second, so it is brought up to date instead.
+        if repository.kind != "git" or self._folder(repository).stamp() is not None:
+            return None
+        git_dir = repository.git_dir
+        # All that the commits and their people depend on: what was pulled since, or a new mailmap, is another key.
+        key = (repository.key, git_dir, mailmap_blob(git_dir), shallow_borders(git_dir), *sorted(set(commits)))
+        unbuilt = self._unbuilt.get(key)
+        if unbuilt is None:
+            unbuilt = read_unbuilt(repository, key[4:], self._workers, cancellation or Cancellation())
+            self._unbuilt.put(key, unbuilt)
+        return unbuilt
 
     def disk_bytes(self, repository: Repository) -> int:
         """Return the bytes that a repository's history takes on disk."""

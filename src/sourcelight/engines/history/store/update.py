@@ -8,47 +8,37 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sourcelight.core.arrays import AnyArray, BoolArray
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import Cancelled, IndexDamaged, RepositoryError, SearchIndexError
+from sourcelight.core.errors import IndexDamaged, RepositoryError
 from sourcelight.engines.history.git import SETTINGS
 from sourcelight.engines.history.history import History
-from sourcelight.engines.history.segment import Segment
+from sourcelight.engines.history.segment import open_segment
 from sourcelight.engines.history.store import compaction
-from sourcelight.engines.history.store.allowance import EFFORT, AllowanceUse, Cost, allowance_of
+from sourcelight.engines.history.store.allowance import AllowanceUse, Cost, allowance_of
+from sourcelight.engines.history.store.change_reader import ChangeReader, segment_arrays, segment_counts
 from sourcelight.engines.history.store.commit_log import (
-    NewCommits,
     map_identities,
     merge_people,
     open_history,
     read_commits,
 )
-from sourcelight.engines.history.store.compaction import merge_parts, oid_order_section
 from sourcelight.engines.history.store.folder import HistoryFolder, HistoryManifest, SegmentEntry
-from sourcelight.engines.history.store.worker import MODULE, PATCHES, ExtractionRequest, extract_to_files
+from sourcelight.engines.history.store.worker import PATCHES
 from sourcelight.engines.storage.folder import temporary_path
-from sourcelight.engines.storage.index_update import BuildCallbacks, Event, LocalBuild, run_jobs
-from sourcelight.engines.storage.sections import SectionFile, write_sections
-from sourcelight.engines.storage.worker_pool import WorkerJob
+from sourcelight.engines.storage.sections import write_sections
 from sourcelight.repos import Repository, matching_refs, resolve
 from sourcelight.repos.git_command import git_version
 from sourcelight.repos.handles import mailmap_blob
 from sourcelight.repos.private_files import make_private_folder
 from sourcelight.repos.repository import common_dir
-
-MAX_REQUEST_COMMITS = 1000
-"""Maximum commits of one request to a worker."""
-
-MAX_LOCAL_COMMITS = 300
-"""Commits up to which they are read in this process: starting workers takes longer."""
 
 MAX_PINS = 16
 """Commits, requested by id, that stay in the history although no ref reaches them."""
@@ -156,70 +146,21 @@ class HistoryUpdate:
             # The allowance is for the whole history. Earlier bytes of patches are not stored, so files and lines stand
             # for them.
             spent = Cost(history.bases.changes[-1], history.bases.rows[-1])
-            parts, unread = self._read(new_commits, scratch, AllowanceUse(allowance, spent))
+            account = AllowanceUse(allowance, spent)
+            # Merges have no changes in the history, as in `git log -p`, so git isn't asked about them.
+            numbers = [number for number in range(self.added) if number not in new_commits.merges]
+            done = len(new_commits.merges)
+            self.on_progress(done, self.added)
+            reader = ChangeReader(self.repository.git_dir, new_commits, scratch, self.workers, self.cancellation)
+            parts, unread = reader.read(numbers, account, lambda read: self.on_progress(done + read, self.added))
             arrays = segment_arrays(new_commits, parts, unread)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         entry = self._write(arrays)
         return replace(manifest, segments=(*manifest.segments, entry), unread=manifest.unread + len(unread))
 
-    def _read(
-        self, new_commits: NewCommits, scratch: Path, account: AllowanceUse
-    ) -> tuple[list[SectionFile], list[int]]:
-        """Read the changes of the new commits; return parts in order, and the commits that could not be read."""
-        # Merges have no changes in the history, as in `git log -p`, so git isn't asked about them.
-        single_numbers = [number for number in range(len(new_commits.oids)) if number not in new_commits.merges]
-        requests = []
-        # Eight requests for each worker, so that all workers are busy to the end; at least 50 commits, as git starts
-        # once for each request.
-        size = max(50, min(MAX_REQUEST_COMMITS, len(single_numbers) // (8 * self.workers)))
-        for start in range(0, len(single_numbers), size):
-            numbers = single_numbers[start : start + size]
-            oids = tuple(new_commits.oids[number].decode() for number in numbers)
-            # All requests share the scratch folder, and with it the file that sums up the effort.
-            effort = EFFORT * account.allowance.bytes
-            requests.append(
-                ExtractionRequest(
-                    self.repository.git_dir, str(scratch), numbers[0], tuple(numbers), oids, account.allowance, effort
-                )
-            )
-        files_by_first: dict[int, list[str]] = {}
-        unread: list[int] = []
-        done = len(new_commits.merges)
-        self.on_progress(done, len(new_commits.oids))
-
-        def on_event(job: _ExtractionJob, event: Event) -> None:
-            nonlocal done
-            if event["event"] == "failed":
-                # Nothing of a history that lacks commits is stored; the exception ends the workers too.
-                raise SearchIndexError(str(self.folder.path), event["reason"])
-            files_by_first[job.request.first] = event["files"]
-            unread.extend(event["unread"])
-            done += len(job.request.oids)
-            self.on_progress(done, len(new_commits.oids))
-
-        is_small = len(single_numbers) <= MAX_LOCAL_COMMITS
-        jobs = [_ExtractionJob(request, is_small, self.cancellation) for request in requests]
-        if not run_jobs(MODULE, jobs, self.workers, on_event, self.cancellation, done="read"):
-            raise Cancelled("stopped on request")
-        # Workers finish in any order. Paying in the order of commits makes the result the same in every run.
-        parts = []
-        for part in (
-            SectionFile(Path(name), "history") for first in sorted(files_by_first) for name in files_by_first[first]
-        ):
-            if account.spend(Cost(part.facts["files"], part.facts["lines"], part.facts["bytes"])):
-                parts.append(part)
-            else:
-                unread += np.unique(part.array("commit")).tolist()
-        return parts, sorted(set(unread))
-
-    def _write(self, arrays: Mapping[str, AnyArray]) -> SegmentEntry:
-        counts = {
-            "commits": len(arrays["author"]),
-            "changes": len(arrays["status"]),
-            "rows": len(arrays["rows"]),
-            "blocks": len(arrays["block_row"]),
-        }
+    def _write(self, arrays: dict[str, AnyArray]) -> SegmentEntry:
+        counts = segment_counts(arrays)
         # A random name, because two updates after a crash may write different contents for the same commits.
         name = f"segment-{os.urandom(12).hex()}"
         write_sections(self.folder.path, "history", counts, arrays, name=name)
@@ -256,7 +197,7 @@ class HistoryUpdate:
         if manifest.segments == previous.segments and mailmap == previous.mailmap:
             return manifest
         # Numbers of people depend on the order of segments, so the file is written again whenever segments change.
-        people, _ = merge_people([Segment(self.folder.path / entry.name) for entry in manifest.segments])
+        people, _ = merge_people([open_segment(self.folder.path / entry.name) for entry in manifest.segments])
         if not mailmap:
             return replace(manifest, people="", mailmap="")
         mapped = map_identities(self.repository.git_dir, mailmap, people, self.cancellation)
@@ -264,37 +205,6 @@ class HistoryUpdate:
         raw = np.frombuffer(b"".join(item + b"\n" for item in mapped), np.uint8)
         write_sections(self.folder.path, "history", {}, {"people": raw}, name=name)
         return replace(manifest, people=name, mailmap=mailmap)
-
-
-@dataclass(frozen=True, slots=True)
-class _ExtractionJob:
-    """The changes of some commits, written to files of the scratch folder."""
-
-    request: ExtractionRequest
-    is_small: bool
-    cancellation: Cancellation
-
-    def local_build(self) -> LocalBuild | None:
-        return self._extract if self.is_small else None
-
-    def _extract(self, _callbacks: BuildCallbacks) -> dict[str, Any]:
-        files, unread = extract_to_files(self.request, self.cancellation)
-        return {"files": files, "unread": unread}
-
-    def worker_job(self, key: str) -> WorkerJob:
-        return WorkerJob(key, self.request.line(), _identity(self.request))
-
-
-def segment_arrays(new_commits: NewCommits, parts: Sequence[SectionFile], unread: Sequence[int]) -> dict[str, AnyArray]:
-    """Return the arrays of a segment from its commits and the parts that hold their changes."""
-    is_unread = np.zeros(len(new_commits.oids), np.uint8)
-    is_unread[list(unread)] = 1
-    return {
-        **new_commits.arrays,
-        "unread": is_unread,
-        **oid_order_section(new_commits.arrays["oid"]),
-        **merge_parts([{name: part.array(name) for name in part.names()} for part in parts], len(new_commits.oids)),
-    }
 
 
 def reachable_from_all(history: History) -> BoolArray:
@@ -322,7 +232,3 @@ def shallow_borders(git_dir: str) -> str:
         with contextlib.suppress(FileNotFoundError):
             contents.append((shared / name).read_bytes())
     return hashlib.sha256(b"\0".join(contents)).hexdigest() if contents else ""
-
-
-def _identity(request: ExtractionRequest) -> str:
-    return f"history {hashlib.sha256(repr((request.git_dir, request.oids)).encode()).hexdigest()}"

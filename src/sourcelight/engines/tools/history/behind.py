@@ -20,7 +20,8 @@ from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history.commits import commits_answer, newest_commits
 from sourcelight.engines.tools.history.contributions import changes_of_row, commit_mask
-from sourcelight.engines.tools.history.histories import any_of, dates_of, open_histories, revisions_of
+from sourcelight.engines.tools.history.filters import any_of, dates_of
+from sourcelight.engines.tools.history.histories import open_histories, revisions_of
 from sourcelight.engines.tools.history.hotspots import hot_commits, paired_commits
 
 CALL = "commits_behind"

@@ -43,11 +43,11 @@ from sourcelight.engines.tools.handler import (
     with_notices,
 )
 from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.history.filters import any_of, dates_of, files_of
 from sourcelight.engines.tools.history.histories import (
+    OpenedHistories,
     OpenedHistory,
-    any_of,
-    dates_of,
-    files_of,
+    omit_unread,
     open_histories,
     revisions_of,
 )
@@ -83,7 +83,30 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
         files=files_of(CALL, arguments.files, regexp=regexp),
         changed=any_of(CALL, "contentTerms", arguments.content_terms, regexp=regexp, one_line=True),
     )
-    histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
+    limit = limit_of(arguments.limit, context, DEFAULT_COUNT)
+    commits_alone = not query.files.paths and not query.changed
+    histories, matches = _find(arguments, query, context, commits_alone=commits_alone)
+    if any(opened.unbuilt and not opened.unbuilt.is_cheap(len(numbers[:limit])) for opened, numbers in matches):
+        # Rows have counts of changed lines: for many commits, a build costs less than reading them apart.
+        commits_alone = False
+        histories, matches = _find(arguments, query, context, commits_alone=False)
+    if commits_alone:
+        matches = [
+            (opened.with_changes(CommitNumbers(numbers[:limit]), context), numbers) for opened, numbers in matches
+        ]
+        for opened, numbers in matches:
+            mask = np.zeros(len(opened.history.commits), np.bool_)
+            mask[numbers[:limit]] = True
+            omit_unread(histories.partial, opened, mask)
+    return histories.part(newest_commits(matches, limit), echoed)
+
+
+def _find(
+    arguments: CommitSearchArguments, query: CommitQuery, context: ToolContext, *, commits_alone: bool
+) -> tuple[OpenedHistories, list[tuple[OpenedHistory, CommitNumbers]]]:
+    """Return the histories, and the matching commits of each, newest first."""
+    revisions, without = revisions_of(arguments.revisions)
+    histories = open_histories(CALL, context, arguments.repos, revisions, without, commits_alone=commits_alone)
     matches: list[tuple[OpenedHistory, CommitNumbers]] = []
     for opened in histories.opened:
         try:
@@ -93,7 +116,7 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
             context.cancellation.check()
             raise
         matches.append((opened, CommitNumbers(numbers[opened.mask[numbers]])))
-    return histories.part(newest_commits(matches, limit_of(arguments.limit, context, DEFAULT_COUNT)), echoed)
+    return histories, matches
 
 
 def newest_commits(
@@ -250,7 +273,7 @@ def _gather_repositories(arguments: GetContributorReposArguments, context: ToolC
     names = [repository.name for repository in context.engine.catalog.visible(context.viewer)]
     if not names:
         return PartialResult(())
-    histories = open_histories(REPOSITORIES_CALL, context, names)
+    histories = open_histories(REPOSITORIES_CALL, context, names, commits_alone=True)
     contributions: dict[str, tuple[int, int, int, list[str], int]] = {}
     for opened in histories.opened:
         context.cancellation.check()

@@ -46,15 +46,8 @@ from sourcelight.engines.tools.history import tables as columns
 from sourcelight.engines.tools.history.commits import NAMES_AGENTS, echo, heading, limit_of, newest, stamp
 from sourcelight.engines.tools.history.comparison import REPLACED_BYTES
 from sourcelight.engines.tools.history.diff_items import DIFF_ITEMS
-from sourcelight.engines.tools.history.histories import (
-    OpenedHistory,
-    any_of,
-    dates_of,
-    files_of,
-    open_histories,
-    pattern_of,
-    revisions_of,
-)
+from sourcelight.engines.tools.history.filters import any_of, dates_of, files_of, pattern_of
+from sourcelight.engines.tools.history.histories import OpenedHistory, open_histories, revisions_of
 from sourcelight.repos.handles import UnusableRepository, open_handle
 
 CALL = "diff_search"

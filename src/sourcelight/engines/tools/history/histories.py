@@ -1,11 +1,9 @@
-"""Open and update the histories that a tool call names, and convert its arguments to filters."""
+"""Open the histories that a tool call names, and update them first."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -13,104 +11,34 @@ import numpy as np
 
 from sourcelight.core.arrays import BoolArray
 from sourcelight.core.batches.results import ToolProgress
-from sourcelight.core.errors import PatternError, RevisionNotFound, SearchIndexError, ToolError
-from sourcelight.core.patterns import CompiledPattern, compile_pattern
-from sourcelight.core.patterns.engines import PatternKind
-from sourcelight.core.query.dates import parse_date
-from sourcelight.core.query.regexps import file_pattern
+from sourcelight.core.errors import (
+    GitFailed,
+    RepositoryError,
+    RevisionNotFound,
+    SearchIndexError,
+    ToolError,
+)
 from sourcelight.engines.history import History, HistoryProgress, HistoryStore
-from sourcelight.engines.history.search.query import AnyPattern, ChangedFileFilter, fits_a_line
+from sourcelight.engines.history.model import CommitNumbers, UnbuiltHistory
 from sourcelight.engines.history.subtrees import Layout, layout_of
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import PartialResult
+from sourcelight.engines.tools.history.filters import Dates, dates_of
 from sourcelight.repos import Repository, resolve
-
-Dates = tuple[int | None, int | None]
-"""Bounds of committer times in seconds, both exclusive."""
-
-
-def pattern_of(
-    call: str, argument: str, text: str, *, regexp: bool, whole_text: bool = False, one_line: bool = False
-) -> CompiledPattern:
-    """Compile a text of the caller: literal without regard to case, or RE2.
-
-    `one_line` says that it is looked for in texts without newlines. Raises `ToolError` for what RE2 refuses, for an
-    empty text, and for what could only be found across lines where they are looked at one by one.
-    """
-    if not text:
-        raise ToolError(f"{call}: {argument} holds an empty text", tool=call, argument=argument)
-    try:
-        kind: PatternKind = "regexp" if regexp else "literal"
-        pattern = compile_pattern(text, kind=kind, case_sensitive=regexp, whole_text=whole_text)
-    except PatternError as error:
-        raise ToolError(f"{call}: {argument}: {error}", tool=call, argument=argument) from error
-    if one_line and not fits_a_line(pattern):
-        raise ToolError(
-            f"{call}: {argument} {text!r} can't match without a newline, but lines are searched one by one; "
-            "search for one of the lines",
-            tool=call,
-            argument=argument,
-        )
-    return pattern
-
-
-def any_of(
-    call: str, argument: str, texts: Sequence[str] | None, *, regexp: bool, one_line: bool = False
-) -> tuple[AnyPattern, ...]:
-    """Any of some texts; nothing for no texts. `one_line` as for `pattern_of`."""
-    if not texts:
-        return ()
-    return (AnyPattern(tuple(pattern_of(call, argument, text, regexp=regexp, one_line=one_line) for text in texts)),)
-
-
-def files_of(call: str, files: Sequence[str] | None, *, regexp: bool) -> ChangedFileFilter:
-    """Any of some globs or path prefixes; with `regexp`, RE2 found anywhere in the path."""
-    if not files:
-        return ChangedFileFilter()
-    if regexp:
-        patterns = [pattern_of(call, "files", text, regexp=True, whole_text=True) for text in files]
-    else:
-        patterns = [pattern_of(call, "files", file_pattern(text), regexp=True, whole_text=True) for text in files]
-    return ChangedFileFilter((AnyPattern(tuple(patterns)),))
-
-
-def dates_of(call: str, after: str | None, before: str | None) -> tuple[int | None, int | None, dict[str, str]]:
-    """The bounds of committer times in seconds, both exclusive, and the instants as they were understood.
-
-    Raises `ToolError` for what is no date.
-    """
-    bounds: list[int | None] = []
-    echoed: dict[str, str] = {}
-    for name, text in (("after", after), ("before", before)):
-        if not text:
-            bounds.append(None)
-            continue
-        try:
-            instant = parse_date(text, datetime.now(UTC))
-        except ValueError as error:
-            raise ToolError(f"{call}: {name}: {error}", tool=call, argument=name) from error
-        echoed[name] = instant.isoformat().replace("+00:00", "Z")
-        seconds = instant.timestamp()
-        bounds.append(math.floor(seconds) if name == "after" else math.ceil(seconds))
-    start, end = bounds
-    if start is not None and end is not None and start + 1 >= end:
-        raise ToolError(
-            f"{call}: nothing is after {echoed['after']} and before {echoed['before']}", tool=call, argument="after"
-        )
-    return start, end, echoed
 
 
 @dataclass(eq=False)
 class OpenedHistory:
     """A repository's history, and the commits (40 hex digits) that count with all that is behind them.
 
-    What is behind `without` does not count.
+    What is behind `without` does not count. With `unbuilt`, its reader of changes, the history has commits alone.
     """
 
     repository: Repository
     history: History
     commits: tuple[str, ...]
     without: tuple[str, ...] = ()
+    unbuilt: UnbuiltHistory | None = None
 
     @property
     def name(self) -> str:
@@ -125,6 +53,12 @@ class OpenedHistory:
         for commit in self.without:
             mask = mask & ~self.history.reachable(commit)
         return mask
+
+    def with_changes(self, commits: CommitNumbers, context: ToolContext) -> OpenedHistory:
+        """Return the history with the changes of some commits at least; raises as `UnbuiltHistory.with_changes`."""
+        if self.unbuilt is None:
+            return self
+        return replace(self, history=self.unbuilt.with_changes(commits, context.cancellation), unbuilt=None)
 
     def layout(self, context: ToolContext) -> Layout:
         """Paths of all changes, those of merged subtrees where they were merged to."""
@@ -175,11 +109,17 @@ class DatedArguments(Protocol):
 
 
 def gather_dated(
-    call: str, arguments: DatedArguments, context: ToolContext, find: Callable[[OpenedHistory, Dates], Any]
+    call: str,
+    arguments: DatedArguments,
+    context: ToolContext,
+    find: Callable[[OpenedHistory, Dates], Any],
+    *,
+    commits_alone: bool = False,
 ) -> PartialResult:
-    """Make a partial result of what `find` gives for each repository between two dates; raises as `open_histories`."""
+    """Make a partial result of what `find` gives for each repository between two dates; see `open_histories`."""
     after, before, echoed = dates_of(call, arguments.after, arguments.before)
-    histories = open_histories(call, context, arguments.repos or (), *revisions_of(arguments.revisions))
+    revisions, without = revisions_of(arguments.revisions)
+    histories = open_histories(call, context, arguments.repos or (), revisions, without, commits_alone=commits_alone)
     return gather_each(histories, context, lambda opened: find(opened, (after, before)), echoed)
 
 
@@ -209,7 +149,13 @@ def open_history(call: str, context: ToolContext, repo: str, revision: str | Non
 
 
 def open_histories(
-    call: str, context: ToolContext, repos: Sequence[str], revisions: Sequence[str] = (), without: Sequence[str] = ()
+    call: str,
+    context: ToolContext,
+    repos: Sequence[str],
+    revisions: Sequence[str] = (),
+    without: Sequence[str] = (),
+    *,
+    commits_alone: bool = False,
 ) -> OpenedHistories:
     """Open the histories of repositories, and read what is new in them first.
 
@@ -225,6 +171,9 @@ def open_histories(
         Branches, tags or commits; what is behind any of them counts. None: the default branch.
     without
         Branches, tags or commits; what is behind any of them does not count.
+    commits_alone
+        Whether commits are needed without their changes: a history that isn't built is then not built, and commits
+        whose changes can't be read are not told.
 
     Raises
     ------
@@ -256,9 +205,11 @@ def open_histories(
             requests.append(_OpenRequest(repository, commits, denied))
     if not context.parted:
         partial.check_revisions()
-    _update(context, requests, partial)
     for request in requests:
-        _open(context, request, histories)
+        unbuilt = _read_commits(context, request) if commits_alone else None
+        if unbuilt is None:
+            _update(context, [request], partial)
+        _open(context, request, histories, unbuilt, commits_alone=commits_alone)
     return histories
 
 
@@ -293,6 +244,19 @@ def _resolve(
     return tuple(commits)
 
 
+def _read_commits(context: ToolContext, request: _OpenRequest) -> UnbuiltHistory | None:
+    """Read the commits of a history that isn't built; None when it is, or when they can't be read."""
+    context.cancellation.check()
+    commits = (*request.commits, *request.without)
+    if context.observer is not None:
+        context.observer(ToolProgress("reading commits", 0, 0, request.repository.name))
+    try:
+        return context.local.history.open_unbuilt(request.repository, commits, context.cancellation)
+    except (GitFailed, RepositoryError, SearchIndexError, OSError):
+        # The build meets the same obstacle, and reports it.
+        return None
+
+
 def _update(context: ToolContext, requests: Sequence[_OpenRequest], partial: PartialResult) -> None:
     store = context.local.history
     observer = context.observer
@@ -323,14 +287,21 @@ def _holds(store: HistoryStore, repository: Repository, commit: str) -> bool:
         return False
 
 
-def _open(context: ToolContext, request: _OpenRequest, histories: OpenedHistories) -> None:
+def _open(
+    context: ToolContext,
+    request: _OpenRequest,
+    histories: OpenedHistories,
+    unbuilt: UnbuiltHistory | None,
+    *,
+    commits_alone: bool,
+) -> None:
     repository, commits = request.repository, request.commits
 
     def lack(sentence: str) -> None:
         histories.partial.omit("open", repository.name, sentence)
 
     try:
-        history = context.local.history.open(repository)
+        history = unbuilt.history if unbuilt is not None else context.local.history.open(repository)
     except SearchIndexError as exc:
         lack(f"The history of {repository.name} can't be read: {exc.reason}.")
         return
@@ -343,16 +314,24 @@ def _open(context: ToolContext, request: _OpenRequest, histories: OpenedHistorie
         lack(f"The history of {repository.name} lacks {lacking} of the revisions.")
     if not there:
         return
-    opened = OpenedHistory(repository, history, there, denied)
+    opened = OpenedHistory(repository, history, there, denied, unbuilt)
     histories.opened.append(opened)
-    unread, names = history.unread(opened.mask)
-    if unread:
-        listed = ", ".join(name[:12] for name in names) + (", …" if unread > len(names) else "")
-        lack(
-            f"{repository.name}: the changes of {unread:,} commits are not counted: objects are missing or too large "
-            f"({listed})."
-        )
+    if not commits_alone:
+        omit_unread(histories.partial, opened, opened.mask)
     if "shallow" in history.shallow:
         lack(f"{repository.name} is a shallow clone: its older history is missing.")
     if "partial" in history.shallow:
         lack(f"{repository.name} is a partial clone: it may lack files and directories of its commits.")
+
+
+def omit_unread(partial: PartialResult, opened: OpenedHistory, mask: BoolArray) -> None:
+    """Tell that the changes of some of the commits of `mask` could not be read, if so."""
+    unread, names = opened.history.unread(mask)
+    if unread:
+        listed = ", ".join(name[:12] for name in names) + (", …" if unread > len(names) else "")
+        partial.omit(
+            "open",
+            opened.name,
+            f"{opened.name}: the changes of {unread:,} commits are not counted: objects are missing or too large "
+            f"({listed}).",
+        )

@@ -27,7 +27,8 @@ from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.contributions import agent_commits, commit_mask
 from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices
-from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, files_of, gather_dated
+from sourcelight.engines.tools.history.filters import Dates, files_of
+from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
 from sourcelight.engines.tools.history.people import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, total
 from sourcelight.engines.tools.pages import TableItems

@@ -55,7 +55,7 @@ def _gather_identities(arguments: IdentitiesArguments, context: ToolContext) -> 
     def find(opened: OpenedHistory) -> _Uses:
         return _uses(opened, PersonNumbers(IDENTITIES, arguments.mailmap, join_addresses=False), context)
 
-    return gather_each(open_histories(IDENTITIES, context, arguments.repos or ()), context, find)
+    return gather_each(open_histories(IDENTITIES, context, arguments.repos or (), commits_alone=True), context, find)
 
 
 def _uses(opened: OpenedHistory, people: PersonNumbers, context: ToolContext) -> _Uses:
@@ -148,7 +148,7 @@ def _gather_suggestions(arguments: IdentitySuggestionsArguments, context: ToolCo
             rows.append((person, len(selected), int(selected.min()), int(selected.max())))
         return _Usages(people.person_set, rows)
 
-    return gather_each(open_histories(SUGGESTIONS, context, arguments.repos or ()), context, find)
+    return gather_each(open_histories(SUGGESTIONS, context, arguments.repos or (), commits_alone=True), context, find)
 
 
 def _combine_suggestions(

@@ -30,13 +30,8 @@ from sourcelight.engines.tools.history.contributions import (
     join_groups,
     key_columns,
 )
-from sourcelight.engines.tools.history.histories import (
-    Dates,
-    OpenedHistory,
-    files_of,
-    gather_dated,
-    pattern_of,
-)
+from sourcelight.engines.tools.history.filters import Dates, files_of, pattern_of
+from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
 from sourcelight.engines.tools.history.people import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, group, line_numbers, period_of, total
 

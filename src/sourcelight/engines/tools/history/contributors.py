@@ -1,0 +1,142 @@
+"""`contributors`: who wrote how many commits and lines, and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sourcelight.core.arrays import Int64Array
+from sourcelight.core.batches.ordering import group_order
+from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.errors import ToolError
+from sourcelight.core.tools.analyses import CONTRIBUTORS, ContributorsArguments
+from sourcelight.engines.history.search.trailer_columns import commit_agents
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.handler import Handler, PartialResult, Split
+from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.history.contributions import (
+    GroupSums,
+    commit_mask,
+    facts_of,
+    group_rows,
+    join_groups,
+    key_columns,
+)
+from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices
+from sourcelight.engines.tools.history.filters import Dates
+from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
+from sourcelight.engines.tools.history.people import PersonNumbers, agent_notices
+from sourcelight.engines.tools.history.tables import bounds, count_distinct, group, period_of, total
+from sourcelight.engines.tools.pages import TableItems
+from sourcelight.engines.tools.row_texts import TEXTS
+
+CALL = "contributors"
+_MERGES = "Merges are counted as commits and have no changed lines of their own."
+_SUMMED = ("commits", "merges", "co_authored", "additions", "deletions", "files", "agent_commits")
+
+
+def _gather(arguments: ContributorsArguments, context: ToolContext) -> PartialResult:
+    period_of(CALL, arguments.by or ())
+    if arguments.lines is False and arguments.file_kinds:
+        raise ToolError(
+            f"{CALL}: file_kinds selects lines, and lines is false; leave one of them out",
+            tool=CALL,
+            argument="file_kinds",
+        )
+    return gather_dated(
+        CALL,
+        arguments,
+        context,
+        lambda opened, dates: _sums(opened, arguments, dates, context),
+        commits_alone=arguments.lines is False,
+    )
+
+
+def _sums(opened: OpenedHistory, arguments: ContributorsArguments, dates: Dates, context: ToolContext) -> GroupSums:
+    """Commits and changed lines of one repository by author and period; co-authors beside."""
+    people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
+    period = period_of(CALL, arguments.by or ())
+    history = opened.history
+    commits = history.commits
+    is_counted = commit_mask(opened, *dates)
+    change_rows = np.flatnonzero(is_counted)
+    co_commits, co_people = people.co_authors(opened, context.cancellation)
+    helped = is_counted[co_commits]
+    co_commits, co_people = co_commits[helped], co_people[helped]
+    person = np.concatenate((people.of_identities(opened)[commits.author[change_rows]], co_people))
+    time = np.concatenate((commits.commit_time[change_rows], commits.commit_time[co_commits]))
+    codes, keys = group_rows(person, time, period)
+    count, author_codes = len(keys[0]), codes[: len(change_rows)]
+    first, last = bounds(codes, time, count)
+    values = {
+        "commits": total(author_codes, np.ones(len(change_rows)), count),
+        "merges": total(author_codes, commits.is_merge[change_rows], count),
+        "agent_commits": total(author_codes, commit_agents(history).mask[change_rows], count),
+        "co_authored": total(codes[len(change_rows) :], np.ones(len(co_people)), count),
+        "first": first,
+        "last": last,
+    }
+    if arguments.lines is not False:
+        row_of_commit = np.full(len(commits), -1, np.int64)
+        row_of_commit[change_rows] = author_codes
+        values |= _line_sums(opened, row_of_commit, count, arguments, context)
+    return GroupSums(people.person_set, keys, values)
+
+
+def _line_sums(
+    opened: OpenedHistory, row_of_commit: Int64Array, count: int, arguments: ContributorsArguments, context: ToolContext
+) -> dict[str, Int64Array]:
+    """Changed lines and files of each row; `row_of_commit` is -1 for commits that don't count."""
+    history, layout = opened.history, opened.layout(context)
+    row_of_change = row_of_commit[history.changes.commit]
+    changed = np.flatnonzero(row_of_change >= 0)
+    changed = changed[are_of_kinds(opened, layout, layout.path[changed], arguments.file_kinds, context)]
+    row_of_change = row_of_change[changed]
+    return {
+        "additions": total(row_of_change, np.maximum(history.changes.additions[changed], 0), count),
+        "deletions": total(row_of_change, np.maximum(history.changes.deletions[changed], 0), count),
+        "files": count_distinct(row_of_change, layout.path[changed], count),
+    }
+
+
+def _combine(arguments: ContributorsArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
+    by = arguments.by or ()
+    period = period_of(CALL, by)
+    people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
+    rows = join_groups(part, people)
+    if not len(rows.person):
+        table = tables.table("contributors", {}, 0)
+        return ToolResult("contributors", table, part.dates, part.complete, tuple(part.notices))
+    keys = [rows.person]
+    keys += [rows.start] if period else []
+    keys += [rows.repository] if "repository" in by else []
+    codes, groups = group(keys)
+    count = len(groups[0])
+    # A file belongs to one repository, and its authors there are counted once: so its counts add up.
+    sums = {name: total(codes, rows.values[name], count) for name in _SUMMED if name in rows.values}
+    first, _ = bounds(codes, rows.values["first"], count)
+    _, last = bounds(codes, rows.values["last"], count)
+    table = {
+        **key_columns(by, period, groups, part.names, people),
+        **{name: pa.array(values) for name, values in sums.items()},
+        "first_date": tables.times(first),
+        "last_date": tables.times(last),
+        "bot": pa.array(people.bots[groups[0]]),
+    }
+    starts = groups[1] if period else np.zeros(count, np.int64)
+    order = group_order((starts, people.bots[groups[0]], -sums["commits"]), table)
+    merges = [] if arguments.lines is False else [_MERGES]
+    notices = [*part.notices, *merges, *people.join_notices(groups[0].tolist())]
+    notices += [f"{notice} Commits are all." for notice in kind_notices(arguments.file_kinds)]
+    notices += people.bot_notices(groups[0], sums["commits"])
+    notices += agent_notices(int(sums["agent_commits"].sum()))
+    attributes = facts_of(arguments.revisions, part, people, by, period, {"authors": "author"})
+    shown_table = tables.table("contributors", table, count).take(order)
+    return ToolResult("contributors", shown_table, attributes, part.complete, tuple(notices))
+
+
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(CONTRIBUTORS, Split(_gather, _combine), TEXTS["contributors"], TableItems("people")),
+)

@@ -1,0 +1,88 @@
+"""Convert arguments of tools (texts, files, dates) to filters of histories."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from sourcelight.core.errors import PatternError, ToolError
+from sourcelight.core.patterns import CompiledPattern, compile_pattern
+from sourcelight.core.patterns.engines import PatternKind
+from sourcelight.core.query.dates import parse_date
+from sourcelight.core.query.regexps import file_pattern
+from sourcelight.engines.history.search.query import AnyPattern, ChangedFileFilter, fits_a_line
+
+Dates = tuple[int | None, int | None]
+"""Bounds of committer times in seconds, both exclusive."""
+
+
+def pattern_of(
+    call: str, argument: str, text: str, *, regexp: bool, whole_text: bool = False, one_line: bool = False
+) -> CompiledPattern:
+    """Compile a text of the caller: literal without regard to case, or RE2.
+
+    `one_line` says that it is looked for in texts without newlines. Raises `ToolError` for what RE2 refuses, for an
+    empty text, and for what could only be found across lines where they are looked at one by one.
+    """
+    if not text:
+        raise ToolError(f"{call}: {argument} holds an empty text", tool=call, argument=argument)
+    try:
+        kind: PatternKind = "regexp" if regexp else "literal"
+        pattern = compile_pattern(text, kind=kind, case_sensitive=regexp, whole_text=whole_text)
+    except PatternError as error:
+        raise ToolError(f"{call}: {argument}: {error}", tool=call, argument=argument) from error
+    if one_line and not fits_a_line(pattern):
+        raise ToolError(
+            f"{call}: {argument} {text!r} can't match without a newline, but lines are searched one by one; "
+            "search for one of the lines",
+            tool=call,
+            argument=argument,
+        )
+    return pattern
+
+
+def any_of(
+    call: str, argument: str, texts: Sequence[str] | None, *, regexp: bool, one_line: bool = False
+) -> tuple[AnyPattern, ...]:
+    """Any of some texts; nothing for no texts. `one_line` as for `pattern_of`."""
+    if not texts:
+        return ()
+    return (AnyPattern(tuple(pattern_of(call, argument, text, regexp=regexp, one_line=one_line) for text in texts)),)
+
+
+def files_of(call: str, files: Sequence[str] | None, *, regexp: bool) -> ChangedFileFilter:
+    """Any of some globs or path prefixes; with `regexp`, RE2 found anywhere in the path."""
+    if not files:
+        return ChangedFileFilter()
+    if regexp:
+        patterns = [pattern_of(call, "files", text, regexp=True, whole_text=True) for text in files]
+    else:
+        patterns = [pattern_of(call, "files", file_pattern(text), regexp=True, whole_text=True) for text in files]
+    return ChangedFileFilter((AnyPattern(tuple(patterns)),))
+
+
+def dates_of(call: str, after: str | None, before: str | None) -> tuple[int | None, int | None, dict[str, str]]:
+    """The bounds of committer times in seconds, both exclusive, and the instants as they were understood.
+
+    Raises `ToolError` for what is no date.
+    """
+    bounds: list[int | None] = []
+    echoed: dict[str, str] = {}
+    for name, text in (("after", after), ("before", before)):
+        if not text:
+            bounds.append(None)
+            continue
+        try:
+            instant = parse_date(text, datetime.now(UTC))
+        except ValueError as error:
+            raise ToolError(f"{call}: {name}: {error}", tool=call, argument=name) from error
+        echoed[name] = instant.isoformat().replace("+00:00", "Z")
+        seconds = instant.timestamp()
+        bounds.append(math.floor(seconds) if name == "after" else math.ceil(seconds))
+    start, end = bounds
+    if start is not None and end is not None and start + 1 >= end:
+        raise ToolError(
+            f"{call}: nothing is after {echoed['after']} and before {echoed['before']}", tool=call, argument="after"
+        )
+    return start, end, echoed
