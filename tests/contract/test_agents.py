@@ -203,6 +203,11 @@ def test_counts_are_those_of_their_commits(
         for line in repositories["one"].git("blame", "-l", "-s", "--root", "HEAD", "--", name).splitlines()
     )
     assert code.ownership("one")["agent_lines"].sum() == code.survival("one")["agent_lines"].sum() == lines
+    # The first row is the whole repository, the others are its parts; lines of bots are left out.
+    factor, owners = code.bus_factor("one"), code.ownership("one")
+    of_people = owners.loc[~owners["bot"].astype("bool"), "agent_lines"].sum()
+    assert factor["agent_lines"].iloc[0] == factor["agent_lines"].iloc[1:].sum() == of_people > 0
+    assert any("lower bound" in notice for notice in factor.attrs["notices"])
 
 
 def test_identities_say_which_belong_to_assistants(backends: dict[str, sl.Client]) -> None:

@@ -81,6 +81,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("owners", "strings", "these fewest authors, as Name <address>, most lines first"),
         Column("share", "float64", "part of the lines that they own, 0 to 1"),
         _EXACT,
+        _AGENT_LINES,
     ),
     "survival": (
         REPOSITORY,

@@ -353,4 +353,5 @@ def _factor(folder: str, files: Frame) -> dict[str, Any]:
         "owners": [f"{name} <{email}>" for name, email in zip(top["author"], top["author_email"], strict=True)],
         "share": float(running.iloc[factor - 1] / total) if factor else 0.0,
         "exact": bool(files["exact"].all()),
+        "agent_lines": files["agent_lines"].sum(min_count=1),
     }

@@ -391,6 +391,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
                     "owners": [text_of(displayed[position]) for position in owners],
                     "share": float(running[factor - 1] / line_count) if factor else 0.0,
                     "exact": bool(owned.exact[rows_of_folder].all()),
+                    "agent_lines": int(owned.agent_lines[rows_of_folder].sum()),
                 }
             )
     rows.sort(
@@ -415,6 +416,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
         *kind_notices(arguments.file_kinds),
         *identity_notices,
         *bot_notices,
+        *agent_notices(lines=int(owned.agent_lines[human_rows].sum()) if len(human_rows) else 0),
         *_notices(owned),
     )
     return ToolResult("bus_factor", table, attributes, histories.complete, notices)
