@@ -62,26 +62,34 @@ class BackgroundUpdater(Generic[K, W]):
         self._failures: dict[K, str] = {}
         self._tried_s: dict[K, float] = {}
         self._running = False
+        self._rounds = 0
         self._cancellation = Cancellation()
         self._changed = threading.Condition()
 
     def request(self, requested: Mapping[K, W]) -> set[K]:
         """Queue the work that is not done, and return its keys; those tried in vain just now are not queued again."""
-        # Outside the lock: `is_ready` reads files, and the thread must not wait for that.
         is_ready = self._is_ready
-        stale = {key: item for key, item in requested.items() if is_ready is None or not is_ready(item)}
+        while True:
+            rounds = self._rounds
+            # Outside the lock: `is_ready` reads files, and the thread must not wait for that.
+            stale = {key: item for key, item in requested.items() if is_ready is None or not is_ready(item)}
+            with self._changed:
+                # Work that ended between the two looks is done, although it was not ready: look again.
+                if is_ready is None or rounds == self._rounds:
+                    self._enqueue(stale)
+                    return set(stale)
+
+    def _enqueue(self, stale: Mapping[K, W]) -> None:
         now = time.monotonic()
-        with self._changed:
-            for key, item in stale.items():
-                is_due = not self._retry_s or now - self._tried_s.get(key, -self._retry_s) >= self._retry_s
-                if is_due and key not in self._active:
-                    self._tried_s[key] = now
-                    self._failures.pop(key, None)
-                    self._queue[key] = item
-            if self._queue and not self._running:
-                self._running = True
-                threading.Thread(target=self._run, name=f"sourcelight-{self._name}", daemon=True).start()
-        return set(stale)
+        for key, item in stale.items():
+            is_due = not self._retry_s or now - self._tried_s.get(key, -self._retry_s) >= self._retry_s
+            if is_due and key not in self._active:
+                self._tried_s[key] = now
+                self._failures.pop(key, None)
+                self._queue[key] = item
+        if self._queue and not self._running:
+            self._running = True
+            threading.Thread(target=self._run, name=f"sourcelight-{self._name}", daemon=True).start()
 
     def wait(
         self, requested: Mapping[K, W], cancellation: Cancellation, timeout_s: float | None = None
@@ -147,6 +155,7 @@ class BackgroundUpdater(Generic[K, W]):
                     if self._retry_s and self._is_ready is not None and self._is_ready(item):
                         self._tried_s.pop(key, None)
                 self._active = {}
+                self._rounds += 1
                 self._changed.notify_all()
 
     def _try(self, active: Mapping[K, W], cancellation: Cancellation) -> Mapping[K, str]:
