@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.search.test_against_naive import WORDS, filters, languages, trees
+from engines.search.test_against_naive import leaves as leaves_only
 from sourcelight.core.boolean import leaves
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
@@ -102,6 +103,24 @@ options = st.builds(
     in_path_order=st.just(True),
     max_matches=st.sampled_from([None, None, 1, 3, 40]),
 )
+
+
+@settings(max_examples=60, deadline=None)
+@given(leaves_only | trees | st.none(), filters, languages)
+def test_whether_anything_matches_is_what_a_search_says(
+    both: Both, tree: MatchTree | None, file_filters: Any, language_filters: Any
+) -> None:
+    query = TextQuery(tree, file_filters, language_filters)
+    parts = both.indexed.search(both.targets, query, SearchOptions(lines=False), Cancellation())
+    expected = any(part.files for part in parts)
+    # None: only a search can tell. A text without a match in paths is always decided.
+    assert both.indexed.has_match(both.targets, query, Cancellation()) in {expected, None}
+
+
+@pytest.mark.parametrize(("text", "expected"), [("foobar", True), ("zzqqxxyy", False)])
+def test_a_text_is_decided_without_a_search(both: Both, text: str, *, expected: bool) -> None:
+    term = FileTerm(compile_pattern(text, kind="literal", case_sensitive=False), content=True, path=False)
+    assert both.indexed.has_match(both.targets, TextQuery(term), Cancellation()) is expected
 
 
 @settings(max_examples=25, deadline=None)

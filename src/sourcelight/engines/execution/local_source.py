@@ -213,11 +213,14 @@ class LocalSource:
 
     def _has_file(self, plan: Plan, cancellation: Cancellation) -> bool:
         """Whether a file matches the text of a plan."""
+        store, text = self.repositories.store, plan.text
+        if text is None:
+            return False
+        matched = store.has_match(plan.targets, text, cancellation)
+        if matched is not None:
+            return matched
         options = SearchOptions(max_matches=1, lines=False)
-        text = plan.text
-        return text is not None and any(
-            part.files for part in self.repositories.store.search(plan.targets, text, options, cancellation)
-        )
+        return any(part.files for part in store.search(plan.targets, text, options, cancellation))
 
     def missing_from_count(self, plan: Plan, parts: Sequence[SearchPart] = ()) -> tuple[str, ...]:
         """Why the count of one plan is incomplete, from the parts it reported; empty if it is complete.

@@ -75,6 +75,27 @@ def search(
         yield loop.pending.take()
 
 
+def has_match(
+    open_groups: Callable[[Sequence[Target], Cancellation], Iterator[OpenedTargets]],
+    targets: Sequence[Target],
+    query: TextQuery,
+    cancellation: Cancellation,
+    corpora: CorpusCache,
+) -> bool | None:
+    """Return whether a query has a match; None where only a search can tell. Raises `IndexDamaged`."""
+    prepared = prepare(query)
+    try:
+        for group in open_groups(targets, cancellation):
+            if not group.targets:
+                continue
+            matched = CorpusSearch(corpora.get(group.snapshots), prepared, lambda: cancellation.stopped).has_match()
+            if matched is not False:
+                return matched
+    except ScanStopped:
+        return None
+    return False
+
+
 @dataclass(slots=True)
 class SearchLoop:
     """A running search over groups of targets, one after another."""

@@ -121,6 +121,15 @@ class IndexStore:
 
         return retry_without_damaged(run, targets, self._note_damage)
 
+    def has_match(self, targets: Sequence[Target], query: TextQuery, cancellation: Cancellation) -> bool | None:
+        """Return whether a query has a match; None where only `search` can tell."""
+        if query.cells:
+            return None
+        try:
+            return searcher.has_match(self.open_targets, targets, query, cancellation, self._corpora)
+        except IndexDamaged:
+            return None
+
     def count(
         self,
         targets: Sequence[Target],

@@ -8,6 +8,8 @@ the bytes from `Corpus.byte_base[i]` on.
 from __future__ import annotations
 
 import functools
+import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -21,7 +23,7 @@ from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.ranges import RANGE_COST_BYTES, BufferList
 from sourcelight.engines.search.index.shard import LONG_UNIT_BYTES as LONG_LINE
-from sourcelight.engines.search.index.shard import Shard
+from sourcelight.engines.search.index.shard import LooseShard, Shard
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, CommitView, DocumentPlacement
 from sourcelight.engines.search.model import (
     DocumentNumbers,
@@ -32,6 +34,7 @@ from sourcelight.engines.search.model import (
     UnitNumbers,
 )
 from sourcelight.engines.search.scan.paths import PathSpans, PathTable, unique_sorted
+from sourcelight.engines.storage.sections import MemorySections, SectionFile
 
 _MISSING_CODE = REASONS.index("missing")
 
@@ -126,6 +129,9 @@ MAX_NAMED_MISSING = 10
 
 _MAX_EAGER_CHECK_BYTES = 256 << 20
 """Content that is checked before the first row: 25 ms, once per process. Beyond it, each shard when it is read."""
+
+_SIZES_VALID_S = 0.02
+"""Seconds for which the sizes of mapped files are not compared again: the parts of one query share a check."""
 
 _MAX_PROBED_PATHS = 2048
 """Path matches up to which a binary search per file is faster than a mask over all files."""
@@ -302,17 +308,26 @@ class Corpus(Memo):
         self.reason = np.concatenate([view.reason for view in views])
         self._name_only = np.flatnonzero(np.concatenate([view.shard for view in views]) == NO_SHARD)
         self.languages, self.language = _languages(self.members)
-        self._size_checks = [
-            *(member.view.file.check_size for member in self.members),
-            *(shard.check_size for shard in shards),
+        files: list[SectionFile | MemorySections] = [
+            *(member.view.file for member in self.members),
+            *(shard.file for shard in shards if not isinstance(shard, LooseShard)),
         ]
+        self._files = [file for file in files if isinstance(file, SectionFile)]
+        self._sizes = [(file.map.size, file.size) for file in self._files]
+        self._sizes_checked_s = -math.inf
         # Set by symbol search, so that the definitions live as long as their corpus.
         self.symbol_corpus: Any = None
 
     def check_sizes(self) -> None:
         """Raise `IndexDamaged` when a file has been truncated: reading the lost bytes would end the process."""
-        for check in self._size_checks:
-            check()
+        now_s = time.monotonic()
+        if now_s - self._sizes_checked_s < _SIZES_VALID_S:
+            return
+        # Two calls for each of some fifty files took a tenth of a search without a match.
+        if any(map_size() < size for map_size, size in self._sizes):
+            for file in self._files:
+                file.check_size()
+        self._sizes_checked_s = now_s
 
     def check_content(self, units: UnitNumbers) -> None:
         """Check the shards that hold these units, ascending, against their checksums; raises `IndexDamaged`.

@@ -38,6 +38,9 @@ _EXPECTED_UNIT_BYTES = 2 * UNIT_BYTES
 _PROBED_RANGES = 16
 """Ranges that are counted first, to estimate how common a literal is."""
 
+_FIRST_PROBE_UNITS, _PROBE_GROWTH = 64, 4
+"""Units in which a first match is looked for at once, and how many times more are taken next."""
+
 _MAX_BATCH_DOCUMENTS = 16_384
 """Documents of a batch where a document may be a row by its path alone, without a candidate unit."""
 
@@ -117,6 +120,34 @@ class CorpusSearch:
             if len(matches.content_files) or len(matches.path_files):
                 yield matches
 
+    def has_match(self) -> bool | None:
+        """Return whether any file matches; None where only the batches of a search can tell.
+
+        It reads text up to a first match, and makes no batches and no parts. A search without a match asks this about
+        its text in any case, which would otherwise be a second whole search.
+        """
+        term = self.prepared.terms[0] if self._is_single_term else None
+        if term is None or self.has_path_matches[0] or isinstance(term.pattern, StructurePattern):
+            return None
+        # Its match may span units, so that units alone can't be looked into.
+        if term.pattern.multi_line:
+            return None
+        if not len(self.selection.files):
+            return False
+        units = self.candidates_of(0)
+        if not self.selection.covers_all:
+            units = UnitNumbers(units[self.selection.in_documents[self.corpus.unit_doc[units]]])
+        self.corpus.check_content(units)
+        # Few at first: a common text is in one of them, and the rest is not read.
+        start, size = 0, _FIRST_PROBE_UNITS
+        while start < len(units):
+            check_stopped(self.stopped)
+            portion = UnitNumbers(units[start : start + size])
+            if len(documents_holding(self.corpus, term.pattern, portion, self.stopped)):
+                return True
+            start, size = start + size, size * _PROBE_GROWTH
+        return False
+
     def name_only_matches(self) -> FileNumbers:
         """Return the matching files among those without content, which match by path or by a NOT."""
         files = self.selection.name_only
@@ -177,14 +208,15 @@ class CorpusSearch:
                 end_document = min(end_document, first_document + _MAX_BATCH_DOCUMENTS)
             # A batch ends between documents, so it takes the rest of its last document's units too.
             next_position = int(documents.searchsorted(end_document))
-            started_s = self._used_s()
+            # A last batch of few units says nothing about the cost of a full one, and its time is not taken.
+            is_timed = end_document < corpus.documents or next_position - position > sizer.units // 2
+            started_s = self._used_s() if is_timed else 0.0
             yield DocumentRange(
                 first_document,
                 end_document,
                 [_units_of_documents(corpus, term_units, first_document, end_document) for term_units in units],
             )
-            # A last batch of few units says nothing about the cost of a full one.
-            if end_document < corpus.documents or next_position - position > sizer.units // 2:
+            if is_timed:
                 sizer.adapt(self._used_s() - started_s)
             first_document, position = end_document, next_position
             # The consumer called `skip_above` since the last batch: it knows by now which file completes its matches.
