@@ -213,8 +213,11 @@ def array_aliases() -> list[str]:
     ]
 
 
+@cache
 def comment_lines(module: Module) -> int:
     """Return the number of lines with a comment that is no directive to a tool."""
+    if "#" not in module.text:
+        return 0
     tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
     return sum(token.type == tokenize.COMMENT and not _DIRECTIVE.match(token.string) for token in tokens)
 
