@@ -10,6 +10,7 @@ from typing import Any
 from sourcelight.core.markup import count_of
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.searches import (
     commit_of,
@@ -21,13 +22,14 @@ from sourcelight.engines.deepsearch.facts.searches import (
     noun_for,
     run_searches,
 )
+from sourcelight.engines.deepsearch.facts.subtypes import MAX_ATTRIBUTE_LINES, Subtype, read_subtype
 
 _HEIR = (
     r"^[ \t]*((export|default|public|protected|private|internal|abstract|final|sealed|open|data|static)[ \t]+)*"
     r"(class|interface|struct|enum|record|trait)[ \t]+\w+[^{{;\n]*[^{{;\n\w](?:{names})\b"
     r"|^[ \t]*(unsafe[ \t]+)?impl\b[^{{;\n]*[^{{;\n\w](?:{names})\b[^{{;\n]*[ \t]for[ \t]"
+    r"|^[ \t]*#\[derive\([^\n]*\b(?:{names})\b"
 )
-_HEIR_NAME = re.compile(r"\b(?:class|interface|struct|enum|record|trait)\s+(\w+)|\bfor\s+(?:[&\w:]*::)?&?(\w+)")
 _MACRO = re.compile(r"\s*#\s*define\b")
 
 
@@ -134,33 +136,68 @@ def _by_place(work: Work, fact: Fact, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def count_subclasses(work: Work) -> Fact:
-    """Count classes whose heads name another one after their own name."""
+    """Count classes, or the structs, enums and so on that are asked for, whose heads name another one as a base."""
     request = work.request
     names = "|".join(escape_regexp(term.text).replace("/", r"\/") for term in request.terms)
     queries = make_queries(work, f"case:yes type:file /{_HEIR.format(names=names)}/")
     notes: list[str] = []
-    rows = run_searches(work, queries, notes)
-    many = len(rows) != 1
+    terms = frozenset(term.text for term in request.terms)
+    texts = FileTexts(work.context)
+    candidates = []
+    for row in run_searches(work, queries, notes):
+        target = work.inquiry.pins.of(row["repository"])
+        lines = [] if target is None else texts.lines(target, row["path"])
+        following = lines[row["line_number"] : row["line_number"] + MAX_ATTRIBUTE_LINES]
+        head = read_subtype(row["line"] or "", terms, row["path"], following)
+        if head is not None:
+            candidates.append((row, head))
+    kinds = {_SAME_KINDS.get(kind, kind) for kind in request.symbol_kinds} - {"class"}
+    if "class" not in request.symbol_kinds and kinds:
+        declared = _declared_kinds(work, {head.name for _, head in candidates if not head.kind}, notes)
+        candidates = [
+            (row, head)
+            for row, head in candidates
+            if kinds & ({head.kind} if head.kind else declared.get((row["repository"], head.name), set()))
+        ]
+    subtypes: dict[tuple[str, str, str], tuple[dict[str, Any], Subtype]] = {}
+    for row, head in candidates:
+        subtypes.setdefault((row["repository"], row["path"], head.name), (row, head))
+    count, noun = len(subtypes), request.symbol_kinds[0] if kinds else "class"
     fact = Fact(
-        len(rows),
-        f"{noun_for('class', len(rows))}{file_conditions(work)} "
-        f"{'name' if many else 'names'} {format_terms(request.terms)} in {'their' if many else 'its'} "
-        f"{'heads' if many else 'head'}",
+        count,
+        f"{noun_for(noun, count)}{file_conditions(work)} "
+        f"{'name' if count != 1 else 'names'} {format_terms(request.terms)} as a base in "
+        f"{'their heads' if count != 1 else 'its head'}",
         join_queries(queries),
         notes=notes,
         unit="definitions",
     )
-    fact.rule = "Heads of classes on one line count; what inherits from one of these in turn does not."
-    fact.repositories = Counter(row["repository"] for row in rows)
+    fact.rule = (
+        "Of the rows of the query, heads on one line count, in Rust also those of `impl` and `derive`; bounds of type "
+        "parameters are no bases, and what inherits from one of these in turn does not count."
+    )
+    fact.repositories = Counter(row["repository"] for row, _ in subtypes.values())
     table = Rows("Classes", ("repository", "path", "line_number", "symbol", "line"))
-    for row in rows:
-        named = _HEIR_NAME.search(row["line"] or "")
+    for row, head in subtypes.values():
         table.add(
-            (row["repository"], row["path"], row["line_number"], (named[1] or named[2]) if named else "", row["line"]),
+            (row["repository"], row["path"], row["line_number"], head.name, row["line"]),
             CitedLine(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
         )
     fact.tables = [table]
     return fact
+
+
+_SAME_KINDS = {"trait": "interface", "protocol": "interface", "record": "class"}
+
+
+def _declared_kinds(work: Work, names: set[str], notes: list[str]) -> dict[tuple[str, str], set[str]]:
+    """Return the kinds of the definitions of names, by repository and name."""
+    kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
+    if names:
+        pattern = "|".join(escape_regexp(name) for name in sorted(names))
+        for row in run_searches(work, make_queries(work, f"case:yes type:symbol /^({pattern})$/"), notes):
+            kinds[row["repository"], row["symbol"]].add(row["symbol_kind"])
+    return kinds
 
 
 _TESTS: tuple[tuple[str, str, str], ...] = (

@@ -18,6 +18,7 @@ from sourcelight.engines.deepsearch.lookups.dependencies import find_dependency,
 from sourcelight.engines.deepsearch.lookups.initial_values import find_constant_of, find_initial_value
 from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
 from sourcelight.engines.deepsearch.lookups.names import NamedPlace, find_absence, find_definitions, state_definitions
+from sourcelight.engines.deepsearch.lookups.parameter_defaults import find_any_default, find_lacking_parameter
 from sourcelight.engines.deepsearch.lookups.uses import (
     find_configured,
     find_example,
@@ -88,14 +89,20 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
         owners = find_definitions(work, lookup.owner, "", notes, queries)
         finding = find_parameter_default(work, owners, lookup.name, lookup.owner, queries, notes) if owners else None
         finding = finding or find_setting(work, lookup.name, lookup.owner, queries, notes)
-        return finding or find_initial_value(work, lookup.name, lookup.owner, queries, notes)
+        finding = finding or find_initial_value(work, lookup.name, lookup.owner, queries, notes)
+        if finding is not None:
+            return finding
+        if owners:
+            return find_lacking_parameter(work, owners, lookup.name, queries, notes)
+        return find_any_default(work, lookup.name, queries, notes)
     setting = find_setting(work, lookup.name, "", queries, notes) or find_initial_value(
         work, lookup.name, "", queries, notes
     )
     if setting is not None:
         return setting
-    if re.fullmatch(r"[A-Za-z_$][\w$.]*", lookup.name) is None:
-        return None
+    shared = find_any_default(work, lookup.name, queries, notes)
+    if shared is not None or re.fullmatch(r"[A-Za-z_$][\w$.]*", lookup.name) is None:
+        return shared
     definitions = find_definitions(work, lookup.name, "", notes, queries)
     if definitions and not _PLAIN_WORD.fullmatch(lookup.name):
         return find_value(work, definitions, lookup.name, queries, notes)

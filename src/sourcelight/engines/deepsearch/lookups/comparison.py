@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sourcelight.core.markup import code, join_words
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
 from sourcelight.engines.deepsearch.facts.model import Work
@@ -12,6 +16,7 @@ from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.defaults import value_at
 from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
 from sourcelight.engines.deepsearch.lookups.names import (
+    SHOWN,
     NamedPlace,
     find_definitions,
     head_of_place,
@@ -22,64 +27,85 @@ from sourcelight.engines.deepsearch.lookups.values import parameter_names, param
 from sourcelight.engines.deepsearch.markdown import inline
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
+_MAX_DESCRIBED = 6
+_BARE_METHOD = re.compile(r"\s*def\s+[\w.]+[?!]?\s*(?:#.*)?")
 
 
 def find_purpose(work: Work, places: Sequence[NamedPlace], name: str, queries: list[str]) -> Finding | None:
-    """Return what the documentation of the one definition of a name says that it is; None without any."""
-    lowest = min(place.rank for place in places)
-    best = [place for place in places if place.rank == lowest]
+    """Return what the documentation of the one documented definition of a name says that it is; None without any."""
     texts = FileTexts(work.context)
-    described = _describe(work, texts, name, best[0])
-    if len(best) != 1 or "“" not in described.text:
+    described = [(place, _describe(work, texts, name, place)) for place in _best(places)[:_MAX_DESCRIBED]]
+    documented = [(place, statement) for place, statement in described if "“" in statement.text]
+    if len(documented) != 1 or len(described) == _MAX_DESCRIBED:
         return None
-    finding = Finding(described, "definition", queries=[join_queries(queries)])
-    finding.quotes = [head_of_place(texts, best[0])]
+    place, statement = documented[0]
+    finding = Finding(statement, "definition", queries=[join_queries(queries)])
+    finding.quotes = [head_of_place(texts, place)]
+    finding.places = [other for other_place, other in described if other_place is not place]
     finding.method.append("The sentence is that of its documentation; its body was not read.")
     return finding
 
 
 def find_parameters(work: Work, places: Sequence[NamedPlace], name: str, queries: list[str]) -> Finding | None:
-    """Return the parameters that the head of the one function of a name has."""
-    lowest = min(place.rank for place in places)
-    best = [place for place in places if place.rank == lowest]
-    if len(best) != 1 or best[0].definition.kind not in _FUNCTIONS:
+    """Return the parameters that the heads of the functions of a name have, up to three; None if one can't be read."""
+    best, texts = _best(places), FileTexts(work.context)
+    if len(best) > SHOWN or any(place.definition.kind not in _FUNCTIONS for place in best):
         return None
-    place, texts = best[0], FileTexts(work.context)
-    read = parameters_of(
-        texts.lines(place.target, place.path), place.definition.name, place.definition.line, place.path
-    )
-    if read is None:
-        return None
-    names = parameter_names(read[0], place.path)
-    if names is None:
-        return None
-    listed = f"the parameter{'s' * (len(names) > 1)} {join_words([code(each) for each in names])}"
-    evidence = texts.evidence(
-        place.target, place.path, place.definition.line, read[1], "definition", 1.0, (place.definition.name,)
-    )
-    where = f"{code(place.path)}{with_repository(work, place)}, line {place.definition.line:,}"
-    finding = Finding(
-        Statement(f"{code(name)} has {listed if names else 'no parameters'}, in {where}", (evidence,)),
-        "parameters",
-        queries=[join_queries(queries)],
-    )
-    finding.quotes = [head_of_place(texts, place)]
+    parts: list[str] = []
+    evidence: list[FileEvidence] = []
+    for place in best:
+        read = _parameters_at(texts, place)
+        if read is None:
+            return None
+        names, last = read
+        listed = f"the parameter{'s' * (len(names) > 1)} {join_words([code(each) for each in names])}"
+        line = place.definition.line
+        holder = f" of {code(place.definition.container)}" if len(best) > 1 and place.definition.container else ""
+        where = f"{code(place.path)}{with_repository(work, place)}, line {line:,}"
+        parts.append(f"{listed if names else 'no parameters'}, in {where}{holder}")
+        evidence.append(texts.evidence(place.target, place.path, line, last, "definition", 1.0, (name,)))
+    text = f"{code(name)} has {parts[0]}"
+    if len(parts) > 1:
+        text = f"{code(name)} is the name of {len(parts)} functions: one has {'; one has '.join(parts)}"
+    finding = Finding(Statement(text, tuple(evidence)), "parameters", queries=[join_queries(queries)])
+    finding.quotes = [head_of_place(texts, best[0])]
     return finding
 
 
+def _best(places: Sequence[NamedPlace]) -> list[NamedPlace]:
+    """Return the places of the best rank: code before tests, documents and what others wrote."""
+    lowest = min((place.rank for place in places), default=0)
+    return [place for place in places if place.rank == lowest]
+
+
+def _parameters_at(texts: FileTexts, place: NamedPlace) -> tuple[list[str], int] | None:
+    """Return the names of a function's parameters, and the last line of its head; None if it can't be read."""
+    lines, definition = texts.lines(place.target, place.path), place.definition
+    read = parameters_of(lines, definition.name, definition.line, place.path)
+    if read is None:
+        # A method of Ruby without parameters has no brackets.
+        bare = place.path.endswith(".rb") and _BARE_METHOD.fullmatch(lines[definition.line - 1]) is not None
+        return ([], definition.line) if bare else None
+    names = parameter_names(read[0], place.path)
+    return None if names is None else (names, read[1])
+
+
 def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Finding | None:
-    """Return what two names are defined as; None if one of them is not, or several things have its name."""
+    """Return what two names are defined as; None if one of them is not, or what is meant is not certain.
+
+    Where several things have a name, those count that one class or file has of both names.
+    """
     queries: list[str] = []
-    pair: list[NamedPlace] = []
-    for name in (first, second):
-        places = find_definitions(work, name, "", notes, queries)
-        lowest = min((place.rank for place in places), default=0)
-        best = [place for place in places if place.rank == lowest]
-        if len(best) != 1:
-            return None
-        pair.append(best[0])
+    candidates = [_best(find_definitions(work, name, "", notes, queries)) for name in (first, second)]
+    pairs = _pairs_of(*candidates)
+    if not pairs:
+        return None
+    pair = pairs[0]
     texts = FileTexts(work.context)
     described = [_describe(work, texts, name, place) for name, place in zip((first, second), pair, strict=True)]
+    if any(len(places) > 1 for places in candidates) and pair[0].definition.container:
+        owner = f" of {code(pair[0].definition.container)}"
+        described = [replace(each, text=each.text.replace(" in `", f"{owner} in `", 1)) for each in described]
     headline = Statement(
         "; ".join(statement.text for statement in described),
         tuple(item for statement in described for item in statement.evidence),
@@ -88,7 +114,30 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
     finding.quotes = [head_of_place(texts, place) for place in pair]
     finding.places = _differences(texts, (first, second), pair)
     finding.method.append("What the definitions do in their bodies was not compared.")
+    if len(pairs) > 1:
+        places = [
+            f"{code(other[0].definition.container or other[0].path)} in {code(other[0].path)}" for other in pairs[1:]
+        ]
+        finding.method.append(f"Both names are defined in {join_words(places)}, too.")
     return finding
+
+
+def _pairs_of(firsts: Sequence[NamedPlace], seconds: Sequence[NamedPlace]) -> list[tuple[NamedPlace, NamedPlace]]:
+    """Return the pairs of definitions that two names may mean: of one class, else of one file, else the only ones."""
+    if len(firsts) == 1 and len(seconds) == 1:
+        return [(firsts[0], seconds[0])]
+    for key in (_class_of, lambda place: (place.target.repository.key, place.path, "")):
+        by_key = [{key(place): place for place in places} for places in (firsts, seconds)]
+        counts = [Counter(map(key, places)) for places in (firsts, seconds)]
+        # Two of one name in a file leave open which is meant.
+        shared = [each for each in by_key[0] if counts[0][each] == 1 and counts[1][each] == 1]
+        if shared:
+            return [(by_key[0][each], by_key[1][each]) for each in shared]
+    return []
+
+
+def _class_of(place: NamedPlace) -> tuple[str, str, str]:
+    return place.target.repository.key, place.path, place.definition.container
 
 
 def _describe(work: Work, texts: FileTexts, name: str, place: NamedPlace) -> Statement:
@@ -110,22 +159,14 @@ def _describe(work: Work, texts: FileTexts, name: str, place: NamedPlace) -> Sta
     )
 
 
-def _differences(texts: FileTexts, names: tuple[str, str], pair: list[NamedPlace]) -> list[Statement]:
+def _differences(texts: FileTexts, names: tuple[str, str], pair: Sequence[NamedPlace]) -> list[Statement]:
     """Compare the parameters of two functions."""
     if not all(place.definition.kind in _FUNCTIONS for place in pair):
         return []
-    read = [
-        parameters_of(texts.lines(place.target, place.path), place.definition.name, place.definition.line, place.path)
-        for place in pair
-    ]
+    read = [_parameters_at(texts, place) for place in pair]
     if read[0] is None or read[1] is None:
         return []
-    lists = [
-        parameter_names(parameters, place.path) for (parameters, _), place in zip((read[0], read[1]), pair, strict=True)
-    ]
-    if lists[0] is None or lists[1] is None:
-        return []
-    own_names, other_names = lists[0], lists[1]
+    own_names, other_names = read[0][0], read[1][0]
     statements = []
     for own, other, name, place, (_, last) in zip(
         (own_names, other_names), (other_names, own_names), names, pair, (read[0], read[1]), strict=True

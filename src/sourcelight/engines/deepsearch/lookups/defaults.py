@@ -92,7 +92,7 @@ def find_parameter_default(
         if place.rank > lowest:
             continue
         for head in _heads_of(texts, place):
-            candidate = _default_at(texts, head, name)
+            candidate = default_at(texts, head, name)
             if candidate is not None:
                 candidates.append(candidate)
                 break
@@ -133,7 +133,8 @@ def _heads_of(texts: FileTexts, place: NamedPlace) -> list[NamedPlace]:
     return heads
 
 
-def _default_at(texts: FileTexts, head: NamedPlace, name: str) -> ValueCandidate | None:
+def default_at(texts: FileTexts, head: NamedPlace, name: str) -> ValueCandidate | None:
+    """Return the default that the head of a function gives a parameter, empty for none; None without the parameter."""
     lines = texts.lines(head.target, head.path)
     read = parameters_of(lines, head.definition.name, head.definition.line, head.path)
     if read is None:

@@ -331,6 +331,8 @@ def read_lookup(text: str) -> Lookup | None:
     # Prepositions remain where the name of a repository was taken from behind them.
     words = re.sub(r"\b(of|in|for|by|from)\s+in\b", r"\1", words)
     words = re.sub(r"\s+(?:of|in|for|from|within|by)$", "", words)
+    # "Response's initialize" is one name, where it is not followed by what it has: "Response's status parameter".
+    words = re.sub(rf"(?<=\b(?:of|in|to|on)\s)((?:the\s+)?{_CODE})'s\s+(?=[\w$]+(?:\s+(?:function|method))?$)", r"\1.", words)
     words = re.sub(r"\s+in\s+(?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|by)\b)", " ", words)
     for kind, patterns in _FORMS:
         for pattern in patterns:
