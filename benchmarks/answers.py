@@ -1,11 +1,13 @@
 """Answers without a model: how many first sentences are right, how many claim nothing, how many are wrong.
 
-    python benchmarks/answers.py FOLDER [--set tune|report|fresh] [--draw N --seed S] [--shown 20]
+    python benchmarks/answers.py FOLDER [--set tune|report|fresh|person] [--draw N --seed S] [--shown 20]
 
 FOLDER holds clones named as in `truth/answers.jsonl` (click, cobra, express, gin, gson, httpx, redis, requests,
-ripgrep, sinatra, tornado, zoekt); the file's first lines say at which commits its truths were read. Truths of counts,
-lines and first commits come from git in the same run. With ``--draw``, questions are made from Python files of FOLDER
-instead: defaults, values, definitions, bases, callees and differences as the module `ast` reads them, dependencies and
+ripgrep, sinatra, tornado, zoekt; of the set `person`, 120 questions in a person's words: anyhow, arrow, commander.js,
+echo, javapoet, loguru, memcached, rack, scrapy, tox, websocket, ws), at their newest commits of November 2026. Truths of
+counts, lines and first commits come from git in the same run.
+
+With ``--draw``, questions are made from Python files of FOLDER instead: defaults, values, definitions, bases, callees and differences as the module `ast` reads them, dependencies and
 configured values as `tomllib` does, authors of lines, tests and absent names as git does, and definitions in further
 languages by one expression each. None of these shares code with what is measured.
 
@@ -46,7 +48,7 @@ def git(repository: Path, *arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, errors="replace").stdout
 
 
-def patterns_of(question: Mapping[str, Any], repository: Path) -> list[str]:
+def patterns_of(question: Mapping[str, Any], repository: Path) -> list[str]:  # noqa: PLR0911 - one for each truth of git
     """Return the expressions that a right sentence has, from the file or from git."""
     if "git" not in question:
         return list(question.get("expects") or question.get("top3") or ())
@@ -64,6 +66,11 @@ def patterns_of(question: Mapping[str, Any], repository: Path) -> list[str]:
     if kind == "first":
         result = git(repository, "log", "--no-merges", "--reverse", "--format=%H", f"-S{remaining[0]}", "HEAD")
         return [result[:12]]
+    if kind == "count-tags":
+        return [rf"\*\*{len(git(repository, 'tag').split()):,}\*\*"]
+    if kind == "added":
+        log = git(repository, "log", "--diff-filter=A", "--format=%H %aN", "HEAD", "--", remaining[0]).split("\n")[0]
+        return [log[:12], re.escape(log[41:])]
     return [re.escape(git(repository, "log", "--reverse", "--format=%an", "HEAD").split("\n")[0])]
 
 
@@ -187,6 +194,9 @@ def _questions_of_module(tree: ast.Module, repository: str, path: str) -> Iterat
             yield ask("bases", f"What are the base classes of {node.name}", [ast.unparse(base) for base in node.bases])
             yield ask("example", f"Show an example of {node.name}", node.name)
     for name, node in functions.items():
+        arguments = [*node.args.posonlyargs, *node.args.args, node.args.vararg, *node.args.kwonlyargs, node.args.kwarg]
+        if not name.startswith("__"):
+            yield ask("parameters", f"What parameters does `{name}` take", [item.arg for item in arguments if item])
         calls = [call.func for call in ast.walk(node) if isinstance(call, ast.Call)]
         called = {call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "") for call in calls}
         own = [call for call in calls if isinstance(call, ast.Name) and call.id in functions and call.id != name]
@@ -241,6 +251,9 @@ _JUDGES: Mapping[str, Callable[[Any, str, str, Path], bool]] = {
     "definition (other)": lambda truth, _, markdown, __: truth in markdown,
     "line": lambda truth, _, markdown, __: all(each in markdown for each in truth),
     "dependencies": lambda truth, lead, _, __: all(f"`{each}" in lead for each in truth),
+    "parameters": lambda truth, lead, _, __: (
+        all(f"{item}`" in lead for item in truth) if truth else "no parameters" in lead
+    ),
     "difference": lambda truth, lead, _, __: (
         lead.count(truth[2]) >= len(truth) - 1 and all(f"`{name}` is a" in lead for name in truth[:2])
     ),
@@ -289,7 +302,7 @@ def main() -> None:
     """Ask, judge and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--set", default="report", choices=["tune", "report", "fresh"])
+    parser.add_argument("--set", default="report", choices=["tune", "report", "fresh", "person"])
     parser.add_argument("--draw", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--shown", type=int, default=0, help="answers to print whole, drawn at random")

@@ -11,6 +11,7 @@ from engines.deepsearch.asking import Researched, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence import FileEvidence
+from sourcelight.engines.deepsearch.facts.subtypes import Subtype, read_subtype
 from sourcelight.engines.deepsearch.lookups.manifests import is_same, read_requirements, read_runtime
 from sourcelight.engines.deepsearch.lookups.values import parameters_of, value_of
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
@@ -92,6 +93,49 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 
 def lead_of(found: Researched) -> str:
     return re.sub(r"\\([_*])", r"\1", found.text.split("\n\n")[0])
+
+
+MARKET = {
+    "src/fruit.rs": """pub trait Fresh {}
+pub struct Crate;
+#[derive(Clone, Fresh)]
+pub struct Fig;
+pub enum Stall { A }
+impl Fresh for Crate {}
+impl Fresh for Stall {}
+impl<T: Fresh> Clone for Fig {}
+""",
+    "rack.py": """class Shelf:
+    pass
+
+
+class Rack(Shelf):
+    def pick(self, rounding=3):
+        return rounding
+
+    def pack(self):
+        return 1
+
+
+def pack(box):
+    return box
+
+
+def weigh(unit):
+    return unit
+""",
+    "scales.py": """def weigh(scale, unit, *, rounding=3):
+    return scale
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def market(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    """Definitions that share names."""
+    path = tmp_path_factory.mktemp("market")
+    RepositoryBuilder(path / "market").commit(MARKET, "Open the market")
+    return open_engine([path], index=path / "index", workers=1)
 
 
 @pytest.mark.parametrize(
@@ -256,3 +300,41 @@ def test_manifests_of_all_kinds_are_read() -> None:
     assert read_requirements("pyproject.toml", ["not = = toml"]) is None
     assert read_runtime("go.mod", ["module x", "go 1.15"], "go") == ("1.15", 2)
     assert not is_same("github.com/a/pflag-extra", "pflag")
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("Which structs implement Fresh?", ["**2** structs name `Fresh` as a base in their heads", "`Crate`", "`Fig`"]),
+        ("Which classes extend Shelf?", ["**1** class names `Shelf` as a base in its head", "`Rack`"]),
+        (
+            "What is the difference between pick and pack?",
+            ["`pick` is a method of `Rack`", "`pack` is a method of `Rack`"],
+        ),
+        (
+            "What parameters does weigh take?",
+            ["is the name of 2 functions", "`unit`", "`scale`, `unit` and `rounding`"],
+        ),
+        ("What is the default of rounding?", ["The default of `rounding` is `3`", "and 1 further place"]),
+        ("What is the default of `salt` in `Rack.pick`?", ["`pick` has no parameter `salt`", "`rounding`"]),
+        ("What is the default of the rounding parameter of Rack's pick?", ["The default of `rounding`", "`3`"]),
+        ("What parameters does `Shel` take?", ["No definition of `Shel`", "always within other names"]),
+    ],
+)
+def test_names_of_several_things_are_answered_by_what_they_share(
+    market: LocalEngine, question: str, parts: list[str]
+) -> None:
+    lead = " ".join(lead_of(research(market, question)).split())
+    assert all(part in lead for part in parts), lead
+
+
+def test_bounds_and_parameters_name_no_base() -> None:
+    names = frozenset({"Node"})
+    assert read_subtype("class A<T extends Node> extends B<Node> {", names, "A.java") is None
+    assert read_subtype("impl<T: Node> Show for Tree<T> {", names, "a.rs") is None
+    assert read_subtype("class A(x: Node) : B(x) {", names, "a.kt") is None
+    assert read_subtype("class A(B, metaclass=Node):", names, "a.py") is None
+    assert read_subtype("class A(b.Node):", names, "a.py") == Subtype("A", "class")
+    assert read_subtype("class A < Node", names, "a.rb") == Subtype("A", "class")
+    assert read_subtype("impl tree::Node for &Leaf {", names, "a.rs") == Subtype("Leaf", "")
+    assert read_subtype("#[derive(Node)]", names, "a.rs", ["#[x]", "pub enum E {"]) == Subtype("E", "enum")

@@ -17,7 +17,13 @@ from sourcelight.engines.deepsearch.lookups.defaults import find_parameter_defau
 from sourcelight.engines.deepsearch.lookups.dependencies import find_dependency, find_runtime, list_dependencies
 from sourcelight.engines.deepsearch.lookups.initial_values import find_constant_of, find_initial_value
 from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
-from sourcelight.engines.deepsearch.lookups.names import NamedPlace, find_absence, find_definitions, state_definitions
+from sourcelight.engines.deepsearch.lookups.names import (
+    WITHIN_NAMES,
+    NamedPlace,
+    find_absence,
+    find_definitions,
+    state_definitions,
+)
 from sourcelight.engines.deepsearch.lookups.parameter_defaults import find_any_default, find_lacking_parameter
 from sourcelight.engines.deepsearch.lookups.uses import (
     find_configured,
@@ -65,8 +71,9 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
         if _PLAIN_WORD.fullmatch(lookup.name) and not (lookup.kind == "existence" or lookup.symbol_kind):
             return None
         absence = find_absence(work, lookup.name, notes, noun=lookup.symbol_kind if find is None else "")
-        # What is asked of a definition is left to the ranking if the name has none but stands somewhere.
-        return None if find is not None and absence is not None and absence.headline.evidence else absence
+        # What is asked of a definition is left to the ranking if the name has none but stands somewhere by itself.
+        is_left = find is not None and absence is not None and bool(absence.headline.evidence)
+        return None if is_left and absence is not None and WITHIN_NAMES not in absence.headline.text else absence
     if find is not None:
         return find(work, definitions, lookup.name, queries, notes)
     finding = state_definitions(work, lookup.name, definitions, queries, notes)

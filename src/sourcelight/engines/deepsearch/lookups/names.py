@@ -26,6 +26,9 @@ SHOWN = 3
 """Places that a headline names."""
 
 MAX_PLACES = 20
+WITHIN_NAMES = ", always within other names"
+"""What a headline says of a text that no name is."""
+
 _QUOTED_LINES = 12
 _SEPARATOR = re.compile(r"\.|::|->|#")
 _NOUNS = {
@@ -282,7 +285,7 @@ def find_absence(work: Work, name: str, notes: list[str], *, noun: str = "") -> 
     exact = [row for row in rows if re.search(rf"(?<!\w){re.escape(simple)}(?!\w)", row["line"])]
     of_kind = f" {noun}" if noun else ""
     mentioned = exact or rows
-    whole = "" if exact else ", always within other names"
+    whole = "" if exact else WITHIN_NAMES
     evidence = []
     for row in mentioned[:SHOWN]:
         target = work.inquiry.pins.of(row["repository"])

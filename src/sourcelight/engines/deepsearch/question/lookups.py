@@ -21,6 +21,7 @@ _PACKAGE = r"@?[A-Za-z][\w.+-]*(?:/[\w.@+-]+)*"
 _TICKED = r"`[^`\n]+`|\"[^\"\n]+\"|“[^”\n]+”|(?<!\w)'[^'\n]+'(?!\w)"
 _NAME = rf"(?:{_TICKED}|{_CODE})"
 _SETTING = rf"(?:{_TICKED}|--?[A-Za-z][\w-]*|:?[A-Za-z_$][\w$.-]*(?:\(\))?)"
+_OWNER = rf"(?:{_CODE}|{_SETTING})"
 _OF_KIND = rf"(?:{KINDS}\s+)?(?:called\s+|named\s+)?"
 _AFTER_KIND = rf"(?:\s+{KINDS})?"
 _DEFINED = r"(?:defined|declared|implemented|located|written down)"
@@ -166,7 +167,7 @@ _OF = r"(?:of|for|in|to|on)"
 _DEFAULT = (
     _pattern(
         rf"{_WHAT}\s+(?:the\s+)?default(?:\s+(?:value|setting))?\s+(?:{_OF}\s+)?{_DET}(?P<name>{_SETTING}){_PARAMETER}"
-        rf"(?:\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}){_OWNER_KIND})?"
+        rf"(?:\s+{_OF}\s+{_DET}(?P<owner>{_OWNER}){_OWNER_KIND})?"
     ),
     _pattern(
         rf"{_WHAT}\s+(?:the\s+)?default(?:\s+(?:value|setting))?\s+(?:{_OF}\s+)?{_DET}(?P<owner>{_NAME})"
@@ -174,14 +175,14 @@ _DEFAULT = (
     ),
     _pattern(
         rf"what\s+(?:does|do)\s+{_DET}(?P<name>{_SETTING}){_PARAMETER}"
-        rf"(?:\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}){_OWNER_KIND})?\s+default\s+to"
+        rf"(?:\s+{_OF}\s+{_DET}(?P<owner>{_OWNER}){_OWNER_KIND})?\s+default\s+to"
     ),
     _pattern(
         rf"what\s+(?:does|do)\s+{_DET}(?P<name>{_SETTING}){_PARAMETER}\s+default\s+to"
-        rf"\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}){_OWNER_KIND}"
+        rf"\s+{_OF}\s+{_DET}(?P<owner>{_OWNER}){_OWNER_KIND}"
     ),
     _pattern(
-        rf"{_WHAT}\s+(?:the\s+)?(?P<name>{_SETTING}){_PARAMETER}(?:\s+{_OF}\s+{_DET}(?P<owner>{_SETTING}){_OWNER_KIND})?"
+        rf"{_WHAT}\s+(?:the\s+)?(?P<name>{_SETTING}){_PARAMETER}(?:\s+{_OF}\s+{_DET}(?P<owner>{_OWNER}){_OWNER_KIND})?"
         rf"\s+by\s+default"
     ),
 )  # fmt: skip
@@ -317,8 +318,12 @@ _OPENING = re.compile(
     r"^(?:[\s,;:·]|in\s*(?=,)|(?:please|can you tell me|tell me|could you tell me|do you know)\b)+", re.IGNORECASE
 )
 _SHORTEST = 3
+_OF_NUMBER = re.compile(
+    r"\bdefault(?:\s+(?:value|setting))?\s+(?:of|for)\s+(?:the\s+)?(?:number|amount|count)\b", re.IGNORECASE
+)
 _CODE_ALONE = frozenset({"value", "configured", "purpose"})
 """Kinds that a plain word without a mark of code doesn't ask for."""
+_POSSESSIVE = re.compile(rf"(?<=\b(?:of|in|to|on)\s)((?:the\s+)?{_CODE})'s\s+(?=[\w$]+(?:\s+(?:function|method))?$)")
 _PRONOUNS = frozenset(["it", "this", "that", "there", "they", "them", "what", "which", "who", "one"])
 
 
@@ -332,7 +337,7 @@ def read_lookup(text: str) -> Lookup | None:
     words = re.sub(r"\b(of|in|for|by|from)\s+in\b", r"\1", words)
     words = re.sub(r"\s+(?:of|in|for|from|within|by)$", "", words)
     # "Response's initialize" is one name, where it is not followed by what it has: "Response's status parameter".
-    words = re.sub(rf"(?<=\b(?:of|in|to|on)\s)((?:the\s+)?{_CODE})'s\s+(?=[\w$]+(?:\s+(?:function|method))?$)", r"\1.", words)
+    words = _POSSESSIVE.sub(r"\1.", words)
     words = re.sub(r"\s+in\s+(?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|by)\b)", " ", words)
     for kind, patterns in _FORMS:
         for pattern in patterns:
@@ -357,8 +362,8 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
     owner = _bare(groups.get("owner") or "")
     if kind == "configured_of":
         return Lookup("configured", f"{owner}.{name}")
-    if kind == "default" and name.lower() in {"number", "amount", "count"}:  # of what is said behind it
-        return None
+    if kind == "default" and name.lower() in {"number", "amount", "count"} and not _OF_NUMBER.search(match[0]):
+        return None  # of what is said behind it
     if kind == "prose":
         bound = groups["bound"].lower()[:3]
         if " " not in name and bound == "def":  # the forms of defaults had it, and left it
