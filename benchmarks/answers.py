@@ -4,12 +4,13 @@
 
 FOLDER holds clones named as in `truth/answers.jsonl` (click, cobra, express, gin, gson, httpx, redis, requests,
 ripgrep, sinatra, tornado, zoekt; of the set `person`, 120 questions in a person's words: anyhow, arrow, commander.js,
-echo, javapoet, loguru, memcached, rack, scrapy, tox, websocket, ws), at their newest commits of November 2026. Truths of
-counts, lines and first commits come from git in the same run.
+echo, javapoet, loguru, memcached, rack, scrapy, tox, websocket, ws), at their newest commits of November 2026. Truths
+of counts, lines and first commits come from git in the same run.
 
-With ``--draw``, questions are made from Python files of FOLDER instead: defaults, values, definitions, bases, callees and differences as the module `ast` reads them, dependencies and
-configured values as `tomllib` does, authors of lines, tests and absent names as git does, and definitions in further
-languages by one expression each. None of these shares code with what is measured.
+With ``--draw``, questions are made from Python files of FOLDER instead: defaults, values, definitions, bases, callees
+and differences as the module `ast` reads them, dependencies and configured values as `tomllib` does, authors of
+lines, tests and absent names as git does, and definitions in further languages by one expression each. None of these
+shares code with what is measured.
 
 A sentence is right if it has all that the truth asks for; it claims nothing if it begins with "Most relevant" or says
 that it cannot answer; any other is wrong. With SOURCELIGHT_MODEL set, a model answers the same questions.

@@ -144,7 +144,7 @@ STATED = [
     ("What is the value of LIMIT?", ["is set to `_LIMIT_OF_ITEMS`", "which is `12`"]),
     ("Which file defines the Logger class?", ["`Logger` is defined in `logger.py`, line 1"]),
     ("What is the difference between bind and patch?", ["`bind` is a method in `logger.py`", "“Change a record"]),
-    ("Which classes implement Comparable?", ["**1** class names `Comparable` as a base in its head: `Name`", "java#L1"]),
+    ("Which classes implement Comparable?", ["**1** class names `Comparable` as a base in its head: `Name`", "#L1"]),
     ("Which structs implement Shape?", ["`Dot`", "shape.rs#L3"]),
     ("Where is the setting DEPTH_LIMIT read?", ["in `limit_depth` of `keys.py`, line 8"]),
     ("Where is the Shape trait defined?", ["as a trait"]),
