@@ -54,7 +54,7 @@ def read_subtype(line: str, names: frozenset[str], path: str, following: Sequenc
 
 
 def without_brackets(text: str, pair: str) -> str:
-    """Return a text without what stands in brackets of one kind, nested ones included; single ones remain."""
+    """Return a text without the text in brackets of one kind, nested ones included; single ones remain."""
     opening, closing = map(re.escape, pair)
     pattern = re.compile(rf"{opening}[^{opening}{closing}]*{closing}")
     while (shorter := pattern.sub("", text)) != text:

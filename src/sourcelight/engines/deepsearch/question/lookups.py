@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.question.marks import GAP
+from sourcelight.engines.deepsearch.question.marks import GAP, OF_NUMBER, POSSESSIVE
 
 KINDS = (
     r"(?:functions?|methods?|class(?:es)?|structs?|interfaces?|enums?|traits?|types?|constants?|variables?|macros?"
@@ -318,12 +318,8 @@ _OPENING = re.compile(
     r"^(?:[\s,;:·]|in\s*(?=,)|(?:please|can you tell me|tell me|could you tell me|do you know)\b)+", re.IGNORECASE
 )
 _SHORTEST = 3
-_OF_NUMBER = re.compile(
-    r"\bdefault(?:\s+(?:value|setting))?\s+(?:of|for)\s+(?:the\s+)?(?:number|amount|count)\b", re.IGNORECASE
-)
 _CODE_ALONE = frozenset({"value", "configured", "purpose"})
 """Kinds that a plain word without a mark of code doesn't ask for."""
-_POSSESSIVE = re.compile(rf"(?<=\b(?:of|in|to|on)\s)((?:the\s+)?{_CODE})'s\s+(?=[\w$]+(?:\s+(?:function|method))?$)")
 _PRONOUNS = frozenset(["it", "this", "that", "there", "they", "them", "what", "which", "who", "one"])
 
 
@@ -337,7 +333,7 @@ def read_lookup(text: str) -> Lookup | None:
     words = re.sub(r"\b(of|in|for|by|from)\s+in\b", r"\1", words)
     words = re.sub(r"\s+(?:of|in|for|from|within|by)$", "", words)
     # "Response's initialize" is one name, where it is not followed by what it has: "Response's status parameter".
-    words = _POSSESSIVE.sub(r"\1.", words)
+    words = POSSESSIVE.sub(r"\1.", words)
     words = re.sub(r"\s+in\s+(?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|by)\b)", " ", words)
     for kind, patterns in _FORMS:
         for pattern in patterns:
@@ -362,7 +358,7 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
     owner = _bare(groups.get("owner") or "")
     if kind == "configured_of":
         return Lookup("configured", f"{owner}.{name}")
-    if kind == "default" and name.lower() in {"number", "amount", "count"} and not _OF_NUMBER.search(match[0]):
+    if kind == "default" and name.lower() in {"number", "amount", "count"} and not OF_NUMBER.search(match[0]):
         return None  # of what is said behind it
     if kind == "prose":
         bound = groups["bound"].lower()[:3]

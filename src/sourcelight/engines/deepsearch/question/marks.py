@@ -81,3 +81,15 @@ class MarkedText:
     def to_text(self) -> str:
         """Return the remaining question in its original words."""
         return _MARK.sub(lambda match: self.marks[int(match[2])].source_text, self.text)
+
+
+OF_NUMBER = re.compile(
+    r"\bdefault(?:\s+(?:value|setting))?\s+(?:of|for)\s+(?:the\s+)?(?:number|amount|count)\b", re.IGNORECASE
+)
+"""A parameter that is called so, not the number of what is said behind it."""
+
+POSSESSIVE = re.compile(
+    r"(?<=\b(?:of|in|to|on)\s)((?:the\s+)?[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$~][\w$]*)*)'s\s+"
+    r"(?=[\w$]+(?:\s+(?:function|method))?$)"
+)
+"""An owner before the last name of a question: "Response's initialize"."""
