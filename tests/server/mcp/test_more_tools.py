@@ -20,9 +20,11 @@ from server.mcp.calling import call as call_over_http
 from server.mcp.conftest import SECRET, Served
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.markup.tokens import estimate_tokens
-from sourcelight.core.tools.catalog import mcp_tools
+from sourcelight.core.tools.catalog import TOOLS, mcp_tools
 from sourcelight.core.tools.paging import DEFAULT_MAX_TOKENS
+from sourcelight.engines import tools
 from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
 from sourcelight.server.mcp.handshake import INSTRUCTIONS
@@ -114,6 +116,27 @@ def test_counts_are_those_of_a_scan(lamps: LocalEngine, builder: RepositoryBuild
     assert rows(ask(lamps, "count", query="nowhere", by=["path"])) == []
     first = ask(lamps, "count", query="light", by=["path"], limit=1)
     assert (first.content["limitHit"], first.content["matches"]) == (True, sum(expected.values()))
+
+
+@pytest.mark.parametrize(
+    ("query", "revisions"),
+    [
+        ("nowhere", ["HEAD"]),
+        ("repo:lamps lang:python nowhere file:none", ["HEAD"]),
+        ("repo:lamps rev:v1.0:v2.0 nowhere", ["v1.0", "v2.0"]),
+        ("repo:lamps@v1.0 nowhere OR nothing", ["v1.0"]),
+        ("repo:lamps@v1.0 /nowh[e]re/", ["v1.0"]),
+        ("repo:none nowhere", []),
+    ],
+)
+def test_a_count_without_a_match_names_the_commits_it_read(
+    lamps: LocalEngine, builder: RepositoryBuilder, query: str, revisions: list[str]
+) -> None:
+    context = ToolContext(lamps, Viewer.owner(), served=True)
+    answer = tools.answer(TOOLS["count"], {"query": query}, context)
+    assert answer.attributes["matches"] == 0
+    expected = {builder.git("rev-parse", f"{revision}^{{commit}}").strip() for revision in revisions}
+    assert {oid for oids in answer.attributes["commits"].values() for oid in oids} == expected
 
 
 def test_blame_is_that_of_git(lamps: LocalEngine, builder: RepositoryBuilder) -> None:

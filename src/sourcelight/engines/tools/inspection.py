@@ -14,7 +14,10 @@ from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import RepositoryError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.query import parse
+from sourcelight.core.query.fields import FilterScope, names_of
 from sourcelight.core.query.narrowing import narrow
+from sourcelight.core.query.nodes import Filter
+from sourcelight.core.query.printer import to_text
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.inspection import (
     COUNT,
@@ -41,6 +44,9 @@ _Counts: TypeAlias = dict[tuple[Any, ...], tuple[int, int]]
 """Matches and files by the values that are counted by."""
 
 _READ: tuple[GroupBy, ...] = ("repository", "commit")
+_OF_REPOSITORIES = names_of(FilterScope.REPOSITORY)
+_MAX_NAMED = 20
+"""Repositories without a match whose commits an answer names: each is compared with its work tree."""
 _KINDS = {"refs/heads/": "branch", "refs/tags/": "tag"}
 
 
@@ -58,6 +64,11 @@ def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
         counts, commits, notices, is_complete = _follow(request, by, context)
     else:
         counts, commits = _sum_groups(table.to_pylist(), by)
+    if not commits:
+        commits = _searched_commits(request.query, context)
+        if len(commits) > _MAX_NAMED:
+            notices.append(f"{len(commits):,} repositories were searched.")
+            commits = {}
     rows = sorted(counts.items(), key=lambda item: (-item[1][0], [str(part) for part in item[0]]))
     total = {"matches": sum(count for _, (count, _) in rows), "groups": len(rows)}
     if arguments.limit is not None and len(rows) > arguments.limit:
@@ -90,6 +101,21 @@ def _sum_groups(rows: Iterable[Row], by: Sequence[str]) -> tuple[_Counts, dict[s
         counts[key] = (matches + row["matches"], files + row["files"])
         commits.setdefault(row["repository"], set()).add(row["commit"])
     return counts, commits
+
+
+def _searched_commits(text: str, context: ToolContext) -> dict[str, set[str]]:
+    """Return the commits that a query without a match searched: by its filters on repositories and revisions alone."""
+    commits: dict[str, set[str]] = {}
+    for alternative in parse(text, "keyword").plan:
+        if not {"commit", "diff"}.isdisjoint(alternative.types):
+            continue
+        filters = [item for item in alternative.filters if isinstance(item, Filter) and item.name in _OF_REPOSITORIES]
+        scope = " ".join([*map(to_text, filters), "file:."])
+        request = SearchRequest(scope, pattern_type="keyword")
+        table = context.engine.count(request, _READ, context.viewer, context.cancellation)
+        for row in table.to_pylist() if table is not None else ():
+            commits.setdefault(row["repository"], set()).add(row["commit"])
+    return commits
 
 
 def _everything(text: str) -> str:
