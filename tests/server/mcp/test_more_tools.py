@@ -34,8 +34,8 @@ from sourcelight.testing.repositories import RepositoryBuilder
 
 REPO = "example.org/more/lamps"
 NEW = {
-    "blame", "callees", "callers", "contributors", "count", "dependency_graph", "explain", "history_of", "hotspots",
-    "list_refs", "outline", "repo_map", "verify",
+    "api_changes", "blame", "callees", "callers", "complexity", "contributors", "count", "dependency_graph", "explain",
+    "history_of", "hotspots", "list_refs", "outline", "related_tests", "repo_map", "symbol_history", "verify",
 }  # fmt: skip
 
 
@@ -226,6 +226,31 @@ def test_people_and_hotspots_are_counted(lamps: LocalEngine, builder: Repository
     assert not ask(lamps, "dependency_graph", repos=[REPO]).failed
 
 
+def test_a_definition_is_followed_and_interfaces_are_compared(lamps: LocalEngine, builder: RepositoryBuilder) -> None:
+    changes = ask(lamps, "symbol_history", repo=REPO, symbol="light", path="lamp.py")
+    expected = builder.git("log", "-s", "--format=%H", "-L1,2:lamp.py").split()
+    assert [(row["commit"], row["status"]) for row in rows(changes)] == list(
+        zip(expected, ["modified", "added"], strict=True)
+    )
+    assert "modified: light +1 -1 lamp.py:1-2\n" in changes.text
+    api = ask(lamps, "api_changes", repo=REPO, base="v1.0", head="v2.0")
+    assert [(row["status"], row["module"], row["symbol"]) for row in rows(api)] == [("added", "use", "use")]
+    assert "added: use.use def use() (use.py:4)\n" in api.text
+
+
+def test_complexity_and_related_tests_are_listed(lamps: LocalEngine) -> None:
+    functions = ask(lamps, "complexity", repo=REPO, path="lamp.py")
+    assert {(row["symbol"], row["cyclomatic"], row["line_number"]) for row in rows(functions)} == {
+        ("light", 1, 1),
+        ("shine", 1, 5),
+    }
+    assert "lamp.py:1-2 light: cognitive 0, cyclomatic 1, 2 lines\n" in functions.text
+    files = ask(lamps, "complexity", repo=REPO, by="file", limit=1)
+    assert len(rows(files)) == 1
+    assert re.search(r"\w+\.py: cognitive 0, cyclomatic \d, \d lines, \d functions?, \d commits\n", files.text)
+    assert "No results" in ask(lamps, "related_tests", repo=REPO, path="lamp.py").text
+
+
 def test_a_query_is_explained_without_a_search(lamps: LocalEngine) -> None:
     answer = ask(lamps, "explain", query="repo:lamps light OR (shine")
     assert answer.failed or "light" in answer.text
@@ -253,6 +278,10 @@ def test_a_query_is_explained_without_a_search(lamps: LocalEngine) -> None:
         ("contributors", {"repos": [SECRET]}),
         ("contributors", {}),
         ("hotspots", {}),
+        ("complexity", {"repo": SECRET}),
+        ("related_tests", {"repo": SECRET, "path": "key.py"}),
+        ("symbol_history", {"repo": SECRET, "symbol": "lamp"}),
+        ("api_changes", {"repo": SECRET, "base": "HEAD", "head": "HEAD"}),
         ("dependency_graph", {}),
         ("explain", {"query": f"repo:{SECRET} lamp"}),
     ],
@@ -302,7 +331,7 @@ def test_each_says_when_to_use_it_and_when_not_with_an_example() -> None:
         assert estimate_tokens(description) <= 120, name
 
 
-@pytest.mark.parametrize(("suite", "most"), [("default", 3_000), ("all", 5_500)])
+@pytest.mark.parametrize(("suite", "most"), [("default", 3_000), ("all", 6_350)])
 def test_the_list_of_tools_is_short_and_says_nothing_twice(suite: Literal["default", "all"], most: int) -> None:
     listed = list_tools(mcp_tools(suite), offers_pages=True, with_structure=False, max_tokens=DEFAULT_MAX_TOKENS)
     assert estimate_tokens(json.dumps(listed["tools"])) <= most

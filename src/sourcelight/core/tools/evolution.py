@@ -18,7 +18,7 @@ from sourcelight.core.tools.commits import (
     REPOSITORY,
     RepoName,
 )
-from sourcelight.core.tools.tool import Arguments, Limit, Revision, Scope, Text, Tool
+from sourcelight.core.tools.tool import Arguments, Limit, McpText, Revision, Scope, Text, Tool
 
 _COMMIT_COLUMNS = (
     Column("subject", "dict32", "first paragraph of the message on one line"),
@@ -124,8 +124,31 @@ class SymbolHistoryArguments(Arguments, frozen=True):
 
 PATH_HISTORY = Tool("path_history", PathHistoryArguments, "path_history", Scope.REPOSITORY)
 
-SYMBOL_HISTORY = Tool("symbol_history", SymbolHistoryArguments, "symbol_history", Scope.REPOSITORY)
+SYMBOL_HISTORY = Tool(
+    "symbol_history",
+    SymbolHistoryArguments,
+    "symbol_history",
+    Scope.REPOSITORY,
+    McpText(
+        "Follow a definition",
+        "List the commits that changed a function or class, also through moves between files and new names. Use it for "
+        "who changed it, when and why; history_of is for any text. Example: symbol Client.send, limit 20.",
+        suite="all",
+    ),
+)
 
-API_CHANGES = Tool("api_changes", ApiChangesArguments, "api_changes", Scope.REPOSITORY)
+API_CHANGES = Tool(
+    "api_changes",
+    ApiChangesArguments,
+    "api_changes",
+    Scope.REPOSITORY,
+    McpText(
+        "Compare public interfaces",
+        "List public symbols of Go, Java, Python or TypeScript that were added, removed, moved or got another "
+        "signature between two revisions. Use it for what breaks callers; compare_revisions has the diff. Example: "
+        "base v1.0, head v2.0.",
+        suite="all",
+    ),
+)
 
 TOOLS: tuple[Tool[Any], ...] = (PATH_HISTORY, SYMBOL_HISTORY, API_CHANGES)

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from sourcelight.core.batches.schema import Column
 from sourcelight.core.tools.commits import PATH, REPOSITORY, RepoName
-from sourcelight.core.tools.tool import Arguments, Limit, Number, Revision, Scope, Text, Tool, choice
+from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Revision, Scope, Text, Tool, choice
 
 _OF_FILES = "a row of a function"
 _OF_FUNCTIONS = "a row of a file"
@@ -131,10 +131,32 @@ class RelatedTestsArguments(Arguments, frozen=True):
     ] = None
 
 
-COMPLEXITY = Tool("complexity", ComplexityArguments, "complexity", Scope.REPOSITORY)
+COMPLEXITY = Tool(
+    "complexity",
+    ComplexityArguments,
+    "complexity",
+    Scope.REPOSITORY,
+    McpText(
+        "Measure complexity",
+        "List functions or files, the most complex first, with lines, cyclomatic and cognitive complexity. Use it for "
+        "what is hard to read; hotspots is for what changes most. Example: path src, by function, limit 20.",
+        suite="all",
+    ),
+)
 
 COMPLEXITY_TREND = Tool("complexity_trend", ComplexityTrendArguments, "complexity_trend", Scope.REPOSITORY)
 
-RELATED_TESTS = Tool("related_tests", RelatedTestsArguments, "related_tests", Scope.REPOSITORY)
+RELATED_TESTS = Tool(
+    "related_tests",
+    RelatedTestsArguments,
+    "related_tests",
+    Scope.REPOSITORY,
+    McpText(
+        "Find the tests of a file",
+        "List the tests that import a file, or changed with it. Use it before a change; find_references is for "
+        "one name. Example: path src/app.py.",
+        suite="all",
+    ),
+)
 
 TOOLS: tuple[Tool[Any], ...] = (COMPLEXITY, COMPLEXITY_TREND, RELATED_TESTS)

@@ -16,6 +16,8 @@ from sourcelight.engines.symbols.definition_parser import MAX_FILE_BYTES
 from sourcelight.engines.tools.context import ToolContext, clean_path, is_below
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.pages import TableItems
+from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import ObjectReader, resolve
 
 CALL = "api_changes"
@@ -168,4 +170,4 @@ def _table(repository: str, base: str, head: str, changes: list[_ApiChange]) -> 
     return tables.table("api_changes", values, len(changes))
 
 
-HANDLERS: tuple[Handler[Any], ...] = (Handler(API_CHANGES, _api_changes),)
+HANDLERS: tuple[Handler[Any], ...] = (Handler(API_CHANGES, _api_changes, TEXTS["api_changes"], TableItems("symbols")),)

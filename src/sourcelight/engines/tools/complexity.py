@@ -23,6 +23,8 @@ from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
 from sourcelight.engines.tools.history.hotspots import commits_of_files
+from sourcelight.engines.tools.pages import TableItems
+from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import ObjectReader, Repository
 
 CALL = "complexity"
@@ -143,4 +145,4 @@ def _table(opened: OpenedHistory, rows: list[_Row]) -> Any:
     return tables.table("complexity", values, len(rows))
 
 
-HANDLERS: tuple[Handler[Any], ...] = (Handler(COMPLEXITY, _complexity),)
+HANDLERS: tuple[Handler[Any], ...] = (Handler(COMPLEXITY, _complexity, TEXTS["complexity"], TableItems("rows")),)

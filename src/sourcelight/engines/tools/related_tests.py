@@ -14,6 +14,8 @@ from sourcelight.engines.tools.history.histories import open_history
 from sourcelight.engines.tools.history.hotspots import commits_beside
 from sourcelight.engines.tools.navigation import notices_of, workspace_of
 from sourcelight.engines.tools.navigation_analyses import project_of
+from sourcelight.engines.tools.pages import TableItems
+from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import ObjectReader, find_entry
 
 CALL = "related_tests"
@@ -68,4 +70,6 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     return ToolResult("related_tests", table, attributes, is_complete, notices)
 
 
-HANDLERS: tuple[Handler[Any], ...] = (Handler(RELATED_TESTS, _related_tests),)
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(RELATED_TESTS, _related_tests, TEXTS["related_tests"], TableItems("tests")),
+)

@@ -64,13 +64,42 @@ def _contributor_line(row: Row) -> str:
     changed = "" if row["additions"] is None else f"+{row['additions']:,} -{row['deletions']:,}"
     dates = f"{day(row['first_date'])}..{day(row['last_date'])}"
     who = f"{row['author']} <{row['author_email']}>{' (bot)' if row['bot'] else ''}"
-    return join_parts([grouped, count_of(row["commits"], "commit"), changed, who, dates])
+    agents = f"at least {row['agent_commits']:,} with an agent" if row["agent_commits"] else ""
+    return join_parts([grouped, count_of(row["commits"], "commit"), agents, changed, who, dates])
 
 
 def _hotspot_line(row: Row) -> str:
     lines = "binary" if row["lines"] is None else count_of(row["lines"], "line")
     counts = f"{count_of(row['commits'], 'commit')}, {count_of(row['authors'], 'author')}, {lines}"
     return join_parts([f"{row['score']:.2f}", row["path"], counts, f"last {day(row['last_date'])}"])
+
+
+def _symbol_change_line(row: Row) -> str:
+    name = row["symbol"] if row["old_symbol"] in {None, row["symbol"]} else f"{row['old_symbol']} → {row['symbol']}"
+    path = row["path"] if row["old_path"] in {None, "", row["path"]} else f"{row['old_path']} → {row['path']}"
+    counts = f"+{row['additions']:,} -{row['deletions']:,}"
+    return join_parts([f"{row['status']}:", name, counts, f"{path}:{row['line_number']}-{row['end_line']}"])
+
+
+def _api_line(row: Row) -> str:
+    path, number = (row["path"], row["line_number"]) if row["path"] else (row["old_path"], row["old_line_number"])
+    old, new = row["old_signature"], row["signature"]
+    signature = f"{old} → {new}" if old and new and old != new else new or old or ""
+    return join_parts([f"{row['status']}:", f"{row['module']}.{row['symbol']}", signature, f"({path}:{number})"])
+
+
+def _complexity_line(row: Row) -> str:
+    counts = f"cognitive {row['cognitive']:,}, cyclomatic {row['cyclomatic']:,}, {count_of(row['lines'], 'line')}"
+    if row["symbol"]:
+        return join_parts([f"{row['path']}:{row['line_number']}-{row['end_line']}", f"{row['symbol']}:", counts])
+    changes = "" if row["commits"] is None else f", {count_of(row['commits'], 'commit')}"
+    return f"{row['path']}: {counts}, {count_of(row['functions'] or 0, 'function')}{changes}"
+
+
+def _related_test_line(row: Row) -> str:
+    imports = f"{count_of(row['imports'], 'import')} (line {row['line_number']})" if row["imports"] else "no import"
+    commits = count_of(row["commits"], "commit")
+    return f"{row['path']}: {imports}, changed with it in {row['shared_commits']:,} of {commits}"
 
 
 def _repository(row: Row) -> str:
@@ -86,5 +115,9 @@ TEXTS: Mapping[str, Any] = {
     "dependency_graph": render_rows(_dependency_line, lambda row: f"# {row['source']}"),
     "contributors": render_rows(_contributor_line),
     "hotspots": render_rows(_hotspot_line, _repository),
+    "symbol_history": render_rows(_symbol_change_line, commit_heading),
+    "api_changes": render_rows(_api_line),
+    "complexity": render_rows(_complexity_line, _repository),
+    "related_tests": render_rows(_related_test_line, _repository),
 }
 """By the name of the tool, what renders its table."""

@@ -27,6 +27,8 @@ from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
 from sourcelight.engines.tools.history.path_history import commit_columns
+from sourcelight.engines.tools.pages import TableItems
+from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import ObjectReader, find_entry
 
 CALL = "symbol_history"
@@ -338,4 +340,6 @@ def _table(opened: OpenedHistory, rows: list[_DefinitionChange]) -> Any:
     return tables.table("symbol_history", values, len(rows))
 
 
-HANDLERS: tuple[Handler[Any], ...] = (Handler(SYMBOL_HISTORY, _symbol_history),)
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(SYMBOL_HISTORY, _symbol_history, TEXTS["symbol_history"], TableItems("changes")),
+)
