@@ -194,8 +194,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        former = import_module("sourcelight.core.former_names").former_attribute("sourcelight", name)
-        raise former or AttributeError(f"module 'sourcelight' has no attribute {name!r}")
+        error = import_module("sourcelight.core.former_names").former_attribute("sourcelight", name)
+        raise error or AttributeError(f"module 'sourcelight' has no attribute {name!r}")
     module_name, attribute = _ELSEWHERE.get(name, ("sourcelight.core.errors", name))
     module = import_module(module_name)
     if module_name == "sourcelight.client":

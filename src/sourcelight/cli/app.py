@@ -131,9 +131,9 @@ def run(arguments: Sequence[str] | None) -> int:  # noqa: PLR0911 - one for each
 
 def _usage_message(exc: BaseException, words: Sequence[str]) -> str:
     """Describe a usage error; for a former name, give the current one."""
-    for former, current in FORMER_COMMANDS.items():
-        if tuple(words[: len(former)]) == former:
-            return f"'{' '.join(former)}' is now 'sourcelight {current}'"
+    for former_name, current in FORMER_COMMANDS.items():
+        if tuple(words[: len(former_name)]) == former_name:
+            return f"'{' '.join(former_name)}' is now 'sourcelight {current}'"
     path = str(getattr(getattr(exc, "ctx", None), "command_path", "sourcelight"))
     command = path.removeprefix("sourcelight").strip()
     option = str(getattr(exc, "option_name", ""))

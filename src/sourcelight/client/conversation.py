@@ -325,7 +325,7 @@ def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]
         "url": address_of(attributes),
         "read_token": attributes.get("read_token") or "",
         "notices": list(answer.notices),
-        "questions": [{name: one[name] for name in _KEPT if name in one} for one in questions],
+        "questions": [{name: item[name] for name in _KEPT if name in item} for item in questions],
         "rows": rows,
     }
 

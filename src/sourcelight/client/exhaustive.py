@@ -183,13 +183,13 @@ class _PartQueue:
                 self._start()
                 if not self._running:
                     break
-                ended, _ = await asyncio.wait(self._running, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
-                for task in ended:
+                done, _ = await asyncio.wait(self._running, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
                     part, answer = self._running.pop(task)
                     task.result()
                     for batch in await self._take(part, answer):
                         yield batch
-                    if not any(answer is cut for cut in self._cut_up):  # its parts send them again
+                    if not any(answer is split_answer for split_answer in self._cut_up):  # its parts send them again
                         for other in answer.other:
                             yield other
                 self._tell()
@@ -239,15 +239,15 @@ class _PartQueue:
 
     async def _take(self, part: QueryPart, answer: _Answer) -> list[MatchBatch]:
         """What an answer adds to the stream; a capped one adds parts to ask for instead."""
-        cut = await self._split(part, answer) if answer.caps and not answer.broken else ()
+        subparts = await self._split(part, answer) if answer.caps and not answer.broken else ()
         self._done += 1
         for item in answer.skipped:
             if (part == QueryPart() or limits((item,), ())) and not _CAP.search(item.reason):
                 self._skipped.setdefault((item.reason, item.title), item)
-        if cut:
-            self._waiting.extend(cut)
+        if subparts:
+            self._waiting.extend(subparts)
             self._cut_up.append(answer)
-            if any(piece.step != "repository" for piece in cut) and not finds_names(self._query):
+            if any(subpart.step != "repository" for subpart in subparts) and not finds_names(self._query):
                 return list(self._fresh(answer, kind="repo"))
             return []
         if answer.caps or answer.broken:

@@ -41,11 +41,11 @@ def mark_of(backend: Backend) -> str:
     """A name for a backend by which `backend_of` finds it, as long as it lives in this process."""
     innermost = _innermost(backend)
     with _lock:
-        mark = _marks.get(innermost)
-        if mark is None:
-            mark = _marks[innermost] = secrets.token_hex(4)
-            _living[mark] = innermost
-        return mark
+        token = _marks.get(innermost)
+        if token is None:
+            token = _marks[innermost] = secrets.token_hex(4)
+            _living[token] = innermost
+        return token
 
 
 def forget(backend: Backend) -> None:
@@ -68,14 +68,14 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
         raise ClientNotFound("this frame has no origin (its attrs have no endpoint); pass a client (client=…)")
     with _lock:
         backend = _living.get(str(attrs.get("backend_id", "")))
-        others = [candidate for candidate in _living.values() if candidate.name == endpoint]
+        peers = [candidate for candidate in _living.values() if candidate.name == endpoint]
     if backend is not None:
         return backend
-    if len({id(candidate) for candidate in others}) == 1:
-        return others[0]
-    if others:
+    if len({id(candidate) for candidate in peers}) == 1:
+        return peers[0]
+    if peers:
         raise ClientNotFound(
-            f"the client of this frame is closed, and {len(others)} others are open; pass one as client="
+            f"the client of this frame is closed, and {len(peers)} others are open; pass one as client="
         )
     call_text = "sourcelight.open(…)" if endpoint == "embedded" else f"sourcelight.connect({str(endpoint)!r})"
     if str(endpoint).startswith(FEDERATION):

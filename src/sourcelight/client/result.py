@@ -141,8 +141,8 @@ class SearchResult:
             )
         )
         request_attrs = {"query": self.query, "pattern_type": self.request.pattern_type}
-        cut = cut_text(self.match_count, self._skipped)
-        return {**request_attrs, **origin, "matches": self.match_count, **({"cut": cut} if cut else {})}
+        limit_text = cut_text(self.match_count, self._skipped)
+        return {**request_attrs, **origin, "matches": self.match_count, **({"cut": limit_text} if limit_text else {})}
 
     @cached_property
     def progress(self) -> Frame:

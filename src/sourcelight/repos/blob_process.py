@@ -87,9 +87,9 @@ class BlobProcess:
         """
         names = list(sizes)
         for start in range(0, len(names), _AT_ONCE):
-            part = names[start : start + _AT_ONCE]
-            self._ask(part)
-            for name in part:
+            batch = names[start : start + _AT_ONCE]
+            self._ask(batch)
+            for name in batch:
                 yield name, self._next(name, sizes[name])
 
     def kill(self) -> None:

@@ -211,8 +211,8 @@ class ClusterSource:
         display = self.task.request.display
         stars = {t.repository.name: t.repository.facts.stars for plan in self.plans for t in plan.targets}
         ranked_limit = limit if display < 0 else min(limit, display)
-        settled = any(plan.alternative.ranks_all() for plan in self.plans)
-        return FileRanker(phrases=(), case_sensitive=False, stars=stars, limit=ranked_limit, is_settled=settled)
+        ranks_all = any(plan.alternative.ranks_all() for plan in self.plans)
+        return FileRanker(phrases=(), case_sensitive=False, stars=stars, limit=ranked_limit, is_settled=ranks_all)
 
     def _merge(self, outcomes: Sequence[tuple[SearchOutcome, frozenset[str]]]) -> None:
         """Merge the outcomes of workers, each for the repositories that count from it."""

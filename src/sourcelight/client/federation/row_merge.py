@@ -198,9 +198,9 @@ def _order(table: Any, service: Int64Array, file: Int64Array, *, is_complete: bo
         keys = [sections[_codes(kinds)], *(_ranks(_texts(table, name)) for name in ("repository", "revision", "path"))]
         # A merge sort only if each service is sorted by these keys itself; otherwise its own order is kept, and
         # services alternate.
-        for some in (keys, keys[:3]):
-            if all(_is_sorted([key[service == number] for key in some]) for number in np.unique(service)):
-                return np.lexsort((row, service, *reversed(some)))
+        for sort_keys in (keys, keys[:3]):
+            if all(_is_sorted([key[service == number] for key in sort_keys]) for number in np.unique(service)):
+                return np.lexsort((row, service, *reversed(sort_keys)))
     return np.lexsort((row, service, file))
 
 

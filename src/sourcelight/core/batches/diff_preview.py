@@ -122,22 +122,24 @@ def write_preview(files: Sequence[PreviewFile]) -> tuple[str, dict[tuple[int, st
     out: list[str] = []
     positions: dict[tuple[int, str, int], int] = {}
     for index, file in enumerate(files):
-        places = [list(hunk.numbers()) for hunk in file.hunks]
-        if file.marked is not None and not file.marked.issubset(place for places_of in places for place in places_of):
+        line_numbers = [list(hunk.numbers()) for hunk in file.hunks]
+        if file.marked is not None and not file.marked.issubset(
+            number_pair for places_of in line_numbers for number_pair in places_of
+        ):
             return None
         if index >= MAX_FILES:
             continue
         out.append(f"{escape_name(file.old_path)} {escape_name(file.path)}")
         hunks_left = MAX_HUNKS
-        for hunk, numbers in zip(file.hunks, places, strict=True):
-            marks = [i for i, place in enumerate(numbers) if file.marked is None or place in file.marked]
+        for hunk, numbers in zip(file.hunks, line_numbers, strict=True):
+            marks = [i for i, number_pair in enumerate(numbers) if file.marked is None or number_pair in file.marked]
             for part in list(_windows(hunk, marks))[:hunks_left]:
                 hunks_left -= 1
                 out.append(part.header)
-                for line, place in zip(part.lines, part.numbers(), strict=True):
+                for line, number_pair in zip(part.lines, part.numbers(), strict=True):
                     out.append(line)
-                    if file.marked is not None and place in file.marked:
-                        positions[index, *place] = len(out)
+                    if file.marked is not None and number_pair in file.marked:
+                        positions[index, *number_pair] = len(out)
     return "\n".join([*out, ""]), positions
 
 

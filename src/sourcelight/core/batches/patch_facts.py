@@ -30,16 +30,16 @@ def patch_facts(patch: str, *, is_whole: bool = True) -> dict[str, Any]:
     is_whole
         Whether nothing of it was cut, so that its lines can be counted.
     """
-    facts: dict[str, Any] = {"binary": False}
+    info: dict[str, Any] = {"binary": False}
     for line in patch.split("\n"):
         # A file whose type changed has a second header; its first alone is of the older file.
-        if line.startswith("@@ ") or (line.startswith("diff --git ") and len(facts) > 1):
+        if line.startswith("@@ ") or (line.startswith("diff --git ") and len(info) > 1):
             break
-        facts |= _read_header(line)
+        info |= _read_header(line)
     if is_whole:
         signs = [line[:1] for hunk in read_hunks(patch) for line in hunk.lines]
-        facts |= {"additions": signs.count("+"), "deletions": signs.count("-")}
-    return facts
+        info |= {"additions": signs.count("+"), "deletions": signs.count("-")}
+    return info
 
 
 def abbreviate_object_ids(patch: str) -> str:

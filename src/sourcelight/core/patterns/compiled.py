@@ -204,14 +204,14 @@ class CompiledPattern:
         """
         if not self._exact_texts:
             return None
-        joined = join_adjacent(ranges)
-        passes = join_near(joined)
+        merged = join_adjacent(ranges)
+        passes = join_near(merged)
         # A pass for each text reads 10 GB a second and more; RE2 reads 0.6, and once more for the spans.
         starts, ends = [], []
         for text in self._exact_texts:
             check_stopped(stopped)
             offsets = find_in_all(buffers, text, passes)
-            starts.append(offsets if passes is joined else offsets_within(offsets, joined))
+            starts.append(offsets if passes is merged else offsets_within(offsets, merged))
             ends.append(starts[-1] + len(text))
         start, end = np.concatenate(starts), np.concatenate(ends)
         order = np.argsort(start, kind="stable")

@@ -265,8 +265,8 @@ class ExactMatcher:
             return row, match_starts, match_ends
         of_rest, rest_low, rest_high = self._chunk(view, starts[remaining], ends[remaining], stopped)
         row, match_starts, match_ends = (
-            np.concatenate(both)
-            for both in ((row, remaining[of_rest]), (match_starts, rest_low), (match_ends, rest_high))
+            np.concatenate(arrays)
+            for arrays in ((row, remaining[of_rest]), (match_starts, rest_low), (match_ends, rest_high))
         )
         # Both parts are sorted by row and share no row: a stable sort keeps the spans of a row in order.
         order = np.argsort(row, kind="stable")
@@ -290,10 +290,10 @@ class ExactMatcher:
             check_stopped(stopped)
             texts = gather_texts(view, starts[rows] + froms, ends[rows])
             spans = pc.extract_regex_span(texts, pattern=f"(?P<m>{self._kernel_source})")
-            hit = mask_of(spans.is_valid())
+            is_match = mask_of(spans.is_valid())
             # Field 0 is a fixed-size list (offset, length) of the only group, m; null rows have no match.
-            pairs = np.frombuffer(spans.field(0).values.buffers()[1], dtype=np.int64).reshape(-1, 2)[hit]
-            rows, froms = rows[hit], froms[hit]
+            pairs = np.frombuffer(spans.field(0).values.buffers()[1], dtype=np.int64).reshape(-1, 2)[is_match]
+            rows, froms = rows[is_match], froms[is_match]
             match_starts = froms + pairs[:, 0]
             froms = match_starts + pairs[:, 1]
             rounds.append((rows, match_starts, froms))

@@ -104,7 +104,7 @@ def _texts_of_chars(node: Chars, *, folded: bool) -> _KnownTexts:
     if folded:
         texts = set(map(lower_ascii, texts))
         # Whatever stands beside it: a set may hold a twin without k or s, and a pattern one twin beside another.
-        wide |= {code: twin for code, twin in _TWINS.items() if code in wide}
+        wide |= {code: counterpart for code, counterpart in _TWINS.items() if code in wide}
     texts.update(wide.values())
     return _exactly(texts) if len(texts) <= MAX_MEMBERS else _ANY_TEXT
 

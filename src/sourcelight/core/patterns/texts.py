@@ -75,12 +75,12 @@ class Prefilter:
 def prefilters(tree: Node) -> tuple[Prefilter, ...]:
     """Return the possible prefilters, each sufficient by itself; none for a tree whose matches need no text."""
     # Exact spellings first: they are searched in the mapped bytes, without a lowered copy.
-    spelled = [Prefilter(texts) for texts in _required_texts(required_texts(tree, fold_case=False))]
-    selected = [prefilter for prefilter in spelled if len(prefilter.texts) <= MAX_SPELLINGS]
+    exact_prefilters = [Prefilter(texts) for texts in _required_texts(required_texts(tree, fold_case=False))]
+    selected = [prefilter for prefilter in exact_prefilters if len(prefilter.texts) <= MAX_SPELLINGS]
     if not selected:
         hazards = drops_hazards(tree)
         selected = [Prefilter(texts, folded=True, hazards=hazards) for texts in _required_texts(required_texts(tree))]
-    return tuple(selected or spelled)
+    return tuple(selected or exact_prefilters)
 
 
 def separate_texts(tree: Node) -> tuple[bytes, ...]:
@@ -108,8 +108,8 @@ def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges
     sample = ranges[:: len(ranges) // SAMPLES + 1].copy()
     sample[:, 1] = np.minimum(sample[:, 1], sample[:, 0] + SAMPLE)
     counts = [len(prefilter.places(buffers, sample)) for prefilter in choices]
-    least = min(counts)
-    return choices[counts.index(least)] if least * COMMON <= int((sample[:, 1] - sample[:, 0]).sum()) else None
+    min_count = min(counts)
+    return choices[counts.index(min_count)] if min_count * COMMON <= int((sample[:, 1] - sample[:, 0]).sum()) else None
 
 
 def _required_texts(tree: RequiredTree) -> list[tuple[bytes, ...]]:

@@ -219,11 +219,11 @@ class Validator:
         if "symbol" in alternative.types:
             hint = "leave type:symbol out, or add patternType:keyword"
             self._fail("type:symbol looks at names, and a pattern of code matches none", pattern, hint)
-        depth = deepest = 0
+        depth = max_depth = 0
         for bracket in _BRACKETS.findall(pattern.value):
             depth += 1 if bracket in "([{" else -1
-            deepest = max(deepest, depth)
-        if len(pattern.value) > MAX_STRUCTURE or deepest > MAX_STRUCTURE_DEPTH:
+            max_depth = max(max_depth, depth)
+        if len(pattern.value) > MAX_STRUCTURE or max_depth > MAX_STRUCTURE_DEPTH:
             message = (
                 f"a pattern of code has at most {MAX_STRUCTURE:,} characters and {MAX_STRUCTURE_DEPTH} brackets "
                 "in each other"

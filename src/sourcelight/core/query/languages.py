@@ -47,17 +47,17 @@ def _group(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 LANGUAGES: Mapping[str, ProgrammingLanguage] = _read(TABLE)
-_BY_EXTENSION = _group((ending, one.name) for one in LANGUAGES.values() for ending in one.extensions)
-_BY_FILENAME = _group((name, one.name) for one in LANGUAGES.values() for name in one.filenames)
+_BY_EXTENSION = _group((ending, item.name) for item in LANGUAGES.values() for ending in item.extensions)
+_BY_FILENAME = _group((name, item.name) for item in LANGUAGES.values() for name in item.filenames)
 _MAIN = {ending: PREFERRED.get(ending, names[0]) for ending, names in _BY_EXTENSION.items()}
 _MAIN_BY_FILENAME = {name: names[0] for name, names in _BY_FILENAME.items()}
 _COMPOUND = frozenset("." + ending.rsplit(".", 1)[1] for ending in _BY_EXTENSION if ending.count(".") > 1)
 _BY_NAME = {
-    spelling: one.name
-    for one in reversed(list(LANGUAGES.values()))
-    for spelling in (*one.aliases, one.name.lower().replace(" ", "-"), one.name.lower())
+    spelling: item.name
+    for item in reversed(list(LANGUAGES.values()))
+    for spelling in (*item.aliases, item.name.lower().replace(" ", "-"), item.name.lower())
 }
-_BY_NAME |= {one.name.lower(): one.name for one in LANGUAGES.values()}
+_BY_NAME |= {item.name.lower(): item.name for item in LANGUAGES.values()}
 
 
 def find_language(name: str) -> str | None:

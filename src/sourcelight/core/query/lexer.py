@@ -33,7 +33,9 @@ _MAX_UNCLOSED_CODE = 200
 _PREDICATE = re.compile(r"([a-z]+(?:\.[a-z]+)*)\(")
 _PAREN = re.compile(r"\\.|[()]", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_DELIMITED = {mark: re.compile(rf"{mark}((?:[^\\{mark}]+|\\.)*)({mark}?)", re.DOTALL) for mark in "\"'/"}
+_DELIMITED = {
+    delimiter: re.compile(rf"{delimiter}((?:[^\\{delimiter}]+|\\.)*)({delimiter}?)", re.DOTALL) for delimiter in "\"'/"
+}
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
 
 

@@ -68,9 +68,9 @@ def add_filter_text(text: str, pattern_type: str, addition: str) -> str:
         `text` or `addition` can't be read, or no text means both.
     """
     effective, root = read_tree(text, pattern_type)
-    both = add_filter(Query(text, effective, root, ()), addition)
-    parse(both, pattern_type)
-    return both
+    combined = add_filter(Query(text, effective, root, ()), addition)
+    parse(combined, pattern_type)
+    return combined
 
 
 def with_timeout(text: str, pattern_type: str | None, version: str, timeout_s: float | None) -> str:
@@ -103,8 +103,8 @@ def with_timeout(text: str, pattern_type: str | None, version: str, timeout_s: f
         return text
     filters = [() if has else (Filter("timeout", duration),) for has in limited]
     parts = [
-        combine("and", [*added, *one.filters, *([] if one.pattern is None else [one.pattern])])
-        for one, added in zip(query.plan, filters, strict=True)
+        combine("and", [*added, *item.filters, *([] if item.pattern is None else [item.pattern])])
+        for item, added in zip(query.plan, filters, strict=True)
     ]
     return str(Expression(combine("or", parts)))
 

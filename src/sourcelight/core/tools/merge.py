@@ -96,7 +96,7 @@ def _places(column: Any, arguments: Arguments) -> Int64Array:
     import numpy as np
 
     names = [name or "" for name in column.to_pylist()]
-    order = list(dict.fromkeys(str(one).strip("/") for one in arguments.get("repos") or ())) or sorted(set(names))
+    order = list(dict.fromkeys(str(repo).strip("/") for repo in arguments.get("repos") or ())) or sorted(set(names))
     position = {name: index for index, name in enumerate(order)}
     return np.array([position.get(name, len(position)) for name in names], np.int64)
 

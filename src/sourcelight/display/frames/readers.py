@@ -124,7 +124,7 @@ def _json_table(path: Path) -> Any:
     parse = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer")
     table = arrow_json.read_json(path, arrow_json.ReadOptions(block_size=_block_bytes(path)), parse)
     _check(table.column_names, path)
-    leading = [one.name for one in (NAME, SERVICE) if one.name in table.column_names]
+    leading = [item.name for item in (NAME, SERVICE) if item.name in table.column_names]
     return table.select([*leading, *schema.names])
 
 

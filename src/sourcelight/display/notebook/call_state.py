@@ -126,13 +126,13 @@ class ManyState:
         """Read this moment, to be drawn."""
         elapsed = self.elapsed_s
         running = [name for name in self.states if name in self._begun and self.states[name].phase == "running"]
-        ended = sum(state.phase != "running" for state in self.states.values())
+        done_count = sum(state.phase != "running" for state in self.states.values())
         doing = f": {', '.join(running[:_MAX_RUNNING])}" if running else ""
         return ProgressSnapshot(
             title=f"{count_of(len(self.states), 'search')}{doing}",
             phase=self.phase,
             elapsed_s=elapsed,
-            done=ended,
+            done=done_count,
             total=len(self.states),
             unit="searches",
             fields=(("matches", f"{self.matches:,}"), ("s", f"{elapsed:.1f}")),

@@ -160,10 +160,10 @@ def make_painter(
     return Painter(watched, lambda: _surface(stop, lines=bool(progress)), after_s=after_s)
 
 
-def _surface(stop: Callable[[], None] | None, *, lines: bool) -> Surface | None:
+def _surface(on_stop: Callable[[], None] | None, *, lines: bool) -> Surface | None:
     """What is drawn on here; `lines`: as lines rather than not at all."""
     if in_notebook() and progress_setting() != "lines":
-        return _widget(stop)
+        return _widget(on_stop)
     return LineSurface() if lines or progress_setting() == "lines" or _is_terminal() else None
 
 
@@ -174,7 +174,7 @@ def _is_terminal() -> bool:
         return False
 
 
-def _widget(stop: Callable[[], None] | None) -> Surface:
+def _widget(on_stop: Callable[[], None] | None) -> Surface:
     """The box of a notebook; where its widgets are missing or not asked for, its page of plain HTML."""
     if progress_setting() == "html" and in_kernel():
         return ProgressPage()
@@ -182,4 +182,4 @@ def _widget(stop: Callable[[], None] | None) -> Surface:
         from sourcelight.display.notebook.progress_box import ProgressBox
     except ImportError:
         return ProgressPage() if in_kernel() else LineSurface()
-    return ProgressBox(stop)
+    return ProgressBox(on_stop)

@@ -224,8 +224,8 @@ def _services(view: ResultView) -> str:
 
 def _mark(row: dict[str, Any], column: str) -> str:
     if column == "line":
-        shown = row_line(row)
-        return highlight(*cut_window(shown.text.removesuffix("\r"), shown.starts, shown.ends))
+        text = row_line(row)
+        return highlight(*cut_window(text.text.removesuffix("\r"), text.starts, text.ends))
     starts, ends = row["name_start"] or [], row["name_end"] or []
     return highlight(*cut_window(row[column].removesuffix("\r"), starts, ends))
 
@@ -316,23 +316,25 @@ def _gap(count: int) -> str:
 
 def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Numbered lines of one chunk; rows without a chunk give their own line."""
-    hits = {row["line_number"]: row for row in rows if row["line"] is not None}
+    matched_rows = {row["line_number"]: row for row in rows if row["line"] is not None}
     if rows[0]["chunk"] is None or rows[0]["chunk_start_line"] is None:
-        numbered = [(n, row_line(row).text) for n, row in hits.items()]
+        numbered = [(n, row_line(row).text) for n, row in matched_rows.items()]
     else:
         numbered = list(enumerate(rows[0]["chunk"].split("\n"), rows[0]["chunk_start_line"]))[:_MAX_CHUNK_LINES]
         if any(map(has_json_line, rows)):
             texts = dict(context_lines(numbered))
-            numbered = [(n, texts.get(n, line)) for n, line in numbered if n in texts or n in hits]
+            numbered = [(n, texts.get(n, line)) for n, line in numbered if n in texts or n in matched_rows]
     width = len(str(numbered[-1][0])) if numbered else 1
     for number, text in numbered:
-        hit = hits.get(number)
+        matched_row = matched_rows.get(number)
         # A cut line of a chunk has no whole string to read.
-        is_json = hit is not None and has_json_line(hit) and not rows[0]["truncated"]
+        is_json = matched_row is not None and has_json_line(matched_row) and not rows[0]["truncated"]
         line = (
-            row_line(hit) if hit and is_json else (text, *((hit["start"] or [], hit["end"] or []) if hit else ([], [])))
+            row_line(matched_row)
+            if matched_row and is_json
+            else (text, *((matched_row["start"] or [], matched_row["end"] or []) if matched_row else ([], [])))
         )
         code_html = highlight(*cut_window(*line))
-        yield f'<span class="sl-number">{number:>{width}}{":" if hit else "-"}</span> {code_html}\n'
+        yield f'<span class="sl-number">{number:>{width}}{":" if matched_row else "-"}</span> {code_html}\n'
     if rows[0]["truncated"]:
         yield '<span class="sl-number">(long lines are truncated)</span>\n'

@@ -225,8 +225,8 @@ class SearchState:
         )
 
     def _services_ended(self) -> str:
-        ended = sum(service.status != "running" for service in self.services)
-        return f"{ended} of {len(self.services)}"
+        done_count = sum(service.status != "running" for service in self.services)
+        return f"{done_count} of {len(self.services)}"
 
 
 def _repositories(number: int) -> str:

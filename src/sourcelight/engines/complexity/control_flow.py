@@ -124,7 +124,7 @@ def _if_parts(node: Node, nesting: int, total: Complexity) -> Iterator[_Visit]:
     for alternative in alternatives:
         inner = alternative
         if alternative.type == "else_clause" and alternative.named_children:
-            inner = next((each for each in alternative.named_children if each.type in IFS), alternative)
+            inner = next((candidate for candidate in alternative.named_children if candidate.type in IFS), alternative)
         if inner.type in IFS:
             yield _Visit(inner, nesting, is_else_if=True)
         elif inner.type == "elif_clause":

@@ -74,12 +74,12 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
         if node is not None:
             functions.append((definition, names[-1], node))
     code, comments = _kinds_of_lines(tree)
-    apart = frozenset((node.start_byte, node.end_byte) for _, _, node in functions)
+    separate_spans = frozenset((node.start_byte, node.end_byte) for _, _, node in functions)
     for definition, name, node in functions:
         first = node.start_point[0]
         # A comment behind the last statement is within the grammar's block, but not within the function.
         last = max(code.intersection(range(first, node.end_point[0] + 1)), default=first)
-        complexity = complexity_of(node, definition.name.encode(), apart)
+        complexity = complexity_of(node, definition.name.encode(), separate_spans)
         within = range(first, last + 1)
         measures.functions.append(
             FunctionMeasures(
@@ -88,7 +88,7 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
                 complexity.nesting,
             )
         )  # fmt: skip
-    remaining: Complexity = complexity_of(tree.root_node, b"", apart)
+    remaining: Complexity = complexity_of(tree.root_node, b"", separate_spans)
     measures.code_lines, measures.comment_lines = len(code), len(comments)
     measures.cyclomatic = remaining.decisions + sum(function.cyclomatic for function in measures.functions)
     measures.cognitive = remaining.cognitive + sum(function.cognitive for function in measures.functions)

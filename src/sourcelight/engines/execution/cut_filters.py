@@ -52,8 +52,8 @@ def escaped_parentheses(query: Query) -> Iterator[tuple[str, str, str]]:
             continue
         # Only a `(` at the end is escaped alone.
         unclosed = escaped.count("\\)") == pattern.value.count("\\)")
-        kind, what = ("unclosed-as-text", "is never closed") if unclosed else ("empty-as-text", "holds nothing")
-        message = f"`{pattern.value}` is read as `{escaped}`: a parenthesis that {what} is text"
+        kind, problem = ("unclosed-as-text", "is never closed") if unclosed else ("empty-as-text", "holds nothing")
+        message = f"`{pattern.value}` is read as `{escaped}`: a parenthesis that {problem} is text"
         yield kind, message, f"write `{escaped}` to make that plain, or complete the group"
 
 

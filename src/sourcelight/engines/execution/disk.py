@@ -120,11 +120,11 @@ def prune(
     return freed
 
 
-def _delete(folder: Path, key: str, kinds: Sequence[str], stop: Callable[[], None]) -> None:
+def _delete(folder: Path, key: str, kinds: Sequence[str], check_cancelled: Callable[[], None]) -> None:
     """Delete kinds of one repository; the lock file stays, since another process may wait for it."""
     text = TextIndexFolder(folder / key)
     if set(kinds) - {"history"} and text.path.is_dir():
-        with text.lock(stop):
+        with text.lock(check_cancelled):
             # The file that names others goes first: a reader that comes now finds nothing, and never half of it.
             if "text" in kinds:
                 (text.path / MANIFEST).unlink(missing_ok=True)
@@ -136,7 +136,7 @@ def _delete(folder: Path, key: str, kinds: Sequence[str], stop: Callable[[], Non
                 shutil.rmtree(text.path / _SCIP, ignore_errors=True)
     history = HistoryFolder(history_folder(folder) / key)
     if "history" in kinds and history.path.is_dir():
-        with history.lock(stop):
+        with history.lock(check_cancelled):
             (history.path / MANIFEST).unlink(missing_ok=True)
             history.discard_unneeded()
 

@@ -164,9 +164,9 @@ def _alternative(
         terms_of_names = numbered(plan.symbols).terms
         patterns += tuple(replace(_pattern(atom, PatternShare(), 0), where=("symbol",)) for atom in terms_of_names)
     if plan.commits is not None:
-        where, of_commits = plan.commits.terms()
+        commit_terms, of_commits = plan.commits.terms()
         terms = map(FileTerm, of_commits)
-        patterns += tuple(replace(_pattern(atom, PatternShare(), 0), where=(where,)) for atom in terms)
+        patterns += tuple(replace(_pattern(atom, PatternShare(), 0), where=(commit_terms,)) for atom in terms)
     names = sorted({target.repository.facts.name for target in plan.targets})
     return AlternativeMeaning(
         types=alternative.types,

@@ -168,9 +168,9 @@ class LocalEngine(IndexedRepositories):
         """
         query, scopes = self.queries.parse(request, self.catalog.contexts)
         self.refresh(cancellation)
-        stop = cancellation or Cancellation()
-        plans = [make_plan(scope) for scope in ScopeResolver(self, viewer, stop).resolve(scopes)]
-        return explain(self.store.open, self.limits, query, request, plans, stop)
+        active_cancellation = cancellation or Cancellation()
+        plans = [make_plan(scope) for scope in ScopeResolver(self, viewer, active_cancellation).resolve(scopes)]
+        return explain(self.store.open, self.limits, query, request, plans, active_cancellation)
 
     def finds(self, request: SearchRequest, viewer: Viewer, timeout_s: float) -> bool:
         """Return whether a query has a match within `timeout_s` seconds; False also when it can't be parsed."""

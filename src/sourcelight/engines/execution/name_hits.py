@@ -68,18 +68,18 @@ def repository_hits(
         if not isinstance(node, And | Or):
             return []
         arg_spans = [spans(arg, name) for arg in node.args]
-        some = [part for part in arg_spans if part is not None]
-        enough = len(some) == len(arg_spans) if isinstance(node, And) else bool(some)
-        return [span for part in some for span in part] if enough else None
+        present_spans = [part for part in arg_spans if part is not None]
+        enough = len(present_spans) == len(arg_spans) if isinstance(node, And) else bool(present_spans)
+        return [span for part in present_spans for span in part] if enough else None
 
-    hits = []
+    matches = []
     for target in targets:
         name = target.repository.facts.name.encode()
         name_spans = spans(alternative.pattern, name)
         if name_spans is not None:
             in_characters = ((_characters(name[:start]), _characters(name[:end])) for start, end in name_spans)
-            hits.append((target, tuple(disjoint_spans(in_characters))))
-    return tuple(hits)
+            matches.append((target, tuple(disjoint_spans(in_characters))))
+    return tuple(matches)
 
 
 def _characters(text: bytes) -> int:

@@ -136,15 +136,15 @@ class ResultPipeline:
         for plan in self.plans:
             if plan.alternative.select() not in {(), ("repo",)}:
                 continue
-            hits = [
+            name_matches = [
                 (t, s)
                 for t, s in plan.repository_hits
                 if (t.repository.facts.name, t.revision) not in self._yielded_files
             ]
             if not self._is_separate:
-                self._yielded_files.update((t.repository.facts.name, t.revision) for t, _ in hits)
-            if hits:
-                yield from self._within(plan, [repository_batch(hits)])
+                self._yielded_files.update((t.repository.facts.name, t.revision) for t, _ in name_matches)
+            if name_matches:
+                yield from self._within(plan, [repository_batch(name_matches)])
 
     def _commits(self) -> Iterator[Any]:
         plans = [plan for plan in self.plans if plan.commits is not None]
@@ -168,8 +168,8 @@ class ResultPipeline:
 
     def _commits_of(self, plans: Sequence[Plan]) -> Iterator[Any]:
         pairs = [(plan.commits, plan.places) for plan in plans if plan.commits is not None]
-        for history_commit, one, batch in self.histories.batches(pairs):
-            if not one.repositories_only:
+        for history_commit, commit_plan, batch in self.histories.batches(pairs):
+            if not commit_plan.repositories_only:
                 yield batch
                 continue
             targets_by_key = {(t.repository.key, t.commit): t for plan in plans for t in plan.targets}
@@ -247,9 +247,9 @@ class ResultPipeline:
         return Selector(plan.alternative.select(), self._yielded_files, once=plan.text is None or plan.symbols is None)
 
     def _select(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Iterable[Any]:
-        found = self._parts(plan, targets, selector)
+        batches = self._parts(plan, targets, selector)
         parts = steps_with_deadline(
-            parts_with_cells(self.direct or self.store, targets, found) if self.request.cells else found,
+            parts_with_cells(self.direct or self.store, targets, batches) if self.request.cells else batches,
             self.cancellation,
             self._worker,
             brief=is_brief(plan),

@@ -123,12 +123,12 @@ def make_plan(scope: Scope) -> Plan:
     symbols = None
     if "symbol" in types and not only_repositories:
         symbols = _text_query(alternative, {"file"}, predicates=False)
-    hits: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...] = ()
+    name_matches: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...] = ()
     if ("repo" in types or only_repositories) and not cells and _fields(alternative) <= _REPOSITORY_FIELDS:
-        hits = repository_hits(alternative, scope.targets)
+        name_matches = repository_hits(alternative, scope.targets)
     commits = asked_of(alternative)
     history_commits = () if commits is None else places_of(scope.targets, lambda r: scope.without.get(r.key, ()))
-    return Plan(alternative, scope.selection, scope.targets, text, hits, symbols, commits, history_commits)
+    return Plan(alternative, scope.selection, scope.targets, text, name_matches, symbols, commits, history_commits)
 
 
 def _cells_of(alternative: Alternative, types: set[str]) -> frozenset[str]:

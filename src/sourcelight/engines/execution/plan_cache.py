@@ -119,6 +119,9 @@ def stands(scoped: Sequence[ScopedAlternative], plans: Sequence[Plan]) -> bool:
     return all(
         item.listed is None
         and not item.context
-        and all(isinstance(one, Filter) and one.name != "rev" and one.revs is None for one in item.alternative.filters)
+        and all(
+            isinstance(predicate, Filter) and predicate.name != "rev" and predicate.revs is None
+            for predicate in item.alternative.filters
+        )
         for item in scoped
     ) and all(plan.commits is None and not plan.places for plan in plans)

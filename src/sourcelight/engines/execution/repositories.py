@@ -105,7 +105,7 @@ class IndexedRepositories:
             self.direct.clear()
             on_end()
 
-        self.indexing.start(lambda note, stop: self.update(progress=note, cancellation=stop), end)
+        self.indexing.start(lambda note, cancellation: self.update(progress=note, cancellation=cancellation), end)
 
     def index_takes_a_moment(self) -> bool:
         """Whether what is not indexed yet takes a second or two to index, so that a caller can wait for it."""
@@ -165,7 +165,7 @@ class IndexedRepositories:
         # The build looks at requests to stop alone, so a thread watches the time for it.
         try:
             for _ in run_in_thread(
-                lambda stop: failed.update(self._build_terms(stale, stop, observer)), cancellation, _WATCH_S
+                lambda signal: failed.update(self._build_terms(stale, signal, observer)), cancellation, _WATCH_S
             ):
                 pass
         except Cancelled:

@@ -96,7 +96,7 @@ def write_sections(
 
 
 def _write(
-    file: Any, kind: Kind, facts: Mapping[str, Any], sections: Mapping[str, Iterable[AnyArray] | AnyArray], name: str
+    file: Any, kind: Kind, metadata: Mapping[str, Any], sections: Mapping[str, Iterable[AnyArray] | AnyArray], name: str
 ) -> str:
     table: dict[str, list[Any]] = {}
     arrays = {section: [array] if isinstance(array, np.ndarray) else list(array) for section, array in sections.items()}
@@ -113,7 +113,7 @@ def _write(
             checksum.intdigest(),
         ]
         offset += length + (-length) % _ALIGNMENT
-    all_facts = {**facts, "name": name} if name else dict(facts)
+    all_facts = {**metadata, "name": name} if name else dict(metadata)
     text = json.dumps({"facts": all_facts, "sections": table}, separators=(",", ":"), sort_keys=True).encode()
     text += b" " * ((-len(text) - _HEAD.size) % _ALIGNMENT)
     file.write(_HEAD.pack(_MAGIC[kind], FORMAT, len(text), zlib.crc32(text), 0))
@@ -132,9 +132,9 @@ def _content_name(kind: Kind, table: bytes) -> str:
     return f"{kind}-{hashlib.sha256(table).hexdigest()[:32]}"
 
 
-def _bytes_of(part: AnyArray) -> memoryview:
-    contiguous: Any = np.ascontiguousarray(part)
-    return memoryview(contiguous.reshape(-1)).cast("B") if part.nbytes else memoryview(b"")
+def _bytes_of(array: AnyArray) -> memoryview:
+    contiguous: Any = np.ascontiguousarray(array)
+    return memoryview(contiguous.reshape(-1)).cast("B") if array.nbytes else memoryview(b"")
 
 
 class SectionFile:

@@ -73,12 +73,12 @@ _thread = _Thread()
 @contextlib.contextmanager
 def in_background() -> Iterator[None]:
     """Start workers from this thread with a low priority meanwhile, where the system has one."""
-    former = _thread.is_background
+    previous = _thread.is_background
     _thread.is_background = True
     try:
         yield
     finally:
-        _thread.is_background = former
+        _thread.is_background = previous
 
 
 def start_process(module: str) -> subprocess.Popen[bytes]:

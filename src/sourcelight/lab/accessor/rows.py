@@ -197,8 +197,8 @@ def open_row(frame: DataFrame, row: int, backend: Backend) -> FileView:
 
 def _shown_spans(row: Mapping[Any, Any], spans: tuple[list[int], list[int]]) -> tuple[list[int], list[int]]:
     """Spans of a line of a notebook as those of the line of its cell, which is shown."""
-    shown = cell_text(str(row.get("line") or ""), *spans) if has_json_line(row) else None
-    return spans if shown is None else (shown.starts, shown.ends)
+    visible = cell_text(str(row.get("line") or ""), *spans) if has_json_line(row) else None
+    return spans if visible is None else (visible.starts, visible.ends)
 
 
 def _spans(frame: DataFrame, row_index: int) -> tuple[list[int], list[int]]:

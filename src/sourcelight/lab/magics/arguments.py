@@ -83,8 +83,8 @@ def split(line: str, options: Sequence[MagicOption], magic: str) -> MagicLine:
         if option is None:
             close_names = difflib.get_close_matches(word, by_word, 1)
             hint = f"did you mean {close_names[0]}?" if close_names else f"there are {', '.join(sorted(by_word))}"
-            former = FORMER_NAMES.get(f"%{magic}", {}).get(word)
-            hint = f"it has been renamed; use {former}." if former else hint
+            replacement = FORMER_NAMES.get(f"%{magic}", {}).get(word)
+            hint = f"it has been renamed; use {replacement}." if replacement else hint
             raise ToolError(f"%{magic} has no option {word}: {hint} To search for it, write -- in front", tool=magic)
         if option.name in result.values and not option.repeats:
             raise ToolError(f"%{magic}: {word} occurs twice", tool=magic, argument=option.name)

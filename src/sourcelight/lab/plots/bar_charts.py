@@ -74,9 +74,9 @@ def bars(
     if split is not None:
         groups = text_column(data.frame, split)
         parts = data.amounts.groupby([keys, groups]).sum()
-        heads, others = largest_first(_positive(data.amounts.groupby(groups).sum()), len(colors.series))
+        heads, tail = largest_first(_positive(data.amounts.groupby(groups).sum()), len(colors.series))
         layers = _layers(
-            colors, heads, others, lambda members: [sum(float(parts.get((n, m), 0)) for m in members) for n in names]
+            colors, heads, tail, lambda members: [sum(float(parts.get((n, m), 0)) for m in members) for n in names]
         )
     label = f"{data.unit.capitalize()} by {by.replace('_', ' ')}{f' and {split}' if split else ''}"
     words = title or label
@@ -142,14 +142,14 @@ def ownership(
     totals = _positive(data.amounts.groupby(keys).sum())
     parts = data.amounts.groupby([keys, authors]).sum()
     names, hidden_names = largest_first(totals, top)
-    heads, others = largest_first(author_totals, len(colors.series))
+    heads, tail = largest_first(author_totals, len(colors.series))
 
     def shares_of(members: Sequence[str]) -> list[float]:
         rows = [parts[name] for name in names]
         amounts = [float(row[row.index.isin(members)].sum()) for row in rows]
         return [100 * amount / float(totals[name]) for amount, name in zip(amounts, names, strict=True)]
 
-    layers = _layers(colors, heads, others, shares_of)
+    layers = _layers(colors, heads, tail, shares_of)
     is_directory = column == "path" and all(name.endswith(("/", "/*")) for name in names)
     words = title or f"{unit.capitalize()} by {'directory' if is_directory else column} and author"
     counts = sentences(
@@ -212,15 +212,15 @@ class _Layer(NamedTuple):
 
 
 def _layers(
-    colors: Theme, heads: Sequence[str], others: Sequence[str], widths_of: Callable[[Sequence[str]], Sequence[float]]
+    colors: Theme, heads: Sequence[str], tail: Sequence[str], widths_of: Callable[[Sequence[str]], Sequence[float]]
 ) -> list[_Layer]:
     """Return a layer for each head and one for all others."""
     layers = [
         _Layer(short_label(name, 30), color, widths_of([name]))
         for name, color in zip(heads, colors.series, strict=False)
     ]
-    if others:
-        layers.append(_Layer(others_label(len(others)), colors.rest, widths_of(list(others))))
+    if tail:
+        layers.append(_Layer(others_label(len(tail)), colors.rest, widths_of(list(tail))))
     return layers
 
 

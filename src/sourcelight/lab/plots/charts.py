@@ -103,12 +103,12 @@ def period_bars(
 def punch_card(counts: Sequence[Sequence[int]]) -> Any:
     """Return discs by weekday (7 rows, Monday first) and hour (24 columns)."""
     figure, axes = _new_canvas(height_in=2.8)
-    largest = max((count for row in counts for count in row), default=0) or 1
+    max_count = max((count for row in counts for count in row), default=0) or 1
     points = [(hour, day, count) for day, row in enumerate(counts) for hour, count in enumerate(row) if count]
     axes.scatter(
         [hour for hour, _, _ in points],
         [day for _, day, _ in points],
-        s=[12 + 260 * count / largest for _, _, count in points],
+        s=[12 + 260 * count / max_count for _, _, count in points],
         color=_THEME.series[0],
     )
     axes.set_yticks(range(7), _WEEKDAYS)

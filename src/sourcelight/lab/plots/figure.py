@@ -248,16 +248,16 @@ def _limits_text(frame: DataFrame) -> str:
     if status == "complete":
         return ""
     reason = frame.attrs.get("reasons") or "; ".join(frame.attrs.get("notices", ())) or "no reason given"
-    cut = str(frame.attrs.get("cut") or "")
-    return sentences(f"{cut[:1].upper()}{cut[1:]}", f"The answer is {status}: {reason}")
+    limits = str(frame.attrs.get("cut") or "")
+    return sentences(f"{limits[:1].upper()}{limits[1:]}", f"The answer is {status}: {reason}")
 
 
 def _repeats_text(frame: DataFrame, unit: str) -> str:
     """Say that commits are counted several times, where rows are files or directories."""
-    part = next((name for name in _PARTS if name in frame.columns and frame[name].notna().any()), "")
-    if unit != "commits" or "commits" not in frame.columns or not part:
+    column = next((name for name in _PARTS if name in frame.columns and frame[name].notna().any()), "")
+    if unit != "commits" or "commits" not in frame.columns or not column:
         return ""
-    return f"A commit counts once for each {part.replace('_', ' ')} that it changed"
+    return f"A commit counts once for each {column.replace('_', ' ')} that it changed"
 
 
 def text_column(frame: DataFrame, name: str) -> Series[Any]:

@@ -83,9 +83,9 @@ def dependencies(
         first_angle = 0.0 if is_flat else math.pi / 2
         angles = {name: 2 * math.pi * index / max(len(names), 1) + first_angle for index, name in enumerate(names)}
         points = {name: (_RADIUS * math.cos(angle), _RADIUS * math.sin(angle)) for name, angle in angles.items()}
-        largest = max((count for _, _, count in arrows), default=1.0)
+        max_count = max((count for _, _, count in arrows), default=1.0)
         for source, target, count in sorted(arrows, key=lambda arrow: arrow[2]):
-            width = 0.7 + 3.6 * math.sqrt(count / largest)
+            width = 0.7 + 3.6 * math.sqrt(count / max_count)
             axes.add_patch(FancyArrowPatch(
                 points[source], points[target], arrowstyle="-|>", mutation_scale=7 + 2.2 * width, linewidth=width,
                 connectionstyle="arc3,rad=0.22", color=color_of[source], alpha=0.78, shrinkA=5, shrinkB=6,

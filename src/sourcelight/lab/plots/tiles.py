@@ -129,11 +129,11 @@ def _tiles(box: Box, members: Sequence[tuple[str, float]], group: str) -> Iterat
     """Yield the tiles of a group, below its heading."""
     x, y, width, height = box
     inner = (x, y + _HEADING_HEIGHT, width, height - _HEADING_HEIGHT) if _heading(box, group) else box
-    largest = max((amount for _, amount in members), default=1.0)
+    max_amount = max((amount for _, amount in members), default=1.0)
     for (name, amount), tile in zip(members, squarify([amount for _, amount in members], inner), strict=True):
         text = name.removeprefix(group) or name
         label = _fit_label(tile[2], text.rstrip("/") or text) if tile[3] > _LINE_HEIGHT + 0.4 else ""
-        yield _Tile(tile, label, format_number(amount), amount / largest)
+        yield _Tile(tile, label, format_number(amount), amount / max_amount)
 
 
 def _draw_group(axes: Any, colors: Theme, color: str, heading: str, box: Box, tiles: Sequence[_Tile]) -> None:

@@ -221,7 +221,7 @@ class Pack:
     def _largest_of_chain(self, offset: int) -> int:
         """Return the largest size among an entry and all entries that it is a difference to."""
         chain: list[tuple[int, int]] = []
-        largest = 0
+        max_size = 0
         while offset not in self._largest:
             size, base = self._read_entry(offset)
             chain.append((offset, size))
@@ -232,13 +232,13 @@ class Pack:
                 break
             offset = base
         else:
-            largest = self._largest[offset]
+            max_size = self._largest[offset]
         if len(self._largest) >= MAX_REMEMBERED:
             self._largest.clear()
         # From the base outwards, so every entry of the chain is remembered with the largest size below it.
         for entry_offset, size in reversed(chain):
-            largest = self._largest[entry_offset] = max(largest, size)
-        return largest
+            max_size = self._largest[entry_offset] = max(max_size, size)
+        return max_size
 
     def _read_entry(self, offset: int) -> tuple[int, int | None]:
         """Return the expanded size of an entry and the offset of its base; None without a base."""

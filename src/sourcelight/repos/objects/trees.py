@@ -132,14 +132,14 @@ class _PendingFolder:
 
     def size(self, sizes: dict[bytes, _TreeSize]) -> _TreeSize:
         """Return its size, given the sizes of its subdirectories."""
-        count, path_bytes, longest = self.entries, self.name_bytes, self.longest
+        count, path_bytes, max_path_bytes = self.entries, self.name_bytes, self.longest
         for name, object_id in self.folders:
             inner = sizes.get(object_id)  # None for one that holds itself, which no hash allows
             if inner is not None:
                 count += inner.entries
                 path_bytes += inner.path_bytes + inner.entries * (len(name) + 1)
-                longest = max(longest, len(name) + 1 + inner.longest)
-        return _TreeSize(count, path_bytes, longest)
+                max_path_bytes = max(max_path_bytes, len(name) + 1 + inner.longest)
+        return _TreeSize(count, path_bytes, max_path_bytes)
 
 
 def _check_count(entries: int, stored: int, path_bytes: int, repository: str) -> None:

@@ -117,5 +117,5 @@ class SavedAnswers:
 
 
 def _record(row: tuple[Any, ...]) -> SavedAnswer:
-    token, owner, query, pattern_type, facts, saved_at, expires_at = row
-    return SavedAnswer(token, owner, query, pattern_type, json.loads(facts), saved_at, expires_at)
+    token, owner, query, pattern_type, attributes, saved_at, expires_at = row
+    return SavedAnswer(token, owner, query, pattern_type, json.loads(attributes), saved_at, expires_at)

@@ -242,9 +242,9 @@ class WorkerStreams:
             self.outcomes.append((outcome, frozenset(first)))
         # What another worker told whole by now need not be told twice.
         doubled = any(len(self.slots.slots[name].copies) > 1 for name in stream.copies)
-        for twin in self._open if doubled else ():
-            if twin is not stream and twin.task is not None and self._told_by_others(twin):
-                twin.task.cancel()
+        for other_stream in self._open if doubled else ():
+            if other_stream is not stream and other_stream.task is not None and self._told_by_others(other_stream):
+                other_stream.task.cancel()
 
     def _told_by_others(self, stream: _Stream) -> bool:
         return all(self.slots.slots[name].complete for name in stream.copies)

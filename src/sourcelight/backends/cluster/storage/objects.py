@@ -93,7 +93,7 @@ class ShardStorage:
         """Write a small file at `name`, atomically."""
         target = f"{self._root}/{name}"
         with self._mapping_errors(target):
-            self._place(target, lambda place: self._fs.pipe_file(place, content))
+            self._place(target, lambda path: self._fs.pipe_file(path, content))
 
     def read(self, name: str) -> bytes | None:
         """Return a small file; None when there is none."""

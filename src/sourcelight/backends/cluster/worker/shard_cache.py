@@ -135,7 +135,7 @@ class ShardCache:
         """Release the folder for another worker."""
         self._closing.close()
 
-    def _repository(self, key: str, entry: StoredShard, stop: Callable[[], None]) -> Repository:
+    def _repository(self, key: str, entry: StoredShard, check_cancelled: Callable[[], None]) -> Repository:
         with self._guard:
             trusted = self._trusted_shard(key)
             if trusted is not None:
@@ -144,7 +144,7 @@ class ShardCache:
             with self._lock_of(key):
                 # Another request may have fetched it while this one waited for the lock.
                 if self._trusted_shard(key) is None:
-                    self._fetch(key, entry, stop)
+                    self._fetch(key, entry, check_cancelled)
         return Repository(entry.facts, key, "git", f"{self._git}{key}", "", entry.incomplete)
 
     def _lock_of(self, key: str) -> threading.Lock:
@@ -155,13 +155,13 @@ class ShardCache:
         shard = self._shards.get(key)
         return shard if shard is not None and shard.trusted else None
 
-    def _fetch(self, key: str, entry: StoredShard, stop: Callable[[], None]) -> None:
+    def _fetch(self, key: str, entry: StoredShard, check_cancelled: Callable[[], None]) -> None:
         files = ShardFiles.read(self.storage, entry.shard)
         is_replaced = key in self._shards
         self._make_room(key, files.size)
         incoming = self.folder / "incoming" / f"{key}-{os.urandom(4).hex()}"
         try:
-            fetch(files.files, self.storage, self.folder / "objects", incoming, stop, check=is_replaced)
+            fetch(files.files, self.storage, self.folder / "objects", incoming, check_cancelled, check=is_replaced)
             # Engines must close an older copy before its files are replaced.
             self.on_removed([key])
             for name, directory in _KINDS.items():

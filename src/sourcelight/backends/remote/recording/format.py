@@ -51,11 +51,11 @@ class RecordedRequest:
     @property
     def key(self) -> str:
         """A key that equal requests share."""
-        what = self.what
-        if self.kind == "stream" and isinstance(what, dict):
+        parameters = self.what
+        if self.kind == "stream" and isinstance(parameters, dict):
             # Parameters of our own are not part of the request: older recordings lack them.
-            what = {name: value for name, value in what.items() if name not in _OWN_PARAMETERS}
-        return json.dumps([self.kind, self.where, what], sort_keys=True)
+            parameters = {name: value for name, value in parameters.items() if name not in _OWN_PARAMETERS}
+        return json.dumps([self.kind, self.where, parameters], sort_keys=True)
 
     @property
     def summary(self) -> str:

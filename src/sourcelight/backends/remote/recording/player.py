@@ -83,8 +83,8 @@ class Player:
     def close(self) -> None:
         """Do nothing: a player holds no file."""
 
-    def _find(self, kind: str, where: str, what: Any) -> _RecordedCall:
-        request = RecordedRequest(1, 1, kind, where, what)
+    def _find(self, kind: str, address: str, parameters: Any) -> _RecordedCall:
+        request = RecordedRequest(1, 1, kind, address, parameters)
         with self._lock:
             calls = self._by_key.get(request.key)
             if not calls:

@@ -101,11 +101,11 @@ class Recorder:
             except OSError as exc:
                 raise RecordingInvalid(str(self.path), f"can't be written: {exc.strerror or exc}") from exc
 
-    def _begin(self, kind: str, where: str, what: Any) -> int:
+    def _begin(self, kind: str, address: str, parameters: Any) -> int:
         with self._lock:
             self._count += 1
             self._at += 1
-            request = RecordedRequest(self._count, self._at, kind, where, what)
+            request = RecordedRequest(self._count, self._at, kind, address, parameters)
             self.requests.append(request.summary)
         self._write(request)
         return request.number

@@ -262,13 +262,13 @@ class CommitSearch:
         if not isinstance(query, DiffQuery):
             raise TypeError(f"no query of changed lines: {query!r}")
         query = replace(query, with_rows=plan.side is not None)
-        hits = find_diffs(history, query, lambda: self.cancellation.stopped)
+        matches = find_diffs(history, query, lambda: self.cancellation.stopped)
         if plan.predicates:
-            passing = self._passing(history, plan, history_commit, hits.changes)
-            hits = _of_rows(history, hits, np.isin(hits.row_changes, passing), passing)
+            passing = self._passing(history, plan, history_commit, matches.changes)
+            matches = _of_rows(history, matches, np.isin(matches.row_changes, passing), passing)
         if plan.side is None:
-            return hits
-        return _of_rows(history, hits, removed_rows(history, hits.rows) == (plan.side == "removed"))
+            return matches
+        return _of_rows(history, matches, removed_rows(history, matches.rows) == (plan.side == "removed"))
 
     def _commits(
         self,
@@ -309,12 +309,14 @@ class CommitSearch:
             self.shallow[name] = history.shallow
 
 
-def _of_rows(history: History, hits: DiffMatches, mask: BoolArray, changes: ChangeNumbers | None = None) -> DiffMatches:
+def _of_rows(
+    history: History, matches: DiffMatches, mask: BoolArray, changes: ChangeNumbers | None = None
+) -> DiffMatches:
     """Some of the rows alone; `changes` names those that stay, which are else the ones of the rows."""
-    rows, row_changes = RowNumbers(hits.rows[mask]), ChangeNumbers(hits.row_changes[mask])
+    rows, row_changes = RowNumbers(matches.rows[mask]), ChangeNumbers(matches.row_changes[mask])
     kept_changes = ChangeNumbers(np.unique(row_changes)) if changes is None else changes
-    commits = CommitNumbers(hits.commits[np.isin(hits.commits, history.changes.commit[kept_changes])])
-    return DiffMatches(commits, hits.patterns, lambda: (kept_changes, rows, row_changes), hits.spans)
+    commits = CommitNumbers(matches.commits[np.isin(matches.commits, history.changes.commit[kept_changes])])
+    return DiffMatches(commits, matches.patterns, lambda: (kept_changes, rows, row_changes), matches.spans)
 
 
 def _either(trees: Sequence[Tree]) -> Tree | None:
@@ -324,16 +326,16 @@ def _either(trees: Sequence[Tree]) -> Tree | None:
 def _unite(history: History, merged_batches: Sequence[DiffMatches]) -> DiffMatches:
     if len(merged_batches) == 1:
         return merged_batches[0]
-    all_commits = CommitNumbers(np.unique(np.concatenate([hits.commits for hits in merged_batches])))
+    all_commits = CommitNumbers(np.unique(np.concatenate([matches.commits for matches in merged_batches])))
     commits = newest_first(history, all_commits)
-    patterns = tuple(dict.fromkeys(pattern for hits in merged_batches for pattern in hits.patterns))
+    patterns = tuple(dict.fromkeys(pattern for matches in merged_batches for pattern in matches.patterns))
     # Rows found by several alternatives count once; `first` picks the change of the row that stays.
-    rows, first = np.unique(np.concatenate([hits.rows for hits in merged_batches]), return_index=True)
-    changes = np.concatenate([hits.row_changes for hits in merged_batches])[first]
+    rows, first = np.unique(np.concatenate([matches.rows for matches in merged_batches]), return_index=True)
+    changes = np.concatenate([matches.row_changes for matches in merged_batches])[first]
     rank = np.zeros(len(history.commits), np.int64)
     rank[commits] = np.arange(len(commits))
     order = np.argsort(rank[history.changes.commit[changes]], kind="stable")
-    all_changes = ChangeNumbers(np.unique(np.concatenate([hits.changes for hits in merged_batches])))
+    all_changes = ChangeNumbers(np.unique(np.concatenate([matches.changes for matches in merged_batches])))
     ordered_rows, row_changes = RowNumbers(rows[order]), ChangeNumbers(changes[order])
     return DiffMatches(
         commits, patterns, lambda: (all_changes, ordered_rows, row_changes), _unite_spans(merged_batches)
@@ -342,11 +344,11 @@ def _unite(history: History, merged_batches: Sequence[DiffMatches]) -> DiffMatch
 
 def _unite_spans(merged_batches: Sequence[DiffMatches]) -> dict[int, list[tuple[int, int]]] | None:
     """Return the spans of each row in all of some matches, each once; None where patterns tell them."""
-    if all(hits.spans is None for hits in merged_batches):
+    if all(matches.spans is None for matches in merged_batches):
         return None
     united: dict[int, set[tuple[int, int]]] = {}
-    for hits in merged_batches:
-        for row, spans in (hits.spans or {}).items():
+    for matches in merged_batches:
+        for row, spans in (matches.spans or {}).items():
             united.setdefault(row, set()).update(spans)
     # By start, and the longest first, as in files.
     return {row: sorted(spans, key=lambda span: (span[0], -span[1])) for row, spans in united.items()}

@@ -305,7 +305,7 @@ def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
         if needed not in text:
             continue
         # Looking for the text alone takes a tenth of the time of the expression, and few paths hold it.
-        offsets = [hit.start() for hit in re.finditer(re.escape(needed), text)]
+        offsets = [match.start() for match in re.finditer(re.escape(needed), text)]
         candidates = np.unique(starts.searchsorted(offsets, side="right") - 1).tolist()
         path_indices = [index for index in candidates if compiled.search(paths[index])]
         if path_indices:

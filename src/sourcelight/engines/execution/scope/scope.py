@@ -213,8 +213,8 @@ class ScopeResolver(ScopeSelector):
             lists = revisions.lists_of(alternative, filters)
             without[repository.key] = self._without(repository, alternative, filters)
             listed = revisions.searched_revisions((item.listed or {}).get(repository.name, ()))
-            own = self._targets(repository, [*lists, *([listed] if listed else [])], alternative)
-            targets += (target for target in own if self._recent(target, alternative))
+            own_targets = self._targets(repository, [*lists, *([listed] if listed else [])], alternative)
+            targets += (target for target in own_targets if self._recent(target, alternative))
         return Scope(alternative, selected, tuple(targets), without)
 
     def _without(self, repository: Repository, alternative: Alternative, filters: Iterable[Filter]) -> tuple[str, ...]:
