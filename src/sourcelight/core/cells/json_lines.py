@@ -47,21 +47,21 @@ def cell_text(line: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -
     first = min((start for start, _ in spans), default=0)
     line_start = decoded.rfind("\n", 0, first) + 1
     line_end = decoded.find("\n", first)
-    shown = decoded[line_start : len(decoded) if line_end < 0 else line_end]
+    visible = decoded[line_start : len(decoded) if line_end < 0 else line_end]
     inner = [
-        (max(start - line_start, 0), min(end - line_start, len(shown)))
+        (max(start - line_start, 0), min(end - line_start, len(visible)))
         for start, end in spans
-        if line_start <= end and start <= line_start + len(shown)
+        if line_start <= end and start <= line_start + len(visible)
     ]
-    return ShownLine(shown, [start for start, _ in inner], [end for _, end in inner])
+    return ShownLine(visible, [start for start, _ in inner], [end for _, end in inner])
 
 
 def row_line(row: Mapping[str, Any]) -> ShownLine:
     """Return the line of a row of matches as it is shown, with its spans: that of the cell, where it is in one."""
     starts, ends = list(row.get("start") or ()), list(row.get("end") or ())
     line = row["line"]
-    shown = cell_text(line, starts, ends) if has_json_line(row) else None
-    return shown or ShownLine(line, starts, ends)
+    visible = cell_text(line, starts, ends) if has_json_line(row) else None
+    return visible or ShownLine(line, starts, ends)
 
 
 def has_json_line(row: Mapping[Any, Any]) -> bool:

@@ -72,11 +72,11 @@ def unescape(raw: bytes) -> bytes:
 
 
 def _unescape_match(match: re.Match[bytes]) -> bytes:
-    high, low, single, simple = match.groups()
+    high_surrogate, low_surrogate, single, simple = match.groups()
     if simple is not None:
         return _SIMPLE.get(simple, simple)
-    if high is not None:
-        return chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + (int(low, 16) - 0xDC00)).encode()
+    if high_surrogate is not None:
+        return chr(0x10000 + ((int(high_surrogate, 16) - 0xD800) << 10) + (int(low_surrogate, 16) - 0xDC00)).encode()
     code = int(single, 16)
     return _REPLACEMENT if code in _SURROGATES else chr(code).encode()
 

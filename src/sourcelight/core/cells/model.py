@@ -106,10 +106,10 @@ class CellText:
     def line_starts(self) -> list[int]:
         """Offset of each line of the text. A newline at the end starts no further line; an empty text has no line."""
         starts = [0] if self.text else []
-        at = self.text.find(b"\n")
-        while 0 <= at < len(self.text) - 1:
-            starts.append(at + 1)
-            at = self.text.find(b"\n", at + 1)
+        newline = self.text.find(b"\n")
+        while 0 <= newline < len(self.text) - 1:
+            starts.append(newline + 1)
+            newline = self.text.find(b"\n", newline + 1)
         return starts
 
     def line(self, number: int) -> bytes:
@@ -194,5 +194,5 @@ class CellDocument:
             return None
         # The bytes of a text lie between those of no other one.
         text = texts[number]
-        fragment = text.fragments[bisect.bisect_right(text.fragments, offset, key=lambda one: one.start) - 1]
+        fragment = text.fragments[bisect.bisect_right(text.fragments, offset, key=lambda item: item.start) - 1]
         return (text, fragment) if offset < fragment.end else None

@@ -114,8 +114,8 @@ def read_slowly(data: bytes) -> CellDocument:
         source = cell.get(b"source", cell.get(b"input"))
         own_language = find_language(file.text(cell.get(b"language")).decode("utf-8", "replace")) or language
         language = language or own_language
-        joined = file.join([_strings(source)])
-        of_cell = [CellText(number, kind, own_language, *joined)] if joined[0] else []
+        joined_text = file.join([_strings(source)])
+        of_cell = [CellText(number, kind, own_language, *joined_text)] if joined_text[0] else []
         output = file.join(_output_texts(_items(cell.get(b"outputs")))) if kind == CODE else (b"", ())
         if output[0]:
             of_cell.append(CellText(number, OUTPUT, own_language, *output))
@@ -198,8 +198,8 @@ class _QuickReader:
             kind = _kind_of(cell)
             language = self.language
             if "language" in cell:
-                named = cell["language"]
-                language = (find_language(named) if type(named) is str else None) or language
+                language_string = cell["language"]
+                language = (find_language(language_string) if type(language_string) is str else None) or language
                 self.language = self.language or language
             for key, value in cell.items():
                 number += 1
@@ -220,16 +220,19 @@ class _QuickReader:
     def _add(self, kind: str, language: str, runs: Iterable[StringRun]) -> None:
         """Add the text of runs of strings, unless it is empty."""
         runs = tuple(runs)
-        joined: tuple[bytes, LineStrings | tuple[Fragment, ...]] | None = join_lines(runs, self.table)
-        if joined is None:
+        joined_text: tuple[bytes, LineStrings | tuple[Fragment, ...]] | None = join_lines(runs, self.table)
+        if joined_text is None:
             self._file = self._file or _NotebookFile(self.data)
             starts, ends = self.table.starts, self.table.ends
-            joined = self._file.join(
-                [JsonString(int(starts[at]), int(ends[at])) for at in range(run.first, run.first + len(run.strings))]
+            joined_text = self._file.join(
+                [
+                    JsonString(int(starts[index]), int(ends[index]))
+                    for index in range(run.first, run.first + len(run.strings))
+                ]
                 for run in runs
             )
-        if joined[0]:
-            self.texts.append(CellText(self.cells, kind, language, *joined))
+        if joined_text[0]:
+            self.texts.append(CellText(self.cells, kind, language, *joined_text))
 
 
 @dataclass(slots=True)
@@ -257,7 +260,7 @@ class _OutputWalk:
                     yield run_of(value, self.number)
                 elif key == "traceback":
                     run = run_of(value, self.number)
-                    yield from (StringRun([line], run.first + at) for at, line in enumerate(run.strings))
+                    yield from (StringRun([line], run.first + index) for index, line in enumerate(run.strings))
 
                 self.number += 1 if type(value) is str else count_strings(value)
 
@@ -336,12 +339,12 @@ class _NotebookFile:
         """Return the display name of the kernel's language; empty for none, or an unknown one."""
         if not isinstance(metadata, dict):
             return ""
-        named = [
+        language_names = [
             _get(metadata.get(b"language_info", {}), b"name"),
             _get(metadata.get(b"kernelspec", {}), b"language"),
             _get(metadata.get(b"kernelspec", {}), b"name"),
         ]
-        return _language_named(self.text(name).decode("utf-8", "replace") for name in named)
+        return _language_named(self.text(name).decode("utf-8", "replace") for name in language_names)
 
     def join(self, runs: Iterable[list[JsonString]]) -> tuple[bytes, tuple[Fragment, ...]]:
         """Join strings; each run of them starts on a line of its own."""
@@ -353,11 +356,11 @@ class _NotebookFile:
                 parts.append(b"\n")
                 size += 1
             for string in run:
-                part = unescape(self.data[string.start : string.end])
-                if part:
+                text = unescape(self.data[string.start : string.end])
+                if text:
                     line = self.line_of(string.start)
-                    breaks = self._breaks(string) if b"\n" in part[:-1] else ()
+                    breaks = self._breaks(string) if b"\n" in text[:-1] else ()
                     fragments.append(Fragment(string.start, string.end, line, size, is_json=True, breaks=breaks))
-                    parts.append(part)
-                    size += len(part)
+                    parts.append(text)
+                    size += len(text)
         return b"".join(parts), tuple(fragments)

@@ -35,8 +35,8 @@ def read_script(data: bytes, language: str) -> CellDocument:
     if data[start : markers[0].start()].strip():
         cells.add(CODE, language, start, markers[0].start())
     for marker, end in zip(markers, [*(m.start() for m in markers[1:]), len(data)], strict=True):
-        named = _KIND.search(marker[0])
-        kind = CODE if named is None else RAW if named[1] == b"raw" else MARKDOWN
+        kind_match = _KIND.search(marker[0])
+        kind = CODE if kind_match is None else RAW if kind_match[1] == b"raw" else MARKDOWN
         cells.add(kind, language, min(marker.end() + 1, len(data)), end)
     return CellDocument(tuple(cells.texts), language, cells.count)
 

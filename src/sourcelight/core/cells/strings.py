@@ -85,13 +85,13 @@ class LineStrings:
 
     def fragments(self, line_starts: Sequence[int]) -> tuple[Fragment, ...]:
         """Return the strings as fragments of a text whose lines start at `line_starts`."""
-        starts, ends = (self._of_runs(places).tolist() for places in (self.table.starts, self.table.ends))
-        places = zip(starts, ends, self.file_lines(), line_starts, strict=True)
-        return tuple(Fragment(start, end, line, offset, is_json=True) for start, end, line, offset in places)
+        starts, ends = (self._of_runs(positions).tolist() for positions in (self.table.starts, self.table.ends))
+        positions = zip(starts, ends, self.file_lines(), line_starts, strict=True)
+        return tuple(Fragment(start, end, line, offset, is_json=True) for start, end, line, offset in positions)
 
-    def _of_runs(self, places: Int32Array) -> Int32Array:
-        pieces = [places[run.start : run.stop] for run in self.runs]
-        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+    def _of_runs(self, positions: Int32Array) -> Int32Array:
+        position_runs = [positions[run.start : run.stop] for run in self.runs]
+        return position_runs[0] if len(position_runs) == 1 else np.concatenate(position_runs)
 
 
 class StringRun(NamedTuple):
@@ -168,7 +168,7 @@ def run_of(value: Any, first: int) -> StringRun:
 def join_lines(runs: Iterable[StringRun], table: StringTable) -> tuple[bytes, LineStrings] | None:
     """Join runs of one string a line; each starts on a line of its own. None where a string is no line."""
     parts: list[str] = []
-    places: list[range] = []
+    positions: list[range] = []
     for strings, first in runs:
         count = len(strings)
         if not count or (count == 1 and not strings[0]):
@@ -182,5 +182,5 @@ def join_lines(runs: Iterable[StringRun], table: StringTable) -> tuple[bytes, Li
         if parts and not parts[-1].endswith("\n"):
             parts.append("\n")
         parts.append(text)
-        places.append(range(first, first + count))
-    return "".join(parts).encode(), LineStrings(table, tuple(places))
+        positions.append(range(first, first + count))
+    return "".join(parts).encode(), LineStrings(table, tuple(positions))

@@ -197,7 +197,7 @@ class LocalSource:
         """Whether these plans may have a match without regard to case; True where only another query can tell."""
         if self.repositories.indexing.is_running:
             return True
-        cancellation = Cancellation(notices.TRY_S)
+        stop = Cancellation(notices.TRY_S)
         for plan in self.plans:
             alternative = plan.alternative
             if not _is_plain(plan) or predicates_of(alternative):
@@ -207,7 +207,7 @@ class LocalSource:
                 folded = make_plan(Scope(replace(alternative, filters=filters), plan.selection, plan.targets))
             except QueryError:
                 return True
-            if folded.repository_hits or self._has_file(folded, cancellation):
+            if folded.repository_hits or self._has_file(folded, stop):
                 return True
         return False
 
@@ -266,7 +266,7 @@ class LocalSource:
         if targets:
             notice = notices.IndexingNotice(targets)
             for _ in run_in_thread(
-                lambda cancellation: self.scoper.index(targets, progress=notice.note, cancellation=cancellation),
+                lambda stop: self.scoper.index(targets, progress=notice.note, cancellation=stop),
                 self.task.cancellation,
                 INDEXING_EVERY_S,
             ):

@@ -109,7 +109,7 @@ class _PathWalk:
         # Most commits change a few files: sets answer sooner than a search in a sorted array.
         if names.files:
             pairs = zip(new.tolist(), old.tolist(), strict=True)
-            mask |= np.array([one in names.files or other in names.files for one, other in pairs], np.bool_)
+            mask |= np.array([path in names.files or other in names.files for path, other in pairs], np.bool_)
         return [first + index for index in np.flatnonzero(mask).tolist()]
 
     def _inside_of(self, directories: frozenset[bytes]) -> BoolArray:

@@ -86,17 +86,17 @@ class RankedDefinitions:
 
     def complete(self, places: Collection[tuple[str, str]]) -> None:
         """Let `positions` know all definitions of `places`, of whose matches a limit keeps only the best."""
-        if self.request is not None and (fresh := [place for place in places if place not in self._complete]):
-            self._complete.update(fresh)
-            self.request([self.targets[place] for place in fresh])
+        if self.request is not None and (incomplete := [place for place in places if place not in self._complete]):
+            self._complete.update(incomplete)
+            self.request([self.targets[place] for place in incomplete])
 
     def positions(self, repository: str, revision: str, paths: Sequence[str]) -> DefinitionPositions | None:
         """Return the definitions in some files; None while some of the repository are not known."""
-        place = repository, revision
+        key = repository, revision
         try:
-            return self._positions(self.targets[place], paths, parses=place in self._complete)
+            return self._positions(self.targets[key], paths, parses=key in self._complete)
         except (SourcelightError, OSError):
-            if place in self._complete:
+            if key in self._complete:
                 self.note(SearchPart(skipped={repository: {UNRANKED: len(paths)}}))
             return None
 

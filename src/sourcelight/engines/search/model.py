@@ -244,7 +244,7 @@ class PreparedQuery:
 
         def combine(bounds: Iterable[_Bounds], function: Callable[[Iterable[BoolArray], int], BoolArray]) -> _Bounds:
             pairs = list(bounds)
-            return function([low for low, _ in pairs], files), function([high for _, high in pairs], files)
+            return function([lower for lower, _ in pairs], files), function([upper for _, upper in pairs], files)
 
         bounds: _Bounds = fold(
             self.tree,

@@ -147,7 +147,7 @@ class OpenCommits:
     def of_repository(self, key: str) -> list[OpenedCommit]:
         """Return the open commits of a repository."""
         with self._lock:
-            return [opened for (owner, _), opened in self._commits.items() if owner == key]
+            return [snapshot for (owner, _), snapshot in self._commits.items() if owner == key]
 
     def open(self, folder: TextIndexFolder, repository: Repository, name: str) -> OpenedCommit:
         """Return the commit of a view, opened if it is not; raises as opening files does."""

@@ -96,8 +96,8 @@ class SideTable(Generic[T]):
     def previous(self, folder: TextIndexFolder) -> list[T]:
         """Open the existing tables that were made by the current rules; damaged ones are left out."""
         names = dict.fromkeys(folder.side_tables(self.kind).values())
-        opened = (self.open(folder, name) for name in names)
-        return [table for table in opened if table is not None and table.rules == self.rules()]
+        open_tables = (self.open(folder, name) for name in names)
+        return [table for table in open_tables if table is not None and table.rules == self.rules()]
 
     def store(self, folder: TextIndexFolder, options: TableBuildOptions, content: TableContent) -> bool:
         """Write a table and name it in the folder; False when the index has dropped the shard meanwhile.

@@ -98,8 +98,8 @@ class _SymbolSearch:
         self.tables = [tables[member][number] for member, number in self.corpus.member_shards]
         # The joined names are cached with the text corpus. Tables appear while definitions are built, so the cache is
         # checked against the tables of this search.
-        known = self.corpus.symbol_corpus
-        if not isinstance(known, SymbolCorpus) or not known.has_tables(self.tables):
+        symbol_corpus = self.corpus.symbol_corpus
+        if not isinstance(symbol_corpus, SymbolCorpus) or not symbol_corpus.has_tables(self.tables):
             self.corpus.symbol_corpus = SymbolCorpus(self.corpus, self.tables)
         self.symbols: SymbolCorpus = self.corpus.symbol_corpus
 
@@ -138,10 +138,10 @@ class _SymbolSearch:
             file, document, rows = file[order], document[order], rows[order]
         return _SymbolRows(FileNumbers(file), DocumentNumbers(document), rows)
 
-    def _matching_documents(self, named: list[Int64Array]) -> BoolArray:
+    def _matching_documents(self, documents_by_name: list[Int64Array]) -> BoolArray:
         """Return for which documents the tree holds."""
         values = []
-        for rows in named:
+        for rows in documents_by_name:
             is_named = np.zeros(self.corpus.documents, dtype=np.bool_)
             is_named[self.symbols.documents_of(rows)] = True
             values.append(is_named)
@@ -162,7 +162,9 @@ class _SymbolSearch:
         """Count, for each member, the files that pass the filters and whose definitions are missing or incomplete."""
         query = self.search.prepared.query
         key = ("lacking", query.files, query.languages, tuple(map(id, self.tables)))
-        return self.corpus.remember(key, lambda: [self._count_skipped(at) for at in range(len(self.group.targets))])
+        return self.corpus.remember(
+            key, lambda: [self._count_skipped(index) for index in range(len(self.group.targets))]
+        )
 
     def _count_skipped(self, member: int) -> dict[str, int]:
         snapshot, tables, mask = self.group.snapshots[member], self._member_tables[member], self._mask(member)
@@ -350,7 +352,7 @@ def _record_batch(rows: _SymbolRows, symbol_search: _SymbolSearch, source: Batch
     byte_start = name_offset - line_starts[of_row]
     byte_end = byte_start + length
     is_visible = (line_ends - line_starts <= MAX_LINE_BYTES)[of_row]
-    start, end = (code_points(texts, of_row, at) for at in (byte_start, byte_end))
+    start, end = (code_points(texts, of_row, byte_offsets) for byte_offsets in (byte_start, byte_end))
     line_offset = line_starts[of_row] - doc_start
     line = texts.strings.take(arrow_array(of_row[inverse].astype(np.int64), is_visible[inverse]))
     is_missing = ~is_visible[inverse]

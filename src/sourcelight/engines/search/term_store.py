@@ -70,8 +70,8 @@ class _TermTables:
     kind: str = TERMS.kind
 
     def stale(self, target: Target) -> list[Shard]:
-        opened = self.terms.open(target)
-        return [opened.snapshot.shards[number] for number in opened.stale]
+        open_table = self.terms.open(target)
+        return [open_table.snapshot.shards[number] for number in open_table.stale]
 
     def build(
         self, folder: TextIndexFolder, options: TableBuildOptions, loose: LooseShard | None

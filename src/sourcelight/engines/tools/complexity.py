@@ -40,19 +40,19 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
     if not histories.opened:
         empty = tables.table("complexity", {}, 0)
         return ToolResult("complexity", empty, attributes, histories.complete, tuple(histories.notices))
-    (opened,) = histories.opened
+    (snapshot,) = histories.opened
     notices, unread, rows = histories.notices, list[str](), list[_Row]()
-    for path, measures in measure_files(opened.repository, opened.commits[0], below, context, {}):
+    for path, measures in measure_files(snapshot.repository, snapshot.commits[0], below, context, {}):
         if measures.incomplete:
             unread.append(path)
         rows += function_rows(path, measures) if by == "function" else [file_row(path, measures)]
     if by == "file":
-        commits = commits_of_files(opened, context)
+        commits = commits_of_files(snapshot, context)
         for row in rows:
             row["commits"] = commits.get(row["path"], 0)
             row["hotspot"] = row["cognitive"] * row["commits"]
     if arguments.dates:
-        _add_dates(rows, opened, context)
+        _add_dates(rows, snapshot, context)
     rows.sort(key=lambda row: (-row.get("hotspot", 0), -row["cognitive"], -row["cyclomatic"], row["path"],
                                row["line_number"]))  # fmt: skip
     total = len(rows)
@@ -62,9 +62,9 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
         rows = rows[: arguments.limit]
         notices.append(f"The {arguments.limit:,} most complex of {total:,} rows are shown.")
     notices.append(f"Files of {', '.join(LANGUAGES)} are measured.")
-    attributes |= {"commit": opened.commits[0], "total": total}
+    attributes |= {"commit": snapshot.commits[0], "total": total}
     is_complete = histories.complete and not unread and len(rows) == total
-    return ToolResult("complexity", _table(opened, rows), attributes, is_complete, tuple(notices))
+    return ToolResult("complexity", _table(snapshot, rows), attributes, is_complete, tuple(notices))
 
 
 def measure_files(
@@ -116,11 +116,13 @@ def file_row(path: str, measures: FileMeasures) -> _Row:
     }  # fmt: skip
 
 
-def _add_dates(rows: list[_Row], opened: OpenedHistory, context: ToolContext) -> None:
+def _add_dates(rows: list[_Row], snapshot: OpenedHistory, context: ToolContext) -> None:
     """Dates of the oldest and the newest line of each row, by the commits that brought its lines."""
-    ownership = line_ownership(opened.history, opened.repository, opened.commits[0], cancellation=context.cancellation)
+    ownership = line_ownership(
+        snapshot.history, snapshot.repository, snapshot.commits[0], cancellation=context.cancellation
+    )
     files: Mapping[str, Any] = {raw.decode("utf-8", "replace"): file for raw, file in ownership.files.items()}
-    times: Int64Array = opened.history.commits.commit_time
+    times: Int64Array = snapshot.history.commits.commit_time
     for row in rows:
         file = files.get(row["path"])
         lines = np.zeros(0, np.int64) if file is None else times[file.lines[row["line_number"] - 1 : row["end_line"]]]
@@ -128,13 +130,13 @@ def _add_dates(rows: list[_Row], opened: OpenedHistory, context: ToolContext) ->
             row["oldest_date"], row["newest_date"] = int(lines.min()), int(lines.max())
 
 
-def _table(opened: OpenedHistory, rows: list[_Row]) -> Any:
+def _table(snapshot: OpenedHistory, rows: list[_Row]) -> Any:
     names = ("path", "symbol", "kind", "line_number", "end_line", "lines", "code_lines", "comment_lines", "parameters",
              "functions", "cyclomatic", "cognitive", "nesting", "commits", "hotspot")  # fmt: skip
     values: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
     values |= {
-        "repository": opened.name,
-        "commit": opened.commits[0],
+        "repository": snapshot.name,
+        "commit": snapshot.commits[0],
         "language": [language_of(row["path"]) for row in rows],
         "test": [is_test(row["path"]) for row in rows],
     }

@@ -52,9 +52,9 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
         return ToolResult(
             "complexity_trend", tables.table("complexity_trend", {}, 0), attributes, False, tuple(notices)
         )
-    (opened,) = histories.opened
-    points = _points(opened, arguments, context)
-    known: dict[tuple[bytes, str], FileMeasures] = {}
+    (snapshot,) = histories.opened
+    points = _points(snapshot, arguments, context)
+    cache: dict[tuple[bytes, str], FileMeasures] = {}
     rows: list[_Row] = []
     unread: set[str] = set()
     absent: list[str] = []
@@ -64,7 +64,7 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
         # Its own bar would start again at each commit.
         quiet = dataclasses.replace(context, observer=None)
         try:
-            measured = list(measure_files(opened.repository, point.commit, below, quiet, known))
+            measured = list(measure_files(snapshot.repository, point.commit, below, quiet, cache))
         except PathNotFound:
             absent.append(point.revision)
             continue
@@ -72,18 +72,18 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
         rows += [row | {"point": point} for row in _rows_of(measured, by, below)]
     if absent:
         if len(absent) == len(points):
-            raise PathNotFound(opened.name, "", below)
+            raise PathNotFound(snapshot.name, "", below)
         notices.append(f"{count_of(len(absent), 'commit')} without {below}: {list_names(absent, _MAX_NAMED)}.")
     if unread:
         notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(sorted(unread), _MAX_NAMED)}.")
     notices.append(f"Files of {', '.join(LANGUAGES)} are measured.")
     complete = histories.complete and not unread
-    return ToolResult("complexity_trend", _table(opened, rows), attributes, complete, tuple(notices))
+    return ToolResult("complexity_trend", _table(snapshot, rows), attributes, complete, tuple(notices))
 
 
-def _points(opened: OpenedHistory, arguments: ComplexityTrendArguments, context: ToolContext) -> list[_Point]:
+def _points(snapshot: OpenedHistory, arguments: ComplexityTrendArguments, context: ToolContext) -> list[_Point]:
     """Return the commits to measure: those of revisions, in their order, or of the first-parent history by time."""
-    history = opened.history
+    history = snapshot.history
     times = history.commits.commit_time
     if arguments.revisions:
         commits = [
@@ -94,11 +94,11 @@ def _points(opened: OpenedHistory, arguments: ComplexityTrendArguments, context:
             _Point(revision, commit, int(times[_number(history, commit)]))
             for revision, commit in zip(arguments.revisions, commits, strict=True)
         ]
-    line = _first_parents(history, _number(history, opened.commits[0]))
+    line = _first_parents(history, _number(history, snapshot.commits[0]))
     # A clock can be wrong: the time of a commit is at least that of the one before it.
     of_line = np.maximum.accumulate(times[line])
-    wanted = np.linspace(int(of_line[0]), int(of_line[-1]), arguments.points or _POINTS)
-    selected = np.unique(np.searchsorted(of_line, wanted, side="right") - 1)
+    positions = np.linspace(int(of_line[0]), int(of_line[-1]), arguments.points or _POINTS)
+    selected = np.unique(np.searchsorted(of_line, positions, side="right") - 1)
     oids = [history.oid(line[index]) for index in selected.tolist()]
     return [_Point(oid, oid, int(times[line[index]])) for oid, index in zip(oids, selected.tolist(), strict=True)]
 
@@ -142,12 +142,12 @@ def _rows_of(measured: Iterable[tuple[str, FileMeasures]], by: str, below: str) 
     ]
 
 
-def _table(opened: OpenedHistory, rows: Sequence[Mapping[str, Any]]) -> Any:
+def _table(snapshot: OpenedHistory, rows: Sequence[Mapping[str, Any]]) -> Any:
     names = ("path", "symbol", "kind", "line_number", "end_line", "files", *_SUMS, "test_files", "test_code_lines",
              "test_ratio")  # fmt: skip
     values: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
     values |= {
-        "repository": opened.name,
+        "repository": snapshot.name,
         "revision": [row["point"].revision for row in rows],
         "commit": [row["point"].commit for row in rows],
         "commit_date": pa.array([row["point"].time * 1_000_000 for row in rows], pa.timestamp("us", tz="UTC")),

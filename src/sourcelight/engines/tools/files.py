@@ -192,7 +192,7 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
             size_bytes=size or 0,
         )
     total = selected.total_lines
-    stop = min(last or total, total)
+    end = min(last or total, total)
     if start > max(total, 1):
         raise ToolError(
             f"read_file: startLine is {start}, but {path} has {total:,} {'line' if total == 1 else 'lines'}",
@@ -202,7 +202,7 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
     text_lines = selected.lines
     if selected.range_bytes > (MAX_SERVED_BYTES if context.served else MAX_RANGE_BYTES):
         limit = MAX_SERVED_BYTES if context.served else MAX_RANGE_BYTES
-        problem = f"lines {start} to {stop} have {selected.range_bytes:,} bytes"
+        problem = f"lines {start} to {end} have {selected.range_bytes:,} bytes"
         raise ToolError(_too_large(path, problem, text_lines, start, limit=limit), tool="read_file", argument="endLine")
     texts = [line.decode("utf-8", "replace") for line in text_lines]
     table = table_of(

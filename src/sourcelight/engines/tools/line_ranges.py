@@ -86,12 +86,12 @@ def select_lines(chunks: Iterable[bytes], first: int, last: int | None) -> LineR
         after = number + chunk.count(b"\n")
         if after >= first and (last is None or number <= last):
             *complete_lines, remainder = chunk.split(b"\n")
-            for line_number, piece in enumerate(complete_lines, number):
+            for line_number, line_text in enumerate(complete_lines, number):
                 if first <= line_number and (last is None or line_number <= last):
-                    selection.range_bytes += len(piece) + 1
-                    kept_bytes += len(piece)
+                    selection.range_bytes += len(line_text) + 1
+                    kept_bytes += len(line_text)
                     if kept_bytes <= MAX_RANGE_BYTES:
-                        selection.lines.append(b"".join([*line, piece]))
+                        selection.lines.append(b"".join([*line, line_text]))
                     line = []
             if remainder and first <= after and (last is None or after <= last):
                 selection.range_bytes += len(remainder)

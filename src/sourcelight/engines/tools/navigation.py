@@ -313,7 +313,7 @@ def _text_of(context: ToolContext, workspace: Workspace | None, name: str, commi
         answer = context.engine.run_tool(files.READ_FILE_HANDLER, arguments, reading)
         lines: list[str] = answer.table.column("line").to_pylist()
         return lines
-    project = next((one for one in workspace.open_projects(name) if one.commit == commit), None)
+    project = next((candidate for candidate in workspace.open_projects(name) if candidate.commit == commit), None)
     project = project or workspace.project(name, commit)
     document = project.document(path.encode())
     return [] if document is None else document.text.decode(errors="replace").split("\n")

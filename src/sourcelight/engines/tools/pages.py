@@ -111,8 +111,8 @@ class TableItems:
         end = stop.item + (1 if stop.offset else 0)
         table = result.table.slice(start.item, end - start.item)
         if stop.offset:
-            cut = stop.offset - (start.offset if start.item == stop.item else 0)
-            table = self._truncate(table, table.num_rows - 1, start.offset * (start.item == stop.item), cut)
+            length = stop.offset - (start.offset if start.item == stop.item else 0)
+            table = self._truncate(table, table.num_rows - 1, start.offset * (start.item == stop.item), length)
         elif start.offset:
             table = self._truncate(table, 0, start.offset, None)
         if start.offset and stop.offset and start.item != stop.item:
@@ -177,10 +177,10 @@ class FactItems:
                 texts[len(entries) - 1] = (0, stop.offset)
             if start.offset:
                 texts[0] = (start.offset, texts[0][1] if 0 in texts else None)
-            for position, (begin, end) in texts.items():
+            for position, (text_start, end) in texts.items():
                 entries[position] = {
                     **entries[position],
-                    self.body: str(entries[position].get(self.body) or "")[begin:end],
+                    self.body: str(entries[position].get(self.body) or "")[text_start:end],
                 }
         return replace(result, attributes={**result.attributes, self.fact: entries})
 
@@ -348,21 +348,21 @@ def render_page(
     start = _read_cursor(call, request.cursor, result, items) if request.cursor else ItemMark(0)
     pager = _Pager(result, items, request, render, start)
     last = items.count(result)
-    stop = ItemMark(last) if request.max_tokens is None else pager.stop(request.max_tokens - _RESERVE)
-    if stop == ItemMark(last):
+    end = ItemMark(last) if request.max_tokens is None else pager.stop(request.max_tokens - _RESERVE)
+    if end == ItemMark(last):
         # A last page is complete only together with those before it.
         if start == ItemMark(0):
             return render(result)
-        return render(items.part(result, start, stop))
-    remaining = last - stop.item - (1 if stop.offset else 0)
-    tokens = max(0, pager.size(ItemMark(last)) - pager.size(stop))
-    part = items.part(result, start, stop)
-    cursor = _write_cursor(result, items, stop)
+        return render(items.part(result, start, end))
+    remaining = last - end.item - (1 if end.offset else 0)
+    tokens = max(0, pager.size(ItemMark(last)) - pager.size(end))
+    part = items.part(result, start, end)
+    cursor = _write_cursor(result, items, end)
     payload, text = render(replace(part, complete=False))
     payload = {**payload, "nextCursor": cursor, "leftOut": {items.noun: remaining, "tokens": tokens}}
-    partly = " and the rest of the last one" if stop.offset else ""
+    partly = " and the rest of the last one" if end.offset else ""
     position_text = (
-        f"{items.noun.capitalize()} {start.item + 1:,} to {stop.item + (1 if stop.offset else 0):,} of {last:,}; "
+        f"{items.noun.capitalize()} {start.item + 1:,} to {end.item + (1 if end.offset else 0):,} of {last:,}; "
         f"{remaining:,} more{partly}, about {tokens:,} tokens, with the same arguments and cursor {cursor}"
     )
     return payload, f"{text.rstrip(chr(10))}\n\n({position_text})\n"

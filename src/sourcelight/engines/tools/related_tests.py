@@ -32,10 +32,10 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     if not histories.opened:
         empty = tables.table("related_tests", {}, 0)
         return ToolResult("related_tests", empty, attributes, histories.complete, tuple(histories.notices))
-    (opened,) = histories.opened
-    with ObjectReader(opened.repository) as reader:
-        find_entry(reader, opened.commits[0], path, arguments.revision or "")
-        names = [raw.decode("utf-8", "replace") for raw in reader.tree(opened.commits[0]).paths]
+    (snapshot,) = histories.opened
+    with ObjectReader(snapshot.repository) as reader:
+        find_entry(reader, snapshot.commits[0], path, arguments.revision or "")
+        names = [raw.decode("utf-8", "replace") for raw in reader.tree(snapshot.commits[0]).paths]
     tests = [name for name in names if is_test(name) and name != path]
     workspace = workspace_of(context)
     lines: dict[str, list[int]] = {}
@@ -44,18 +44,18 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
         if is_test(name):
             import_lines = [file_import.statement.line for file_import in file_imports
                      if file_import.target is not None and file_import.target.shown_path == path
-                     and file_import.target.project.name == opened.name]  # fmt: skip
+                     and file_import.target.project.name == snapshot.name]  # fmt: skip
             if import_lines:
                 lines[name] = sorted(import_lines)
-    counts = commits_beside(opened, path, tests, context)
-    fewest = arguments.min_commits or _FEWEST
-    related = [name for name in tests if name in lines or counts[name][0] >= fewest]
+    counts = commits_beside(snapshot, path, tests, context)
+    min_commits = arguments.min_commits or _FEWEST
+    related = [name for name in tests if name in lines or counts[name][0] >= min_commits]
     related.sort(key=lambda name: (name not in lines, -counts[name][0], name))
     table = tables.table(
         "related_tests",
         {
-            "repository": opened.name,
-            "commit": opened.commits[0],
+            "repository": snapshot.name,
+            "commit": snapshot.commits[0],
             "path": related,
             "imports": [len(lines.get(name, ())) for name in related],
             "line_number": [lines[name][0] if name in lines else None for name in related],
@@ -65,7 +65,7 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
         len(related),
     )
     notices = (*histories.notices, *notices_of(workspace), _RULE)
-    attributes |= {"commit": opened.commits[0], "total": len(related), "min_commits": fewest}
+    attributes |= {"commit": snapshot.commits[0], "total": len(related), "min_commits": min_commits}
     is_complete = histories.complete and not workspace.unparsed and not workspace.notices
     return ToolResult("related_tests", table, attributes, is_complete, notices)
 

@@ -82,10 +82,10 @@ def _repositories_read(result: ToolResult) -> Iterable[tuple[str, str]]:
     if "repository" in columns:
         names = _PLACES if "commit" in columns and result.columns not in _OF_HISTORY else _PLACES[:1]
         table = result.table.select(list(names)).group_by(list(names), use_threads=False).aggregate([])
-        named = [row for row in table.to_pylist() if row["repository"]]
-        for row in named:
+        rows = [row for row in table.to_pylist() if row["repository"]]
+        for row in rows:
             yield row["repository"], row.get("commit") or ""
-        if named:
+        if rows:
             return
     yield from ((str(name), "") for name in attributes.get("repositories") or ())
 

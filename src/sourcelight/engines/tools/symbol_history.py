@@ -233,12 +233,12 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
     if not histories.opened:
         empty = tables.table("symbol_history", {}, 0)
         return ToolResult("symbol_history", empty, attributes, histories.complete, tuple(histories.notices))
-    (opened,) = histories.opened
-    history, notices, is_complete = opened.history, histories.notices, histories.complete
-    with ObjectReader(opened.repository) as reader:
-        path, definition = _definition_of(name, arguments, opened, reader, context)
+    (snapshot,) = histories.opened
+    history, notices, is_complete = snapshot.history, histories.notices, histories.complete
+    with ObjectReader(snapshot.repository) as reader:
+        path, definition = _definition_of(name, arguments, snapshot, reader, context)
         walk = _DefinitionWalk(history, reader, context.cancellation)
-        tip, number = history.position(opened.commits[0]), history.paths.numbers.get(path)
+        tip, number = history.position(snapshot.commits[0]), history.paths.numbers.get(path)
         if tip is not None and number is not None:
             walk.run(tip, _DefinitionPlace(number, definition.name, definition.kind, definition.text))
     # Two lines of history can lead to one commit with texts of the definition that differ: merges changed one of them.
@@ -254,24 +254,24 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
         is_complete = False
     notices.append("Merges change no definition, and copies are not followed.")
     shown_path = path.decode("utf-8", "replace")
-    attributes |= {"commit": opened.commits[0], "symbol": definition.name, "kind": definition.kind, "path": shown_path,
-              "line_number": definition.begin_line, "total": total}  # fmt: skip
-    return ToolResult("symbol_history", _table(opened, rows), attributes, is_complete, tuple(notices))
+    attributes |= {"commit": snapshot.commits[0], "symbol": definition.name, "kind": definition.kind,
+              "path": shown_path, "line_number": definition.begin_line, "total": total}  # fmt: skip
+    return ToolResult("symbol_history", _table(snapshot, rows), attributes, is_complete, tuple(notices))
 
 
 def _definition_of(
-    name: str, arguments: SymbolHistoryArguments, opened: OpenedHistory, reader: ObjectReader, context: ToolContext
+    name: str, arguments: SymbolHistoryArguments, snapshot: OpenedHistory, reader: ObjectReader, context: ToolContext
 ) -> tuple[bytes, DefinitionText]:
     """Find the one definition that a call names, and its file; raises `ToolError` for none and for several."""
     candidates = [
         (path, candidate)
-        for path, data in _contents(name, arguments, opened, reader, context)
+        for path, data in _contents(name, arguments, snapshot, reader, context)
         for candidate in definition_texts(language_of(path.decode("utf-8", "replace")), data)
         if is_named(candidate, name)
     ]
     # One that bears the whole name as it is comes before those where it is the end of a longer one.
     candidates = [place for place in candidates if place[1].name == name] or candidates
-    scope = arguments.path or opened.name
+    scope = arguments.path or snapshot.name
     if not candidates:
         raise ToolError(f"{CALL}: {scope} has no definition of {name!r}", tool=CALL, argument="symbol")
     if len(candidates) > 1:
@@ -288,11 +288,11 @@ def _definition_of(
 
 
 def _contents(
-    name: str, arguments: SymbolHistoryArguments, opened: OpenedHistory, reader: ObjectReader, context: ToolContext
+    name: str, arguments: SymbolHistoryArguments, snapshot: OpenedHistory, reader: ObjectReader, context: ToolContext
 ) -> list[tuple[bytes, bytes]]:
     """Paths and contents of the files that may have the definition."""
     word = name.rpartition(".")[2].encode("utf-8", "surrogateescape")
-    commit = opened.commits[0]
+    commit = snapshot.commits[0]
     if arguments.path is not None:
         path = clean_path(arguments.path)
         entry = find_entry(reader, commit, path, arguments.revision or "")
@@ -307,7 +307,7 @@ def _contents(
     ]
     if len(files) > MAX_FILES_READ:
         raise ToolError(
-            f"{CALL}: {opened.name} has {len(files):,} files that may have {name!r}; give the path",
+            f"{CALL}: {snapshot.name} has {len(files):,} files that may have {name!r}; give the path",
             tool=CALL,
             argument="path",
         )
@@ -320,12 +320,12 @@ def _contents(
     return candidates
 
 
-def _table(opened: OpenedHistory, rows: list[_DefinitionChange]) -> Any:
-    text = opened.history.paths.text
+def _table(snapshot: OpenedHistory, rows: list[_DefinitionChange]) -> Any:
+    text = snapshot.history.paths.text
     lines = [row.lines for row in rows]
     befores = [row.place if row.before is None else row.before for row in rows]
     values: dict[str, Any] = {
-        **commit_columns(opened, np.array([row.commit for row in rows], np.int64)),
+        **commit_columns(snapshot, np.array([row.commit for row in rows], np.int64)),
         "status": [row.status for row in rows],
         "symbol": [row.place.name for row in rows],
         "old_symbol": [before.name for before in befores],

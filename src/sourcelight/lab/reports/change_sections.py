@@ -138,7 +138,7 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
     is_apart = "file_kind" in frame and not is_written(frame).all()
     other_kinds = "vendored, generated and lock files, " if is_apart else ""
     is_counted = is_written(frame) if is_apart else frame["path"].notna()
-    rows = [row for row, own in enumerate(is_counted) if own]
+    rows = [row for row, is_own in enumerate(is_counted) if is_own]
     files = ReportTable(
         "files",
         "Files that differ",
@@ -161,7 +161,7 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
     separate_tables: tuple[ReportTable, ...] = ()
     if "file_kind" in frame:
         other_rows = frame[~is_counted].reset_index(drop=True)
-        other_positions = [row for row, own in enumerate(is_counted) if not own]
+        other_positions = [row for row, is_own in enumerate(is_counted) if not is_own]
         separate_tables = (
             kinds_table(diffs),
             ReportTable(
@@ -329,12 +329,12 @@ def _who(revisions: Ends, commits: Frame, people: Frame) -> str:
     base, head, started = revisions.base, revisions.head, revisions.started
     if not len(commits):
         return nothing(revisions)
-    ended = commits["commit_date"].max()
+    end_date = commits["commit_date"].max()
     since = f"{base} of {date_text(started)}" if started is not None else base
     new = int(people["new"].sum())
     bots = int(commits["bot"].sum())
     by = count_of(len(people), "person")
-    text = f"{head}, of {date_text(ended)}, has {count_of(len(commits), 'commit')} since {since}"
+    text = f"{head}, of {date_text(end_date)}, has {count_of(len(commits), 'commit')} since {since}"
     text += f": {len(commits) - bots:,} by {by} and {bots:,} by bots" if bots else f" by {by}"
     if not new:
         return f"{text}."
@@ -347,15 +347,15 @@ def _who(revisions: Ends, commits: Frame, people: Frame) -> str:
 def _where(diffs: Frame) -> str:
     if not len(diffs):
         return "No file differs."
-    more, less = _sum(diffs, "additions"), _sum(diffs, "deletions")
+    additions, deletions = _sum(diffs, "additions"), _sum(diffs, "deletions")
     text = f"{count_of(len(diffs), 'file')} {'differs' if len(diffs) == 1 else 'differ'}"
-    if more is None or less is None:
+    if additions is None or deletions is None:
         return f"{text}."
     size = (diffs["additions"].fillna(0) + diffs["deletions"].fillna(0)).astype("int64")
     folder = diffs["path"].map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top")
     totals = size.groupby(folder).sum()
     largest_shares = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
-    text += f": {count_of(more, 'line')} more and {less:,} less"
+    text += f": {count_of(additions, 'line')} more and {deletions:,} less"
     return f"{text}, most of them in {largest_shares}." if largest_shares else f"{text}."
 
 

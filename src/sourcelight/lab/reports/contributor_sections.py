@@ -254,8 +254,8 @@ def _most(commits: Frame) -> str:
     )
     if len(counts) < 2:
         return ""
-    largest = shares_text([name for _, name in counts.index], counts.tolist(), float(len(human_commits)), _TOP)
-    text = f"Most commits by people are by {largest}"
+    shares = shares_text([name for _, name in counts.index], counts.tolist(), float(len(human_commits)), _TOP)
+    text = f"Most commits by people are by {shares}"
     if len(counts) <= _FIVE:
         return f"{text}."
     share = counts.head(_FIVE).sum() / len(human_commits)
@@ -272,14 +272,14 @@ def _where(files: Frame | None) -> str:
     if len(files["repository"].unique()) > 1:
         names = files["repository"].astype("str")
     totals = lines[is_written].groupby(names[is_written]).sum()
-    largest = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
-    if not largest:
+    shares = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
+    if not shares:
         return ""
     if is_written.all():
-        return f"Most changed lines are in {largest}."
+        return f"Most changed lines are in {shares}."
     other_share = lines[~is_written].sum() / max(int(lines.sum()), 1)
     other_kinds = f"vendored, generated and lock files ({share_text(other_share)} of all changed lines)"
-    return f"Without {other_kinds}, most changed lines are in {largest}."
+    return f"Without {other_kinds}, most changed lines are in {shares}."
 
 
 def _comparison_text(comparison: Turnover | None, *, is_full_history: bool) -> str:

@@ -143,8 +143,8 @@ def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[ReportTa
         additions=("additions", "sum"),
         deletions=("deletions", "sum"),
     ).reset_index()
-    ends = _ends(frame["period"], period)
-    frame["partial"] = [span.cuts(start, end) for start, end in zip(frame["period"], ends, strict=True)]
+    period_ends = _ends(frame["period"], period)
+    frame["partial"] = [span.cuts(start, end) for start, end in zip(frame["period"], period_ends, strict=True)]
     table = ReportTable(
         "activity",
         f"Activity by {period}",

@@ -100,12 +100,12 @@ def doubtful(
     for group, name, email in zip(suggested["group"], suggested["name"], suggested["email"], strict=True):
         if key(name, email) in keys_here:
             groups.setdefault(int(group), set()).add(key(name, email))
-    several = [group for group in groups.values() if len(group) > 1]
-    if not several:
+    duplicates = [group for group in groups.values() if len(group) > 1]
+    if not duplicates:
         return []
     notice = (
-        f"{sum(map(len, several)):,} of the people may be {len(several):,}: identity_suggestions() lists them, and "
-        "mailmap= joins those whose mailmap_line is passed."
+        f"{sum(map(len, duplicates)):,} of the people may be {len(duplicates):,}: identity_suggestions() lists them, "
+        "and mailmap= joins those whose mailmap_line is passed."
     )
     return [notice]
 

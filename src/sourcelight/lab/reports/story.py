@@ -134,8 +134,8 @@ def symbol(
     check_period("symbol", period)
     with ReportProgress(f"Story of {symbol}", _STAGES, draw=progress) as stages:
         changes = stages.ask("changes", client.symbol_history, repo, symbol, path or None, revision or None)
-    thing = Thing("definition", str(changes.attrs.get("symbol") or symbol))
-    return make_story(client, thing, changes, revision, period, title)
+    subject = Thing("definition", str(changes.attrs.get("symbol") or symbol))
+    return make_story(client, subject, changes, revision, period, title)
 
 
 def _of_path(
@@ -147,8 +147,8 @@ def _of_path(
     kind = changes.attrs.get("kind", noun)
     if kind != noun:
         raise ToolError(f"{noun}: {path} is a {kind}; use reports.{kind}", tool=noun, argument="path")
-    thing = Thing(noun, str(changes.attrs.get("path") or path), bool(changes.attrs.get("exists", True)))
-    return make_story(client, thing, changes, revision, period, title)
+    subject = Thing(noun, str(changes.attrs.get("path") or path), bool(changes.attrs.get("exists", True)))
+    return make_story(client, subject, changes, revision, period, title)
 
 
 def check_period(call: str, period: str) -> None:

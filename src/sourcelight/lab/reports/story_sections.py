@@ -117,12 +117,12 @@ def metrics(thing: Thing, changes: Frame, commits: Frame) -> list[Metric]:
     return numbers  # fmt: skip
 
 
-def _a_part(thing: Thing) -> str:
-    return f"the {thing.noun}" if thing.is_one else "one of its files"
+def _a_part(subject: Thing) -> str:
+    return f"the {subject.noun}" if subject.is_one else "one of its files"
 
 
-def _place(thing: Thing) -> str:
-    return "name or file" if thing.noun == "definition" else "path"
+def _place(subject: Thing) -> str:
+    return "name or file" if subject.noun == "definition" else "path"
 
 
 def references_frame(commits: Frame) -> Frame:
@@ -155,9 +155,9 @@ def sections(thing: Thing, changes: Frame, commits: Frame, period: str, links: L
     return [part for part in parts if part.tables or part.figures or part.lists]
 
 
-def _milestones(thing: Thing, changes: Frame, links: Links) -> Section:
+def _milestones(subject: Thing, changes: Frame, links: Links) -> Section:
     """The turns of a life, oldest first: how it began, where it went, and whether it ended."""
-    if not thing.is_one:
+    if not subject.is_one:
         return Section("Milestones", "")
     turns = changes[changes["status"].astype("str") != "modified"].iloc[::-1]
     items = tuple(_item(_turn_text(row), row, links) for row in turns.to_dict("records"))
@@ -182,7 +182,7 @@ def _item(text: str, row: Mapping[Any, Any], links: Links) -> Item:
     return Item(text, f"{commit[:9]}, {row['author']}: {row['subject']}", url)
 
 
-def _people(thing: Thing, commits: Frame, links: Links) -> Section:
+def _people(subject: Thing, commits: Frame, links: Links) -> Section:
     grouped = commits.groupby(["author", "author_email", "bot"], observed=True)
     frame = grouped.agg(
         commits=("commit", "size"),
@@ -193,7 +193,7 @@ def _people(thing: Thing, commits: Frame, links: Links) -> Section:
     ).reset_index()
     frame = frame.sort_values(["commits", "author"], ascending=[False, True], kind="stable").reset_index(drop=True)
     repository = str(commits["repository"].iloc[0])
-    about = f"Commits that changed the {thing.noun}, and its lines in them."
+    about = f"Commits that changed the {subject.noun}, and its lines in them."
     table = ReportTable("people", "People", frame, about, "merges; co-authors.", "commits", ("author", "author_email"),
                         link=links.of_people(repository))  # fmt: skip
     top = frame[~frame["bot"]].head(_PEOPLE_SHOWN)
@@ -207,7 +207,7 @@ def _people(thing: Thing, commits: Frame, links: Links) -> Section:
     return Section("People", "", (table,), (figure,) if len(labels) > 1 else ())
 
 
-def _moves(thing: Thing, changes: Frame, links: Links) -> Section:
+def _moves(subject: Thing, changes: Frame, links: Links) -> Section:
     rows = changes[changes["status"].astype("str").isin(MOVED)]
     columns = [
         "old_symbol",
@@ -225,8 +225,10 @@ def _moves(thing: Thing, changes: Frame, links: Links) -> Section:
     frame = rows[[name for name in columns if name in rows]].reset_index(drop=True)
     if not len(frame):
         return Section("Moves", "")
-    likeness = "lines that both texts share" if thing.noun == "definition" else "the likeness of both contents, by git"
-    about = f"Changes by which {_a_part(thing)} got another {_place(thing)}; score is {likeness}, in percent."
+    likeness = (
+        "lines that both texts share" if subject.noun == "definition" else "the likeness of both contents, by git"
+    )
+    about = f"Changes by which {_a_part(subject)} got another {_place(subject)}; score is {likeness}, in percent."
     table = ReportTable(
         "moves", "Moves, newest first", frame, about,
         "renames that a merge made.", "changes", ("commit", "path"), hidden=("url",), link=links.of_commits(),
@@ -272,16 +274,16 @@ def _references(commits: Frame) -> Section:
     return Section("References", "", (table,))
 
 
-def _log(thing: Thing, commits: Frame, links: Links) -> Section:
+def _log(subject: Thing, commits: Frame, links: Links) -> Section:
     columns = ["commit", "commit_date", "author", "subject", "reason", "references", "files", "status", "path",
                "line_number", "additions", "deletions", "agent", "repository", "url"]  # fmt: skip
-    left_out = {"status", "path"} if not thing.is_one else {"files"}
+    left_out = {"status", "path"} if not subject.is_one else {"files"}
     rows = commits[[name for name in columns if name in commits and name not in left_out]].reset_index(drop=True)
-    if thing.is_one and len(set(rows["path"])) <= 1:
+    if subject.is_one and len(set(rows["path"])) <= 1:
         rows = rows.drop(columns="path")
     table = ReportTable(
         "log", "Commits, newest first", rows,
-        f"Commits that changed the {thing.noun}, and its lines; reason is the first paragraph behind the subject.",
+        f"Commits that changed the {subject.noun}, and its lines; reason is the first paragraph behind the subject.",
         "merges.", "commits", ("commit",), shown=40, hidden=("url",), link=links.of_commits(),
     )  # fmt: skip
     return Section("Commits", "", (table,))
@@ -309,11 +311,11 @@ def _beginning(thing: Thing, changes: Frame) -> str:
     return f"{thing.name} was added {_by(first)}{f' as {name}' if name != location else ''}{subject}."
 
 
-def _work(thing: Thing, commits: Frame) -> str:
+def _work(subject: Thing, commits: Frame) -> str:
     human = commits[~commits["bot"]]
     counts = human.groupby("person", observed=True).size().sort_values(ascending=False, kind="stable")
     bots = len(commits) - len(human)
-    text = f"{count_of(len(commits), 'commit')} changed {'it' if thing.is_one else 'its files'}"
+    text = f"{count_of(len(commits), 'commit')} changed {'it' if subject.is_one else 'its files'}"
     text += f", {bots:,} of them by bots" if bots else ""
     if not len(human):
         return f"{text}."
@@ -325,11 +327,11 @@ def _work(thing: Thing, commits: Frame) -> str:
     return f"{text}: {largest_shares}. The last was made {_by(commits.iloc[0])}."
 
 
-def _places(thing: Thing, changes: Frame) -> str:
+def _places(subject: Thing, changes: Frame) -> str:
     rows = changes[changes["status"].astype("str").isin(MOVED)]
     if not len(rows):
         return ""
-    if not thing.is_one:
+    if not subject.is_one:
         commits = rows["commit"].astype("str").nunique()
         return f"{count_of(len(rows), 'change')} in {count_of(commits, 'commit')} moved files within it or into it."
     moves = [f"from {_location(row, 'old_')} {_by(row)}" for row in rows.head(_NAMES_SHOWN).to_dict("records")]
@@ -338,11 +340,11 @@ def _places(thing: Thing, changes: Frame) -> str:
     return f"It moved {times}: {join_words(moves)}{f', and {hidden_count:,} times before' if hidden_count else ''}."
 
 
-def _end(thing: Thing, changes: Frame) -> str:
-    if thing.exists:
+def _end(subject: Thing, changes: Frame) -> str:
+    if subject.exists:
         return ""
     deletions = changes[changes["status"].astype("str") == "deleted"]
-    if not thing.is_one or not len(deletions):
-        return f"The revision does not have {thing.name} any more."
+    if not subject.is_one or not len(deletions):
+        return f"The revision does not have {subject.name} any more."
     row = deletions.iloc[0]
     return f"It was deleted {_by(row)}: \u201c{row['subject']}\u201d."

@@ -330,10 +330,10 @@ def _refusal(tool: Tool[Any], reason: str) -> bytes:
     return event
 
 
-def _outcome(ended: asyncio.Future[ToolResult]) -> None:
+def _outcome(future: asyncio.Future[ToolResult]) -> None:
     """Look at the error of abandoned work; else the event loop would log it."""
-    if not ended.cancelled():
-        ended.exception()
+    if not future.cancelled():
+        future.exception()
 
 
 async def _wait_for_end(receive: Receive) -> None:

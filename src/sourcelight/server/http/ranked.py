@@ -181,7 +181,7 @@ def _batch(
     file: _RankedFile,
     words: re.Pattern[str],
     request: SearchRequest,
-    facts: Mapping[str, Any],
+    attributes: Mapping[str, Any],
     file_offsets: Sequence[int],
 ) -> Any:
     """The rows of a file: lines of its chunks with a word of the question; without any, their first line."""
@@ -206,7 +206,7 @@ def _batch(
         first.spans = [(len(first.text) - len(first.text.lstrip()), len(first.text.rstrip()))]
         matching = [first] if first.spans[0][1] > first.spans[0][0] else []
     count = max(len(matching), 1)
-    info = facts.get(file.repository)
+    info = attributes.get(file.repository)
     columns: dict[str, Any] = {
         "type": ["content" if matching else "path"] * count,
         "repository": [file.repository] * count,

@@ -97,8 +97,8 @@ async def _search(request: ToolRequest, query: str) -> ToolResult:
     name, make = _TABLES[request.name]
     records = list(make(rows))
     if name == "contributor_repositories":
-        least, limit = int(request.arguments.get("minCommits") or 1), request.arguments.get("limit")
-        records = [record for record in records if record["commits"] >= least]
+        min_commits, limit = int(request.arguments.get("minCommits") or 1), request.arguments.get("limit")
+        records = [record for record in records if record["commits"] >= min_commits]
         complete = complete and (limit is None or len(records) <= limit)
         records = records[:limit]
     columns = [column.name for column in COLUMNS[name]]

@@ -86,9 +86,9 @@ def _title(content: DiffContent) -> str:
 
 def _files(content: DiffContent) -> str:
     many = len(content.files)
-    part = f"{FILES} of {many:,} files" if many > FILES else count_of(many, "file")
+    files_text = f"{FILES} of {many:,} files" if many > FILES else count_of(many, "file")
     added, removed = _line_counts(content)
-    return f"{part}, +{added:,} \u2212{removed:,}"
+    return f"{files_text}, +{added:,} \u2212{removed:,}"
 
 
 def _file_name(file: Mapping[str, Any]) -> str:
@@ -134,9 +134,9 @@ def diff_html(content: DiffContent) -> str:
 def _sums(content: DiffContent) -> str:
     added, removed = _line_counts(content)
     many = len(content.files)
-    part = f"{FILES} of {many:,} files" if many > FILES else count_of(many, "file")
+    files_text = f"{FILES} of {many:,} files" if many > FILES else count_of(many, "file")
     return (
-        f'<span class="sl-dim">{part}</span><span class="sl-plus">+{added:,}</span>'
+        f'<span class="sl-dim">{files_text}</span><span class="sl-plus">+{added:,}</span>'
         f'<span class="sl-minus">\u2212{removed:,}</span>'
     )
 

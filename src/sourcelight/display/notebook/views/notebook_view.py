@@ -62,9 +62,9 @@ def cells_page(path: str, lines: Sequence[str], first: int, last: int) -> CellsP
         if not highlighted:
             return None
         start, end = max(highlighted[0] - _AROUND, 0), min(highlighted[-1] + _AROUND + 1, highlighted[0] + _MAX_LINES)
-    shown = all_lines[start:end]
-    label = f"{count_of(len(shown), 'line')} of {len(all_lines):,} in {count_of(document.cells, 'cell')}"
-    return CellsPage(shown, label)
+    page_lines = all_lines[start:end]
+    label = f"{count_of(len(page_lines), 'line')} of {len(all_lines):,} in {count_of(document.cells, 'cell')}"
+    return CellsPage(page_lines, label)
 
 
 def _groups(page: CellsPage) -> Iterator[tuple[CellText, list[CellLine]]]:
@@ -109,11 +109,11 @@ def notebook_rows(page: CellsPage, spans: tuple[Sequence[int], Sequence[int]]) -
             marks: tuple[Sequence[int], Sequence[int]] = ((), ())
             if line.is_highlighted:
                 marks, pending = pending, ((), ())
-            shown = line.shown
-            if is_code and len(shown) <= _MAX_LINE_CHARS:
-                html = highlight_code(shown, tokens[line.number], *marks)
+            visible = line.shown
+            if is_code and len(visible) <= _MAX_LINE_CHARS:
+                html = highlight_code(visible, tokens[line.number], *marks)
             else:
-                html = highlight(*cut_window(shown, *marks, longest=_MAX_LINE_CHARS))
-            here = ' class="sl-here"' if line.is_highlighted else ""
-            rows.append(f'<tr{here}><td class="sl-no">{line.number + 1}</td><td>{html}</td></tr>')
+                html = highlight(*cut_window(visible, *marks, longest=_MAX_LINE_CHARS))
+            class_attribute = ' class="sl-here"' if line.is_highlighted else ""
+            rows.append(f'<tr{class_attribute}><td class="sl-no">{line.number + 1}</td><td>{html}</td></tr>')
     return rows

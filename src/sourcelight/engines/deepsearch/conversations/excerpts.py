@@ -27,7 +27,7 @@ def read_excerpts(sources: Sequence[StoredSource], context: ToolContext) -> Mapp
         return {}
     excerpts: dict[str, str] = {}
     files: dict[tuple[str, str, str], list[str]] = {}
-    cited = [each for each in sources if each.type == "file" and each.link and not is_hidden_file(each.path)]
+    cited = [item for item in sources if item.type == "file" and item.link and not is_hidden_file(item.path)]
     for source in cited[:_MOST]:
         key = source.repository, source.commit, source.path
         if key not in files:

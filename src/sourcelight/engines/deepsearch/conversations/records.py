@@ -251,14 +251,14 @@ def list_result(conversations_with_urls: Sequence[tuple[ConversationRecord, str]
     table = table_of(
         "conversations",
         len(conversations),
-        id=[each.id for each in conversations],
-        title=[each.title for each in conversations],
-        status=[each.status for each in conversations],
-        questions=[each.questions for each in conversations],
-        starred=[each.starred for each in conversations],
-        shared=[each.shared for each in conversations],
-        created_at=[when(each.created_ms) for each in conversations],
-        updated_at=[when(each.updated_ms) for each in conversations],
+        id=[item.id for item in conversations],
+        title=[item.title for item in conversations],
+        status=[item.status for item in conversations],
+        questions=[item.questions for item in conversations],
+        starred=[item.starred for item in conversations],
+        shared=[item.shared for item in conversations],
+        created_at=[when(item.created_ms) for item in conversations],
+        updated_at=[when(item.updated_ms) for item in conversations],
         url=[url for _, url in conversations_with_urls],
     )
     return ToolResult("conversations", table)
@@ -311,8 +311,8 @@ def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Vi
         if segment.kind == "heading" or (segment.repositories and not hidden & set(segment.repositories))
     )
     sources, rejected = (
-        tuple(source for source in some if source.repository and source.repository not in hidden)
-        for some in (cited, rejected)
+        tuple(source for source in citations if source.repository and source.repository not in hidden)
+        for citations in (cited, rejected)
     )
     note = f"{withheld:,} citation{'' if withheld == 1 else 's'} into repositories that you may not read were withheld."
     answer = join_segments([*segments, AnswerSegment("block", note)]) if question.status == "completed" else ""

@@ -129,7 +129,7 @@ class ConversationService:
             visible_to(record, context.viewer, context.engine.catalog)
             for record in self.store.questions(conversation.id)
         ]
-        sources = [source for each in visible for source in each.sources]
+        sources = [source for question in visible for source in question.sources]
         excerpts = read_excerpts(sources, context)
         return records.conversation_result(conversation, visible, self.url(conversation, context), excerpts)
 

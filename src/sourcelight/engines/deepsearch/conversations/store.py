@@ -366,7 +366,7 @@ def _to_sources(finished: FinishedAnswer) -> list[StoredSource]:
     """Join sources and their citations; rejected ones come last, without a link, with the reason."""
     sources: list[StoredSource] = []
     cited: dict[tuple[str, str, str, int, int], Citation] = {}
-    for each in sorted(finished.citations, key=lambda one: one.status != "verified"):
+    for each in sorted(finished.citations, key=lambda candidate: candidate.status != "verified"):
         cited.setdefault(_place(each.evidence), each)
     for source in finished.sources:
         key = (source.repository, source.commit, source.path, source.begin_line, source.end_line)

@@ -104,8 +104,8 @@ def pin_local(
         targets = [target for target in targets if target.repository.name.casefold() in names]
         failed = {label: reason for label, reason in failed.items() if label.partition("@")[0].casefold() in names}
     if named.revision:
-        targets, more = _at_revision(targets, named.revision)
-        failed = {**failed, **more}
+        targets, extra_notices = _at_revision(targets, named.revision)
+        failed = {**failed, **extra_notices}
     return Pins(tuple(targets), failed)
 
 
@@ -116,8 +116,8 @@ def _at_revision(targets: Sequence[Target], revision: str) -> tuple[list[Target]
     for target in targets:
         try:
             commit = resolve(target.repository, revision)
-        except SourcelightError as fault:
-            failed[target.repository.name] = str(fault)
+        except SourcelightError as exc:
+            failed[target.repository.name] = str(exc)
         else:
             moved.append(replace(target, revision=revision, commit=commit))
     return moved, failed

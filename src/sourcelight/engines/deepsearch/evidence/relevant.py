@@ -69,16 +69,16 @@ def find_relevant(
     for order, key in enumerate(visible):
         file = _ReadFile.of(texts, by_file[key][0].target, key[2], weights)
         score = _BY_FILE * file_scores.get(key, 0.0)
-        candidates += [(score + each.score, order, each) for each in _candidates(file, by_file[key], total)]
-    candidates.sort(key=lambda each: (-each[0], each[1], each[2].begin_line))
-    chosen: list[_Candidate] = []
+        candidates += [(score + item.score, order, item) for item in _candidates(file, by_file[key], total)]
+    candidates.sort(key=lambda item: (-item[0], item[1], item[2].begin_line))
+    selected: list[_Candidate] = []
     for _, _, candidate in candidates:
-        same = [each for each in chosen if each.file is candidate.file]
-        if len(same) < _PER_FILE and not any(each.touches(candidate) for each in same):
-            chosen.append(candidate)
-        if len(chosen) == PLACES:
+        same = [item for item in selected if item.file is candidate.file]
+        if len(same) < _PER_FILE and not any(item.touches(candidate) for item in same):
+            selected.append(candidate)
+        if len(selected) == PLACES:
             break
-    return [_describe(texts, candidate, ranking, weights) for candidate in chosen]
+    return [_describe(texts, candidate, ranking, weights) for candidate in selected]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +97,21 @@ class _ReadFile:
         """Read a file; beyond a bound of lines, only what is before it."""
         lines = texts.lines(target, path)
         term_lines: dict[str, list[int]] = {}
-        known: dict[bytes, tuple[str, ...]] = {}
+        cache: dict[bytes, tuple[str, ...]] = {}
         for number, line in enumerate(lines[:_MAX_FILE_LINES], 1):
             for token in TOKEN.findall(line.encode()):
-                terms = known.get(token)
+                terms = cache.get(token)
                 if terms is None:
                     terms = tuple(set(terms_of(token.decode("utf-8", "replace"))) & weights.keys())
-                    known[token] = terms
+                    cache[token] = terms
                 for term in terms:
                     term_lines.setdefault(term, []).append(number)
         definitions = texts.engine.store.definitions_of(target, path)
-        listed = [each for each in definitions.each() if each.kind in _KINDS] if definitions is not None else []
+        listed = (
+            [definition for definition in definitions.each() if definition.kind in _KINDS]
+            if definitions is not None
+            else []
+        )
         return cls(target, path, lines, term_lines, weights, listed[:_MAX_DEFINITIONS])
 
     def count(self, begin_line: int, end_line: int) -> Mapping[str, int]:
@@ -132,7 +136,7 @@ class _Candidate:
 
     def touches(self, other: _Candidate) -> bool:
         """Return whether one is within the other, or both are of one name: twins say the same."""
-        names = [each.definition.name for each in (self, other) if each.definition is not None]
+        names = [candidate.definition.name for candidate in (self, other) if candidate.definition is not None]
         same_name = len(names) > 1 and names[0] == names[1]
         return same_name or (self.begin_line <= other.end_line and other.begin_line <= self.end_line)
 
@@ -147,33 +151,36 @@ def _candidates(file: _ReadFile, chunks: Sequence[RankedChunk], total: float) ->
         counts = file.count(start, definition.end_line)
         if not counts:
             continue
-        chunk = max((each for each in chunks if each.begin_line <= definition.line <= each.end_line),
-                    key=lambda each: each.score, default=None)  # fmt: skip
+        chunk = max((item for item in chunks if item.begin_line <= definition.line <= item.end_line),
+                    key=lambda item: item.score, default=None)  # fmt: skip
         score = _score(file, definition, counts, total) + _BY_CHUNK * (chunk.score if chunk is not None else 0.0)
         if definition.name.startswith("__") or file.path.endswith(_STUB_FILES):
             score *= _STUB
         has_definition = True
         yield _Candidate(file, start, definition.end_line, score, chunk or chunks[0], definition)
     chunk = chunks[0]
-    inside = any(each.begin_line <= chunk.end_line and chunk.begin_line <= each.end_line for each in file.definitions)
+    inside = any(
+        candidate.begin_line <= chunk.end_line and chunk.begin_line <= candidate.end_line
+        for candidate in file.definitions
+    )
     if has_definition and inside:
         return
     first, last = best_window(file.lines[chunk.begin_line - 1 : chunk.end_line], file.weights, _WINDOW)
-    begin, end = chunk.begin_line + first, chunk.begin_line + last
-    counts = file.count(begin, end)
+    first_line, end = chunk.begin_line + first, chunk.begin_line + last
+    counts = file.count(first_line, end)
     score = _BY_BODY * sum(file.weights[term] for term in counts) / total * 0.8 + _BY_CHUNK * chunk.score
-    yield _Candidate(file, begin, end, score, chunk)
+    yield _Candidate(file, first_line, end, score, chunk)
 
 
 def _score(file: _ReadFile, definition: Definition, counts: Mapping[str, int], total: float) -> float:
     """Score a definition: its name, its documentation, and its body, each as a share of the question's weight."""
     weights = file.weights
-    own = _terms(definition.name)
-    name = sum(weights[term] for term in own & weights.keys() if not term.startswith("=")) / total
-    plain = [term for term in own if not term.startswith("=")]
-    precision = sum(term in weights for term in plain) / max(len(plain), 1)
+    name_terms = _terms(definition.name)
+    name = sum(weights[term] for term in name_terms & weights.keys() if not term.startswith("=")) / total
+    word_terms = [term for term in name_terms if not term.startswith("=")]
+    precision = sum(term in weights for term in word_terms) / max(len(word_terms), 1)
     container = _terms(definition.container) & weights.keys()
-    name = name * (0.6 + 0.4 * precision) + 0.3 * sum(weights[term] for term in container - own) / total
+    name = name * (0.6 + 0.4 * precision) + 0.3 * sum(weights[term] for term in container - name_terms) / total
     length = max(definition.end_line - definition.begin_line + 1, 4)
     norm = 1.0 - _LENGTH + _LENGTH * math.sqrt(length / _USUAL_LINES)
     body = sum(

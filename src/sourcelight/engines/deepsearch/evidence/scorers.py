@@ -131,7 +131,8 @@ class RepositoryScorer:
         if not any(is_named) or all(is_named):
             return None
         return [
-            np.where(scores > 0.0, 1.0 if hit else 0.0, 0.0) for hit, scores in zip(is_named, space.scores, strict=True)
+            np.where(scores > 0.0, 1.0 if is_match else 0.0, 0.0)
+            for is_match, scores in zip(is_named, space.scores, strict=True)
         ]
 
 

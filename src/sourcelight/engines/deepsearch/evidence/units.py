@@ -63,10 +63,10 @@ def _innermost(definitions: Sequence[Definition], first: int, last: int) -> Defi
     enclosing = [
         definition for definition in definitions if definition.begin_line <= first and last <= definition.end_line
     ]
-    several = [definition for definition in enclosing if definition.end_line > definition.begin_line]
-    if several:
+    multiline = [definition for definition in enclosing if definition.end_line > definition.begin_line]
+    if multiline:
         return min(
-            several, key=lambda definition: (definition.end_line - definition.begin_line, -definition.begin_line)
+            multiline, key=lambda definition: (definition.end_line - definition.begin_line, -definition.begin_line)
         )
     middle = (first + last) // 2
     holding = [
@@ -80,16 +80,20 @@ def _innermost(definitions: Sequence[Definition], first: int, last: int) -> Defi
 def _units(
     lines: Sequence[str], first: int, last: int, definitions: Sequence[Definition], language: str
 ) -> list[tuple[int, int]]:
-    low, high = max(1, first - _MARGIN), min(len(lines), last + _MARGIN)
+    start_line, end_line = max(1, first - _MARGIN), min(len(lines), last + _MARGIN)
     # A window that begins within a comment reads it as code: begin where a definition does.
-    low = max((definition.begin_line for definition in definitions if definition.begin_line <= low), default=low)
-    part = list(lines[low - 1 : high])
-    tokens = line_tokens(part, language)
-    units = [(low + start, low + end) for start, end in (*_comments(part, tokens), *_brackets(part, tokens))]
+    start_line = max(
+        (definition.begin_line for definition in definitions if definition.begin_line <= start_line), default=start_line
+    )
+    block = list(lines[start_line - 1 : end_line])
+    tokens = line_tokens(block, language)
+    units = [
+        (start_line + start, start_line + end) for start, end in (*_comments(block, tokens), *_brackets(block, tokens))
+    ]
     units += [
         (definition.begin_line, min(head_end(lines, definition), definition.end_line))
         for definition in definitions
-        if low <= definition.begin_line <= high and definition.end_line > definition.begin_line
+        if start_line <= definition.begin_line <= end_line and definition.end_line > definition.begin_line
     ]
     return [unit for unit in units if unit[1] > unit[0]]
 
@@ -100,9 +104,11 @@ def _comments(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, st
     start = -1
     for number, line in enumerate([*lines, ""]):
         kinds = (
-            {kind for begin, end, kind in tokens[number] if line[begin:end].strip()} if number < len(lines) else set()
+            {kind for token_start, end, kind in tokens[number] if line[token_start:end].strip()}
+            if number < len(lines)
+            else set()
         )
-        covered = sum(end - begin for begin, end, _ in tokens[number]) if number < len(lines) else 0
+        covered = sum(end - token_start for token_start, end, _ in tokens[number]) if number < len(lines) else 0
         is_covered = bool(line.strip()) and covered >= len(line.strip()) and kinds <= {"c", "s"} and bool(kinds)
         if is_covered and start < 0:
             start = number
@@ -129,12 +135,12 @@ def _brackets(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, st
     depth, start = 0, -1
     for number, line in enumerate(lines):
         position = 0
-        pieces: list[str] = []
-        for begin, end, kind in tokens[number]:
+        brackets: list[str] = []
+        for token_start, end, kind in tokens[number]:
             if kind in {"c", "s"}:
-                pieces.append(line[position:begin])
+                brackets.append(line[position:token_start])
                 position = end
-        code_text = "".join([*pieces, line[position:]])
+        code_text = "".join([*brackets, line[position:]])
         for letter in code_text:
             if letter in "([":
                 if depth == 0:
@@ -153,13 +159,13 @@ def _snap_start(first: int, last: int, units: Sequence[tuple[int, int]]) -> int:
     inside = [unit for unit in units if unit[0] < first <= unit[1]]
     if not inside:
         return first
-    begin, end = min(inside)
-    return begin if first - begin <= MAX_WIDENING or end >= last else end + 1
+    start, end = min(inside)
+    return start if first - start <= MAX_WIDENING or end >= last else end + 1
 
 
 def _snap_end(first: int, last: int, units: Sequence[tuple[int, int]]) -> int:
     inside = [unit for unit in units if unit[0] <= last < unit[1]]
     if not inside:
         return last
-    begin, end = max(inside, key=lambda unit: unit[1])
-    return end if end - last <= MAX_WIDENING or begin <= first else begin - 1
+    start, end = max(inside, key=lambda unit: unit[1])
+    return end if end - last <= MAX_WIDENING or start <= first else start - 1

@@ -73,8 +73,8 @@ def count_changed_folders(work: Work) -> Fact:
     answer = work.call("churn", arguments)
     fact.notes += limiting_notices(answer)
     # Below one directory, those in it; several have no depth in common.
-    named = [path.glob.strip("/*").split("/") for path in request.paths if not path.is_file]
-    depth = len(named[0]) + 1 if len(named) == 1 else 1
+    path_parts = [path.glob.strip("/*").split("/") for path in request.paths if not path.is_file]
+    depth = len(path_parts[0]) + 1 if len(path_parts) == 1 else 1
     commits: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in _keep_requested(work, answer.table.to_pylist(), fact):
         folders = row["path"].split("/")[:-1]
@@ -85,7 +85,7 @@ def count_changed_folders(work: Work) -> Fact:
         f"{noun_for('folder', len(commits))} {'were' if len(commits) != 1 else 'was'} changed by "
         f"commits{conditions(work)}"
     )
-    level = f"in `{'/'.join(named[0])}`" if depth > 1 else "at the top"
+    level = f"in `{'/'.join(path_parts[0])}`" if depth > 1 else "at the top"
     fact.rule = (
         f"Folders {level} count, each with everything below it; `*` is the files beside them. A commit counts once in "
         "each folder that it changed, a renamed file in that of its new name; merges have no changes of their own."

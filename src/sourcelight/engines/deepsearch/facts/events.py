@@ -128,8 +128,8 @@ def _find_people(work: Work) -> Fact:
     if not table.rows:
         fact.number, fact.subject = None, f"Nobody has commits{conditions(work)}"
         return fact
-    fewest = work.request.is_fewest
-    best = (min if fewest else max)(row[2] for row in table.rows)
+    is_fewest = work.request.is_fewest
+    best = (min if is_fewest else max)(row[2] for row in table.rows)
     first = [row[0] for row in table.rows if row[2] == best]
     names = list_names([inline(name, 80) for name in first])
     merges = "merge" if work.request.merges else "commit"
@@ -140,13 +140,13 @@ def _find_people(work: Work) -> Fact:
     )
     fact.number = None
     fact.subject = (
-        f"{names} {'have' if len(first) > 1 else 'has'} the {'fewest' if fewest else 'most'} "
+        f"{names} {'have' if len(first) > 1 else 'has'} the {'fewest' if is_fewest else 'most'} "
         f"{noun_for(merges, 2)}{conditions(work)}: {best:,}{' each' if len(first) > 1 else ''}"
     )
     fact.rule += " An author is an address, as the mailmap has it."
-    if fewest and table.total == len(table.rows):
-        order = sorted(range(len(table.rows)), key=lambda at: (table.rows[at][2], table.rows[at][1]))
-        table.rows, table.cited = [table.rows[at] for at in order], [table.cited[at] for at in order]
+    if is_fewest and table.total == len(table.rows):
+        order = sorted(range(len(table.rows)), key=lambda index: (table.rows[index][2], table.rows[index][1]))
+        table.rows, table.cited = [table.rows[index] for index in order], [table.cited[index] for index in order]
     fact.tables = [table]
     fact.unit, fact.per = "authors", "commits"
     fact.adds_up = False

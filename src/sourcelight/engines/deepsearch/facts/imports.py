@@ -44,7 +44,7 @@ def count_importing(work: Work) -> Fact:
     lines = Rows("Imports", ("repository", "path", "line_number", "module"))
     files: Counter[tuple[str, str]] = Counter()
     imported: dict[tuple[str, str], set[str]] = defaultdict(set)
-    visible = [each.name for each in work.inquiry.context.engine.catalog.visible(work.inquiry.context.viewer)]
+    visible = [entry.name for entry in work.inquiry.context.engine.catalog.visible(work.inquiry.context.viewer)]
     targets = {name for name in visible for text in modules if is_named(name, text)}
     for target in work.targets:
         name = target.repository.name
@@ -90,18 +90,20 @@ def count_importing(work: Work) -> Fact:
         "Imports count as the grammar of each language reads them: of the module itself and of what is below it."
     )
     table = Rows("Files", ("repository", "path", "imports"))
-    for (repository, path), each in sorted(files.items()):
+    for (repository, path), entry in sorted(files.items()):
         target_of = work.inquiry.pins.of(repository)
-        table.add((repository, path, each), CitedLine(repository, target_of.commit if target_of else "", path))
+        table.add((repository, path, entry), CitedLine(repository, target_of.commit if target_of else "", path))
     fact.tables = [table, lines]
     return fact
 
 
-def _unread_imports(work: Work, modules: list[str], counted: set[tuple[str, str]]) -> list[str]:
+def _unread_imports(work: Work, modules: list[str], counted_files: set[tuple[str, str]]) -> list[str]:
     """Return a note of files without a grammar that import a module by the look of a line, such as ``lexer.l``."""
     texts = "|".join(escape_regexp(text).replace("/", r"\/") for text in modules)
     rows = run_searches(work, make_queries(work, rf"/^[ \t]*[#%@]?[ \t]*{_IMPORT_WORDS}\b.*(?:{texts})/"), [])
-    unread = {(row["repository"], row["path"]) for row in rows if language_of(row["path"]) not in LANGUAGES} - counted
+    unread = {
+        (row["repository"], row["path"]) for row in rows if language_of(row["path"]) not in LANGUAGES
+    } - counted_files
     # A sentence of a document may begin with such a word.
     paths = sorted(path for _, path in unread if language_of(path) not in _TEXTS)
     if not paths:
@@ -127,8 +129,8 @@ def _keep_every(
         texts = imported[repository, path] if of_files else by_repository[repository]
         if texts != modules:
             del files[repository, path]
-    both = zip(lines.rows, lines.cited, strict=True)
-    remaining = [(row, cited) for row, cited in both if (row[0], row[1]) in files]
+    pairs = zip(lines.rows, lines.cited, strict=True)
+    remaining = [(row, cited) for row, cited in pairs if (row[0], row[1]) in files]
     lines.rows, lines.cited = [row for row, _ in remaining], [cited for _, cited in remaining]
     lines.total = sum(files.values())
 

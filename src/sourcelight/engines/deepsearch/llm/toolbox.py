@@ -197,15 +197,15 @@ class Toolbox:
         # The last section says what was searched.
         parts = adopt_parts(draft, self.ledger)[:-2]
         text = "\n\n".join(part.text for part in parts if isinstance(part, Paragraph | Heading))[:RESULT_BYTES]
-        shown: list[str] = []
+        visible: list[str] = []
         size = len(text)
         for number, item in enumerate(self.ledger.items[before:], before + 1):
             described = describe(f"E{number}", item, self.boundary)
             size += len(described)
             if size > 2 * RESULT_BYTES:
                 break
-            shown.append(described)
-        return "\n".join([frame_text(redact(text), "lookup", self.boundary), *shown])
+            visible.append(described)
+        return "\n".join([frame_text(redact(text), "lookup", self.boundary), *visible])
 
     def _run(self, name: str, arguments: Mapping[str, Any]) -> str:
         if name == LOOKUP:
@@ -232,13 +232,13 @@ class Toolbox:
                 by_revision = {target.revision: target for target in targets} | {
                     target.commit: target for target in targets
                 }
-                chosen = by_revision.get(revision) if revision else targets[0]
-                if chosen is None and not any(target.commit.startswith(revision) for target in targets):
+                selected = by_revision.get(revision) if revision else targets[0]
+                if selected is None and not any(target.commit.startswith(revision) for target in targets):
                     return f"Error: only {', '.join(target.commit[:12] for target in targets)} is in scope"
-                chosen = chosen or targets[0]
+                selected = selected or targets[0]
                 scoped.pop("revision", None)
-                if chosen.revision and "base" not in scoped:
-                    scoped["revision"] = chosen.commit
+                if selected.revision and "base" not in scoped:
+                    scoped["revision"] = selected.commit
         if "repos" in scoped and isinstance(scoped["repos"], list):
             outside = [name for name in scoped["repos"] if not self.inquiry.pins.of_any(str(name))]
             if outside:

@@ -33,9 +33,9 @@ def find_bases(work: Work, places: Sequence[NamedPlace], name: str, queries: lis
         if read is None:
             return None
         bases, last = read
-        where = f"{code(place.path)}{with_repository(work, place)}, line {place.definition.line:,}"
+        location = f"{code(place.path)}{with_repository(work, place)}, line {place.definition.line:,}"
         listed = join_words([code(base) for base in bases])
-        sentences.append(f"{listed} in {where}" if bases else f"no class in {where}")
+        sentences.append(f"{listed} in {location}" if bases else f"no class in {location}")
         line = place.definition.line
         evidence.append(texts.evidence(place.target, place.path, line, last, "definition", 1.0, (name,)))
     text = f"The head of {code(name)} names as its base {'; '.join(sentences)}"
@@ -96,9 +96,9 @@ def _split(text: str) -> list[str]:
     blanked = re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), blank_brackets(text))
     while (nested := re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), blanked)) != blanked:
         blanked = nested
-    pieces, start = [], 0
+    parts, start = [], 0
     for position, letter in enumerate([*blanked, ","]):
         if letter == ",":
-            pieces.append(text[start:position].strip())
+            parts.append(text[start:position].strip())
             start = position + 1
-    return [piece for piece in pieces if piece]
+    return [part for part in parts if part]

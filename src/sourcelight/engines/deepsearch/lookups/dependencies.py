@@ -71,9 +71,10 @@ def find_dependency(work: Work, name: str, notes: list[str]) -> Finding | None:
         ]
     if not matches:
         return _no_dependency(work, texts, name, read, unread, queries, notes)
-    several = len(work.inquiry.pins) > 1
+    many_repositories = len(work.inquiry.pins) > 1
     statements = [
-        _statement(texts, target, path, requirement, several=several) for target, path, requirement in matches
+        _statement(texts, target, path, requirement, many_repositories=many_repositories)
+        for target, path, requirement in matches
     ]
     first = statements[0]
     finding = Finding(
@@ -94,24 +95,26 @@ def _is_yes_no(work: Work) -> bool:
     return re.match(r"\W*(?:does|do|is|are)\b", work.inquiry.question, re.IGNORECASE) is not None
 
 
-def _statement(texts: FileTexts, target: Target, path: str, requirement: Requirement, *, several: bool) -> Statement:
+def _statement(
+    texts: FileTexts, target: Target, path: str, requirement: Requirement, *, many_repositories: bool
+) -> Statement:
     name = requirement.name.rpartition(":")[2] if path.endswith((".xml", ".gradle", ".kts")) else requirement.name
-    joined = (
+    requirement_text = (
         f"{name}{requirement.version}"
         if requirement.version[:1] in "<>=!~" and path.endswith((".toml", ".txt", ".cfg", ".py", ".in"))
         else ""
     )
     version = (
-        code(joined)
-        if joined
+        code(requirement_text)
+        if requirement_text
         else f"{code(name)} {code(requirement.version)}"
         if requirement.version
         else f"{code(name)} in any version"
     )
     group = f" ({requirement.group})" if requirement.group else ""
-    of = f" of {code(target.repository.name)}" if several else ""
+    repository_text = f" of {code(target.repository.name)}" if many_repositories else ""
     line = texts.evidence(target, path, requirement.line, requirement.line, "read", 1.0)
-    return Statement(f"{code(path)}{of} lists {version}{group}", (line,))
+    return Statement(f"{code(path)}{repository_text} lists {version}{group}", (line,))
 
 
 def _no_dependency(
@@ -156,7 +159,7 @@ def list_dependencies(work: Work, notes: list[str]) -> Finding | None:
         needed = [requirement for requirement in listed if not requirement.group] or listed
         if rank_of(path) > 1 or not needed:
             continue
-        statements = [_statement(texts, target, path, requirement, several=False) for requirement in listed]
+        statements = [_statement(texts, target, path, requirement, many_repositories=False) for requirement in listed]
         lines_cited = sorted({requirement.line for requirement in needed[:_MAX_LISTED]})
         proofs = join_evidence([texts.evidence(target, path, line, line, "read", 1.0) for line in lines_cited])
         names = join_words([code(requirement.name) for requirement in needed[:_MAX_LISTED]])
@@ -180,15 +183,17 @@ def find_runtime(work: Work, runtime: str, notes: list[str]) -> Finding | None:
     texts = FileTexts(work.context)
     queries: list[str] = []
     statements: list[Statement] = []
-    several = len(work.inquiry.pins) > 1
+    many_repositories = len(work.inquiry.pins) > 1
     for target, path, lines in _manifests(work, texts, notes, queries):
         required = read_runtime(path, lines, runtime)
         if required is None:
             continue
         version, line = required
-        of = f" of {code(target.repository.name)}" if several else ""
+        repository_text = f" of {code(target.repository.name)}" if many_repositories else ""
         evidence = texts.evidence(target, path, line, line, "read", 1.0)
-        statements.append(Statement(f"{code(path)}{of} requires {_NAMES[runtime]} {code(version)}", (evidence,)))
+        statements.append(
+            Statement(f"{code(path)}{repository_text} requires {_NAMES[runtime]} {code(version)}", (evidence,))
+        )
     if not statements:
         return None
     finding = Finding(statements[0], "runtime", queries=[join_queries(queries)], notes=notes, heading="Other manifests")

@@ -62,8 +62,10 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
     for row in run_searches(work, searches, notes):
         parts = normal_words(row["symbol"] or "")
         is_default = "default" in parts
-        asked = sorted(word for word in words if word != "default")
-        if sorted(part for part in parts if part != "default") != asked or (len(asked) < 2 and not is_default):
+        name_words = sorted(word for word in words if word != "default")
+        if sorted(part for part in parts if part != "default") != name_words or (
+            len(name_words) < 2 and not is_default
+        ):
             continue
         target = work.inquiry.pins.of(row["repository"])
         if target is None:
@@ -78,8 +80,8 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
     if not candidates:
         return None
     best = min((lacks_default, candidate.rank) for lacks_default, candidate in candidates)
-    chosen = [each for lacks_default, each in candidates if (lacks_default, each.rank) == best]
-    return _state_one(work, chosen, queries, notes)
+    selected = [item for lacks_default, item in candidates if (lacks_default, item.rank) == best]
+    return _state_one(work, selected, queries, notes)
 
 
 def find_initial_value(work: Work, text: str, owner: str, queries: list[str], notes: list[str]) -> Finding | None:
@@ -109,7 +111,7 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     ]
     order: Mapping[str, int] = {"merged": 0, "set": 0, "documented": 1}
     best = min((order[kind] for kind, _ in candidates), default=0)
-    return _state_one(work, [each for kind, each in candidates if order[kind] == best], queries, notes)
+    return _state_one(work, [item for kind, item in candidates if order[kind] == best], queries, notes)
 
 
 def _names_words(matcher: re.Pattern[str], line: str, words: Sequence[str]) -> bool:
@@ -144,50 +146,57 @@ def _candidates_at(
     if target is None or match is None:
         return
     number, path = row["line_number"], row["path"]
-    written = match["parameter"] or match["name"]
-    if sorted(normal_words(written)) != sorted(words):
+    name = match["parameter"] or match["name"]
+    if sorted(normal_words(name)) != sorted(words):
         return
     lines = texts.lines(target, path)
     holders = _holders(texts, target, path, lines, number)
-    if owner and not any(owner.casefold() in {each.name.casefold(), each.container.casefold()} for each in holders):
+    if owner and not any(
+        owner.casefold() in {definition.name.casefold(), definition.container.casefold()} for definition in holders
+    ):
         return
-    place = texts.evidence(target, path, number, number, "definition", 1.0, (written,))
+    evidence = texts.evidence(target, path, number, number, "definition", 1.0, (name,))
     if match["documented"]:
         value = re.match(r"\s*([^\]\n]{1,80})\]", row["line"][match.end("documented") :])
         if value is not None:
-            says = f"The documentation says that the default of {code(written)}"
-            yield "documented", ValueCandidate(value[1], says, path, [place], 0, row["repository"], "is")
+            claim = f"The documentation says that the default of {code(name)}"
+            yield "documented", ValueCandidate(value[1], claim, path, [evidence], 0, row["repository"], "is")
         return
-    piece = read_piece(lines, number - 1, match.end(), path, ",;", ends_with_line=True)
-    value_text = "" if piece is None else " ".join(piece.text.rstrip(",;").split())
-    if piece is None or piece.line != number - 1 or _LITERAL.fullmatch(value_text) is None:
+    expression = read_piece(lines, number - 1, match.end(), path, ",;", ends_with_line=True)
+    value_text = "" if expression is None else " ".join(expression.text.rstrip(",;").split())
+    if expression is None or expression.line != number - 1 or _LITERAL.fullmatch(value_text) is None:
         return
-    around = next((each for each in holders if each.kind in _FUNCTIONS), None)
+    enclosing = next((definition for definition in holders if definition.kind in _FUNCTIONS), None)
     before = row["line"][: match.start("name")]
     kind = ""
-    subject = written
+    subject = name
     if match["sign"] == "=" and (member := re.search(r"([A-Za-z_]\w*(?:\.|->))$", before)) is not None:
         # Other functions set it to what someone asked for.
-        if around is not None and _PREPARING.search(around.name):
-            kind, subject = "set", f"{member[1]}{written}"
+        if enclosing is not None and _PREPARING.search(enclosing.name):
+            kind, subject = "set", f"{member[1]}{name}"
     elif match["sign"] != "=" and _is_merged(lines, number - 1):
         kind = "merged"
     if kind:
-        places = [] if around is None else [NamedPlace(target, path, around)]
-        candidate = ValueCandidate(value_text, code(subject), path, [place], 0, row["repository"], "is set to", places)
+        owners = [] if enclosing is None else [NamedPlace(target, path, enclosing)]
+        candidate = ValueCandidate(
+            value_text, code(subject), path, [evidence], 0, row["repository"], "is set to", owners
+        )
         yield kind, candidate
 
 
 def _holders(texts: FileTexts, target: Target, path: str, lines: Sequence[str], number: int) -> list[Definition]:
     """Return the definitions around a line, with the comments above their heads, the smallest first."""
     definitions = texts.engine.store.definitions_of(target, path)
-    around = [
-        each
-        for each in (definitions.each() if definitions is not None else ())
-        if each.begin_line <= number <= each.end_line
-        or (number < each.begin_line <= number + _LITERAL_LINES and comment_start(lines, each.begin_line - 1) < number)
+    enclosing = [
+        definition
+        for definition in (definitions.each() if definitions is not None else ())
+        if definition.begin_line <= number <= definition.end_line
+        or (
+            number < definition.begin_line <= number + _LITERAL_LINES
+            and comment_start(lines, definition.begin_line - 1) < number
+        )
     ]
-    return sorted(around, key=lambda each: each.end_line - each.begin_line)
+    return sorted(enclosing, key=lambda definition: definition.end_line - definition.begin_line)
 
 
 def _is_merged(lines: Sequence[str], index: int) -> bool:

@@ -280,8 +280,8 @@ def _pom(lines: Sequence[str]) -> Iterator[Requirement]:
                     fields.setdefault(tag, (match[1], number))
         if in_dependency and "</dependency>" in line:
             in_dependency = False
-            artifact, where = fields.get("artifactId", ("", number))
-            version, version_line = fields.get("version", ("", where))
+            artifact, artifact_line = fields.get("artifactId", ("", number))
+            version, version_line = fields.get("version", ("", artifact_line))
             group = fields.get("groupId", ("", 0))[0]
             if artifact:
                 yield Requirement(f"{group}:{artifact}", version, fields.get("scope", ("", 0))[0], version_line)

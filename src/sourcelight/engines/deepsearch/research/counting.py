@@ -31,10 +31,10 @@ def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | N
 
     Where the facts it asks for can't be counted, the draft says so in a line, and has no table.
     """
-    counted = find_facts(inquiry, emit)
-    if counted is None:
+    facts = find_facts(inquiry, emit)
+    if facts is None:
         return None
-    request, fact = counted
+    request, fact = facts
     if fact is None:
         if not request.is_list and request.kind not in {"who", "when"}:
             draft.parts.append(Paragraph(_format_refusal(request)))
@@ -48,9 +48,9 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
     unapplied = tuple(dict.fromkeys((*request.ignored, *fact.unapplied)))
     about = tuple(sorted({*fact.repositories, *(item.repository for item in fact.cited)}))
     links = "".join(f" [{draft.ledger.add(item)}]" for item in fact.cited[:5])
-    asked = inquiry.question
+    question = inquiry.question
     changed_words = (
-        [] if fact.number is None else [word for word in unapplied if _changes_meaning(word, request, asked)]
+        [] if fact.number is None else [word for word in unapplied if _changes_meaning(word, request, question)]
     )
     if changed_words:
         # Without such a word, the number is of something else, often of the opposite: it is no answer.
@@ -106,17 +106,20 @@ def _changes_meaning(word: str, request: FactRequest, question: str) -> bool:
 
 def _first_names(fact: Fact, inquiry: ResearchRequest, draft: Draft) -> str:
     """Name what is listed in the first sentence, each with its line, if it is little; else nothing."""
-    table = next((each for each in fact.tables if each.total == fact.number and "symbol" in each.columns), None)
+    table = next(
+        (candidate for candidate in fact.tables if candidate.total == fact.number and "symbol" in candidate.columns),
+        None,
+    )
     if table is None or not 0 < table.total <= _NAMED_ROWS:
         return ""
     column = table.columns.index("symbol")
     texts = FileTexts(inquiry.context)
-    named = [
+    symbols = [
         f"{code(str(row[column]))} {_cite(cited, inquiry, draft, texts)}".rstrip()
         for row, cited in zip(table.rows, table.cited, strict=True)
         if row[column]
     ]
-    return f": {join_words(named)}" if len(named) == table.total else ""
+    return f": {join_words(symbols)}" if len(symbols) == table.total else ""
 
 
 def _may_change(request: FactRequest, scope: QuestionScope) -> bool:

@@ -51,7 +51,7 @@ def followups(ranking: Ranking, defined: Sequence[DefinitionExcerpt], intents: Q
             questions.append(f"When and why was `{name}` last changed?")
         if not intents.tests:
             questions.append(f"Which tests cover `{name}`?")
-    defined_paths = {each.path for each in defined}
+    defined_paths = {definition.path for definition in defined}
     other_file = next((file for file in ranking.files if file.kind == "code" and file.path not in defined_paths), None)
     if other_file is not None:
         questions.append(f"What does `{other_file.path}` do?")
@@ -296,10 +296,12 @@ def _lay_out(
         parts.append(Paragraph("\n".join(_commit(item, ledger) for item in past)))
     # What the first places say already is not said again.
     placed = {(place.name, place.evidence.path) for place in findings.relevant} if lead and not past else set()
-    defined = [each for each in findings.defined if (each.definition.name, each.path) not in placed]
+    defined = [
+        definition for definition in findings.defined if (definition.definition.name, definition.path) not in placed
+    ]
     if defined and not findings.weak:
         parts.append(Heading("Definition"))
-        parts.append(Paragraph("\n".join(_definition(each, ledger) for each in defined)))
+        parts.append(Paragraph("\n".join(_definition(definition, ledger) for definition in defined)))
     if findings.quotes:
         parts.append(Heading("Closest code" if findings.weak else "How it works"))
         parts += [Quote(ledger.add(quote)) for quote in findings.quotes]
@@ -311,9 +313,9 @@ def _lay_out(
         parts += [Quote(ledger.add(quote)) for quote in findings.tests]
     if findings.docs:
         parts.append(Heading("Documentation"))
-        parts.append(Paragraph("\n".join(_document(each, ledger) for each in findings.docs)))
-    told = findings.absent if lead else ()
-    if untold := [word for word in ranking.unknown if word not in told]:
+        parts.append(Paragraph("\n".join(_document(definition, ledger) for definition in findings.docs)))
+    absent = findings.absent if lead else ()
+    if untold := [word for word in ranking.unknown if word not in absent]:
         parts.append(Heading("Not found"))
         # They may stand within other words, which is no match.
         parts.append(Paragraph(f"No place has the words {join_words([code(word) for word in untold])}."))
@@ -374,9 +376,9 @@ def _lead(
 def _relevant(place: RelevantPlace, ledger: EvidenceLedger) -> str:
     """Write one place and one line of why it is there."""
     name = f"{code(place.name)} in " if place.name else ""
-    said = f": “{inline(place.description, 160)}”" if place.description else ""
+    description = f": “{inline(place.description, 160)}”" if place.description else ""
     words = f" It has {join_words([code(word) for word in place.words])}." if place.words else ""
-    return f"{name}{code(place.evidence.path)}{said} [{ledger.add(place.evidence)}].{words}"
+    return f"{name}{code(place.evidence.path)}{description} [{ledger.add(place.evidence)}].{words}"
 
 
 def _steps(findings: Findings, ledger: EvidenceLedger) -> list[str]:
@@ -385,16 +387,16 @@ def _steps(findings: Findings, ledger: EvidenceLedger) -> list[str]:
     Each line is what a document, a docstring, a line of code or the head of a test says at the cited place.
     """
     steps = []
-    document = next((each for each in findings.docs if _WHOLE.fullmatch(paragraph_of(each))), None)
+    document = next((candidate for candidate in findings.docs if _WHOLE.fullmatch(paragraph_of(candidate))), None)
     if document is not None:
         steps.append(f"Overview: “{inline(paragraph_of(document), 300)}” [{ledger.add(document)}]")
     steps += [f"Used from {_use(use, ledger)}" for use in findings.uses[:1]]
     described = [place for place in findings.relevant if place.name]
-    asked = next((place for place in described if place.description), described[0] if described else None)
-    if asked is not None:
-        said = f": “{inline(asked.description, 300)}”" if asked.description else ""
+    unit = next((place for place in described if place.description), described[0] if described else None)
+    if unit is not None:
+        description = f": “{inline(unit.description, 300)}”" if unit.description else ""
         steps.append(
-            f"The step: {code(asked.name)} in {code(asked.evidence.path)}{said} [{ledger.add(asked.evidence)}]"
+            f"The step: {code(unit.name)} in {code(unit.evidence.path)}{description} [{ledger.add(unit.evidence)}]"
         )
     for test in findings.tests[:1]:
         name = f"{code(test.symbols[0])} in " if test.symbols else ""

@@ -156,21 +156,21 @@ class FileRanker:
         files = [self._files(batch) for batch in batches]
         batch_of = np.concatenate([np.full(len(f.score), n, dtype=np.int64) for n, f in enumerate(files)])
         start = np.concatenate([f.start for f in files])
-        stop = np.concatenate([f.stop for f in files])
+        end = np.concatenate([f.stop for f in files])
         score = np.concatenate([f.score for f in files])
         # Batches come in the order of repositories and paths: their order settles what the score leaves open.
         order = np.argsort(-score, kind="stable")
         paths = [path for f in files for path in f.paths]
         order = _with_novelty(order, score, paths)
-        return _take(batches, batch_of[order], start[order], stop[order])
+        return _take(batches, batch_of[order], start[order], end[order])
 
     def _files(self, batch: Any) -> _Files:
         rows = MatchRows(batch)
         bounds = np.array(rows.files(), dtype=np.int64).reshape(-1, 2)
-        start, stop = bounds[:, 0], bounds[:, 1]
+        start, end = bounds[:, 0], bounds[:, 1]
         paths = [path or "" for path in rows.texts("path", start.tolist())]
         if SCORE in rows:
-            return _Files(start, stop, rows.column(SCORE).to_numpy(zero_copy_only=False)[start], paths)
+            return _Files(start, end, rows.column(SCORE).to_numpy(zero_copy_only=False)[start], paths)
         score = _name_scores(rows, start, paths)
         if rows.first("type") == "symbol":
             # A row that is a definition is worth more than what its line says, and no more than what it is itself.
@@ -183,14 +183,14 @@ class FileRanker:
             score = np.where(self._has_phrase(rows, start, paths), score * PHRASE, score)
         stars = self.stars.get(rows.first("repository"), 0)
         score = score + STARS * np.log10(1 + max(stars, 0)) / 6 + ORDER * np.array([_standing(path) for path in paths])
-        return _Files(start, stop, score, paths)
+        return _Files(start, end, score, paths)
 
     def _definition_scores(self, rows: MatchRows, start: Int64Array, paths: list[str]) -> Float64Array:
         """The score of each file from matches in names of definitions."""
         score = np.zeros(len(start), dtype=np.float64)
         if self.definitions is None or "line_offset" not in rows:
             return score
-        counts, begins = rows.lists("byte_start")
+        counts, starts = rows.lists("byte_start")
         in_content = np.flatnonzero(np.add.reduceat(np.asarray(counts), start))
         of_files = [paths[file] for file in in_content.tolist()]
         definitions = self.definitions(rows.first("repository"), rows.first("revision"), of_files) if of_files else None
@@ -199,15 +199,15 @@ class FileRanker:
         _, ends = rows.lists("byte_end")
         row = np.repeat(np.arange(len(rows)), counts)
         base = rows.numbers("line_offset")[row]
-        begin, end = base + begins, base + ends
+        span_start, end = base + starts, base + ends
         file = np.searchsorted(start, row, side="right") - 1
         file_of = in_content[definitions.file]
         order = np.lexsort((definitions.start, file_of))
-        places = file_of[order] * _FAR + definitions.start[order]
-        last = np.searchsorted(places, file * _FAR + end) - 1
+        positions = file_of[order] * _FAR + definitions.start[order]
+        last = np.searchsorted(positions, file * _FAR + end) - 1
         definition = order[np.maximum(last, 0)]
-        is_in_name = (last >= 0) & (file_of[definition] == file) & (definitions.end[definition] > begin)
-        at_start, at_end = begin == definitions.start[definition], end == definitions.end[definition]
+        is_in_name = (last >= 0) & (file_of[definition] == file) & (definitions.end[definition] > span_start)
+        at_start, at_end = span_start == definitions.start[definition], end == definitions.end[definition]
         match_score = np.where(at_start & at_end, NAME, np.where(at_start | at_end, NAME_END, IN_NAME))
         np.maximum.at(
             score, file, np.where(is_in_name, match_score + 100 * _WEIGHTS[definitions.kind[definition]], 0.0)
@@ -249,13 +249,13 @@ def _line_scores(rows: MatchRows) -> Float64Array:
     text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
     row = np.repeat(np.arange(len(rows)), counts)
     line_start, line_end = offsets[row], offsets[row + 1]
-    begin, end = line_start + starts, line_start + ends
+    start, end = line_start + starts, line_start + ends
 
     def word(at: Int64Array) -> BoolArray:
         inside = (at >= line_start) & (at < line_end)
         return np.asarray(inside & _WORD[text[np.clip(at, 0, len(text) - 1)]])
 
-    at_start = word(begin - 1) != word(begin)
+    at_start = word(start - 1) != word(start)
     at_end = word(end - 1) != word(end)
     match_score = np.where(at_start & at_end, BOTH_ENDS, np.where(at_start | at_end, ONE_END, 1.0))
     np.maximum.at(score, row, match_score)
@@ -265,22 +265,22 @@ def _line_scores(rows: MatchRows) -> Float64Array:
 def _name_scores(rows: MatchRows, start: Int64Array, paths: list[str]) -> Float64Array:
     """The score of each file from matches in its path."""
     score = np.zeros(len(start), dtype=np.float64)
-    counts, begins = rows.lists("name_start")
+    counts, starts = rows.lists("name_start")
     _, ends = rows.lists("name_end")
-    if not len(begins):
+    if not len(starts):
         return score
     first = np.concatenate(([0], np.cumsum(counts)))
-    places = [slice(int(first[row_index]), int(first[row_index] + counts[row_index])) for row_index in start.tolist()]
+    slices = [slice(int(first[row_index]), int(first[row_index] + counts[row_index])) for row_index in start.tolist()]
     base = np.array([path.rfind("/") + 1 for path in paths], dtype=np.int64)
     size = np.array([len(path) for path in paths], dtype=np.int64)
-    lengths = np.array([place.stop - place.start for place in places], dtype=np.int64)
+    lengths = np.array([name_slice.stop - name_slice.start for name_slice in slices], dtype=np.int64)
     if not lengths.sum():
         return score
-    begin = np.concatenate([begins[place] for place in places])
-    end = np.concatenate([ends[place] for place in places])
+    name_start = np.concatenate([starts[name_slice] for name_slice in slices])
+    end = np.concatenate([ends[name_slice] for name_slice in slices])
     file = np.repeat(np.arange(len(start)), lengths)
-    at_start, at_end = begin == base[file], end == size[file]
-    within = begin >= base[file]
+    at_start, at_end = name_start == base[file], end == size[file]
+    within = name_start >= base[file]
     match_score = np.select(
         [at_start & at_end, (at_start | at_end) & within, within], [NAME, NAME_END, IN_NAME], ONE_END
     )
@@ -290,13 +290,13 @@ def _name_scores(rows: MatchRows, start: Int64Array, paths: list[str]) -> Float6
 
 def _symbol_scores(rows: MatchRows) -> Float64Array:
     """The score of each definition from where its name matches, and from its kind."""
-    counts, begins = rows.lists("start")
+    counts, starts = rows.lists("start")
     _, ends = rows.lists("end")
     lengths = np.asarray(pc.fill_null(pc.utf8_length(rows.column("symbol").cast(pa.string())), 0)).astype(np.int64)
     row = np.repeat(np.arange(len(rows)), counts)
-    each = np.where(ends - begins >= lengths[row], NAME, IN_NAME)
+    scores = np.where(ends - starts >= lengths[row], NAME, IN_NAME)
     score = np.full(len(rows), IN_NAME, dtype=np.float64)
-    np.maximum.at(score, row, each)
+    np.maximum.at(score, row, scores)
     kinds = rows.texts("symbol_kind")
     return np.asarray(score + 100 * np.array([_KINDS.get(kind or "", 1.0) for kind in kinds]))
 
@@ -305,14 +305,14 @@ def _symbol_scores(rows: MatchRows) -> Float64Array:
 def _standing(path: str) -> float:
     """How much a file is worth by its path alone, from 0 to 1."""
     if _GENERATED.search(path):
-        standing = 0.0
+        score = 0.0
     elif _VENDORED.search(path):
-        standing = 0.25
+        score = 0.25
     elif _TEST.search(path):
-        standing = 0.5
+        score = 0.5
     else:
-        standing = 0.9
-    return standing + 0.1 / (1 + len(path) - path.rfind("/") - 1)
+        score = 0.9
+    return score + 0.1 / (1 + len(path) - path.rfind("/") - 1)
 
 
 def _with_novelty(order: Int64Array, score: Float64Array, paths: Sequence[str]) -> Int64Array:
@@ -328,12 +328,12 @@ def _with_novelty(order: Int64Array, score: Float64Array, paths: Sequence[str]) 
     if ending(third) not in seen:
         return order
     enough = score[third] * NOVEL_SHARE
-    for place in range(3, len(order)):
-        at = int(order[place])
-        if score[at] < enough:
+    for position in range(3, len(order)):
+        index = int(order[position])
+        if score[index] < enough:
             break
-        if ending(at) not in seen:
-            return np.concatenate((order[:2], [at], order[2:place], order[place + 1 :]))
+        if ending(index) not in seen:
+            return np.concatenate((order[:2], [index], order[2:position], order[position + 1 :]))
     return order
 
 
@@ -353,28 +353,28 @@ def _first_files(batch: Any, file_count: int, remaining: int | None, before: int
         files = min(files, max(int(total.searchsorted(remaining, side="right")), 0 if before else 1))
     if files == len(bounds):
         return batch, None
-    at = int(starts[files])
-    return batch.slice(0, at), batch.slice(at)
+    index = int(starts[files])
+    return batch.slice(0, index), batch.slice(index)
 
 
-def _take(batches: list[Any], batch_of: Int64Array, start: Int64Array, stop: Int64Array) -> Iterator[Any]:
+def _take(batches: list[Any], batch_of: Int64Array, start: Int64Array, end: Int64Array) -> Iterator[Any]:
     """Return the files, each the rows ``start:stop`` of its batch, in the order of the arguments."""
     table = _join(batches)
     base = np.concatenate(([0], np.cumsum([batch.num_rows for batch in batches])))
-    lengths = stop - start
+    lengths = end - start
     first = base[batch_of] + start
     rows = np.arange(int(lengths.sum())) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
     ends = np.cumsum(lengths)
-    at = 0
-    while at < len(lengths):
-        done = int(ends[at - 1]) if at else 0
-        last = max(int(np.searchsorted(ends, done + _MAX_OF_ONE_BATCH, side="right")), at + 1)
-        piece = table.take(pa.array(rows[done : int(ends[last - 1])]))
-        if isinstance(piece, pa.RecordBatch):
-            yield piece
+    start_row = 0
+    while start_row < len(lengths):
+        done = int(ends[start_row - 1]) if start_row else 0
+        last = max(int(np.searchsorted(ends, done + _MAX_OF_ONE_BATCH, side="right")), start_row + 1)
+        table_part = table.take(pa.array(rows[done : int(ends[last - 1])]))
+        if isinstance(table_part, pa.RecordBatch):
+            yield table_part
         else:
-            yield from piece.combine_chunks().to_batches()
-        at = last
+            yield from table_part.combine_chunks().to_batches()
+        start_row = last
 
 
 def _join(batches: list[Any]) -> Any:

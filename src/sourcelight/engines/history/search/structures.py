@@ -171,10 +171,10 @@ class StructureSearch:
         """Return the matches that a change brings (``added``) and those that it removes."""
         spans: dict[str, tuple[_Span, ...]] = {}
         for side, (blob, language) in texts.items():
-            own = self._known.get((pattern, blob, language), ())
-            if own is None:
+            blob_spans = self._known.get((pattern, blob, language), ())
+            if blob_spans is None:
                 self.unread.add(int(self.history.changes.commit[change]))
-            spans[side] = own or ()
+            spans[side] = blob_spans or ()
         return {
             "added": _surplus(spans["added"], spans["removed"]),
             "removed": _surplus(spans["removed"], spans["added"]),
@@ -191,28 +191,28 @@ class StructureSearch:
         removed: BoolArray = removed_rows(self.history, rows)
         numbers: Int64Array = tables.line_numbers(self.history, rows, removed)
         for side in self.query.sides:
-            own = np.flatnonzero(removed == (side == "removed"))
-            lines = numbers[own]  # ascending within a side
+            side_rows = np.flatnonzero(removed == (side == "removed"))
+            lines = numbers[side_rows]  # ascending within a side
             for span in (span for difference in differences for span in difference[side]):
                 start, end = np.searchsorted(lines, (span.first, span.last + 1)).tolist()
                 for index in range(start, end):
                     line = int(lines[index])
-                    piece = (
+                    row_span = (
                         span.start if line == span.first else 0,
                         span.end if line == span.last else tables.WHOLE_LINE,
                     )
-                    of_row = spans.setdefault(int(rows[own[index]]), [])
-                    if piece not in of_row:
-                        of_row.append(piece)
+                    of_row = spans.setdefault(int(rows[side_rows[index]]), [])
+                    if row_span not in of_row:
+                        of_row.append(row_span)
         # By start, and the longest first, as in files.
         for row in rows.tolist():
             if row in spans:
-                spans[row].sort(key=lambda piece: (piece[0], -piece[1]))
+                spans[row].sort(key=lambda row_span: (row_span[0], -row_span[1]))
 
 
-def _surplus(spans: Sequence[_Span], others: Sequence[_Span]) -> list[_Span]:
+def _surplus(spans: Sequence[_Span], other_spans: Sequence[_Span]) -> list[_Span]:
     """Return the matches whose text occurs more often than among `others`; of equal ones the last."""
-    remaining = Counter(span.text for span in others)
+    remaining = Counter(span.text for span in other_spans)
     surplus = []
     for span in spans:
         if remaining[span.text] > 0:

@@ -58,9 +58,11 @@ def matching_cells(files: Sequence[FileCells], prepared: PreparedQuery, stopped:
     texts = [text for file in files for text in file.texts]
     cell_of_text = _number_keys([(file.file, text.cell) for file in files for text in file.texts])
     cells = int(cell_of_text[-1]) + 1 if len(cell_of_text) else 0
-    joined = _JoinedTexts([text.text for text in texts])
+    joined_texts = _JoinedTexts([text.text for text in texts])
     patterns = [term.pattern for term in prepared.terms]
-    spans_of_term = [joined.spans(one, stopped) for one in patterns if isinstance(one, CompiledPattern)]
+    spans_of_term = [
+        joined_texts.spans(pattern, stopped) for pattern in patterns if isinstance(pattern, CompiledPattern)
+    ]
     if len(spans_of_term) < len(patterns):
         raise TypeError("structures are no text: the plan refuses them")
     values: list[BoolArray] = []
@@ -108,8 +110,8 @@ class PossibleMatch:
 
     def files(self, texts: Sequence[bytes], stopped: Stopped) -> list[bool]:
         """Return for the lines of each file whether a cell with some of them may match."""
-        joined = _JoinedTexts(texts)
-        holds = [set(joined.texts_with(pattern, stopped)) for pattern in self._patterns]
+        joined_texts = _JoinedTexts(texts)
+        holds = [set(joined_texts.texts_with(pattern, stopped)) for pattern in self._patterns]
         result = [
             self._prepared.may_match(lambda term: number in holds[term])  # noqa: B023 - called at once
             for number in range(len(texts))

@@ -48,8 +48,8 @@ def add_cells(batch: Any, cells_of: CellsOf) -> Any:
             continue
         for row in range(first, last):
             starts = byte_starts[ends[row] - int(counts[row]) : ends[row]].tolist()
-            places = (place_at(cells, offsets[row] + start) for start in starts)
-            entries[row] = next(filter(None, places), entries[row])
+            positions = (place_at(cells, offsets[row] + start) for start in starts)
+            entries[row] = next(filter(None, positions), entries[row])
     if all(entry[0] is None for entry in entries):
         return batch
     for name, kind, values in zip(
@@ -61,8 +61,8 @@ def add_cells(batch: Any, cells_of: CellsOf) -> Any:
 
 def place_at(cells: CellDocument, offset: int) -> tuple[int, str, int] | None:
     """Return number and kind of the cell at a byte of the file, and the line in it; None for a byte of no cell."""
-    place = cells.text_at(offset)
-    if place is None:
+    position = cells.text_at(offset)
+    if position is None:
         return None
-    text, fragment = place
+    text, fragment = position
     return text.cell, text.kind, text.line_at(fragment, offset) + 1

@@ -56,9 +56,9 @@ class CellReader:
         A notebook above the size limit of the index is read from the repository, up to `MAX_BYTES`.
         """
         key = self._key(snapshot, file, with_outputs=with_outputs)
-        known = self._find(key)
-        if known is not None:
-            return known
+        cached = self._find(key)
+        if cached is not None:
+            return cached
         return self._known.get_or_make(key, lambda: self._read(target, snapshot, file, with_outputs=with_outputs))
 
     def quick_text(self, target: Target, snapshot: OpenedCommit, file: int, kinds: frozenset[str]) -> bytes | None:

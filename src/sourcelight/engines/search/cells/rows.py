@@ -35,7 +35,7 @@ def record_batch(matching_files: Iterable[tuple[FileOfRows, CellMatches]], optio
 
     rows: list[dict[str, Any]] = []
     for file, matches in matching_files:
-        place = {
+        location = {
             "repository": file.target.repository.facts.name,
             "repository_id": file.target.repository.facts.id,
             "revision": file.target.revision,
@@ -45,10 +45,10 @@ def record_batch(matching_files: Iterable[tuple[FileOfRows, CellMatches]], optio
             "name_end": [],
         }
         if not options.lines or not matches.texts:
-            rows.append(place | {"type": "path", "language": file.language or None, "match_count": 1})
+            rows.append(location | {"type": "path", "language": file.language or None, "match_count": 1})
             continue
         for text, spans in matches.texts:
-            rows += (place | row for row in _rows_of_text(text, spans, options))
+            rows += (location | row for row in _rows_of_text(text, spans, options))
     if not rows:
         return None
     names = {name for row in rows for name in row}
@@ -59,7 +59,7 @@ def record_batch(matching_files: Iterable[tuple[FileOfRows, CellMatches]], optio
 def _rows_of_text(text: CellText, spans: Spans, options: SearchOptions) -> Iterator[dict[str, Any]]:
     by_line = _spans_by_line(text, spans)
     chunks = _chunks(text, sorted(by_line), options) if options.chunk_matches else {}
-    for number, (pieces, begins) in by_line.items():
+    for number, (pieces, line_starts) in by_line.items():
         line = text.line(number)
         text_line = line.decode("utf-8", "replace")
         # A piece that goes on in the next line ends after the newline, which is one more than the line has.
@@ -72,7 +72,7 @@ def _rows_of_text(text: CellText, spans: Spans, options: SearchOptions) -> Itera
             "line": text_line,
             "start": starts,
             "end": ends,
-            "match_count": begins,
+            "match_count": line_starts,
             "byte_start": [start for start, _ in pieces],
             "byte_end": [end for _, end in pieces],
             "line_offset": text.file_offset(number),
@@ -96,8 +96,8 @@ def _spans_by_line(text: CellText, spans: Spans) -> dict[int, tuple[Spans, int]]
         while number < len(starts) and (number == first or starts[number] < end):
             pieces, begins = by_line.get(number, ([], 0))
             # To the newline, and over it.
-            stop = starts[number + 1] if number + 1 < len(starts) else len(text.text)
-            pieces.append((max(start, starts[number]) - starts[number], min(end, stop) - starts[number]))
+            line_end = starts[number + 1] if number + 1 < len(starts) else len(text.text)
+            pieces.append((max(start, starts[number]) - starts[number], min(end, line_end) - starts[number]))
             by_line[number] = pieces, begins + (number == first)
             number += 1
     return by_line

@@ -112,10 +112,8 @@ class CellSearch:
         matching_files: list[tuple[FileOfRows, CellMatches]] = []
         for matches in matching_cells(batch, prepared, lambda: cancellation.stopped):
             path = view.path(matches.file)
-            place = FileOfRows(
-                group.targets[member], group.commits[member], path, matches.language or language_of(path)
-            )
-            matching_files.append((place, matches))
+            file = FileOfRows(group.targets[member], group.commits[member], path, matches.language or language_of(path))
+            matching_files.append((file, matches))
         rows = record_batch(matching_files, options)
         return SearchPart(
             () if rows is None else (rows,), (), sum(m.matches for _, m in matching_files), len(matching_files)
@@ -187,8 +185,8 @@ class _TargetFiles:
 
 def _files_with_cells(corpus: Corpus, query: TextQuery, stopped: Callable[[], bool]) -> np.ndarray[Any, Any]:
     """Return the files, ascending, that pass the filters by path and have cells: all notebooks, and marked scripts."""
-    named = FileFilter(compile_pattern(CELL_PATHS, kind="regexp", case_sensitive=True, whole_text=True))
-    selection = CorpusSearch(corpus, prepare(TextQuery(None, (*query.files, named))), stopped).selection
+    cell_filter = FileFilter(compile_pattern(CELL_PATHS, kind="regexp", case_sensitive=True, whole_text=True))
+    selection = CorpusSearch(corpus, prepare(TextQuery(None, (*query.files, cell_filter))), stopped).selection
     # Also those without content: a notebook above the size limit of the index is read from the repository.
     files = [selection.files, selection.name_only]
     script = FileFilter(compile_pattern(SCRIPT_PATHS, kind="regexp", case_sensitive=True, whole_text=True))
@@ -203,12 +201,12 @@ def _select_texts(cells: CellDocument, query: TextQuery, file_language: str) -> 
     return [
         text
         for text in cells.texts
-        if text.kind in query.cells and all(_passes(one, text.language, file_language) for one in query.languages)
+        if text.kind in query.cells and all(_passes(test, text.language, file_language) for test in query.languages)
     ]
 
 
-def _passes(one: LanguageTest, *languages: str) -> bool:
+def _passes(test: LanguageTest, *languages: str) -> bool:
     """Return whether the language of a text, or of its file by the path, passes a filter."""
-    if not isinstance(one, LanguageFilter):
-        return any(language in one.names for language in languages)
-    return (one.name.casefold() in {language.casefold() for language in languages}) != one.negated
+    if not isinstance(test, LanguageFilter):
+        return any(language in test.names for language in languages)
+    return (test.name.casefold() in {language.casefold() for language in languages}) != test.negated

@@ -201,12 +201,12 @@ class UnindexedCommits:
     def get(self, target: Target, commit: str, max_file_size: int) -> UnindexedCommit:
         """Return a commit of a target; raises as `UnindexedCommit`."""
         key = target.repository.key, commit
-        known = self._commits.get(key)
-        if known is None:
+        cached = self._commits.get(key)
+        if cached is None:
             read = UnindexedCommit(target, commit, max_file_size)
             with self._guard:
-                known = self._commits.setdefault(key, read)
-        return known
+                cached = self._commits.setdefault(key, read)
+        return cached
 
     def keep(self, commit: UnindexedCommit, piece: Piece, opened: OpenedCommit) -> None:
         """Keep the texts of a whole piece for later searches, if there is room."""

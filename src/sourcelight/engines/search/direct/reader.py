@@ -55,16 +55,16 @@ class PieceReader:
         for process in self._idle:
             process.close()
 
-    def _read(self, commit: UnindexedCommit, piece: Piece, wanted: BoolArray | None) -> OpenedCommit:
-        sizes = commit.sizes(piece, wanted)
+    def _read(self, commit: UnindexedCommit, piece: Piece, mask: BoolArray | None) -> OpenedCommit:
+        sizes = commit.sizes(piece, mask)
         contents: dict[bytes, bytes | None] = {}
         if _HAS_LIMITS and commit.repository.kind == "git" and sum(sizes.values()) >= _MIN_PROCESS_BYTES:
             self._read_with_git(commit.repository, sizes, contents)
         self._read_here(commit, sizes, contents)
-        opened = commit.open(piece, contents)
-        if wanted is None or bool(wanted.all()):
-            self._commits.keep(commit, piece, opened)
-        return opened
+        snapshot = commit.open(piece, contents)
+        if mask is None or bool(mask.all()):
+            self._commits.keep(commit, piece, snapshot)
+        return snapshot
 
     def _read_with_git(
         self, repository: Repository, sizes: Mapping[bytes, int], contents: dict[bytes, bytes | None]
@@ -74,19 +74,19 @@ class PieceReader:
             process = self._take(repository)
         except GitFailed:
             return
-        ended = True
+        is_complete = True
         # Not kept after a failure: what is left in its pipe would be taken for the next answer.
         try:
             contents.update((name, content) for name, content in process.read(sizes) if content is not None)
-            ended = False
+            is_complete = False
         except GitFailed:
             pass
         finally:
             with self._guard:
                 self._busy.remove(process)
-                if not ended:
+                if not is_complete:
                     self._idle.append(process)
-            if ended:
+            if is_complete:
                 process.close()
 
     def _read_here(
@@ -104,14 +104,14 @@ class PieceReader:
         with self._guard:
             idle, self._idle = self._idle, []
         process = None
-        for one in idle:
-            if process is None and one.git_dir == repository.git_dir:
-                process = one
-            elif one.git_dir == repository.git_dir:
+        for worker in idle:
+            if process is None and worker.git_dir == repository.git_dir:
+                process = worker
+            elif worker.git_dir == repository.git_dir:
                 with self._guard:
-                    self._idle.append(one)
+                    self._idle.append(worker)
             else:
-                one.close()
+                worker.close()
         process = process or BlobProcess(repository)
         with self._guard:
             self._busy.append(process)

@@ -64,15 +64,15 @@ class DirectSearch:
         """Return the content of a file; None when there is none or it is matched by name only."""
         if self._is_indexed(target):
             return self._store.read(target, path)
-        opened = self._file(target, path)
-        return None if opened is None else opened.text_at(0)
+        open_file = self._file(target, path)
+        return None if open_file is None else open_file.text_at(0)
 
     def cells_of(self, target: Target, path: str) -> CellDocument | None:
         """Return the cells of a file; None when it has none that can be read."""
         if self._is_indexed(target):
             return self._store.cells_of(target, path)
-        opened = self._file(target, path)
-        return None if opened is None else self._store.cells_at(target, opened, 0)
+        open_file = self._file(target, path)
+        return None if open_file is None else self._store.cells_at(target, open_file, 0)
 
     def _file(self, target: Target, path: str) -> OpenedCommit | None:
         commit = self._commits.get(target, commit_of(target), self._store.max_file_size)
@@ -108,7 +108,7 @@ class DirectSearch:
                 step = ahead.popleft()
                 if step.failure:
                     summary = _Summary()
-                    ahead = deque(one for one in ahead if one.number != step.number)
+                    ahead = deque(item for item in ahead if item.number != step.number)
                     yield SearchPart(failed={step.target.repository.name: step.failure})
                     continue
                 if step.piece is None:
@@ -118,13 +118,13 @@ class DirectSearch:
                 if not _is_ready(step.piece, cancellation):
                     return
                 try:
-                    opened = step.piece.result()
+                    snapshot = step.piece.result()
                 except (SourcelightError, OSError) as error:
                     failed.add(step.number)
                     ahead.appendleft(replace(step, failure=str(error)))
                     continue
                 # Each piece reports the repository as finished, which it is with the last one alone.
-                for part in loop.parts(OpenedTargets([step.target], [step.commit], [opened])):
+                for part in loop.parts(OpenedTargets([step.target], [step.commit], [snapshot])):
                     summary.add(part)
                     if part.batches:
                         yield replace(part, repositories_done=(), skipped={}, missing={})
@@ -171,11 +171,11 @@ def _pieces(
 ) -> Iterator[Future[OpenedCommit]]:
     mask = commit.names.passing_files(query.files, query.languages)
     for piece in commit.pieces():
-        wanted = None if mask is None else mask[piece.first : piece.end]
-        if wanted is not None and not wanted.any():
+        piece_mask = None if mask is None else mask[piece.first : piece.end]
+        if piece_mask is not None and not piece_mask.any():
             continue
         if piece.opened is None and reads_contents:
-            yield reader.submit(commit, piece, wanted)
+            yield reader.submit(commit, piece, piece_mask)
         else:
             ready: Future[OpenedCommit] = Future()
             ready.set_result(piece.opened or commit.open(piece, {}))

@@ -199,17 +199,17 @@ def _previous_manifest(folder: TextIndexFolder, options: BuildOptions) -> IndexM
     return EMPTY if options.rebuild or previous.max_file_size != options.max_file_size else previous
 
 
-def _existing_blobs(folder: Path, manifest: IndexManifest, stop: Callable[[], None]) -> _ExistingBlobs:
+def _existing_blobs(folder: Path, manifest: IndexManifest, check_cancelled: Callable[[], None]) -> _ExistingBlobs:
     existing = _ExistingBlobs(list(manifest.shards))
     for shard_index, entry in enumerate(manifest.shards):
-        stop()
+        check_cancelled()
         for document, blob_id in enumerate(Shard(folder / entry.name).blob_ids()):
             existing.positions[blob_id] = (shard_index, document)
     protected = [view for view in manifest.views if view.protected]
     unprotected = [view for view in manifest.views if not view.protected]
     for view_entry in (*protected, *unprotected[-_MAX_VIEWS_READ:]):
         view = CommitView(folder / view_entry.name)
-        view.file.verify(stop)
+        view.file.verify(check_cancelled)
         # A missing blob may have been fetched by now, so it is asked for again.
         without_content = np.flatnonzero((view.reason != 0) & (view.reason != _MISSING))
         if len(without_content):
@@ -298,12 +298,12 @@ class _BuildStep:
 
         def texts() -> Iterator[tuple[bytes, bytes]]:
             for blob_id in blob_ids:
-                place = existing.positions.get(blob_id)
-                if place is None:
+                position = existing.positions.get(blob_id)
+                if position is None:
                     yield from self._texts([blob_id])
                 else:
                     self._options.check_cancelled()
-                    yield blob_id, shards[place[0]].text(place[1])
+                    yield blob_id, shards[position[0]].text(position[1])
 
         self._write(texts(), delta=False)
 

@@ -145,8 +145,8 @@ class ShardBuilder:
         sections |= trigram_sections(self._trigrams.take(), units)
         bits = window_bits(self._size)
         sections |= window_sections(self._windows.take(WINDOW_BITS - bits), bits)
-        facts = {"documents": len(self._blobs), "units": units, "text_bytes": sum(self._sizes)}
-        return write_sections(folder, "shard", facts, sections)
+        metadata = {"documents": len(self._blobs), "units": units, "text_bytes": sum(self._sizes)}
+        return write_sections(folder, "shard", metadata, sections)
 
 
 class Shard:

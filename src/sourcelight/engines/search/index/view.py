@@ -102,12 +102,12 @@ class CommitView:
     def _read(self, file: SectionFile | MemorySections) -> None:
         self.file = file
         self.name = file.path.name
-        facts = self.file.facts
-        self.commit: str = facts["commit"]
-        self.files: int = facts["files"]
-        self.text_bytes: int = facts["text_bytes"]
-        self.shards: list[str] = facts["shards"]
-        self.languages: list[tuple[str, list[str]]] = [(name, names) for name, names in facts["languages"]]
+        metadata = self.file.facts
+        self.commit: str = metadata["commit"]
+        self.files: int = metadata["files"]
+        self.text_bytes: int = metadata["text_bytes"]
+        self.shards: list[str] = metadata["shards"]
+        self.languages: list[tuple[str, list[str]]] = [(name, names) for name, names in metadata["languages"]]
         self.path_start = self.file.array("path_start")
         self.shard = self.file.array("shard")
         self.document = self.file.array("document")

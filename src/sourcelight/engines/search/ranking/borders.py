@@ -68,10 +68,10 @@ def line_states(lines: Sequence[bytes], start: int, end: int, language: str) -> 
     states[last + 1 :] = bytes(len(states) - last - 1)
     marks = (b"#",) if language in _HASH else (b"//",)
     was_comment = False
-    for place in range(end - start):
-        is_comment = lines[start + place].lstrip().startswith(marks)
+    for position in range(end - start):
+        is_comment = lines[start + position].lstrip().startswith(marks)
         if is_comment and was_comment:
-            states[place] = WITHIN
+            states[position] = WITHIN
         was_comment = is_comment
     return states
 
@@ -81,16 +81,16 @@ def best_border(lines: Sequence[bytes], states: Sequence[int], offset: int, wind
 
     `states` are those of the lines from `offset` on. None when every line is within a comment or a text.
     """
-    for most in (FREE, IN_BRACKETS):
-        allowed = [at for at in window if states[at - offset] <= most and _begins(lines, at)]
+    for max_state in (FREE, IN_BRACKETS):
+        allowed = [index for index in window if states[index - offset] <= max_state and _begins(lines, index)]
         if allowed:
-            return min(allowed, key=lambda at: (_indent(lines[at]), bool(lines[at - 1].strip()), -at))
-    return next((at for at in reversed(window) if states[at - offset] < WITHIN and lines[at].strip()), None)
+            return min(allowed, key=lambda index: (_indent(lines[index]), bool(lines[index - 1].strip()), -index))
+    return next((index for index in reversed(window) if states[index - offset] < WITHIN and lines[index].strip()), None)
 
 
-def _begins(lines: Sequence[bytes], at: int) -> bool:
+def _begins(lines: Sequence[bytes], index: int) -> bool:
     """Return whether a line looks like the first of a statement, and no comment stands above it."""
-    line, above = lines[at].strip(), lines[at - 1].strip()
+    line, above = lines[index].strip(), lines[index - 1].strip()
     return bool(line) and not (
         line.startswith(_CONTINUES) or above.startswith(_COMMENT_LINE) or above.endswith(_CONTINUED)
     )

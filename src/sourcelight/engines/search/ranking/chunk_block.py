@@ -141,12 +141,12 @@ def make_block(target: int, opened: OpenedTerms, shard: int, mask: BoolArray | N
     files, documents, counts = files[order], documents[order], counts[order]
     first = np.concatenate(([0], np.cumsum(counts)))
     distinct_chunks = int(first[len(order) - np.count_nonzero(is_repeated)])
-    source = place = None
+    source = positions = None
     if distinct_chunks < table.chunks or is_repeated.any():
         source = np.arange(int(first[-1])) + np.repeat(chunk_starts[documents] - first[:-1], counts)
     if source is not None and distinct_chunks < table.chunks:
-        place = np.full(table.chunks, -1, dtype=np.int32)
-        place[source[:distinct_chunks]] = np.arange(distinct_chunks, dtype=np.int32)
+        positions = np.full(table.chunks, -1, dtype=np.int32)
+        positions[source[:distinct_chunks]] = np.arange(distinct_chunks, dtype=np.int32)
     copied, copies, twice = (
         _EMPTY.astype(np.uint32),
         _EMPTY,
@@ -161,5 +161,5 @@ def make_block(target: int, opened: OpenedTerms, shard: int, mask: BoolArray | N
     # `reduceat` sums between neighboring starts; no file is empty here, as an empty range would give the next element.
     lengths = np.add.reduceat(length, first[:-1], dtype=np.float64)
     return ChunkBlock(
-        target, table, files, documents, first, source, length, total, lengths, place, copied, copies, twice
+        target, table, files, documents, first, source, length, total, lengths, positions, copied, copies, twice
     )

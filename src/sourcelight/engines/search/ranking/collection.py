@@ -174,9 +174,9 @@ class ChunkCollection:
     @cached_property
     def file_numbers(self) -> Sequence[NDArray[np.int32]]:
         """The number of each file of each target's view, -1 for one that is not here."""
-        numbers = [np.full(opened.snapshot.view.files, -1, dtype=np.int32) for opened in self.opened]
-        for piece, base in zip(self.pieces, self.file_base, strict=False):
-            numbers[piece.target][piece.files] = np.arange(base, base + len(piece.files), dtype=np.int32)
+        numbers = [np.full(open_terms.snapshot.view.files, -1, dtype=np.int32) for open_terms in self.opened]
+        for block, base in zip(self.pieces, self.file_base, strict=False):
+            numbers[block.target][block.files] = np.arange(base, base + len(block.files), dtype=np.int32)
         return numbers
 
 
@@ -217,13 +217,13 @@ def make_collection(opened: Sequence[OpenedTerms], masks: Sequence[BoolArray | N
     return collection
 
 
-def _are_identical(one: Sequence[Any], other: Sequence[Any]) -> bool:
-    return len(one) == len(other) and all(map(operator.is_, one, other))
+def _are_identical(values: Sequence[Any], other: Sequence[Any]) -> bool:
+    return len(values) == len(other) and all(map(operator.is_, values, other))
 
 
-def _build_collection(opened: Sequence[OpenedTerms], masks: Sequence[BoolArray | None]) -> ChunkCollection:
+def _build_collection(open_terms: Sequence[OpenedTerms], masks: Sequence[BoolArray | None]) -> ChunkCollection:
     blocks: list[ChunkBlock] = []
-    for target, (terms, mask) in enumerate(zip(opened, masks, strict=True)):
+    for target, (terms, mask) in enumerate(zip(open_terms, masks, strict=True)):
         for shard in range(len(terms.snapshot.shards)):
             shard_block = (
                 _cached_block(target, terms, shard) if mask is None else make_block(target, terms, shard, mask)
@@ -236,10 +236,10 @@ def _build_collection(opened: Sequence[OpenedTerms], masks: Sequence[BoolArray |
         file_base.append(file_base[-1] + len(block.files))
     total = sum(block.total_length for block in blocks)
     mean = total / chunk_base[-1] if chunk_base[-1] else 1.0
-    words = [path_words(terms.snapshot) for terms in opened]
+    words = [path_words(terms.snapshot) for terms in open_terms]
     counts = _concatenate([np.diff(block.first) for block in blocks]).astype(np.int64)
     return ChunkCollection(
-        opened,
+        open_terms,
         masks,
         blocks,
         chunk_base,
@@ -250,14 +250,17 @@ def _build_collection(opened: Sequence[OpenedTerms], masks: Sequence[BoolArray |
         counts.cumsum() - counts,
         np.arange(len(counts)).repeat(counts),
         _concatenate([words[block.target].kind[block.files] for block in blocks]).astype(np.uint8),
-        [[number for number, block in enumerate(blocks) if block.target == target] for target in range(len(opened))],
+        [
+            [number for number, block in enumerate(blocks) if block.target == target]
+            for target in range(len(open_terms))
+        ],
     )
 
 
-def _cached_block(target: int, opened: OpenedTerms, shard: int) -> ChunkBlock | None:
+def _cached_block(target: int, open_terms: OpenedTerms, shard: int) -> ChunkBlock | None:
     """Make a block, or return the cached one for the same table."""
-    table = opened.terms[shard]
-    block: ChunkBlock | None = opened.snapshot.remember(
-        ("ranking piece", shard, id(table), target), lambda: make_block(target, opened, shard, None)
+    table = open_terms.terms[shard]
+    block: ChunkBlock | None = open_terms.snapshot.remember(
+        ("ranking piece", shard, id(table), target), lambda: make_block(target, open_terms, shard, None)
     )
     return block

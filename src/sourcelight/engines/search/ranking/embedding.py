@@ -42,7 +42,7 @@ class EmbeddingScorer:
         if len(space.chunks) < 2:
             return None
         numbers = {(t.repository.key, t.commit): number for number, t in enumerate(space.targets)}
-        texts, places = [space.question.text], []
+        texts, positions = [space.question.text], []
         for chunk in space.chunks:
             cancellation.check()
             number = numbers[chunk.target.repository.key, chunk.target.commit]
@@ -50,10 +50,10 @@ class EmbeddingScorer:
             lines = (snapshot.text_of(chunk.path) or b"").split(b"\n")[chunk.begin_line - 1 : chunk.end_line]
             text = b"\n".join(lines).decode("utf-8", "replace")
             texts.append(f"{chunk.path}\n{text}")
-            places.append((number, snapshot.view.file_number(chunk.path.encode())))
+            positions.append((number, snapshot.view.file_number(chunk.path.encode())))
         near = _nearness(self.embedder, [text[:MAX_TEXT_CHARACTERS] for text in texts])
         scores = [np.zeros(snapshot.view.files) for snapshot in space.snapshots]
-        for (number, file), value in zip(places, near.tolist(), strict=True):
+        for (number, file), value in zip(positions, near.tolist(), strict=True):
             if file is not None:
                 scores[number][file] = max(scores[number][file], value)
         return scores

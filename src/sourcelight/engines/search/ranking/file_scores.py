@@ -306,8 +306,8 @@ def _has_best_chunks(lists: FileLists, limit: int, max_chunk: float, max_file: f
     tops = lists.tops(total / top)
     if not 0 < limit <= len(tops):
         return False
-    most = CHUNK * max_chunk + lists.file_weight * max_file / top
-    return float(np.partition(tops, len(tops) - limit)[-limit]) * ROUNDING_FACTOR > most
+    max_score = CHUNK * max_chunk + lists.file_weight * max_file / top
+    return float(np.partition(tops, len(tops) - limit)[-limit]) * ROUNDING_FACTOR > max_score
 
 
 def defining_files(collection: ChunkCollection, name: str) -> dict[int, float]:
@@ -346,8 +346,8 @@ def with_symbols(collection: ChunkCollection) -> Iterator[tuple[int, ChunkBlock,
 def _mentioned_files(collection: ChunkCollection, question: RankQuery) -> Iterator[int]:
     """Return the files whose path, or whose name without its extension, the question has."""
     paths = [file.strip("/") for file in question.files]
-    for target, opened in enumerate(collection.opened if paths or question.names else ()):
-        words, view = collection.words[target], opened.snapshot.view
+    for target, open_terms in enumerate(collection.opened if paths or question.names else ()):
+        words, view = collection.words[target], open_terms.snapshot.view
         files = [file for path in paths for file in words.files_named(path.rpartition("/")[2])
                  if f"/{view.path(file)}".endswith(f"/{path}")]  # fmt: skip
         files += [file for stem in question.names for file in words.with_stem(stem)
@@ -359,7 +359,7 @@ def _mentioned_files(collection: ChunkCollection, question: RankQuery) -> Iterat
 
 def scores_by_target(collection: ChunkCollection, scores: Float64Array) -> Sequence[Float64Array]:
     """Return scores as one array for each target, with an entry for each file of its view."""
-    scores_by_file = [np.zeros(opened.snapshot.view.files) for opened in collection.opened]
+    scores_by_file = [np.zeros(open_terms.snapshot.view.files) for open_terms in collection.opened]
     for number, block in enumerate(collection.pieces):
         scores_by_file[block.target][block.files] = scores[
             collection.file_base[number] : collection.file_base[number + 1]
@@ -369,5 +369,5 @@ def scores_by_target(collection: ChunkCollection, scores: Float64Array) -> Seque
 
 def scores_of_targets(collection: ChunkCollection, scores: Sequence[Float64Array]) -> Float64Array:
     """Turn around what `scores_by_target` does."""
-    scores_by_block = [scores[piece.target][piece.files] for piece in collection.pieces]
+    scores_by_block = [scores[block.target][block.files] for block in collection.pieces]
     return np.concatenate(scores_by_block) if scores_by_block else np.zeros(0)

@@ -30,20 +30,20 @@ def import_scores(opened: OpenedTerms) -> Float64Array:
     return scores
 
 
-def _scores(opened: OpenedTerms) -> Float64Array:
-    snapshot = opened.snapshot
+def _scores(open_terms: OpenedTerms) -> Float64Array:
+    snapshot = open_terms.snapshot
     files = snapshot.view.files
-    named = _files_by_name(snapshot)
+    files_by_name = _files_by_name(snapshot)
     counts: Float64Array = np.zeros(files)
-    for shard, symbols in enumerate(opened.symbols):
+    for shard, symbols in enumerate(open_terms.symbols):
         if symbols is None:
             continue
         importer, text = _imports(snapshot, shard, symbols)
-        first, sizes, meant = _meant_files(symbols, text, named)
+        first, sizes, meant = _meant_files(symbols, text, files_by_name)
         many = sizes.take(text)
         rows = np.arange(len(text)).repeat(many)
-        places = np.arange(len(rows)) - (many.cumsum() - many).repeat(many)
-        file = meant.take(first.take(text.take(rows)) + places)
+        positions = np.arange(len(rows)) - (many.cumsum() - many).repeat(many)
+        file = meant.take(first.take(text.take(rows)) + positions)
         # A file that imports another one twice counts once.
         _, distinct = np.unique(importer.take(rows) * files + file, return_index=True)
         distinct = distinct[importer.take(rows.take(distinct)) != file.take(distinct)]
@@ -68,17 +68,17 @@ def _files_by_name(snapshot: OpenedCommit) -> Mapping[str, Sequence[int]]:
     """Return the files by their name up to its first dot, and by ``/`` and the name of their folder, in lower case."""
     view = snapshot.view
     paths = bytes(view.path_text).decode("utf-8", "replace").lower().split("\n")[1 : view.files + 1]
-    named: dict[str, list[int]] = {}
+    files_by_name: dict[str, list[int]] = {}
     for file, path in enumerate(paths):
         folder, _, name = path.rpartition("/")
-        named.setdefault(name.partition(".")[0], []).append(file)
+        files_by_name.setdefault(name.partition(".")[0], []).append(file)
         if folder:
-            named.setdefault("/" + folder.rpartition("/")[2], []).append(file)
-    return named
+            files_by_name.setdefault("/" + folder.rpartition("/")[2], []).append(file)
+    return files_by_name
 
 
 def _meant_files(
-    symbols: SymbolTable, texts: Int64Array, named: Mapping[str, Sequence[int]]
+    symbols: SymbolTable, texts: Int64Array, files_by_name: Mapping[str, Sequence[int]]
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Return where the files that each text may mean begin, how many they are, and all of them."""
     count = int(texts.max(initial=-1)) + 1
@@ -88,7 +88,7 @@ def _meant_files(
         match = _LAST_NAME.search(_SUFFIX.sub("", symbols.import_text(number).strip("\"'<>").lower()))
         if match is None:
             continue
-        files = named.get(match[0]) or named.get("/" + match[0], ())
+        files = files_by_name.get(match[0]) or files_by_name.get("/" + match[0], ())
         if len(files) <= MAX_MEANT:
             first[number], sizes[number] = len(meant), len(files)
             meant += files

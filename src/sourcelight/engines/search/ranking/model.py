@@ -256,11 +256,11 @@ def join_rankings(
         return -_stats_of(ranking).file_scores[file[1]], _sort_key(ranking.files[file[1]])
 
     ordered = sorted(chunks_per_file, key=by_score)
-    places = {file: index for index, file in enumerate(ordered)}
+    positions = {file: index for index, file in enumerate(ordered)}
     chunks = []
     for part, position in selected:
         chunk = parts[part].chunks[position]
-        chunks.append(replace(chunk, file=places[part, chunk.file]))
+        chunks.append(replace(chunk, file=positions[part, chunk.file]))
     idf = dict(parts[0].idf) if parts else {}
     best = sorted(entry for ranking in parts for entry in _stats_of(ranking).best)
     held_terms = frozenset(term for *_, terms in best[:COVERING_CHUNKS] for term in terms)

@@ -34,13 +34,13 @@ def name_scores(collection: ChunkCollection, words: WordScores, question: RankQu
     for target, number_of in enumerate(collection.file_numbers):
         paths = collection.words[target]
         covered, matched = np.zeros(len(number_of)), np.zeros(len(number_of))
-        met: set[str] = set()
+        seen: set[str] = set()
         for term, value in mass.items():
             like = paths.names_like(term)
             files = [paths.name_terms[name] for name in like]
             for name, bearing in zip(like, files, strict=True):
-                if name not in met:
-                    met.add(name)
+                if name not in seen:
+                    seen.add(name)
                     matched[bearing] += 1.0
             if files:
                 covered[np.unique(np.concatenate(files)) if len(files) > 1 else files[0]] += value
@@ -79,15 +79,15 @@ def definition_name_scores(
     return scores
 
 
-def _chunks_of_definitions(words: WordScores, masses: Mapping[str, float], least: float) -> Int64Array:
+def _chunks_of_definitions(words: WordScores, masses: Mapping[str, float], min_score: float) -> Int64Array:
     """Return the chunks with heads of definitions whose names have terms of so much weight, ascending."""
     postings = [(words.postings[term].named, mass) for term, mass in masses.items() if term in words.postings]
     if not postings:
         return np.zeros(0, dtype=np.int64)
-    numbers = np.concatenate([named for named, _ in postings])
-    weights = np.repeat([mass for _, mass in postings], [len(named) for named, _ in postings])
-    chunks, place = np.unique(numbers, return_inverse=True)
-    return chunks[np.bincount(place, weights=weights, minlength=len(chunks)) >= least]
+    numbers = np.concatenate([definition_numbers for definition_numbers, _ in postings])
+    weights = np.repeat([mass for _, mass in postings], [len(definition_numbers) for definition_numbers, _ in postings])
+    chunks, position = np.unique(numbers, return_inverse=True)
+    return chunks[np.bincount(position, weights=weights, minlength=len(chunks)) >= min_score]
 
 
 def _share(name: bytes, masses: Mapping[str, float]) -> float:

@@ -139,10 +139,10 @@ class PathWords:
         """Return the terms of names of which a term is a prefix, or which are prefixes of it; none of a short one."""
         if len(term) < MIN_PREFIX:
             return [term] if term in self.name_terms else []
-        known = self._sorted_terms
-        low, high = bisect_left(known, term), bisect_left(known, f"{term}\U0010ffff")
+        sorted_terms = self._sorted_terms
+        start, end = bisect_left(sorted_terms, term), bisect_left(sorted_terms, f"{term}\U0010ffff")
         shorter = (term[:size] for size in range(MIN_PREFIX, len(term)))
-        return [*known[low:high], *(prefix for prefix in shorter if prefix in self.name_terms)]
+        return [*sorted_terms[start:end], *(prefix for prefix in shorter if prefix in self.name_terms)]
 
     def files_named(self, name: str) -> Sequence[int]:
         """Return the files that may bear a name: all that do, and seldom another."""
@@ -186,9 +186,9 @@ def _read_paths(snapshot: OpenedCommit) -> PathWords:
         stem = name.partition(".")[0]
         if stem in _INDEX_STEMS and folder:
             stem = folder.rpartition("/")[2]
-        plain = [term for term in _terms(stem, terms_of_names) if not term.startswith("=")]
-        name_sizes[file] = len(plain)
-        for term in plain:
+        word_terms = [term for term in _terms(stem, terms_of_names) if not term.startswith("=")]
+        name_sizes[file] = len(word_terms)
+        for term in word_terms:
             by_stem.setdefault(term, []).append(file)
     by_folder: dict[str, list[NDArray[np.int32]]] = {}
     for folder, files in folders.items():

@@ -177,8 +177,8 @@ class Ranker:
         scores = scorer.scores(
             FileSpace(
                 question,
-                [each.target for each in collection.opened],
-                [each.snapshot for each in collection.opened],
+                [open_terms.target for open_terms in collection.opened],
+                [open_terms.snapshot for open_terms in collection.opened],
                 scores_by_target(collection, order.scores),
                 order.chunks(numbers, files, order.files(files)),
             ),
@@ -227,8 +227,8 @@ class _Order:
         order = np.lexsort((-self._scores, self._files))
         starts = run_starts(self._files)
         sizes = np.diff(starts, append=len(order))
-        place = np.arange(len(order)) - starts.repeat(sizes)
-        self._scores[order] *= factor**place
+        position = np.arange(len(order)) - starts.repeat(sizes)
+        self._scores[order] *= factor**position
 
     def _places(self, files: Int64Array) -> Int64Array:
         """Return the indexes of files in the lists."""
@@ -253,16 +253,16 @@ class _Order:
 
     def _name(self, file: int) -> tuple[str, str, str]:
         """Return the key that orders files of equal score."""
-        piece, position = self._file(file)
-        target = self.space.opened[piece.target].target
-        return target.repository.name, target.revision, self._path(piece, position)
+        block, position = self._file(file)
+        target = self.space.opened[block.target].target
+        return target.repository.name, target.revision, self._path(block, position)
 
     def _file(self, file: int) -> tuple[ChunkBlock, int]:
         number = self.space.piece_of_file(file)
         return self.space.pieces[number], file - self.space.file_base[number]
 
-    def _path(self, piece: ChunkBlock, at: int) -> str:
-        return self.space.opened[piece.target].snapshot.view.path(int(piece.files[at]))
+    def _path(self, block: ChunkBlock, index: int) -> str:
+        return self.space.opened[block.target].snapshot.view.path(int(block.files[index]))
 
     def best(self, limits: RankLimits) -> tuple[list[tuple[int, float]], list[int]]:
         """Return the best chunks with their scores, and their files in the order of the files' own scores."""
@@ -364,32 +364,32 @@ class _Order:
         """Describe files."""
         described = []
         for file in files:
-            piece, position = self._file(file)
-            kind = reported_kind(int(self.space.words[piece.target].kind[piece.files[position]]))
+            block, position = self._file(file)
+            kind = reported_kind(int(self.space.words[block.target].kind[block.files[position]]))
             factor = float(self.lists.factors[self.space.kinds[file]]) / self._most
             shares = {name: float(values[file]) * factor for name, values in self.lists.lists.items()}
-            target = self.space.opened[piece.target].target
-            target = replace(target, commit=self.space.opened[piece.target].commit)
-            described.append(RankedFile(target, self._path(piece, position), self.score_of(file), kind, shares))
+            target = self.space.opened[block.target].target
+            target = replace(target, commit=self.space.opened[block.target].commit)
+            described.append(RankedFile(target, self._path(block, position), self.score_of(file), kind, shares))
         return described
 
     def chunks(
         self, selected: Sequence[tuple[int, float]], files: Sequence[int], described: Sequence[RankedFile]
     ) -> list[RankedChunk]:
         """Describe chunks, whose files are described already."""
-        positions = {file: place for place, file in enumerate(files)}
+        positions = {file: position for position, file in enumerate(files)}
         described_chunks = []
         for chunk, value in selected:
             number, within, file = self._place(chunk)
-            piece, described_file = self.space.pieces[number], described[positions[file]]
-            row = within if piece.source is None else int(piece.source[within])
-            begin, end = piece.lines_of(row)
+            block, described_file = self.space.pieces[number], described[positions[file]]
+            row = within if block.source is None else int(block.source[within])
+            start, end = block.lines_of(row)
             symbols = self._symbols(number, row)
             described_chunks.append(
                 RankedChunk(
                     described_file.target,
                     described_file.path,
-                    begin,
+                    start,
                     end,
                     value,
                     described_file.kind,
@@ -419,7 +419,11 @@ def terms_held_by(collection: ChunkCollection, words: WordScores, best: Sequence
     tops = np.array(sorted(chunk for chunk, _ in best), dtype=np.int64)
     files = collection.file_of[tops]
     holding = words.postings.items()
-    return frozenset(term for term, at in holding if _contains_any(tops, at.numbers) or _contains_any(files, at.files))
+    return frozenset(
+        term
+        for term, postings in holding
+        if _contains_any(tops, postings.numbers) or _contains_any(files, postings.files)
+    )
 
 
 def _contains_any(targets: Int64Array, numbers: Int64Array) -> bool:
@@ -430,7 +434,7 @@ def _contains_any(targets: Int64Array, numbers: Int64Array) -> bool:
     return bool((numbers[positions] == targets).any())
 
 
-def _unknown_terms(question: RankQuery, known: Mapping[str, float]) -> tuple[str, ...]:
+def _unknown_terms(question: RankQuery, weights: Mapping[str, float]) -> tuple[str, ...]:
     """What the question names and no file has."""
-    unknown = [question.shown[t] for t in question.terms if t not in known and t not in question.optional]
+    unknown = [question.shown[t] for t in question.terms if t not in weights and t not in question.optional]
     return tuple(dict.fromkeys(unknown))

@@ -90,9 +90,9 @@ class TermTableBuilder:
         if text:
             lines = text.split(b"\n")
             starts = [0, *accumulate(len(line) + 1 for line in lines)]
-            begins, spans = definition_spans(definitions)
+            span_starts, spans = definition_spans(definitions)
             name = LANGUAGES[language - 1] if language else ""
-            chunks = tokenizer.cut_chunks(lines, begins, prose=prose and not spans, language=name)
+            chunks = tokenizer.cut_chunks(lines, span_starts, prose=prose and not spans, language=name)
             if spans and chunks:
                 self._define(chunks, spans)
             self._begin += [start + 1 for start, _ in chunks]
@@ -121,14 +121,14 @@ class TermTableBuilder:
         heads = np.array([first for first, _, _ in spans], dtype=np.int64)
         ends = np.array([last for _, last, _ in spans], dtype=np.int64)
         # First and last lines of chunks, both from 1 and inside; the chunks of a document adjoin.
-        begin = np.array([start + 1 for start, _ in chunks], dtype=np.int64)
+        chunk_starts = np.array([start + 1 for start, _ in chunks], dtype=np.int64)
         last_lines = np.array([end for _, end in chunks], dtype=np.int64)
-        first_chunk, stop = last_lines.searchsorted(heads), begin.searchsorted(ends, side="right")
-        counts = np.maximum(stop - first_chunk, 0)
+        first_chunk, end_chunk = last_lines.searchsorted(heads), chunk_starts.searchsorted(ends, side="right")
+        counts = np.maximum(end_chunk - first_chunk, 0)
         rows = np.arange(len(spans)).repeat(counts)
         chunk = first_chunk.repeat(counts) + np.arange(len(rows)) - (counts.cumsum() - counts).repeat(counts)
         # The chunk with the head of a definition counts more than those that only continue it.
-        weights = np.where(begin[chunk] <= heads[rows], OWN_WEIGHT, ENCLOSING_WEIGHT)
+        weights = np.where(chunk_starts[chunk] <= heads[rows], OWN_WEIGHT, ENCLOSING_WEIGHT)
         self._definitions.append((numbers[rows], chunk + len(self._begin), weights.astype(np.int64)))
 
     def take_over(self, key: bytes, language: int, table: TermTable, document: int) -> None:
@@ -169,8 +169,8 @@ class TermTableBuilder:
             for token in new_tokens
         ]
         texts = [token.decode("utf-8", "replace") for token in compress(new_tokens, fits)]
-        plain = tokenizer.terms_of_each([text for text in texts if text[0] != _NAME_MARK])
-        read = iter(tokenizer.definition_terms(t[1:]) if t[0] == _NAME_MARK else next(plain) for t in texts)
+        name_terms = tokenizer.terms_of_each([text for text in texts if text[0] != _NAME_MARK])
+        read = iter(tokenizer.definition_terms(t[1:]) if t[0] == _NAME_MARK else next(name_terms) for t in texts)
         for is_read in fits:
             terms = next(read) if is_read else ()
             self._name_terms.append(tuple([ids.setdefault(term, len(ids)) for term in terms]))
@@ -184,8 +184,8 @@ class TermTableBuilder:
         chunk_numbers = np.arange(self._flushed_chunks, len(self._begin)).repeat(sizes)
         weights = np.zeros(len(names), dtype=np.int64)
         if self._definitions:
-            defined, places, weight = (np.concatenate(column) for column in zip(*self._definitions, strict=True))
-            names, chunk_numbers = np.concatenate([names, defined]), np.concatenate([chunk_numbers, places])
+            defined, positions, weight = (np.concatenate(column) for column in zip(*self._definitions, strict=True))
+            names, chunk_numbers = np.concatenate([names, defined]), np.concatenate([chunk_numbers, positions])
             times = np.concatenate([times, np.zeros(len(defined), dtype=np.int64)])
             weights = np.concatenate([weights, weight])
         self._tokens, self._definitions = (array("q"), array("q"), array("q")), []
@@ -196,13 +196,13 @@ class TermTableBuilder:
         size = counts[names] if len(names) else names
         total = int(size.sum())
         rows = np.repeat(np.arange(len(names)), size)
-        place = np.arange(total) + np.repeat(first[names] - (np.cumsum(size) - size), size)
-        term, chunk = flat[place] if total else place, chunk_numbers[rows]
-        plain = self._plain()[term] if total else term.astype(bool)
+        position = np.arange(total) + np.repeat(first[names] - (np.cumsum(size) - size), size)
+        term, chunk = flat[position] if total else position, chunk_numbers[rows]
+        is_plain = self._plain()[term] if total else term.astype(bool)
         new_chunk_count = len(self._begin) - self._flushed_chunks
         lengths = np.bincount(
-            chunk[plain] - self._flushed_chunks,
-            weights=times[rows][plain].astype(np.float64),
+            chunk[is_plain] - self._flushed_chunks,
+            weights=times[rows][is_plain].astype(np.float64),
             minlength=new_chunk_count,
         )
         self._lengths.append(lengths.astype(np.int64))
@@ -259,19 +259,19 @@ def definition_spans(definitions: FileDefinitions | None) -> tuple[list[int], li
     """Return the lines, from 0, at which to cut, and (first line, last line, name) of each definition that counts."""
     if definitions is None or not definitions.names:
         return [], []
-    begins: list[int] = []
+    starts: list[int] = []
     spans: list[tuple[int, int, bytes]] = []
     is_inside: list[bool] = []
     for name, row in zip(definitions.names, definitions.rows.tolist(), strict=True):
-        _, line, begin, end, parent, kind, _ = row
+        _, line, start, end, parent, kind, _ = row
         in_function = parent > 0 and is_inside[parent - 1]
         is_inside.append(in_function or kind in _FUNCTIONS)
         if in_function or kind in _IGNORED_KINDS:
             continue
         spans.append((line, end, name))
         if kind in _CUTS:
-            begins.append(begin - 1)
-    return begins, spans
+            starts.append(start - 1)
+    return starts, spans
 
 
 def _merge_entries(term: Int64Array, chunk: Int64Array, times: Int64Array, weights: Int64Array) -> Int64Array:
@@ -303,13 +303,13 @@ class TermTable:
     """A table of terms, read in place. Safe to share between threads; raises ValueError for another format."""
 
     def __init__(self, source: SectionSource) -> None:
-        facts = source.facts
-        if facts.get("table_format") != FORMAT:
-            raise ValueError(f"a table of format {facts.get('table_format')}, this version reads {FORMAT}")
+        metadata = source.facts
+        if metadata.get("table_format") != FORMAT:
+            raise ValueError(f"a table of format {metadata.get('table_format')}, this version reads {FORMAT}")
         self.source = source
-        self.rules: str = facts["rules"]
-        self.documents: int = facts["documents"]
-        self.chunks: int = facts["chunks"]
+        self.rules: str = metadata["rules"]
+        self.documents: int = metadata["documents"]
+        self.chunks: int = metadata["chunks"]
         self._terms = source.bytes_of("terms")
         self._start = source.array("term_start")
         self._first = source.array("term_first")

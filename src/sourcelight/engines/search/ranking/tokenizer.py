@@ -106,7 +106,7 @@ def terms_of_each(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield what `terms_of` returns for each of some names, none empty, in a third of the time."""
     # One search over all names, a newline after each, which is no part of any.
     parts = _PARTS_OF_EACH.findall("\n".join([*(name if name.isascii() else "" for name in names), ""]))
-    known: dict[str, str] = {}
+    cache: dict[str, str] = {}
     position = 0
     lowered = " ".join(parts).lower().split(" ")
     for name in names:
@@ -117,9 +117,9 @@ def terms_of_each(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
             continue
         terms = []
         for part in parts:
-            term = known.get(part)
+            term = cache.get(part)
             if term is None:
-                term = known[part] = stem(part) if len(part) > 1 and part not in FUNCTION_WORDS else ""
+                term = cache[part] = stem(part) if len(part) > 1 and part not in FUNCTION_WORDS else ""
             if term:
                 terms.append(term)
         if len(parts) > 1:
@@ -174,7 +174,7 @@ def cut_chunks(
         count -= 1
     if not count:
         return []
-    starts = _heading_lines(lines, count) if prose else sorted({lead_start(lines, begin) for begin in begins})
+    starts = _heading_lines(lines, count) if prose else sorted({lead_start(lines, line) for line in begins})
     boundaries = [0]
     for start in starts:
         if start - boundaries[-1] >= MIN_CHUNK_LINES and start < count:
@@ -200,7 +200,7 @@ def _split_long(lines: Sequence[bytes], start: int, end: int, language: str) -> 
         middle = best_border(lines, states, offset, range(start + _MIN_CUT_LINES, start + MAX_CHUNK_LINES + 1))
         if middle is None:
             further = range(start + MAX_CHUNK_LINES + 1, min(start + 4 * MAX_CHUNK_LINES, end))
-            middle = next((at for at in further if states[at - offset] < WITHIN), further.stop)
+            middle = next((index for index in further if states[index - offset] < WITHIN), further.stop)
         if middle >= end:
             break
         chunks.append((start, middle))
@@ -231,12 +231,12 @@ def lead_start(lines: Sequence[bytes] | Sequence[str], first_line: int) -> int:
 
 def _block_start(lines: Sequence[bytes] | Sequence[str], last: int, first_line: int) -> int | None:
     """Return the line that opens the comment which line `last` closes; None when it is too far above."""
-    for at in range(last - 1, max(first_line - _MAX_LEAD_LINES, 0) - 1, -1):
-        text = _bytes_of(lines[at])
+    for index in range(last - 1, max(first_line - _MAX_LEAD_LINES, 0) - 1, -1):
+        text = _bytes_of(lines[index])
         if b"*/" in text:
             return None
         if b"/*" in text:
-            return at if text.startswith(b"/*") else None
+            return index if text.startswith(b"/*") else None
     return None
 
 
@@ -267,4 +267,4 @@ def _heading_lines(lines: Sequence[bytes], count: int) -> list[int]:
 
 def _cell_lines(lines: Sequence[bytes], count: int) -> list[int]:
     """Return the lines at which the cells of a notebook begin."""
-    return [at - 1 for at in range(2, count) if _CELL.match(lines[at]) and lines[at - 1].strip() == b"{"]
+    return [index - 1 for index in range(2, count) if _CELL.match(lines[index]) and lines[index - 1].strip() == b"{"]

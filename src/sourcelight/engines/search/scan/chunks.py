@@ -117,7 +117,7 @@ def _truncate(
             texts.append(None)
             continue
         is_truncated[index] = True
-        lines = [bytes(piece) for piece in corpus.buffers.slices(np.stack((starts, ends), axis=1))]
+        lines = [bytes(line_text) for line_text in corpus.buffers.slices(np.stack((starts, ends), axis=1))]
         texts.append(b"\n".join(truncate_line(line, max_line_len) for line in lines).decode(errors="replace"))
     if not is_truncated.any():
         return strings, is_truncated

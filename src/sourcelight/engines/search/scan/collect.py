@@ -312,7 +312,7 @@ def _join_ready(ready: list[tuple[_GroupedMatches, Int64Array]]) -> tuple[_Group
     ]
     line_offsets = _offsets([0 if group.lines is None else len(group.lines) for group in groups])
     first_row = [group.first_row + offset for group, offset in zip(groups, line_offsets, strict=True)]
-    joined = _GroupedMatches(
+    merged = _GroupedMatches(
         files,
         np.concatenate(content_index),
         concatenate_lines([group.lines for group in groups if group.lines is not None]),
@@ -322,7 +322,7 @@ def _join_ready(ready: list[tuple[_GroupedMatches, Int64Array]]) -> tuple[_Group
         np.concatenate([group.row_counts for group in groups]),
         sum(group.text_bytes for group in groups),
     )
-    return joined, selected
+    return merged, selected
 
 
 def _offsets(sizes: list[int]) -> list[int]:

@@ -93,8 +93,8 @@ class PathTable:
         grams = self._grams
         shift = 33 - len(grams).bit_length()
         return all(
-            grams[(int.from_bytes(text[at : at + _GRAM_BYTES], "little") * _GRAM_FACTOR & 0xFFFFFFFF) >> shift]
-            for at in range(len(text) - _GRAM_BYTES + 1)
+            grams[(int.from_bytes(text[index : index + _GRAM_BYTES], "little") * _GRAM_FACTOR & 0xFFFFFFFF) >> shift]
+            for index in range(len(text) - _GRAM_BYTES + 1)
         )
 
     def _may_match(self, tree: RequiredTree) -> bool:

@@ -138,8 +138,8 @@ def split_by_language(corpus: Corpus, selection: FileSelection, language: str) -
     rank = np.zeros(len(documents), dtype=np.int64)
     ranks: dict[int, dict[int, int]] = {}
     for position in shared.tolist():
-        own = ranks.setdefault(int(documents[position]), {})
-        rank[position] = own.setdefault(int(languages[position]), len(own))
+        document_ranks = ranks.setdefault(int(documents[position]), {})
+        rank[position] = document_ranks.setdefault(int(languages[position]), len(document_ranks))
     return [_with_positions(selection, rank == number, number) for number in range(int(rank.max()) + 1)]
 
 

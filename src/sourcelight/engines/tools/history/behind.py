@@ -33,17 +33,17 @@ def _gather(arguments: CommitsBehindArguments, context: ToolContext) -> PartialR
     commit_filter = CommitFilter(authors=any_of(CALL, "authors", arguments.authors, regexp=False, one_line=True))
     histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
     matches = []
-    for opened in histories.opened:
+    for snapshot in histories.opened:
         context.cancellation.check()
-        mask: BoolArray = np.zeros(len(opened.history.commits), np.bool_)
-        mask[_ROWS[arguments.of](opened, arguments, (after, before), context)] = True
+        mask: BoolArray = np.zeros(len(snapshot.history.commits), np.bool_)
+        mask[_ROWS[arguments.of](snapshot, arguments, (after, before), context)] = True
         try:
-            mask &= filter_commits(opened.history, commit_filter, lambda: context.cancellation.cancelled)
+            mask &= filter_commits(snapshot.history, commit_filter, lambda: context.cancellation.cancelled)
         except ScanStopped:
             context.cancellation.check()
             raise
-        commits = CommitNumbers(np.flatnonzero(mask & commit_mask(opened, after, before)))
-        matches.append((opened, newest_first(opened.history, commits)))
+        commits = CommitNumbers(np.flatnonzero(mask & commit_mask(snapshot, after, before)))
+        matches.append((snapshot, newest_first(snapshot.history, commits)))
     return histories.part(newest_commits(matches, None), echoed)
 
 

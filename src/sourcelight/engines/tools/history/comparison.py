@@ -73,9 +73,9 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
     else:
         selected = comparison.changes[start:] if first is None else comparison.changes[start : start + first]
         diffs = _with_progress(comparison.diffs(selected, context.cancellation), len(selected), context)
-    cut = [False] * len(diffs)
+    is_cut = [False] * len(diffs)
     if context.served and not arguments.stat:
-        diffs, cut = _fitting(diffs)
+        diffs, is_cut = _fitting(diffs)
     end = start + len(diffs)
     notices = list(comparison.notices)
     left_out = comparison.left_out if first is None and not start else 0
@@ -85,7 +85,7 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
     if missing:
         notices.append(f"The contents of {missing:,} files are missing from this clone; they have no patch.")
     is_complete = end >= total
-    notices += _cut_notices(sum(cut))
+    notices += _cut_notices(sum(is_cut))
     if not is_complete:
         notices.append(f"Files {start + 1:,} to {end:,} of {total:,} are shown; pass endCursor as after for the next.")
     attributes: dict[str, Any] = {
@@ -108,10 +108,10 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
         attributes["total_additions"], attributes["total_deletions"] = totals or (None, None)
         if totals is None:
             notices.append("The changed files are too large together for their lines to be counted.")
-    complete = is_complete and not missing and not left_out and not any(cut)
+    complete = is_complete and not missing and not left_out and not any(is_cut)
     if arguments.stat:
         diffs = [replace(diff, patch=None) for diff in diffs]
-    return ToolResult("file_diffs", diff_table(comparison, diffs, cut), attributes, complete, tuple(notices))
+    return ToolResult("file_diffs", diff_table(comparison, diffs, is_cut), attributes, complete, tuple(notices))
 
 
 def _cut_notices(count: int) -> list[str]:
@@ -151,7 +151,7 @@ def _fitting(diffs: Sequence[FileDiff]) -> tuple[list[FileDiff], list[bool]]:
 def diff_table(comparison: Comparison, diffs: Sequence[FileDiff], cut: Sequence[bool]) -> Any:
     """Rows of the table ``file_diffs``."""
     changes = [diff.change for diff in diffs]
-    patches = [_text(diff, cut=short) for diff, short in zip(diffs, cut, strict=True)]
+    patches = [_text(diff, is_truncated=short) for diff, short in zip(diffs, cut, strict=True)]
     return tables.table(
         "file_diffs",
         {
@@ -177,10 +177,10 @@ def diff_table(comparison: Comparison, diffs: Sequence[FileDiff], cut: Sequence[
     )
 
 
-def _text(diff: FileDiff, *, cut: bool) -> str | None:
+def _text(diff: FileDiff, *, is_truncated: bool) -> str | None:
     if diff.patch is None:
         return None
-    if cut:
+    if is_truncated:
         end = diff.patch.rfind(b"\n", 0, _MAX_PATCH_BYTES) + 1
         diff = replace(diff, patch=diff.patch[: end or _MAX_PATCH_BYTES])
     return decode_patch(diff)
@@ -274,13 +274,13 @@ def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> 
     histories = open_histories("commit_details", context, [arguments.repo], [arguments.revision])
     if not histories.opened:
         raise RevisionNotFound(arguments.repo, arguments.revision)
-    opened = histories.opened[0]
-    history, (oid,) = opened.history, opened.commits
+    snapshot = histories.opened[0]
+    history, (oid,) = snapshot.history, snapshot.commits
     number = history.position(oid)
     assert number is not None  # noqa: S101 - opened histories hold their commits
-    (row,) = commit_rows(opened, _one(number)).to_pylist()
+    (row,) = commit_rows(snapshot, _one(number)).to_pylist()
     base = row["parents"][0] if row["parents"] else EMPTY
-    comparison = compare(opened.repository, base, oid, context.cancellation, history=history)
+    comparison = compare(snapshot.repository, base, oid, context.cancellation, history=history)
     page_diffs = (
         _of_page(comparison, history, number, context) if context.served else comparison.all_diffs(context.cancellation)
     )

@@ -85,32 +85,36 @@ def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> Parti
     )
     histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
     matches: list[tuple[OpenedHistory, DiffMatches, CommitNumbers]] = []
-    for opened in histories.opened:
+    for snapshot in histories.opened:
         try:
-            hits = find_diffs(opened.history, query, lambda: context.cancellation.cancelled)
+            diff_matches = find_diffs(snapshot.history, query, lambda: context.cancellation.cancelled)
         except ScanStopped:
             context.cancellation.check()
             raise
-        matches.append((opened, hits, CommitNumbers(hits.commits[opened.mask[hits.commits]])))
+        matches.append(
+            (snapshot, diff_matches, CommitNumbers(diff_matches.commits[snapshot.mask[diff_matches.commits]]))
+        )
     limit = limit_of(arguments.limit, context, DEFAULT_COUNT)
-    counts = newest([opened.history.commits.commit_time[commits[:limit]] for opened, _, commits in matches], limit)
+    counts = newest([snapshot.history.commits.commit_time[commits[:limit]] for snapshot, _, commits in matches], limit)
     of_each: dict[str, _DiffMatches] = {}
-    for (opened, hits, all_commits), count in zip(matches, counts, strict=True):
+    for (snapshot, diff_matches, all_commits), count in zip(matches, counts, strict=True):
         commits = CommitNumbers(all_commits[:count])
-        is_shown = np.zeros(len(opened.history.commits), np.bool_)
+        is_shown = np.zeros(len(snapshot.history.commits), np.bool_)
         is_shown[commits] = True
-        is_kept = is_shown[opened.history.changes.commit[hits.row_changes]]
-        rows, changes = RowNumbers(hits.rows[is_kept]), ChangeNumbers(hits.row_changes[is_kept])
+        is_kept = is_shown[snapshot.history.changes.commit[diff_matches.row_changes]]
+        rows, changes = RowNumbers(diff_matches.rows[is_kept]), ChangeNumbers(diff_matches.row_changes[is_kept])
         batches = []
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             batch = slice(start, start + _ROWS_AT_ONCE)
-            batches.append(diff_rows(opened, RowNumbers(rows[batch]), ChangeNumbers(changes[batch]), hits.patterns))
-        of_each[opened.name] = _DiffMatches(
+            batches.append(
+                diff_rows(snapshot, RowNumbers(rows[batch]), ChangeNumbers(changes[batch]), diff_matches.patterns)
+            )
+        of_each[snapshot.name] = _DiffMatches(
             columns.join("diff_lines", batches),
-            [] if limit is None else columns.oids(opened.history, commits),
-            opened.history.commits.commit_time[commits],
+            [] if limit is None else columns.oids(snapshot.history, commits),
+            snapshot.history.commits.commit_time[commits],
             len(all_commits),
-            list(_results(opened, changes, pattern, sides)) if context.served else [],
+            list(_results(snapshot, changes, pattern, sides)) if context.served else [],
         )
     return histories.part(of_each, echoed)
 
@@ -158,12 +162,12 @@ def diff_rows(
 
 
 def _results(
-    opened: OpenedHistory, changes: Int64Array, pattern: CompiledPattern, sides: tuple[Side, ...]
+    snapshot: OpenedHistory, changes: Int64Array, pattern: CompiledPattern, sides: tuple[Side, ...]
 ) -> Iterator[Any]:
     """One object a commit with the hunks of its files that hold matches, as a served answer shows them."""
-    history = opened.history
+    history = snapshot.history
     try:
-        handle = open_handle(opened.repository.git_dir)
+        handle = open_handle(snapshot.repository.git_dir)
     except UnusableRepository:
         return
     signs = tuple({"added": "+", "removed": "-"}[side] for side in sides)
@@ -180,7 +184,7 @@ def _results(
             # Of a file that became a link, one part alone may have matches.
             files += of_change if len(parts) == 1 else [file for file in of_change if file["hunks"]]
         yield {
-            "repo": opened.name,
+            "repo": snapshot.name,
             "oid": oid,
             "authorName": author[0].as_py(),
             "authorEmail": email[0].as_py(),

@@ -60,29 +60,29 @@ class _Hotspots:
 
 
 def _hot_files(
-    opened: OpenedHistory,
+    snapshot: OpenedHistory,
     file_filter: ChangedFileFilter,
     dates: Dates,
     arguments: HotspotsArguments,
     context: ToolContext,
 ) -> _Hotspots:
     limit: int | None = arguments.limit
-    history = opened.history
+    history = snapshot.history
     changes = history.changes
-    change_rows, file_of, tree = _countable_changes(opened, file_filter, dates, arguments.file_kinds, context)
+    change_rows, file_of, tree = _countable_changes(snapshot, file_filter, dates, arguments.file_kinds, context)
     used, codes = np.unique(file_of, return_inverse=True)
     count = len(used)
     commit = changes.commit[change_rows].astype(np.int64)
     commits = count_distinct(codes, commit, count)
-    persons = PersonNumbers(HOTSPOTS, join_addresses=arguments.join_addresses).of_identities(opened)
+    persons = PersonNumbers(HOTSPOTS, join_addresses=arguments.join_addresses).of_identities(snapshot)
     people = persons[history.commits.author[commit]]
-    lines = _lines(opened, tree, used, context)
+    lines = _lines(snapshot, tree, used, context)
     scores = commits * np.log1p(np.maximum(lines, 0))
     first, last = _times(history, codes, commit, count)
     rows = tables.table(
         "hotspots",
         {
-            "repository": opened.name,
+            "repository": snapshot.name,
             "path": [tree.paths[index].decode("utf-8", "replace") for index in used.tolist()],
             "commits": pa.array(commits),
             "authors": pa.array(count_distinct(codes, people, count)),
@@ -92,7 +92,7 @@ def _hot_files(
             "score": pa.array(np.zeros(count)),
             "first_date": tables.times(first),
             "last_date": tables.times(last),
-            "agent_commits": pa.array(agent_commits(opened, codes, commit, count)),
+            "agent_commits": pa.array(agent_commits(snapshot, codes, commit, count)),
         },
         count,
     )
@@ -103,19 +103,19 @@ def _hot_files(
 
 
 def _countable_changes(
-    opened: OpenedHistory,
+    snapshot: OpenedHistory,
     file_filter: ChangedFileFilter,
     dates: Dates,
     file_kinds: Sequence[str] | None,
     context: ToolContext,
 ) -> tuple[Int64Array, Int64Array, CommitTree]:
     """The changes that count, the place of the file of each among today's, and today's files."""
-    mask = commit_mask(opened, *dates)[opened.history.changes.commit]
-    layout = opened.layout(context)
-    newest, tree, file_positions = _today(opened, layout)
-    passing = filter_changes(opened.history, file_filter, layout=layout)
+    mask = commit_mask(snapshot, *dates)[snapshot.history.changes.commit]
+    layout = snapshot.layout(context)
+    newest, tree, file_positions = _today(snapshot, layout)
+    passing = filter_changes(snapshot.history, file_filter, layout=layout)
     change_rows = np.flatnonzero(mask if passing is None else mask & passing)
-    change_rows = change_rows[are_of_kinds(opened, layout, newest[layout.path[change_rows]], file_kinds, context)]
+    change_rows = change_rows[are_of_kinds(snapshot, layout, newest[layout.path[change_rows]], file_kinds, context)]
     file_of = file_positions[newest[layout.path[change_rows]]]
     return change_rows[file_of >= 0], file_of[file_of >= 0], tree
 
@@ -162,9 +162,9 @@ def paired_commits(
     first, other = (
         np.unique(commit[np.isin(file_of, _files_named(tree, path))]) for path in (arguments.path, arguments.other_path)
     )
-    both = np.intersect1d(first, other)
-    sizes = np.diff(opened.history.commits.change_starts)[both]
-    return both[sizes <= (arguments.max_files or _LARGE)].astype(np.int64)
+    shared = np.intersect1d(first, other)
+    sizes = np.diff(opened.history.commits.change_starts)[shared]
+    return shared[sizes <= (arguments.max_files or _LARGE)].astype(np.int64)
 
 
 def _files_named(tree: CommitTree, path: str | None) -> list[int]:
@@ -193,25 +193,27 @@ def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: 
 
 
 def _gather_coupling(arguments: CouplingArguments, context: ToolContext) -> PartialResult:
-    return gather_dated(COUPLING, arguments, context, lambda opened, dates: _pairs(opened, arguments, dates, context))
+    return gather_dated(
+        COUPLING, arguments, context, lambda snapshot, dates: _pairs(snapshot, arguments, dates, context)
+    )
 
 
 def _pairs(
-    opened: OpenedHistory, arguments: CouplingArguments, dates: Dates, context: ToolContext
+    snapshot: OpenedHistory, arguments: CouplingArguments, dates: Dates, context: ToolContext
 ) -> tuple[list[tuple[Any, ...]], int]:
     """Pairs of files of one repository, and how many commits have too many files to count."""
-    least, degree = _thresholds(arguments)
+    min_commits, degree = _thresholds(arguments)
     max_files = arguments.max_files or _LARGE
-    history, layout = opened.history, opened.layout(context)
-    newest, tree, file_positions = _today(opened, layout)
+    history, layout = snapshot.history, snapshot.layout(context)
+    newest, tree, file_positions = _today(snapshot, layout)
     starts = history.commits.change_starts
     shared_counts: Counter[tuple[int, int]] = Counter()
     single_counts: Counter[int] = Counter()
     latest: dict[tuple[int, int], int] = {}
     times = history.commits.commit_time
     skipped = 0
-    numbers = np.flatnonzero(commit_mask(opened, *dates) & (np.diff(starts) > 0))
-    is_counted = are_of_kinds(opened, layout, newest[layout.path], arguments.file_kinds, context)
+    numbers = np.flatnonzero(commit_mask(snapshot, *dates) & (np.diff(starts) > 0))
+    is_counted = are_of_kinds(snapshot, layout, newest[layout.path], arguments.file_kinds, context)
     files = np.where(is_counted, file_positions[newest[layout.path]], -1).tolist()
     sizes, commit_starts = np.diff(starts)[numbers].tolist(), starts[numbers].tolist()
     for number, size, start in zip(numbers.tolist(), sizes, commit_starts, strict=True):
@@ -226,10 +228,10 @@ def _pairs(
     rows: list[tuple[Any, ...]] = []
     for (first, other), count in shared_counts.items():
         share = 2 * count / (single_counts[first] + single_counts[other])
-        if count >= least and share >= degree:
+        if count >= min_commits and share >= degree:
             pair_names = [tree.paths[position].decode("utf-8", "replace") for position in (first, other)]
             row = (
-                opened.name,
+                snapshot.name,
                 *pair_names,
                 count,
                 single_counts[first],
@@ -250,10 +252,10 @@ def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: 
     names = ("repository", "path", "other_path", "shared_commits", "commits", "other_commits", "degree")
     table: dict[str, Any] = {name: [row[index] for row in rows] for index, name in enumerate(names)}
     table["last_date"] = tables.times([row[7] for row in rows])
-    least, degree = _thresholds(arguments)
+    min_commits, degree = _thresholds(arguments)
     notices = [
         *part.notices,
-        f"Pairs need {least} commits together and a degree of {degree}; merges are left out.",
+        f"Pairs need {min_commits} commits together and a degree of {degree}; merges are left out.",
         f"{skipped:,} commits with more than {arguments.max_files or _LARGE} files count for no pair.",
     ]
     notices += kind_notices(arguments.file_kinds)
@@ -278,16 +280,16 @@ def _drill(call: str, arguments: Arguments, part: PartialResult) -> dict[str, An
     }
 
 
-def _today(opened: OpenedHistory, layout: Layout) -> tuple[Int64Array, CommitTree, Int64Array]:
+def _today(snapshot: OpenedHistory, layout: Layout) -> tuple[Int64Array, CommitTree, Int64Array]:
     """The newest name of each path (by number), today's files, and the place of each path among these or -1."""
-    history = opened.history
+    history = snapshot.history
     newest = np.arange(len(layout.names) or 1)
-    with ObjectReader(opened.repository) as reader:
-        tree = reader.tree(opened.commits[0])
+    with ObjectReader(snapshot.repository) as reader:
+        tree = reader.tree(snapshot.commits[0])
     today = {path: index for index, path in enumerate(tree.paths)}
     positions = np.array([today.get(path, -1) for path in layout.names] or [-1], np.int64)
     changes = history.changes
-    renamed = np.flatnonzero((changes.status == ord("R")) & opened.mask[changes.commit])
+    renamed = np.flatnonzero((changes.status == ord("R")) & snapshot.mask[changes.commit])
     # The newest rename of a name counts, by date: the order of an index depends on when its commits were read.
     renamed = renamed[np.lexsort((-renamed, -history.commits.commit_time[changes.commit[renamed]]))]
     following: dict[int, int] = {}
@@ -303,10 +305,10 @@ def _today(opened: OpenedHistory, layout: Layout) -> tuple[Int64Array, CommitTre
     return newest, tree, positions
 
 
-def _lines(opened: OpenedHistory, tree: CommitTree, files: Int64Array, context: ToolContext) -> Int64Array:
+def _lines(snapshot: OpenedHistory, tree: CommitTree, files: Int64Array, context: ToolContext) -> Int64Array:
     """Lines of some files of a tree; -1 for binary and missing ones."""
     line_counts = np.full(len(files), -1, np.int64)
-    with ObjectReader(opened.repository) as reader:
+    with ObjectReader(snapshot.repository) as reader:
         for index, file in enumerate(files.tolist()):
             context.cancellation.check()
             data = reader.read(tree.blob_ids[file * 20 : file * 20 + 20])

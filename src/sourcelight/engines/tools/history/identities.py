@@ -58,9 +58,9 @@ def _gather_identities(arguments: IdentitiesArguments, context: ToolContext) -> 
     return gather_each(open_histories(IDENTITIES, context, arguments.repos or (), commits_alone=True), context, find)
 
 
-def _uses(opened: OpenedHistory, people: PersonNumbers, context: ToolContext) -> _Uses:
-    identities, commits = opened.history.identities, opened.history.commits
-    is_counted = opened.mask
+def _uses(snapshot: OpenedHistory, people: PersonNumbers, context: ToolContext) -> _Uses:
+    identities, commits = snapshot.history.identities, snapshot.history.commits
+    is_counted = snapshot.mask
     pairs = list(
         zip(identities.names, identities.emails, identities.mapped_names, identities.mapped_emails, strict=True)
     )
@@ -75,8 +75,8 @@ def _uses(opened: OpenedHistory, people: PersonNumbers, context: ToolContext) ->
             selected = times[order[cuts[number] : cuts[number + 1]]]
             if len(selected):
                 roles.append((role, key, len(selected), int(selected.min()), int(selected.max())))
-    helped, persons = people.co_authors(opened, context.cancellation)
-    mask = opened.mask[helped]
+    helped, persons = people.co_authors(snapshot, context.cancellation)
+    mask = snapshot.mask[helped]
     helped, persons = helped[mask], persons[mask]
     names, emails = people.names, people.emails
     co_authors = []

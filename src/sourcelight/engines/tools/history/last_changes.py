@@ -28,11 +28,11 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
     paths = list(dict.fromkeys(clean_path(path) for path in arguments.paths))
     parts = []
     found_paths: set[str] = set()
-    for opened in histories.opened:
-        history = opened.history
+    for snapshot in histories.opened:
+        history = snapshot.history
         changes = history.changes
         last = np.full(len(history.paths) + 1, -1, np.int64)
-        change_rows = np.flatnonzero(opened.mask[changes.commit])
+        change_rows = np.flatnonzero(snapshot.mask[changes.commit])
         times = history.commits.commit_time[changes.commit[change_rows]]
         change_rows = change_rows[np.argsort(times, kind="stable")]  # of one second, children come behind their parents
         last[changes.path[change_rows]] = change_rows
@@ -45,7 +45,7 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
         commits = changes.commit[[row for _, row, _ in rows]] if rows else np.zeros(0, np.int64)
         author, email, _ = tables.people(history, history.commits.author[commits])
         table = {
-            "repository": opened.name,
+            "repository": snapshot.name,
             "path": [path for path, *_ in rows],
             "commit": tables.oids(history, commits),
             "author": author,
@@ -61,8 +61,10 @@ def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> Tool
     if len(found_paths) < len(paths):
         notices.append(f"No commit changed {len(paths) - len(found_paths):,} of the paths.")
     drill = {"call": "commit_search", "arguments": {}, "columns": {"repos": "repository", "files": "path"}}
-    facts = {"drill_down": drill}
-    return ToolResult("last_changes", tables.join("last_changes", parts), facts, histories.complete, tuple(notices))
+    attributes = {"drill_down": drill}
+    return ToolResult(
+        "last_changes", tables.join("last_changes", parts), attributes, histories.complete, tuple(notices)
+    )
 
 
 def _of_directories(history: History, change_rows: Any, numbers: Mapping[str, int], paths: list[str]) -> _Newest:
@@ -81,18 +83,18 @@ def _of_directories(history: History, change_rows: Any, numbers: Mapping[str, in
     for path in paths:
         files = below.get(path.encode("utf-8", "surrogateescape"), [])
         if files:
-            own = [numbers[path]] if path in numbers else []
-            rows = change_rows[np.isin(history.changes.path[change_rows], files + own)]
+            own_number = [numbers[path]] if path in numbers else []
+            rows = change_rows[np.isin(history.changes.path[change_rows], files + own_number)]
             newest[path] = int(rows[-1]) if len(rows) else -1, len(np.unique(history.changes.commit[rows]))
     return newest
 
 
-def _numbers(known: Mapping[bytes, int], paths: list[str]) -> dict[str, int]:
+def _numbers(numbers_by_path: Mapping[bytes, int], paths: list[str]) -> dict[str, int]:
     """Numbers of paths given as text; names that are not UTF-8 are known by their text with U+FFFD."""
-    numbers = {path: known.get(path.encode("utf-8", "surrogateescape")) for path in paths}
+    numbers = {path: numbers_by_path.get(path.encode("utf-8", "surrogateescape")) for path in paths}
     if any(number is None and "\ufffd" in path for path, number in numbers.items()):
-        shown = {raw.decode("utf-8", "replace"): number for raw, number in known.items()}
-        numbers = {path: shown.get(path) if number is None else number for path, number in numbers.items()}
+        numbers_by_text = {raw.decode("utf-8", "replace"): number for raw, number in numbers_by_path.items()}
+        numbers = {path: numbers_by_text.get(path) if number is None else number for path, number in numbers.items()}
     return {path: number for path, number in numbers.items() if number is not None}
 
 

@@ -35,24 +35,24 @@ def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> Tool
     if not histories.opened:
         empty = tables.table("path_history", {}, 0)
         return ToolResult("path_history", empty, attributes, histories.complete, tuple(histories.notices))
-    (opened,) = histories.opened
-    layout = opened.layout(context)
-    kind, exists = _kind_of(opened, layout, path, revision)
-    changes = _follow(opened, layout, path, kind, context)
+    (snapshot,) = histories.opened
+    layout = snapshot.layout(context)
+    kind, exists = _kind_of(snapshot, layout, path, revision)
+    changes = _follow(snapshot, layout, path, kind, context)
     total, is_complete, notices = len(changes), histories.complete, [*histories.notices, _RULE]
     if arguments.limit is not None and total > arguments.limit:
         changes = ChangeNumbers(changes[: arguments.limit])
         notices.append(f"The newest {arguments.limit:,} of {total:,} changes are shown.")
         is_complete = False
-    attributes |= {"commit": opened.commits[0], "kind": kind, "exists": exists, "total": total}
-    return ToolResult("path_history", _table(opened, layout, changes), attributes, is_complete, tuple(notices))
+    attributes |= {"commit": snapshot.commits[0], "kind": kind, "exists": exists, "total": total}
+    return ToolResult("path_history", _table(snapshot, layout, changes), attributes, is_complete, tuple(notices))
 
 
-def _kind_of(opened: OpenedHistory, layout: Layout, path: str, revision: str) -> tuple[str, bool]:
+def _kind_of(snapshot: OpenedHistory, layout: Layout, path: str, revision: str) -> tuple[str, bool]:
     """Whether a path is a ``file`` or a ``directory``, and whether the commit has it; one that is gone has a past."""
-    with ObjectReader(opened.repository) as reader:
+    with ObjectReader(snapshot.repository) as reader:
         try:
-            entry = find_entry(reader, opened.commits[0], path, revision)
+            entry = find_entry(reader, snapshot.commits[0], path, revision)
         except PathNotFound:
             names = set(layout.names)
             raw = path.encode("utf-8", "surrogateescape")
@@ -64,15 +64,15 @@ def _kind_of(opened: OpenedHistory, layout: Layout, path: str, revision: str) ->
     return "directory" if entry.kind == "directory" else "file", True
 
 
-def _follow(opened: OpenedHistory, layout: Layout, path: str, kind: str, context: ToolContext) -> ChangeNumbers:
-    history = opened.history
-    tip = history.position(opened.commits[0])
+def _follow(snapshot: OpenedHistory, layout: Layout, path: str, kind: str, context: ToolContext) -> ChangeNumbers:
+    history = snapshot.history
+    tip = history.position(snapshot.commits[0])
     if tip is None:
         return ChangeNumbers(np.zeros(0, np.int64))
     raw = path.encode("utf-8", "surrogateescape")
     if kind == "file":
         return follow_file(history, layout, tip, raw, context.cancellation)
-    with ObjectReader(opened.repository) as reader:
+    with ObjectReader(snapshot.repository) as reader:
 
         def has_directory(commit: int, directory: bytes) -> bool:
             name = directory.decode("utf-8", "replace").rstrip("/")
@@ -84,8 +84,8 @@ def _follow(opened: OpenedHistory, layout: Layout, path: str, kind: str, context
         return follow_directory(history, layout, tip, raw, context.cancellation, has_directory)
 
 
-def _table(opened: OpenedHistory, layout: Layout, numbers: ChangeNumbers) -> Any:
-    history = opened.history
+def _table(snapshot: OpenedHistory, layout: Layout, numbers: ChangeNumbers) -> Any:
+    history = snapshot.history
     changes = history.changes
     status = changes.status[numbers]
     codes, status_codes = np.unique(status, return_inverse=True)
@@ -93,7 +93,7 @@ def _table(opened: OpenedHistory, layout: Layout, numbers: ChangeNumbers) -> Any
     lines = {name: column[numbers].astype(np.int64) for name, column in
              (("additions", changes.additions), ("deletions", changes.deletions))}  # fmt: skip
     values: dict[str, Any] = {
-        **commit_columns(opened, changes.commit[numbers].astype(np.int64)),
+        **commit_columns(snapshot, changes.commit[numbers].astype(np.int64)),
         "status": tables.dictionary_column([_STATUSES[chr(code)] for code in codes.tolist()], status_codes),
         "path": _paths(layout, layout.path[numbers]),
         "old_path": _paths(layout, layout.old_path[numbers]),

@@ -105,8 +105,8 @@ class PersonNumbers:
             identities[self._number_of(pair)].append(pair)
         for pair, members in zip(self.shown, identities, strict=True):
             if set(members) - {pair}:
-                shown = text_of(pair)
-                names[shown] = list(dict.fromkeys([shown, *map(text_of, sorted(members))]))
+                text = text_of(pair)
+                names[text] = list(dict.fromkeys([text, *map(text_of, sorted(members))]))
         return names
 
     def _number_of(self, pair: Pair) -> int:
@@ -133,8 +133,8 @@ class PersonNumbers:
     def person_set(self) -> PersonSet:
         """Who was met, for `take` of others."""
         first: dict[int, int] = {}
-        for place, pair in enumerate(self._pairs):
-            first.setdefault(self._number_of(pair), place)
+        for number, pair in enumerate(self._pairs):
+            first.setdefault(self._number_of(pair), number)
         pairs = list(zip(self._pairs, self._commits, strict=True))
         return PersonSet(pairs, [first[person] for person in range(len(self._members))])
 
@@ -160,15 +160,15 @@ class PersonNumbers:
 
     def co_authors(self, opened: OpenedHistory, cancellation: Cancellation) -> tuple[Int64Array, Int64Array]:
         """Commits with Co-authored-by trailers and the person of each trailer, authors of the commit left out."""
-        commits, places, numbers_found = opened.history.remember(
+        commits, pair_numbers, numbers_found = opened.history.remember(
             "co-authors", lambda: _co_authored(opened, cancellation)
         )
         persons = self.of_identities(opened)
         counted = opened.mask[commits] if len(commits) else np.zeros(0, np.bool_)
-        commits, places = commits[counted], places[counted]
+        commits, pair_numbers = commits[counted], pair_numbers[counted]
         if not len(commits):
-            return commits, places
-        used, which = np.unique(places, return_inverse=True)
+            return commits, pair_numbers
+        used, which = np.unique(pair_numbers, return_inverse=True)
         numbers = np.array([self.number(*numbers_found[position]) for position in used.tolist()], np.int64)[which]
         mask = numbers != persons[opened.history.commits.author[commits]]
         pairs = np.unique(np.stack((commits[mask], numbers[mask]), axis=1), axis=0)
@@ -187,11 +187,11 @@ class PersonNumbers:
         """A notice on how identities were joined: how many of some people have several names under one address."""
         if not self.join_addresses:
             return ["Each name and address counts as a separate person, after the mailmap: join_addresses is False."]
-        several = sum(sum(map(bool, self._members[person].values())) > 1 for person in set(people))
-        if not several:
+        many_names = sum(sum(map(bool, self._members[person].values())) > 1 for person in set(people))
+        if not many_names:
             return []
-        persons = "1 person writes" if several == 1 else f"{several:,} people write"
-        counts = "counts" if several == 1 else "count"
+        persons = "1 person writes" if many_names == 1 else f"{many_names:,} people write"
+        counts = "counts" if many_names == 1 else "count"
         notice = (
             f"{persons} under several names with one address and {counts} once, under the name with the most commits; "
             "join_addresses=False tells the names apart."
@@ -212,9 +212,9 @@ def text_of(pair: Pair) -> str:
     return f"{name} <{email}>"
 
 
-def _co_authored(opened: OpenedHistory, cancellation: Cancellation) -> tuple[Int64Array, Int64Array, Sequence[Pair]]:
+def _co_authored(snapshot: OpenedHistory, cancellation: Cancellation) -> tuple[Int64Array, Int64Array, Sequence[Pair]]:
     """Commits with trailers, the place of each trailer's person, and the people as the mailmap has them."""
-    history = opened.history
+    history = snapshot.history
     commits: list[int] = []
     positions: list[int] = []
     seen_people: dict[Pair, int] = {}
@@ -222,5 +222,5 @@ def _co_authored(opened: OpenedHistory, cancellation: Cancellation) -> tuple[Int
         for person in co_authors(history.message(commit)):
             commits.append(commit)
             positions.append(seen_people.setdefault(person, len(seen_people)))
-    mapped = check_mailmap(opened.repository.git_dir, list(seen_people), cancellation)
+    mapped = check_mailmap(snapshot.repository.git_dir, list(seen_people), cancellation)
     return np.array(commits, np.int64), np.array(positions, np.int64), mapped

@@ -64,9 +64,9 @@ class _Asked:
     dates: Dates
 
 
-def _sums(opened: OpenedHistory, people: PersonNumbers, request: _Asked, context: ToolContext) -> GroupSums:
+def _sums(snapshot: OpenedHistory, people: PersonNumbers, request: _Asked, context: ToolContext) -> GroupSums:
     """Lines that match in one repository, by author and period."""
-    history = opened.history
+    history = snapshot.history
     try:
         rows = rows_with(history, request.pattern, stopped=lambda: context.cancellation.cancelled)
     except ScanStopped:
@@ -74,13 +74,13 @@ def _sums(opened: OpenedHistory, people: PersonNumbers, request: _Asked, context
         raise
     changes = changes_of(history, rows)
     commit = history.changes.commit[changes].astype(np.int64)
-    mask = commit_mask(opened, *request.dates)[commit]
+    mask = commit_mask(snapshot, *request.dates)[commit]
     passing = filter_changes(history, request.files)
     if passing is not None:
         mask = mask & passing[changes]
     rows, commit = RowNumbers(rows[mask]), commit[mask]
     _, is_removed = line_numbers(history, rows)
-    persons = people.of_identities(opened)[history.commits.author[commit]]
+    persons = people.of_identities(snapshot)[history.commits.author[commit]]
     time = history.commits.commit_time[commit]
     codes, keys = group_rows(persons, time, request.period)
     count = len(keys[0])
@@ -90,7 +90,7 @@ def _sums(opened: OpenedHistory, people: PersonNumbers, request: _Asked, context
         "added": total(codes, np.ones(len(codes)), count) - removed,
         "removed": removed,
         "commits": count_distinct(codes, commit, count),
-        "agent_commits": agent_commits(opened, codes, commit, count),
+        "agent_commits": agent_commits(snapshot, codes, commit, count),
         "first": first,
         "last": last,
     }

@@ -80,8 +80,8 @@ def _of_lines(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult
         )
     limit = arguments.limit or _MAX_COMMITS
     # Texts of files and messages can't know the mark, so that they can't pass for a commit.
-    mark = secrets.token_hex(16)
-    form = f"{mark}%x00".join(["", "%H", "%aN", "%aE", "%ct", "%s", "%an%x00%ae%x00%B", ""])
+    marker = secrets.token_hex(16)
+    form = f"{marker}%x00".join(["", "%H", "%aN", "%aE", "%ct", "%s", "%an%x00%ae%x00%B", ""])
     command: list[str | bytes] = [
         *mailmap_setting(repository.git_dir), "log", "--no-textconv", "--no-ext-diff", "--encoding=UTF-8",
         "--no-show-signature", "--no-notes", f"--max-count={limit + 1}", f"--format={form}",
@@ -90,7 +90,7 @@ def _of_lines(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult
     rows: list[dict[str, Any]] = []
     notices: list[str] = []
     try:
-        records = _records(repository.git_dir, command, f"{mark}\0".encode(), context)
+        records = _records(repository.git_dir, command, f"{marker}\0".encode(), context)
         rows += ({"repository": repository.name, "path": path, **record.row()} for record in records)
     except GitFailed as error:
         raise ToolError(f"{CALL}: git can't follow these lines: {error}", tool=CALL) from error
@@ -135,13 +135,13 @@ class _LogRecord:
         return row
 
 
-def _records(git_dir: str, command: list[str | bytes], mark: bytes, context: ToolContext) -> Iterator[_LogRecord]:
+def _records(git_dir: str, command: list[str | bytes], marker: bytes, context: ToolContext) -> Iterator[_LogRecord]:
     output = bytearray()
     for chunk in git_chunks(git_dir, command, cancellation=context.cancellation):
         output += chunk
         if len(output) > _MAX_BYTES:
             raise ToolError(f"{CALL}: the changes of these lines are too large; choose fewer", tool=CALL)
-    parts = bytes(output).split(mark)[1:]
+    parts = bytes(output).split(marker)[1:]
     for start in range(0, len(parts) - _FIELDS, _FIELDS + 1):
         yield _LogRecord(parts[start : start + _FIELDS], parts[start + _FIELDS])
 

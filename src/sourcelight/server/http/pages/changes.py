@@ -93,8 +93,10 @@ def _commits(commits: ToolResult | str | None, name: str, base: str, head: str, 
     )
     total = int(commits.attributes.get("total") or commits.table.num_rows)
     text = f"{count_of(total, 'commit')}{f', the newest {len(rows):,} shown' if len(rows) < total else ''}"
-    shown = f'<ul class="commits">{items}</ul>' if items else ""
-    folded = f"<details><summary>{text}</summary>{shown}</details>" if len(rows) > 10 else f"<p>{text}</p>{shown}"
+    list_html = f'<ul class="commits">{items}</ul>' if items else ""
+    folded = (
+        f"<details><summary>{text}</summary>{list_html}</details>" if len(rows) > 10 else f"<p>{text}</p>{list_html}"
+    )
     return f"{start}{folded}</section>"
 
 
@@ -119,8 +121,8 @@ class _Sides:
 
     def url(self, prefix: str, name: str, row: Mapping[str, Any]) -> str:
         """Return the address of a changed file: on the newer side, or on the older one if it is gone."""
-        gone = row["status"] == "deleted"
-        commit = self.base if gone else self.head
+        is_deleted = row["status"] == "deleted"
+        commit = self.base if is_deleted else self.head
         return file_url(prefix, name, commit, row["path"]) if commit else ""
 
 

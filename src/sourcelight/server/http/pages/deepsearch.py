@@ -131,7 +131,7 @@ class ConversationPages:
             for row in rows[:_LISTED]
         )
         older = urlencode({"text": text, "after": str(skip + _LISTED)}, errors="replace")
-        more = f'<p><a href="{prefix}{PATH}?{escape(older)}">Older conversations</a></p>' * (len(rows) > _LISTED)
+        more_html = f'<p><a href="{prefix}{PATH}?{escape(older)}">Older conversations</a></p>' * (len(rows) > _LISTED)
         empty = "" if items else f'<p class="quiet">{"No conversation has this text." if text else "None yet."}</p>'
         return (
             f'<h1>Deep search</h1><form class="ask" method="post" action="{prefix}{PATH}">'
@@ -139,7 +139,7 @@ class ConversationPages:
             '<p class="quiet">Filters narrow it, such as <code>repo:acme</code>. Every citation of an answer is '
             'checked.</p><button name="do" value="ask">Ask</button></form><h2>Your conversations</h2>'
             f'<form class="inline" action="{prefix}{PATH}"><input name="text" aria-label="Text in conversations" '
-            f'maxlength="200" value="{escape(text)}"><button>Find</button></form>{empty}<ul>{items}</ul>{more}'
+            f'maxlength="200" value="{escape(text)}"><button>Find</button></form>{empty}<ul>{items}</ul>{more_html}'
         )
 
     async def _open(self, request: Request) -> Response:

@@ -112,12 +112,12 @@ def _file_actions(info: Any, view: FilePageView, prefix: str) -> str:
     """Links to other views of a file, a form for a name in it, and the way to it in Python."""
     name, commit, path = info["repository"], info["commit"], info["path"]
     address = file_url(prefix, name, commit, path, view.requested)
-    plain = address.partition("?")[0]
+    base_address = address.partition("?")[0]
     lines = "-".join(map(str, dict.fromkeys(view.requested))) if view.requested else ""
     symbol = f"{repository_url(prefix, name, commit)}/-/symbol/{quote(path, errors='replace')}"
     return (
         f'<nav class="actions" aria-label="Views of the file"><a data-permalink href="{escape(address)}">Permalink</a>'
-        f'<form class="inline" action="{escape(plain)}"><input name="lines" aria-label="Lines" size="9" '
+        f'<form class="inline" action="{escape(base_address)}"><input name="lines" aria-label="Lines" size="9" '
         f'value="{lines}" placeholder="lines 3-9" '
         'pattern="[0-9]+(-[0-9]+)?" maxlength="20"><button>Show</button>'
         '<button name="blame" value="1">Blame</button><button name="history" value="1" '

@@ -120,8 +120,8 @@ class SavedPages:
         keys = {repository.name: repository.key for repository in context.engine.catalog.visible(context.viewer)}
         rows = _to_bytes(batches, keys)
         # The count is of all repositories with matches, also of those whose rows are beyond what is stored.
-        places = [[name, keys.get(name, "")] for name in sorted(names)]
-        attributes = {"status": view.status, "matches": view.match_count, "notes": view.notes, "places": places}
+        keys_by_name = [[name, keys.get(name, "")] for name in sorted(names)]
+        attributes = {"status": view.status, "matches": view.match_count, "notes": view.notes, "places": keys_by_name}
         return self._answers.save(context.viewer.name, query.query, query.pattern_type, attributes, rows)
 
     async def _show(self, request: Request) -> Response:
@@ -167,14 +167,16 @@ class SavedPages:
             view.add(MatchBatch(batch))
         view.done = True
         prefix = self._access.prefix
-        again = escape(search_url(prefix, answer.query, answer.pattern_type))
+        retry_link = escape(search_url(prefix, answer.query, answer.pattern_type))
         statements = [
             f"Saved by {escape(answer.owner)} on {_day(answer.saved_at)}, deleted on {_day(answer.expires_at)}"
         ]
         notes = ""
-        places = answer.facts.get("places")
+        keys_by_name = answer.facts.get("places")
         # Answers of earlier versions have no places; then only their owner may see the count.
-        is_whole = answer.owner == context.viewer.name if places is None else visible >= set(map(tuple, places))
+        is_whole = (
+            answer.owner == context.viewer.name if keys_by_name is None else visible >= set(map(tuple, keys_by_name))
+        )
         if is_whole and all(mask):
             statements.append(f"{count_of(answer.facts['matches'], 'match')} then")
             # A title may have words of a query about repositories that were searched and have no rows.
@@ -186,7 +188,7 @@ class SavedPages:
         return (
             f'<h1 class="hidden">Saved answer: {escape(one_line(answer.query, 200))}</h1>'
             f'<p class="summary" role="status" data-status="{escape(answer.facts["status"])}">{"; ".join(statements)}. '
-            f'<a href="{again}">Search again</a></p>'
+            f'<a href="{retry_link}">Search again</a></p>'
             f"{f'<ul>{notes}</ul>' if notes else ''}{_commits(visible_rows, prefix)}{view.results_html()}"
         )
 

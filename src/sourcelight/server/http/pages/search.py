@@ -239,10 +239,10 @@ def _start(context: ToolContext, prefix: str) -> str:
         f'<span class="quiet">{escape(one_line(repository.facts.description, 120))}</span></li>'
         for repository in visible[:200]
     )
-    more = f'<p class="quiet">{len(visible) - 200:,} more: search with <code>type:repo</code>.</p>' * (
+    more_html = f'<p class="quiet">{len(visible) - 200:,} more: search with <code>type:repo</code>.</p>' * (
         len(visible) > 200
     )
     return (
         "<h1>Search code</h1><p>Type a query above. <kbd>/</kbd> goes to the box, <kbd>j</kbd> and <kbd>k</kbd> go "
-        f'through results.</p><ul class="examples">{examples}</ul><h2>Repositories</h2><ul>{items}</ul>{more}'
+        f'through results.</p><ul class="examples">{examples}</ul><h2>Repositories</h2><ul>{items}</ul>{more_html}'
     )

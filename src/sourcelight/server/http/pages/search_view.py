@@ -120,8 +120,8 @@ class SearchView:
         names = [name for name in COLUMNS if name in batch.schema.names]
         for row in batch.select(names).slice(0, MAX_FILES * MAX_ROWS).to_pylist():
             kind = "commit" if row["type"] in {"commit", "diff"} else "repo" if row["type"] == "repo" else "file"
-            place = ("repository", "commit") if kind == "commit" else ("repository", "revision", "commit", "path")
-            key = (kind, *(str(row.get(name) or "") for name in place))
+            key_columns = ("repository", "commit") if kind == "commit" else ("repository", "revision", "commit", "path")
+            key = (kind, *(str(row.get(name) or "") for name in key_columns))
             if key not in self._results and len(self._results) >= MAX_FILES:
                 self._hidden += 1
                 continue
@@ -195,9 +195,9 @@ class SearchView:
         parts = []
         for alert in self._alerts:
             proposals = "".join(
-                f'<li><a href="{self._link(each.query)}"><code>{escape(each.query)}</code></a> '
-                f"{escape(each.description)}</li>"
-                for each in alert.proposed_queries
+                f'<li><a href="{self._link(proposal.query)}"><code>{escape(proposal.query)}</code></a> '
+                f"{escape(proposal.description)}</li>"
+                for proposal in alert.proposed_queries
             )
             text = to_html(alert.description, _no_link) if alert.description else ""
             kind = "bad" if alert.kind == "error" else "warn"
@@ -210,10 +210,10 @@ class SearchView:
         if skipped:
             items = []
             for item in skipped:
-                more = item.suggested
+                hint = item.suggested
                 link = (
-                    f' <a href="{self._link(f"{self.query} {more.query_expression}")}">{escape(more.title)}</a>'
-                    if more is not None
+                    f' <a href="{self._link(f"{self.query} {hint.query_expression}")}">{escape(hint.title)}</a>'
+                    if hint is not None
                     else ""
                 )
                 title = f"<strong>{escape(one_line(item.title, _MAX_TITLE_CHARS))}</strong>"
@@ -228,8 +228,8 @@ class SearchView:
 
     def _facets(self) -> str:
         groups: dict[str, list[SuggestedFilter]] = {}
-        for each in self._filters:
-            groups.setdefault(each.kind, []).append(each)
+        for facet in self._filters:
+            groups.setdefault(facet.kind, []).append(facet)
         return "".join(
             f"<section><h2>{escape(facet_title(_KINDS.get(kind, kind.capitalize()), filters))}</h2>"
             f"<ul>{''.join(map(self._facet, filters[:_MAX_FACETS]))}</ul></section>"
@@ -279,14 +279,14 @@ class SearchView:
         _, name, revision, commit, path = key
         first = rows[0]
         label = highlight(path, first.get("name_start") or (), first.get("name_end") or ())
-        facts = [text for text in (first.get("language"), revision and f"at {revision}") if text]
+        labels = [text for text in (first.get("language"), revision and f"at {revision}") if text]
         text_rows = [row for row in rows if row["type"] == "content" and row.get("line_number") is not None]
         if text_rows:
-            facts.append(count_of(len(text_rows), "line"))
+            labels.append(count_of(len(text_rows), "line"))
         body = self._chunks(text_rows, address) + self._symbols(rows, address)
         head = (
             f'{self._repository_link(name, commit)} <a href="{escape(address)}">{label}</a> '
-            f"<small>{escape(', '.join(map(str, facts)))}</small>"
+            f"<small>{escape(', '.join(map(str, labels)))}</small>"
         )
         return head, body
 
@@ -312,9 +312,9 @@ class SearchView:
             tokens = line_tokens(lines, str(inside[0].get("language") or ""))
             for number, (line, line_token) in enumerate(zip(lines, tokens, strict=True), start):
                 starts, ends = spans.get(number, ((), ()))
-                hit = " class=hit" if number in spans else ""
+                class_attribute = " class=hit" if number in spans else ""
                 parts.append(
-                    f'<tr{hit}><td><a href="{escape(address)}?L{number}">{number}</a></td>'
+                    f'<tr{class_attribute}><td><a href="{escape(address)}?L{number}">{number}</a></td>'
                     f"<td>{highlight_code(line, line_token, starts, ends)}</td></tr>"
                 )
             parts.append("<tr class=gap><td></td><td></td></tr>")
@@ -335,9 +335,9 @@ class SearchView:
                 path = row.get("path")
                 lines.append(f'<span class="path">{escape(str(path))}</span>')
             side = str(row.get("side") or "")
-            style, mark = {"added": ("add", "+"), "removed": ("del", "-")}.get(side, ("", " " if side else ""))
+            style, sign = {"added": ("add", "+"), "removed": ("del", "-")}.get(side, ("", " " if side else ""))
             text = highlight(str(row["line"])[:_MAX_CHARS], row.get("start") or (), row.get("end") or ())
-            lines.append(f"<span{f' class={style}' if style else ''}>{mark}{text}</span>")
+            lines.append(f"<span{f' class={style}' if style else ''}>{sign}{text}</span>")
         date = first["author_date"].date().isoformat() if first.get("author_date") is not None else ""
         head = (
             f'{self._repository_link(name, "")} <a href="{escape(address)}">{escape(subject)}</a> <small>'
