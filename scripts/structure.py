@@ -37,6 +37,14 @@ _IRREGULAR = re.compile(
 _VERBS = re.compile("embed|feed|need|seed|speed|proceed|exceed|succeed|shed")
 """Verbs and nouns that end as participles do."""
 
+_ODD_NAMES = re.compile(
+    "again|alone|apart|asked|at|begin|begins|chosen|counted|cut|drawn|each|ended|facts|found|"
+    "given|gone|heard|held|here|hit|hits|how|joined|kept|known|late|lost|made|met|more|most|"
+    "named|one|opened|others|own|passed|plain|said|several|shown|some|spelled|standing|stop|"
+    "taken|thing|told|upto|wanted|what|where|whole|why|written"
+)
+"""Participles, pronouns and adverbs in the place of a noun: they say what was done to a thing, not what it is."""
+
 _FOREIGN = frozenset({"os", "sys", "shell", "pd", "np"})
 """Receivers of `getattr` that are modules or objects of other packages."""
 
@@ -184,6 +192,28 @@ def participles() -> list[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if is_participle(node.name) and not _is_property(node)
     ]
+
+
+def odd_names(root: Path = SOURCE) -> list[str]:
+    """Return each variable, parameter, attribute and function below a directory whose whole name is of `_ODD_NAMES`."""
+    return [
+        f"{path.relative_to(ROOT)}:{line} {name}"
+        for path in sorted(root.rglob("*.py"))
+        for name, line in _introductions(ast.parse(path.read_text("utf-8")))
+        if _ODD_NAMES.fullmatch(name.strip("_"))
+    ]
+
+
+def _introductions(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node.lineno
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr, node.lineno
+        elif isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ExceptHandler) and node.name:
+            yield node.name, node.lineno
 
 
 def is_participle(name: str) -> bool:
@@ -380,6 +410,9 @@ def measures() -> dict[str, Any]:
         "duplicate class names": len(duplicate_classes()),
         "probes by getattr and hasattr": len(probes()),
         "functions named by a participle": len(participles()),
+        "odd names in src": len(odd_names()),
+        "odd names in tests": len(odd_names(ROOT / "tests")),
+        "odd names in benchmarks": len(odd_names(ROOT / "benchmarks")),
         "array aliases outside core.arrays": len(array_aliases()),
         "phrases of older texts": len(relapses()),
         "comment lines, %": round(comment_share(), 2),
@@ -400,6 +433,7 @@ LISTS: dict[str, Callable[[], list[str]]] = {
     "classes": lambda: [f"{name}: {', '.join(owners)}" for name, owners in duplicate_classes().items()],
     "probes": probes,
     "participles": participles,
+    "names": odd_names,
     "arrays": array_aliases,
     "relapses": relapses,
     "cycles": lambda: [" ".join(circle) for circle in cycles()],

@@ -64,6 +64,9 @@ MAX_PROBES = 27
 MAX_PARTICIPLES = 2
 """Functions whose name is one participle: none is left; the limit leaves room for words that only look like one."""
 
+MAX_ODD_NAMES = {"src": 600, "tests": 1200, "benchmarks": 260}
+"""Participles, pronouns and adverbs in place of a noun (`--list names`). A limit only goes down."""
+
 MAX_PHRASES = 12
 """Most of them are words of messages, of a pattern, or of a verb with two words."""
 
@@ -110,6 +113,11 @@ def test_objects_are_not_asked_what_they_can_do() -> None:
 
 def test_functions_are_named_by_verbs() -> None:
     assert len(names := structure.participles()) <= MAX_PARTICIPLES, names
+
+
+def test_data_is_named_by_nouns() -> None:
+    counts = {folder: len(structure.odd_names(structure.ROOT / folder)) for folder in MAX_ODD_NAMES}
+    assert all(counts[folder] <= limit for folder, limit in MAX_ODD_NAMES.items()), counts
 
 
 def test_rooms_say_why() -> None:

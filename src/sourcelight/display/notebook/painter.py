@@ -174,7 +174,7 @@ def _is_terminal() -> bool:
         return False
 
 
-def _widget(on_stop: Callable[[], None] | None) -> Surface:
+def _widget(stop: Callable[[], None] | None) -> Surface:
     """The box of a notebook; where its widgets are missing or not asked for, its page of plain HTML."""
     if progress_setting() == "html" and in_kernel():
         return ProgressPage()
@@ -182,4 +182,4 @@ def _widget(on_stop: Callable[[], None] | None) -> Surface:
         from sourcelight.display.notebook.progress_box import ProgressBox
     except ImportError:
         return ProgressPage() if in_kernel() else LineSurface()
-    return ProgressBox(on_stop)
+    return ProgressBox(stop)

@@ -78,17 +78,17 @@ def find_tests(work: Work, places: Sequence[NamedPlace], name: str, notes: list[
     firsts: dict[tuple[str, str], int] = {}
     for index in order:
         firsts.setdefault((using[index]["path"], holders[index]), index)
-    selected = list(firsts.values())
-    statements = [_statement(work, texts, using[index], holders[index]) for index in selected[: MAX_PLACES + SHOWN]]
-    test_names = join_words([_place(using[index], holders[index]) for index in selected[:SHOWN]])
+    chosen = list(firsts.values())
+    statements = [_statement(work, texts, using[index], holders[index]) for index in chosen[: MAX_PLACES + SHOWN]]
+    named = join_words([_place(using[index], holders[index]) for index in chosen[:SHOWN]])
     files = count_of(len({(row["repository"], row["path"]) for row in using}), "test file")
-    text = f"{code(simple)} is used on {count_of(len(using), 'line')} of {files}, such as in {test_names}"
+    text = f"{code(simple)} is used on {count_of(len(using), 'line')} of {files}, such as in {named}"
     evidence = tuple(item for statement in statements[:SHOWN] for item in statement.evidence)
     finding = Finding(
         Statement(text, evidence), "tests", queries=[join_queries(queries)], heading="In tests", notes=notes
     )
     finding.places = statements
-    finding.quotes = [_around(work, texts, using[selected[0]])]
+    finding.quotes = [_around(work, texts, using[chosen[0]])]
     finding.method.append("Imports and comments don't count; another thing of the same name would.")
     return finding
 
@@ -123,15 +123,15 @@ def find_example(work: Work, places: Sequence[NamedPlace], name: str, notes: lis
     firsts: dict[str, dict[str, Any]] = {}
     for row in using:
         firsts.setdefault(row["path"], row)
-    selected = list(firsts.values())
-    row = selected[0]
+    chosen = list(firsts.values())
+    row = chosen[0]
     line = _evidence(work, texts, row)
-    location = f"{_place(row, _holder(work, texts, row))}, line {row['line_number']:,}"
-    text = f"{code(simple)} is used in {location}: {code(row['line'].strip()[:160])}"
+    where = f"{_place(row, _holder(work, texts, row))}, line {row['line_number']:,}"
+    text = f"{code(simple)} is used in {where}: {code(row['line'].strip()[:160])}"
     finding = Finding(Statement(text, (line,) if line else ()), "example", queries=[join_queries(queries)], notes=notes)
     finding.quotes = [_around(work, texts, row)]
     finding.heading = "Further uses"
-    finding.places = [_statement(work, texts, item, _holder(work, texts, item)) for item in selected[1:MAX_PLACES]]
+    finding.places = [_statement(work, texts, each, _holder(work, texts, each)) for each in chosen[1:MAX_PLACES]]
     finding.method.append("Examples come first, then code in documents, tests, and other code.")
     return finding
 
@@ -164,7 +164,7 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
     def reads(row: Mapping[str, Any]) -> bool:
         return any(match[1] == name and not match[2] for match in _VARIABLE.finditer(row["line"]))
 
-    key_pattern = re.compile(
+    asked = re.compile(
         rf"(?:(?:get|pop|lookup|fetch|find|read|has|setting|option|flag|env|conf|param)\w*\s*\(|\[)\s*[\"'`]-{{0,2}}{re.escape(name)}"
         rf"[\"'`]\s*[\]),]|[\"'`]{re.escape(name)}[\"'`]\s+in\b",
         re.IGNORECASE,
@@ -173,7 +173,7 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
     using.sort(
         key=lambda row: (
             not reads(row),
-            key_pattern.search(row["line"]) is None,
+            asked.search(row["line"]) is None,
             rank_of(row["path"]),
             row["path"],
             row["line_number"],
@@ -182,8 +182,8 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
     statements = [_statement(work, texts, row, _holder(work, texts, row)) for row in using[: MAX_PLACES + 1]]
     verb = "is read from the environment" if reads(using[0]) else "stands in quotation marks"
     first = using[0]
-    location = f"{_place(first, _holder(work, texts, first))}, line {first['line_number']:,}"
-    text = f"{code(name)} {verb} in {location}: {code(first['line'].strip()[:160])}"
+    where = f"{_place(first, _holder(work, texts, first))}, line {first['line_number']:,}"
+    text = f"{code(name)} {verb} in {where}: {code(first['line'].strip()[:160])}"
     finding = Finding(
         Statement(text, statements[0].evidence),
         "key",
@@ -223,9 +223,9 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
         called = make_queries(work, rf"case:yes type:file /\b{escape_regexp(helper)}\(\s*[\"'][A-Za-z_]/")
         queries += called
         for row in sorted(run_searches(work, called, notes), key=lambda row: (row["path"], row["line_number"] or 0)):
-            argument = re.search(rf"\b{re.escape(helper)}\(\s*[\"']([A-Za-z_]\w*)[\"']", row["line"] or "")
-            if argument is not None and rank_of(row["path"]) < 2 and not _DOCUMENTS.search(row["path"]):
-                first_rows.setdefault(argument[1], row)
+            given = re.search(rf"\b{re.escape(helper)}\(\s*[\"']([A-Za-z_]\w*)[\"']", row["line"] or "")
+            if given is not None and rank_of(row["path"]) < 2 and not _DOCUMENTS.search(row["path"]):
+                first_rows.setdefault(given[1], row)
     if not first_rows:
         return None
     names = sorted(first_rows)
@@ -250,19 +250,13 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
 
 def _helper_around(work: Work, texts: FileTexts, row: Mapping[str, Any], parameter: str) -> str:
     """Return the function around a line that is given the name of a variable as its first parameter; else nothing."""
-    enclosing = _definition_around(
-        work, texts, row, lambda definition: definition.kind in _FUNCTIONS and definition.kind != "class"
-    )
+    around = _definition_around(work, texts, row, lambda each: each.kind in _FUNCTIONS and each.kind != "class")
     target = work.inquiry.pins.of(row["repository"])
-    if enclosing is None or target is None or len(enclosing.name) < 3 or enclosing.name in _VAGUE_HELPERS:
+    if around is None or target is None or len(around.name) < 3 or around.name in _VAGUE_HELPERS:
         return ""
-    read = parameters_of(texts.lines(target, row["path"]), enclosing.name, enclosing.line, row["path"])
-    names = (
-        [definition.name for definition in read[0] if definition.name not in {"self", "cls"}]
-        if read is not None
-        else []
-    )
-    return enclosing.name if names[:1] == [parameter] else ""
+    read = parameters_of(texts.lines(target, row["path"]), around.name, around.line, row["path"])
+    names = [each.name for each in read[0] if each.name not in {"self", "cls"}] if read is not None else []
+    return around.name if names[:1] == [parameter] else ""
 
 
 def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
@@ -282,27 +276,27 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
     if not values or any(not value or value.endswith(_OPENED) for value, _ in values):
         return None
     values.sort(
-        key=lambda statement: (
-            rank_of(statement[1]["path"]) > 1,
-            statement[1]["path"].count("/"),
-            statement[1]["path"],
-            statement[1]["line_number"],
+        key=lambda each: (
+            rank_of(each[1]["path"]) > 1,
+            each[1]["path"].count("/"),
+            each[1]["path"],
+            each[1]["line_number"],
         )
     )
     statements = []
     for value, row in values:
         line = _evidence(work, texts, row)
-        repository_text = f" of {code(row['repository'])}" if len(work.inquiry.pins) > 1 else ""
-        text = f"{code(value[:160])} in {code(row['path'])}{repository_text}, line {row['line_number']:,}"
+        several = f" of {code(row['repository'])}" if len(work.inquiry.pins) > 1 else ""
+        text = f"{code(value[:160])} in {code(row['path'])}{several}, line {row['line_number']:,}"
         statements.append(Statement(text, (line,) if line else ()))
-    visible = statements[:SHOWN]
-    locations = (
+    shown = statements[:SHOWN]
+    places = (
         ""
         if len(values) == 1
         else f"on {count_of(len(values), 'line')}{', among them' if len(values) > SHOWN else ':'} "
     )
-    text = f"{code(name)} is set to {locations}{'; '.join(statement.text for statement in visible)}"
-    evidence = tuple(item for statement in visible for item in statement.evidence)
+    text = f"{code(name)} is set to {places}{'; '.join(each.text for each in shown)}"
+    evidence = tuple(item for each in shown for item in each.evidence)
     finding = Finding(
         Statement(text, evidence), "configured", queries=[join_queries(queries)], notes=notes, heading="Other lines"
     )
@@ -334,28 +328,27 @@ def _definition_around(
 ) -> Definition | None:
     target = work.inquiry.pins.of(row["repository"])
     definitions = None if target is None else texts.engine.store.definitions_of(target, row["path"])
-    enclosing = [
-        definition
-        for definition in (definitions.each() if definitions is not None else ())
-        if definition.begin_line <= row["line_number"] <= definition.end_line and accept(definition)
+    around = [
+        each
+        for each in (definitions.each() if definitions is not None else ())
+        if each.begin_line <= row["line_number"] <= each.end_line and accept(each)
     ]
-    return min(enclosing, key=lambda definition: definition.end_line - definition.begin_line, default=None)
+    return min(around, key=lambda each: each.end_line - each.begin_line, default=None)
 
 
 def _holder(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> str:
     """Return the name of the function around a line; empty at the top of a file."""
-    enclosing = _definition_around(
-        work, texts, row, lambda definition: definition.kind in _FUNCTIONS and definition.line != row["line_number"]
+    around = _definition_around(
+        work, texts, row, lambda each: each.kind in _FUNCTIONS and each.line != row["line_number"]
     )
-    return enclosing.name if enclosing is not None else ""
+    return around.name if around is not None else ""
 
 
 def _is_definition(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
     target = work.inquiry.pins.of(row["repository"])
     definitions = None if target is None else texts.engine.store.definitions_of(target, row["path"])
     return any(
-        definition.name == name and definition.line == row["line_number"]
-        for definition in (definitions.each() if definitions else ())
+        each.name == name and each.line == row["line_number"] for each in (definitions.each() if definitions else ())
     )
 
 
@@ -387,13 +380,9 @@ def _around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidenc
     line = row["line_number"]
     listed = list(definitions.each()) if definitions is not None else []
     # What follows the function around the line is about something else.
-    enclosing = _definition_around(work, texts, row, lambda definition: definition.kind in _FUNCTIONS)
-    first_line, last_line = (
-        (1, len(lines)) if enclosing is None else (enclosing.begin_line, min(enclosing.end_line, len(lines)))
-    )
-    start, end = fit_to_units(
-        lines, max(first_line, line - 2), min(last_line, line + 6), listed, row["path"].rpartition(".")[2]
-    )
+    around = _definition_around(work, texts, row, lambda each: each.kind in _FUNCTIONS)
+    least, most = (1, len(lines)) if around is None else (around.begin_line, min(around.end_line, len(lines)))
+    start, end = fit_to_units(lines, max(least, line - 2), min(most, line + 6), listed, row["path"].rpartition(".")[2])
     if end - start >= _AROUND_LINES:  # a long list or call is one unit: of it, only what stands beside the line
         start, end = max(start, line - 2), min(end, line + 6)
     return texts.evidence(target, row["path"], start, min(end, start + MAX_LINES - 1), "usage", 1.0)
