@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -13,10 +14,13 @@ import pytest
 
 import sourcelight as sl
 from engines.history.histories import build_many_kinds, opened, repository_of
-from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import ToolError
+from sourcelight.engines.execution.background import HistoryRequest, HistoryUpdater
+from sourcelight.engines.execution.commits.histories import SearchedHistories
 from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.engines.history.model import CommitNumbers
+from sourcelight.engines.history.store import store as history_store
 from sourcelight.repos import resolve
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import git_environment, identity
@@ -124,6 +128,11 @@ def test_commits_that_were_pulled_are_seen(repo: RepositoryBuilder, tmp_path: Pa
         )
         assert client.contributors(lines=False, progress=False)["commits"].sum() == first + 1
         assert client.commit_search(repos="repo", message_terms="news", progress=False)["subject"].tolist() == ["news"]
+        argv[-1] = "later news"
+        subprocess.run(
+            argv, check=True, env=git_environment() | identity("Ada <a@x>", "Ada <a@x>", 1_700_500_001), timeout=60
+        )
+        assert client.search("type:commit news", progress=False).match_count == 2
     assert not is_built(tmp_path)
 
 
@@ -140,3 +149,117 @@ def test_a_missing_object_is_told_only_of_commits_that_are_shown(repo: Repositor
     assert shown.attrs["status"] != "complete"
     assert shown["additions"].isna().all()
     assert others.attrs["status"] == "complete"
+
+
+TEXTS = ("", "needle", "on", "needle OR empty", "needle AND NOT twice", r"/^o\w+ /", "case:yes Needle", "no such words")
+FILTERS = (
+    "author:ada", "author:Zo", "-author:bob", "committer:cy", "message:needle", "-message:on", "after:2023-11-15",
+    "before:2023-11-16", "repo:repo rev:one", "count:3", "select:repo",
+)  # fmt: skip
+
+
+def drawn_queries(seed: int, count: int) -> list[str]:
+    """Searches of commits: a text, and up to three filters."""
+    draw = random.Random(seed)  # noqa: S311 - draws test queries, no secrets
+    queries = (
+        " ".join(["type:commit", draw.choice(TEXTS), *draw.sample(FILTERS, draw.randrange(4))]) for _ in range(count)
+    )
+    return sorted({query for query in queries if len(query.split()) > 1})
+
+
+def answer(client: sl.Client, query: str) -> tuple[Any, ...]:
+    """All that a search says."""
+    result = client.search(query, progress=False)
+    # `detail` says how long ago a commit was made.
+    matches = result.matches.drop(columns="detail", errors="ignore")
+    counts = client.count_by(query, by="author", progress=False)
+    said = result.status, result.match_count, result.reasons, list(matches), rows(counts), counts.attrs["status"]
+    return *said, rows(matches)
+
+
+def test_searches_of_commits_are_those_of_the_build(client: sl.Client, tmp_path: Path) -> None:
+    queries = [*drawn_queries(230, 40), "type:commit needle or type:commit on"]
+    before = {query: answer(client, query) for query in queries}
+    assert not is_built(tmp_path)
+    client.churn(progress=False)
+    assert is_built(tmp_path)
+    for query in queries:
+        assert before[query] == answer(client, query), query
+    assert sum(said[0] == "complete" and said[1] > 0 for said in before.values()) > len(queries) // 4
+
+
+@pytest.mark.parametrize(
+    ("query", "arguments"),
+    [
+        ("type:commit needle count:all", ["-i", "-F", "--grep=needle"]),
+        ("type:commit author:zo count:all", ["-i", "--author=zo"]),
+        ("type:commit needle author:ada repo:repo rev:one count:all", ["-i", "--author=ada", "--grep=needle", "one"]),
+        ("type:commit before:1700250000 count:all", ["--before=@1700250000"]),
+    ],
+)
+def test_searches_of_commits_are_those_of_git_log(
+    client: sl.Client, repo: RepositoryBuilder, tmp_path: Path, query: str, arguments: list[str]
+) -> None:
+    argv = ["git", "-C", str(repo.path), "log", "--format=%H", *arguments]
+    done = subprocess.run(argv, capture_output=True, check=True, env=git_environment(), text=True, timeout=60)
+    matches = client.search(query, progress=False).matches
+    assert set(matches["commit"].astype(str)) == set(done.stdout.split()) != set()
+    assert matches["commit_date"].is_monotonic_decreasing
+    assert not is_built(tmp_path)
+
+
+def test_a_missing_object_is_none_of_a_search_of_messages(repo: RepositoryBuilder, tmp_path: Path) -> None:
+    copy = tmp_path / "repo"
+    shutil.copytree(repo.path, copy, symlinks=True)
+    argv = ["git", "-C", str(copy), "rev-parse", "HEAD:late.txt"]
+    blob = subprocess.run(argv, capture_output=True, check=True, env=git_environment(), text=True).stdout.strip()
+    (copy / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    query = "type:commit hundred"
+    with sl.open(copy, index_dir=tmp_path / "index", background_index=False, progress=False) as client:
+        before = answer(client, query)
+        assert before[:2] == ("complete", 1)
+        assert not is_built(tmp_path)
+        # What looks into changes still tells it, also beside a search of messages.
+        for other in ("type:diff needle", "type:commit file:late", "(type:commit hundred) or (type:commit file:late)"):
+            assert client.search(other, progress=False).reasons[0].startswith("history-incomplete"), other
+        assert is_built(tmp_path)
+        assert answer(client, query) == before
+
+
+def test_a_missing_commit_is_told_as_by_the_build(repo: RepositoryBuilder, tmp_path: Path) -> None:
+    copy = tmp_path / "repo"
+    shutil.copytree(repo.path, copy, symlinks=True)
+    argv = ["git", "-C", str(copy), "rev-parse", "HEAD~2"]
+    oid = subprocess.run(argv, capture_output=True, check=True, env=git_environment(), text=True).stdout.strip()
+    (copy / ".git/objects" / oid[:2] / oid[2:]).unlink()
+    with sl.open(copy, index_dir=tmp_path / "index", background_index=False, progress=False) as client:
+        commits, diffs = (client.search(f"type:{kind} needle", progress=False) for kind in ("commit", "diff"))
+    assert commits.status == diffs.status == "limited"
+    assert commits.reasons == diffs.reasons == ("history-missing: 1 without history",)
+
+
+def test_a_stopped_search_reads_no_commits(repo: RepositoryBuilder, tmp_path: Path) -> None:
+    repository = repository_of(repo.path)
+    request = HistoryRequest(repository, (resolve(repository, ""),))
+    updater = HistoryUpdater(LocalHistoryStore(tmp_path / "store"))
+    cancelled, expired = Cancellation(), Cancellation(-1)
+    cancelled.cancel()
+    for cancellation in (cancelled, expired):
+        histories = SearchedHistories(updater, cancellation)
+        assert list(histories.wait([], [request])) == []
+        with pytest.raises(ScanStopped):
+            histories.open(request, commits_alone=True)
+    assert not updater.store.is_current(repository)
+
+
+def test_commits_that_had_to_make_room_are_built(
+    repo: RepositoryBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history_store, "_MAX_UNBUILT_BYTES", 1)
+    copy = tmp_path / "copy"
+    shutil.copytree(repo.path, copy, symlinks=True)
+    repositories = [repository_of(repo.path), repository_of(copy)]
+    store = LocalHistoryStore(tmp_path / "store")
+    for repository in repositories:
+        assert store.open_unbuilt(repository, [resolve(repository, "")]) is not None
+    assert [store.reads_unbuilt(repository) for repository in repositories] == [False, True]

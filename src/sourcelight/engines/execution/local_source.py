@@ -64,7 +64,7 @@ class LocalSource:
 
     def __post_init__(self) -> None:
         task = self.task
-        self.commits = CommitSearch(self.repositories.history, task.cancellation, task.request.diff_previews)
+        self.commits = CommitSearch(self.repositories.histories, task.cancellation, task.request.diff_previews)
         self.scoper = ScopeResolver(self.repositories, task.viewer, task.cancellation)
 
     def prepare(self) -> Iterator[Skipped]:
@@ -99,14 +99,17 @@ class LocalSource:
             return
         pipeline = self.make_pipeline(limit, self.note, raw=self.task.request.display < 0)
         yield from self.under_way()
-        if needed := histories_of(self.plans):
-            yield from self.repositories.histories.wait(needed, self.task.cancellation)
-            self.commits.failed.update(self.repositories.histories.failures(needed))
+        yield from self.read_histories()
         if defining := [target for p in self.plans if p.symbols is not None for target in p.targets]:
             # With a limit too: the first that are there are not those that it would keep later.
             for missing in self.repositories.definitions.wait(defining, self.task.cancellation, None):
                 yield under_way(missing)
         yield from pipeline.batches()
+
+    def read_histories(self) -> Iterator[Skipped]:
+        """Wait for the histories that the plans need, and yield how far that is."""
+        whole, commits_alone = histories_of(self.plans)
+        yield from self.commits.histories.wait(whole, commits_alone)
 
     def under_way(self) -> Sequence[Skipped]:
         """Name the first indexing, while this search reads what it has not reached."""

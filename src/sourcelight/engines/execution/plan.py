@@ -249,10 +249,21 @@ def _regexp(text: str, *, sensitive: bool) -> CompiledPattern:
     return compile_term(Pattern(text, "regexp"), sensitive=sensitive)
 
 
-def histories_of(plans: Sequence[Plan]) -> list[HistoryRequest]:
-    """The histories that `plans` need: of commits, and of the files whose contributors they ask for."""
-    requests = [history_commit.request for plan in plans for history_commit in plan.places]
+def histories_of(plans: Sequence[Plan]) -> tuple[list[HistoryRequest], list[HistoryRequest]]:
+    """The histories that `plans` need whole, and those of which they need commits without changes.
+
+    Whole are also those of the files whose contributors they ask for. A repository is in one of the two lists.
+    """
+    requests: list[HistoryRequest] = []
+    commits_alone: list[HistoryRequest] = []
     for plan in plans:
+        needs_changes = plan.commits is None or plan.commits.needs_changes
+        of_plan = [history_commit.request for history_commit in plan.places]
+        (requests if needs_changes else commits_alone).extend(of_plan)
         if any(predicate.name == "has.contributor" for predicate in plan.alternative.predicates("file")):
             requests += [history_commit.request for history_commit in places_of(plan.targets, lambda _: ())]
-    return list({request.key: request for request in requests}.values())
+    whole = {request.repository.key for request in requests}
+    requests += [request for request in commits_alone if request.repository.key in whole]
+    commits_alone = [request for request in commits_alone if request.repository.key not in whole]
+    needed, alone = ({request.key: request for request in some} for some in (requests, commits_alone))
+    return list(needed.values()), list(alone.values())

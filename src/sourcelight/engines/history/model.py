@@ -138,10 +138,14 @@ class HistoryStore(Protocol):
         """
         ...
 
+    def reads_unbuilt(self, repository: Repository) -> bool:
+        """Return whether `open_unbuilt` reads commits, since nothing is kept and there is memory for them; cheap."""
+        ...
+
     def open_unbuilt(
         self, repository: Repository, commits: Sequence[str], cancellation: Cancellation | None = None
     ) -> UnbuiltHistory | None:
-        """Read the commits behind `commits` (40 hex digits) alone, if nothing is kept of a repository; else None.
+        """Read the commits behind `commits` (40 hex digits) alone, if `reads_unbuilt` says so; else None.
 
         Raises
         ------

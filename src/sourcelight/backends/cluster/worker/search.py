@@ -18,7 +18,7 @@ from sourcelight.core.errors import Cancelled, ClusterError
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.local_source import LocalSource
 from sourcelight.engines.execution.pipeline import own_counts
-from sourcelight.engines.execution.plan import Plan, histories_of
+from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.execution.results.ranking import CANDIDATES
 from sourcelight.engines.execution.source import SearchTask
 from sourcelight.engines.history.history import UnreadCommits
@@ -100,9 +100,8 @@ class ShardSearch:
         )
         source, cancellation = self._source, self._task.cancellation
         batches: Iterator[Any] = source.make_pipeline(limit, self._on_part, for_another=True).batches()
-        for _ in self._engine.histories.wait(histories_of(plans), cancellation):
+        for _ in source.read_histories():
             pass
-        source.commits.failed.update(self._engine.histories.failures(histories_of(plans)))
         defining = [target for plan in plans if plan.symbols is not None for target in plan.targets]
         for _ in self._engine.definitions.wait(defining, cancellation, None):
             pass

@@ -28,7 +28,7 @@ class ContributorPredicate:
     Parameters
     ----------
     histories
-        Told of what a history lacks; its `store` is up to date for what is searched.
+        Told of what a history lacks; its store is up to date for what is searched.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class ContributorPredicate:
         key = (target.repository.key, commit, regexp, case_sensitive)
         if key not in self._known:
             pattern = compile_pattern(regexp, kind="regexp", case_sensitive=case_sensitive)
-            history = self._histories.store.open(target.repository)
+            history = self._histories.histories.store.open(target.repository)
             self._known[key] = paths_changed_by(history, commit, AnyPattern((pattern,)))
             self._histories.note(history, target.repository.name, (commit,))
         return self._known[key]

@@ -56,6 +56,14 @@ class CommitPlan:
     predicates: tuple[Predicate, ...] = ()
     case_sensitive: bool = False
 
+    @property
+    def needs_changes(self) -> bool:
+        """Whether it asks for more than the commits themselves: their files or changed lines."""
+        query = self.query
+        if self.predicates or not isinstance(query, CommitQuery):
+            return True
+        return bool(query.files.paths or query.changed)
+
     def at(self, revisions: Sequence[str], without: Sequence[str]) -> HistoryQuery:
         """The query over commits behind `revisions` and not behind `without` (40 hex digits each)."""
         commits = replace(self.query.commits, revisions=tuple(revisions), excluded=tuple(without))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -14,10 +14,11 @@ from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.boolean import Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import RepositoryError, SourcelightError
-from sourcelight.engines.execution.background import HistoryRequest
+from sourcelight.engines.execution.background import HistoryRequest, HistoryUpdater
 from sourcelight.engines.execution.commits.changed_files import ChangedFilePredicates
+from sourcelight.engines.execution.commits.histories import SearchedHistories
 from sourcelight.engines.execution.commits.query import CommitPlan
-from sourcelight.engines.history import History, HistoryStore
+from sourcelight.engines.history import History
 from sourcelight.engines.history.history import UnreadCommits
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search.cells import CellDiffMatches, CellDiffQuery, CellDiffSearch
@@ -97,14 +98,22 @@ class CommitSearch:
         Repositories in which owners were asked for at a commit without a CODEOWNERS file.
     """
 
-    store: HistoryStore
+    updater: InitVar[HistoryUpdater]
     cancellation: Cancellation
     with_previews: bool = False
     unread: dict[str, UnreadCommits] = field(default_factory=dict)
     shallow: dict[str, str] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
+    histories: SearchedHistories = field(init=False)
     done: list[str] = field(default_factory=list)
     without_owners: set[str] = field(default_factory=set)
+
+    def __post_init__(self, updater: HistoryUpdater) -> None:
+        self.histories = SearchedHistories(updater, self.cancellation)
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Repositories whose history can't be read, and why."""
+        return self.histories.failed
 
     def batches(
         self, plans: Sequence[tuple[CommitPlan, Sequence[HistoryCommit]]]
@@ -132,9 +141,13 @@ class CommitSearch:
         self, pairs: Sequence[tuple[CommitPlan, HistoryCommit]]
     ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
         target = pairs[0][1]
-        history = self.store.open(target.repository)
         info = target.repository.facts
-        self.note(history, target.repository.name, target.revisions)
+        # All alternatives see one history, so that their commits have the same numbers.
+        needed = (commit for _, position in pairs for commit in position.request.commits)
+        request = HistoryRequest(target.repository, tuple(dict.fromkeys(needed)))
+        commits_alone = not any(plan.needs_changes for plan, _ in pairs)
+        history = self.histories.open(request, commits_alone=commits_alone)
+        self.note(history, target.repository.name, target.revisions, changes=not commits_alone)
         stopped = lambda: self.cancellation.stopped  # noqa: E731 - what scans ask every 10 ms
         for kind in ("commit", "diff"):
             of_kind = [(plan, position) for plan, position in pairs if plan.kind == kind]
@@ -298,9 +311,12 @@ class CommitSearch:
             self.without_owners.add(history_commit.repository.name)
         return passing_changes
 
-    def note(self, history: History, name: str, revisions: Sequence[str]) -> None:
-        """Record what the history of a repository lacks behind some revisions; raises KeyError for an unknown one."""
-        if history.commits.unread.any():
+    def note(self, history: History, name: str, revisions: Sequence[str], *, changes: bool = True) -> None:
+        """Record what the history of a repository lacks behind some revisions; raises KeyError for an unknown one.
+
+        Without `changes`, commits whose changes could not be read are no lack: their messages and dates were read.
+        """
+        if changes and history.commits.unread.any():
             reached = np.logical_or.reduce([history.reachable(oid) for oid in revisions])
             unread = history.unread(reached)
             if unread[0]:

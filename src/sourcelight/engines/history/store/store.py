@@ -48,8 +48,12 @@ class LocalHistoryStore:
         self._workers = max(1, min(workers or worker_pool.usable_cores(), worker_pool.usable_cores()))
         self._open: LruCache[str, tuple[Stamp, History]] = LruCache(_MAX_OPEN)
         self._unbuilt: LruCache[tuple[str, ...], CommitReader] = LruCache(
-            _MAX_UNBUILT_BYTES, weigh=lambda unbuilt: unbuilt.memory_bytes
+            _MAX_UNBUILT_BYTES,
+            weigh=lambda unbuilt: unbuilt.memory_bytes,
+            on_evict=lambda key, _: self._crowded_out.add(key[0]),
         )
+        # Repositories whose commits had to make room: to read them again and again costs more than a build.
+        self._crowded_out: set[str] = set()
         self._damaged: set[str] = set()
 
     def update(
@@ -102,6 +106,7 @@ class LocalHistoryStore:
         for key in keys:
             self._open.pop(key)
             self._damaged.discard(key)
+            self._crowded_out.discard(key)
 
     def is_current(self, repository: Repository, revision: str = "") -> bool:
         """Return whether the history of `revision` (empty: the current HEAD) is complete; cheap."""
@@ -151,19 +156,26 @@ class LocalHistoryStore:
             return history
         raise SearchIndexError(str(folder.path), "its history is being replaced")
 
+    def reads_unbuilt(self, repository: Repository) -> bool:
+        """Return whether `open_unbuilt` reads commits, since nothing is kept and there is memory for them; cheap."""
+        # A stored history takes new commits in within a second, so it is brought up to date instead.
+        is_stored = self._folder(repository).stamp() is not None
+        return repository.kind == "git" and not is_stored and repository.key not in self._crowded_out
+
     def open_unbuilt(
         self, repository: Repository, commits: Sequence[str], cancellation: Cancellation | None = None
     ) -> CommitReader | None:
-        """Read the commits behind `commits` of a repository whose history isn't built; None when there is one.
+        """Read the commits behind `commits` of a repository whose history isn't built; None unless `reads_unbuilt`.
 
         Raises as `read_unbuilt` does.
         """
-        # A stored history takes new commits in within a second, so it is brought up to date instead.
-        if repository.kind != "git" or self._folder(repository).stamp() is not None:
+        if not self.reads_unbuilt(repository):
             return None
         git_dir = repository.git_dir
+        # With HEAD, as a build reads it: so commits of one second come in the same order before and after.
+        tips = {resolve(repository, ""), *commits}
         # All that the commits and their people depend on: what was pulled since, or a new mailmap, is another key.
-        key = (repository.key, git_dir, mailmap_blob(git_dir), shallow_borders(git_dir), *sorted(set(commits)))
+        key = (repository.key, git_dir, mailmap_blob(git_dir), shallow_borders(git_dir), *sorted(tips))
         unbuilt = self._unbuilt.get(key)
         if unbuilt is None:
             unbuilt = read_unbuilt(repository, key[4:], self._workers, cancellation or Cancellation())
