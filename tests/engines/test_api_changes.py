@@ -196,6 +196,27 @@ def test_differences_are_told_one_by_one(tmp_path: Path) -> None:
     assert report.tables["api"]["status"].tolist() == ["removed", "changed", "moved", "added"]
 
 
+def test_a_package_that_exports_from_internal_modules_is_not_complete(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "src" / "lib")
+    package = {
+        "lib/__init__.py": "from ._client import Client\n",
+        "tests/_data.py": "A = 1\n",
+        "lib/_same.py": "B = 1\n",
+    }
+    builder.commit({**package, "lib/_client.py": "class Client:\n    def get(self, proxies): ...\n"}, "old")
+    builder.tag("v1")
+    builder.commit({"lib/_client.py": "class Client:\n    def get(self): ...\n", "tests/_data.py": "A = 2\n"}, "new")
+    builder.tag("v2")
+    builder.commit({"lib/open.py": "C = 1\n"}, "more")
+    builder.tag("v3")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
+        with pytest.warns(sl.IncompleteResultWarning, match="1 internal Python module with differences"):
+            api = code.api_changes("lib", "v1", "v2")
+        later = code.api_changes("lib", "v2", "v3")
+    assert "1 internal Python module with differences (lib/_client.py)" in api.attrs["notices"][-1]
+    assert len(later.attrs["notices"]) == 1
+
+
 def test_hostile_sources_are_bounded() -> None:
     deep = "class A:\n" + "".join(f"{' ' * n}class A{n}:\n" for n in range(1, 300)) + " " * 300 + "x = 1\n"
     assert len(public_symbols("a.py", deep.encode())[0]) < 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -135,6 +136,21 @@ def test_a_definition_has_the_commits_that_changed_its_text(code: sl.Client, nam
     assert values(report)["lines added"] == 6
     assert report.lead[0].endswith("as main in app.py: \u201cBegin <b>here</b>\u201d.")
     assert "main in lib/app.py" in report.to_html()
+
+
+def test_a_commit_that_renames_the_file_and_changes_the_definition_is_a_move(tmp_path: Path) -> None:
+    text = "".join(f"other_{number} = {number}\n" for number in range(30))
+    builder = RepositoryBuilder(tmp_path / "src" / "demo")
+    builder.commit({"old.py": f"{text}\n\ndef run():\n    one()\n    two()\n    return 1\n"}, "Begin")
+    builder.git("mv", "old.py", "new.py")
+    builder.commit({"new.py": f"{text}\n\ndef run():\n    one()\n    two()\n    return 2\n"}, "Rename and change")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
+        report = symbol(code, "demo", "run")
+    assert builder.git("log", "--follow", "--diff-filter=R", "--format=%s", "--", "new.py") == "Rename and change"
+    moves = report.tables["moves"]
+    assert moves[["old_path", "path", "score"]].values.tolist() == [["old.py", "new.py", 75]]
+    assert values(report)["moves"] == 1
+    assert report.lead[2].startswith("It moved once: from run in old.py by ")
 
 
 def test_a_period_that_is_none_is_refused(code: sl.Client, name: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.interfaces.model import PublicSymbol, is_test
 
-__all__ = ["LANGUAGES", "PublicSymbol", "is_public_file", "public_symbols"]
+__all__ = ["LANGUAGES", "PublicSymbol", "is_internal_module", "is_public_file", "public_symbols"]
 
 LANGUAGES = ("Go", "Java", "Python", "TypeScript", "TSX")
 """Display names of the languages whose interfaces are read."""
@@ -29,6 +29,15 @@ def is_public_file(path: str) -> bool:
         case "Go":
             return go.is_public_path(path)
     return True
+
+
+def is_internal_module(path: str) -> bool:
+    """Whether a path is a Python module that a leading underscore, its own or a package's, makes internal."""
+    if language_of(path) != "Python" or is_test(path):
+        return False
+    *packages, name = path.split("/")
+    dunder = name.startswith("__")
+    return any(part.startswith("_") for part in packages) or (name.startswith("_") and not dunder)
 
 
 def public_symbols(path: str, data: bytes) -> tuple[Sequence[PublicSymbol], str]:

@@ -11,7 +11,7 @@ from sourcelight.core.errors import ToolError
 from sourcelight.core.markup.counts import count_of, list_names
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.tools.evolution import API_CHANGES, ApiChangesArguments
-from sourcelight.engines.interfaces import PublicSymbol, is_public_file, public_symbols
+from sourcelight.engines.interfaces import PublicSymbol, is_internal_module, is_public_file, public_symbols
 from sourcelight.engines.symbols.definition_parser import MAX_FILE_BYTES
 from sourcelight.engines.tools.context import ToolContext, clean_path, is_below
 from sourcelight.engines.tools.handler import Handler
@@ -65,15 +65,20 @@ def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolRe
     with ObjectReader(repository) as reader:
         trees = [_files(reader, commit, below) for commit in (base, head)]
         old, new = (_read(reader, tree, other, context) for tree, other in (trees, trees[::-1]))
+        internal = _internal_modules(reader, base, head, below)
     changes = sorted(_with_moves(_differences(old, new)), key=lambda change: (change.key[1:], change.status))
     notices = [_RULE]
     unread = sorted({*old.unread, *new.unread})
     if unread:
         notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(unread, _MAX_NAMED)}.")
+    if internal:
+        modules = count_of(len(internal), "internal Python module")
+        notices.append(f"Not compared: {modules} with differences ({list_names(internal, _MAX_NAMED)}), "
+                       "even where public modules import names from there.")  # fmt: skip
     counts = {status: sum(change.status == status for change in changes) for status in _STATUSES}
     attributes = {"repository": repository.name, "base": base, "head": head, "path": below, **counts}
     table = _table(repository.name, base, head, changes)
-    return ToolResult("api_changes", table, attributes, not unread, tuple(notices))
+    return ToolResult("api_changes", table, attributes, not (unread or internal), tuple(notices))
 
 
 _STATUSES = ("added", "removed", "changed", "moved")
@@ -86,6 +91,21 @@ def _files(reader: ObjectReader, commit: str, below: str) -> dict[str, bytes]:
     return {
         name: tree.blob_id(index) for index, name in enumerate(names) if is_below(name, below) and is_public_file(name)
     }
+
+
+def _internal_modules(reader: ObjectReader, base: str, head: str, below: str) -> list[str]:
+    """Paths of the Python modules that two commits differ in and that PEP 8 calls internal.
+
+    Packages often define what they export in such modules, so their names can be missing from the comparison.
+    """
+    sides: list[dict[str, bytes]] = []
+    for commit in (base, head):
+        tree = reader.tree(commit)
+        names = [path.decode("utf-8", "replace") for path in tree.paths]
+        sides.append({name: tree.blob_id(index) for index, name in enumerate(names)
+                      if is_below(name, below) and is_internal_module(name)})  # fmt: skip
+    old, new = sides
+    return sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
 
 
 def _read(

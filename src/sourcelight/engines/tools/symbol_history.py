@@ -149,7 +149,11 @@ class _DefinitionWalk:
             return _DefinitionChange(commit, "file renamed" if is_renamed else "unchanged", definition, same, line)
         if earlier is not None:
             before = _DefinitionPlace(old_path, earlier.name, earlier.kind, earlier.text)
-            return _DefinitionChange(commit, "modified", definition, before, line)
+            if not is_renamed:
+                return _DefinitionChange(commit, "modified", definition, before, line)
+            # The commit renamed the file and changed the text: a status that says only the latter would hide the move.
+            share = likeness(definition.text, before.text)
+            return _DefinitionChange(commit, "moved", definition, before, line, share)
         score, origin = self._origin(commit, definition, old, new, old_path)
         if origin is None:
             return _DefinitionChange(commit, "added", definition, None, line)
