@@ -65,6 +65,7 @@ from pathlib import Path
 import sourcelight as sl
 from sourcelight.testing import RepositoryBuilder
 
+OWN = str(Path(sl.__file__).parent) + "/"  # not the name alone, which a checkout has too
 root = Path(tempfile.mkdtemp())
 files = {f"src/module_{i}.py": f"class Query{i}:\\n    name = {i}\\n\\nclass Query:\\n    pass\\n" for i in range(20)}
 RepositoryBuilder(root / "small").commit(files)
@@ -72,7 +73,7 @@ called, calls, active = set(), 0, False
 
 def profile(frame, event, _argument):
     global calls
-    if active and event == "call" and "/sourcelight/" in frame.f_code.co_filename:
+    if active and event == "call" and frame.f_code.co_filename.startswith(OWN):
         calls += 1
         called.add(frame.f_code)
 

@@ -140,7 +140,8 @@ class NoRepositories(RepositoryError):
         reasons = "".join(f"\n  {path}: {reason}" for path, reason in list(skipped.items())[:10])
         super().__init__(
             f"no repository found below {', '.join(paths) or 'no path at all'}; "
-            f"pass a directory with git work trees, bare repositories or plain files{reasons}"
+            "pass a directory with git work trees, bare repositories or plain files, or try it on those that "
+            f"`sourcelight samples` creates{reasons}"
         )
         self.paths = tuple(paths)
         self.skipped = dict(skipped)

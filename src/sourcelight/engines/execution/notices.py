@@ -94,7 +94,7 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
             title=f"{amount(total)} unread {'commit' if total == 1 else 'commits'}",
             message="\n".join(
                 [
-                    f"The changes of {total:,} commits are missing, too large or in broken notebooks and not searched:",
+                    f"The changes of {total:,} commits are missing from these clones, too large or in broken cells:",
                     *listed,
                     *(["- ..."] if len(commits) > _MAX_LISTED else []),
                 ]

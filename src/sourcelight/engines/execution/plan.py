@@ -29,6 +29,7 @@ from sourcelight.engines.search.model import MatchTree, ShownLanguage
 from sourcelight.engines.structure.pattern import StructurePattern
 
 # With these fields alone a query can have repository hits (query-language reference, result types).
+_FILE_FIELDS = names_of(FilterScope.FILE)
 _REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY, FilterScope.TEXT, FilterScope.RESULT)
 
 SUPPORTED: frozenset[str] = names_of(*FilterScope) | PREDICATES | {f"type:{name}" for name in RESULT_TYPES} | {"repo@"}
@@ -112,8 +113,7 @@ def make_plan(scope: Scope) -> Plan:
     alternative = scope.alternative
     types = set(alternative.types)
     cells = _cells_of(alternative, types)
-    file_filters = [*alternative.all("file"), *alternative.all("lang"), *alternative.all("cell")]
-    has_file_filter = bool(file_filters or alternative.predicates("file"))
+    has_file_filter = bool(_fields(alternative) & _FILE_FIELDS or alternative.all("cell"))
     after_commits = bool(types & {"commit", "diff"})
     only_repositories = alternative.pattern is None and not has_file_filter and bool(types) and not after_commits
     text = None
