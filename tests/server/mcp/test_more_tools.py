@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections import Counter
@@ -23,9 +24,10 @@ from sourcelight.core.markup.tokens import estimate_tokens
 from sourcelight.core.tools.catalog import TOOLS, mcp_tools
 from sourcelight.core.tools.paging import DEFAULT_MAX_TOKENS
 from sourcelight.engines import tools
-from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.execution import LocalEngine, repositories
+from sourcelight.engines.search import IndexStore
 from sourcelight.engines.tools import ToolContext
-from sourcelight.repos import Viewer
+from sourcelight.repos import Catalog, Viewer
 from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
 from sourcelight.server.mcp.handshake import INSTRUCTIONS
 from sourcelight.server.mcp.listing import SIZE_HINT, list_tools
@@ -224,6 +226,21 @@ def test_people_and_hotspots_are_counted(lamps: LocalEngine, builder: Repository
     assert {row["path"]: row["commits"] for row in hot} == dict(changed)
     assert rows(ask(lamps, "repo_map", repo=REPO))
     assert not ask(lamps, "dependency_graph", repos=[REPO]).failed
+
+
+def test_a_count_before_the_index_names_what_it_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repositories, "_MOMENT_BYTES", -1)
+    builder = RepositoryBuilder(tmp_path / "src" / "lamps", origin=f"https://{REPO}.git")
+    commit = builder.commit({"lamp.py": "light = 1\n"}, "start")
+    place = Catalog.open([tmp_path / "src"]).repositories[0]
+    folder = IndexStore(str(tmp_path / "index")).repository_folder(place.key)
+    # Another process holds the lock, as one that writes the index does; closing would wait for it.
+    with contextlib.ExitStack() as stack, folder.lock(lambda: None):
+        code = sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, progress=False)
+        stack.callback(code.close)
+        answer = ask(code.backend.engine, "count", query="nowhere", offers_pages=True)  # type: ignore[attr-defined]
+    assert answer.text.startswith("0 matches, complete\n")
+    assert f"(Read from {REPO}@{commit[:12]}" in answer.text
 
 
 def test_a_definition_is_followed_and_interfaces_are_compared(lamps: LocalEngine, builder: RepositoryBuilder) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias, cast
 
@@ -113,8 +114,12 @@ def _searched_commits(text: str, context: ToolContext) -> dict[str, set[str]]:
         scope = " ".join([*map(to_text, filters), "file:."])
         request = SearchRequest(scope, pattern_type="keyword")
         table = context.engine.count(request, _READ, context.viewer, context.cancellation)
-        for row in table.to_pylist() if table is not None else ():
-            commits.setdefault(row["repository"], set()).add(row["commit"])
+        if table is None:  # not all is indexed yet; names of files are there without an index
+            _, read, _, _ = _follow(replace(request, query=f"{scope} type:path count:all"), (), context)
+        else:
+            read = _sum_groups(table.to_pylist(), ())[1]
+        for name, searched in read.items():
+            commits.setdefault(name, set()).update(searched)
     return commits
 
 
