@@ -72,7 +72,7 @@ CALLS: Mapping[str, list[dict[str, Any]]] = {
         {"repo": "mixed", "path": "lamp.py", "startLine": 1, "endLine": 3},
     ],
     "api_changes": [{"repo": "mixed", "base": "HEAD~2", "head": "HEAD"}],
-    "complexity": [{"repo": "mixed"}, {"repo": "one"}],
+    "complexity": [{"repo": "mixed"}, {"repo": "mixed", "by": "file"}, {"repo": "one"}, {"repo": "one", "by": "file"}],
     "related_tests": [{"repo": "mixed", "path": "lamp.py"}],
     "symbol_history": [{"repo": "mixed", "symbol": "main"}],
     "blame": [{"repo": "one", "path": "src/lib/b.py"}, {"repo": "mixed", "path": "new.txt"}],
