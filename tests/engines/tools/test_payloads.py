@@ -100,7 +100,8 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Past:
     folder = tmp_path_factory.mktemp("past")
     mixed = RepositoryBuilder(folder / "mixed")
     lamp = "class Lamp:\n    @property\n    def light(self):\n        return 1\n\n\n"
-    lamp += "@cache\ndef light():\n    if Lamp:\n        return 1\n    if light:\n        return 2\n    return Lamp().light()\n"
+    lamp += "@cache\ndef light():\n    if Lamp:\n        return 1\n    if light:\n        return 2\n"
+    lamp += "    return Lamp().light()\n"
     mixed.commit({"lamp.py": lamp, "old.txt": "".join(f"{n}\n" for n in range(40))}, "start", author=ADA)
     use = "from lamp import Lamp, light\n\n\ndef main():\n    light()\n    return Lamp()\n"
     mixed.commit({"use.py": use}, f"use the lamp\n\nWhy not.\n\nCo-authored-by: {BO}", author=BO, date=1_650_000_000)
