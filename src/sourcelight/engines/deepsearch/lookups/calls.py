@@ -15,7 +15,14 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.model import Finding, Statement, join_evidence
-from sourcelight.engines.deepsearch.lookups.names import MAX_PLACES, SHOWN, NamedPlace, head_of_place, rank_of
+from sourcelight.engines.deepsearch.lookups.names import (
+    MAX_PLACES,
+    SHOWN,
+    NamedPlace,
+    best_places,
+    head_of_place,
+    rank_of,
+)
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
@@ -25,8 +32,7 @@ _COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|elif)|\[)|//|/?\*\s|--\s)")
 
 def find_callers(work: Work, places: Sequence[NamedPlace], name: str, notes: list[str]) -> Finding | None:
     """Return the callers of a function; None if the name is none, or if what calls it is not certain."""
-    lowest = min(place.rank for place in places)
-    callables = [place for place in places if place.definition.kind in _CALLABLE and place.rank == lowest]
+    callables = [place for place in best_places(places) if place.definition.kind in _CALLABLE]
     if not callables or len(callables) > _MAX_DEFINITIONS:
         return None
     simple = callables[0].definition.name
@@ -72,8 +78,7 @@ def _call_graph(work: Work, tool: str, place: NamedPlace, queries: list[str]) ->
 
 def find_callees(work: Work, places: Sequence[NamedPlace], name: str) -> Finding | None:
     """Return what a function calls, a line of its body for each; None if it is no function, or nothing is certain."""
-    lowest = min(place.rank for place in places)
-    callables = [place for place in places if place.definition.kind in _FUNCTIONS and place.rank == lowest]
+    callables = [place for place in best_places(places) if place.definition.kind in _FUNCTIONS]
     if len(callables) != 1:
         return None
     place = callables[0]

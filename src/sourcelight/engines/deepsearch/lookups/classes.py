@@ -10,7 +10,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
-from sourcelight.engines.deepsearch.lookups.names import SHOWN, NamedPlace, head_of_place, with_repository
+from sourcelight.engines.deepsearch.lookups.names import SHOWN, NamedPlace, best_places, head_of_place, with_repository
 from sourcelight.engines.deepsearch.lookups.values import blank_brackets, parameters_of
 
 _CLASSES = frozenset({"class", "interface", "struct"})
@@ -22,8 +22,7 @@ _ACCESS = re.compile(r"^(?:(?:public|protected|private|virtual)\s+)+")
 
 def find_bases(work: Work, places: Sequence[NamedPlace], name: str, queries: list[str]) -> Finding | None:
     """Return the bases that the heads of a class name; None if it is no class, or its language has no such head."""
-    lowest = min(place.rank for place in places)
-    classes = [place for place in places if place.definition.kind in _CLASSES and place.rank == lowest]
+    classes = [place for place in best_places(places) if place.definition.kind in _CLASSES]
     if not classes or len(classes) > SHOWN:
         return None
     texts = FileTexts(work.context)

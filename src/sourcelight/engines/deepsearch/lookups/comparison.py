@@ -18,6 +18,7 @@ from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
 from sourcelight.engines.deepsearch.lookups.names import (
     SHOWN,
     NamedPlace,
+    best_places,
     find_definitions,
     head_of_place,
     noun_with_article,
@@ -34,7 +35,7 @@ _BARE_METHOD = re.compile(r"\s*def\s+[\w.]+[?!]?\s*(?:#.*)?")
 def find_purpose(work: Work, places: Sequence[NamedPlace], name: str, queries: list[str]) -> Finding | None:
     """Return what the documentation of the one documented definition of a name says that it is; None without any."""
     texts = FileTexts(work.context)
-    described = [(place, _describe(work, texts, name, place)) for place in _best(places)[:_MAX_DESCRIBED]]
+    described = [(place, _describe(work, texts, name, place)) for place in best_places(places)[:_MAX_DESCRIBED]]
     documented = [(place, statement) for place, statement in described if "“" in statement.text]
     if len(documented) != 1 or len(described) == _MAX_DESCRIBED:
         return None
@@ -48,7 +49,7 @@ def find_purpose(work: Work, places: Sequence[NamedPlace], name: str, queries: l
 
 def find_parameters(work: Work, places: Sequence[NamedPlace], name: str, queries: list[str]) -> Finding | None:
     """Return the parameters that the heads of the functions of a name have, up to three; None if one can't be read."""
-    best, texts = _best(places), FileTexts(work.context)
+    best, texts = best_places(places), FileTexts(work.context)
     if len(best) > SHOWN or any(place.definition.kind not in _FUNCTIONS for place in best):
         return None
     parts: list[str] = []
@@ -72,12 +73,6 @@ def find_parameters(work: Work, places: Sequence[NamedPlace], name: str, queries
     return finding
 
 
-def _best(places: Sequence[NamedPlace]) -> list[NamedPlace]:
-    """Return the places of the best rank: code before tests, documents and what others wrote."""
-    lowest = min((place.rank for place in places), default=0)
-    return [place for place in places if place.rank == lowest]
-
-
 def _parameters_at(texts: FileTexts, place: NamedPlace) -> tuple[list[str], int] | None:
     """Return the names of a function's parameters, and the last line of its head; None if it can't be read."""
     lines, definition = texts.lines(place.target, place.path), place.definition
@@ -96,7 +91,7 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
     Where several things have a name, those count that one class or file has of both names.
     """
     queries: list[str] = []
-    candidates = [_best(find_definitions(work, name, "", notes, queries)) for name in (first, second)]
+    candidates = [best_places(find_definitions(work, name, "", notes, queries)) for name in (first, second)]
     pairs = _pairs_of(*candidates)
     if not pairs:
         return None

@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.lookups.names import (
     MAX_PLACES,
     SHOWN,
     NamedPlace,
+    best_places,
     definition_at,
     find_definitions,
     head_of_place,
@@ -86,11 +87,8 @@ def find_parameter_default(
 ) -> Finding | None:
     """Return the default of a parameter of a function, or of what makes a class; None if no head has the parameter."""
     texts = FileTexts(work.context)
-    lowest = min((place.rank for place in owners), default=0)
     candidates: list[ValueCandidate] = []
-    for place in owners:
-        if place.rank > lowest:
-            continue
+    for place in best_places(owners):
         for head in _heads_of(texts, place):
             candidate = default_at(texts, head, name)
             if candidate is not None:

@@ -59,6 +59,12 @@ class NamedPlace:
         return rank_of(self.path)
 
 
+def best_places(places: Sequence[NamedPlace]) -> list[NamedPlace]:
+    """Return the places of the best rank: code before tests, documents and what others wrote."""
+    lowest = min((place.rank for place in places), default=0)
+    return [place for place in places if place.rank == lowest]
+
+
 def rank_of(path: str) -> int:
     """Return 0 for code; more for tests, examples, documents and vendored files."""
     if re.search(TEST_FILES, path):
@@ -215,8 +221,7 @@ def state_definitions(
 ) -> Finding:
     """Write where a name is defined: all of the best places, further ones below."""
     texts = FileTexts(work.context)
-    lowest = min(place.rank for place in places)
-    best = [place for place in places if place.rank == lowest]
+    best = best_places(places)
     shown = best[:SHOWN]
     evidence = tuple(evidence_of_place(texts, place) for place in shown)
     several = len({place.target.repository.name for place in shown}) > 1 or len(work.inquiry.pins) > 1

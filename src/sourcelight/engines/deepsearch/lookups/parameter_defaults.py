@@ -9,7 +9,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.defaults import ValueCandidate, default_at, state_values
 from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
-from sourcelight.engines.deepsearch.lookups.names import SHOWN, NamedPlace, rank_of, with_repository
+from sourcelight.engines.deepsearch.lookups.names import SHOWN, NamedPlace, best_places, rank_of, with_repository
 from sourcelight.engines.deepsearch.lookups.values import parameter_names, parameters_of
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
@@ -51,8 +51,7 @@ def find_lacking_parameter(
     work: Work, owners: list[NamedPlace], name: str, queries: list[str], notes: list[str]
 ) -> Finding | None:
     """Say that the one function of a name has no such parameter; None if its head can't be read, or takes any."""
-    lowest = min((place.rank for place in owners), default=0)
-    best = [place for place in owners if place.rank == lowest]
+    best = best_places(owners)
     if len(best) != 1 or best[0].definition.kind not in _FUNCTIONS or not name.isidentifier():
         return None
     place, texts = best[0], FileTexts(work.context)
