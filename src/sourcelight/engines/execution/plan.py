@@ -113,7 +113,8 @@ def make_plan(scope: Scope) -> Plan:
     alternative = scope.alternative
     types = set(alternative.types)
     cells = _cells_of(alternative, types)
-    has_file_filter = bool(_fields(alternative) & _FILE_FIELDS or alternative.all("cell"))
+    fields = _fields(alternative)
+    has_file_filter = bool(fields & _FILE_FIELDS or alternative.all("cell"))
     after_commits = bool(types & {"commit", "diff"})
     only_repositories = alternative.pattern is None and not has_file_filter and bool(types) and not after_commits
     text = None
@@ -124,7 +125,7 @@ def make_plan(scope: Scope) -> Plan:
     if "symbol" in types and not only_repositories:
         symbols = _text_query(alternative, {"file"}, predicates=False)
     name_matches: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...] = ()
-    if ("repo" in types or only_repositories) and not cells and _fields(alternative) <= _REPOSITORY_FIELDS:
+    if ("repo" in types or only_repositories) and not cells and fields <= _REPOSITORY_FIELDS:
         name_matches = repository_hits(alternative, scope.targets)
     commits = asked_of(alternative)
     history_commits = () if commits is None else places_of(scope.targets, lambda r: scope.without.get(r.key, ()))

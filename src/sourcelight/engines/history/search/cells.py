@@ -126,7 +126,19 @@ class CellDiffSearch:
     _lines: LruCache[tuple[bytes, str], _LinesOfTerms | None] = field(
         default_factory=lambda: LruCache(_CACHE_BYTES, weigh=_weight)
     )
-    _names: dict[int, str] = field(default_factory=dict)
+    _terms: tuple[PatternTerm, ...] = field(init=False)
+    _needs_any_line: bool = field(init=False)
+    """Whether the tree may hold without a line, so that some cell must have changed. All lines are then kept."""
+    _count: int = field(init=False)
+    """How many entries the lines of a content have: one for each term, and that of all lines."""
+    _paths: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        tree, paths = self.query.tree, self.history.paths
+        self._terms = () if tree is None else tuple(dict.fromkeys(leaves(tree)))
+        self._needs_any_line = _holds_without_lines(tree)
+        self._count = len(self._terms) + self._needs_any_line
+        self._paths = [paths.text(number) for number in range(len(paths))]
 
     def matches(self) -> Iterator[CellDiffMatches]:
         """Yield matching changes in slices; raises `ScanStopped` when told to stop."""
@@ -142,15 +154,10 @@ class CellDiffSearch:
                     self._add_change(reader, change, result)
             yield result
 
-    @property
-    def _terms(self) -> tuple[PatternTerm, ...]:
-        return () if self.query.tree is None else tuple(dict.fromkeys(leaves(self.query.tree)))
-
     def _candidates(self) -> BoolArray:
         """Return a mask of the changes of files with cells whose stored lines don't rule a match out."""
-        paths = [self.history.paths.text(number) for number in range(len(self.history.paths))]
-        is_json = np.array([path.endswith(".ipynb") for path in paths], np.bool_)
-        is_text = np.array([has_cells(path) or is_script(path) for path in paths], np.bool_) & ~is_json
+        is_json = np.array([path.endswith(".ipynb") for path in self._paths], np.bool_)
+        is_text = np.array([has_cells(path) or is_script(path) for path in self._paths], np.bool_) & ~is_json
         columns = self.history.changes
         mask: BoolArray = is_text[columns.path] | is_text[columns.old_path]
         # Cells of text files are lines of the file: without a matching line among the changed ones there is no match.
@@ -207,22 +214,9 @@ class CellDiffSearch:
             negate=lambda value: not value,
         )
 
-    @property
-    def _needs_any_line(self) -> bool:
-        """Whether the tree may hold without a line, so that some cell must have changed. All lines are then kept."""
-        return _holds_without_lines(self.query.tree)
-
-    @property
-    def _count(self) -> int:
-        """How many entries the lines of a content have: one for each term, and that of all lines."""
-        return len(self._terms) + self._needs_any_line
-
     def _lines_of(self, reader: ObjectReader, blob: bytes, path: int) -> _LinesOfTerms | None:
         """Return the lines of each term in a content; None for one that can't be read."""
-        # A path is decoded once: each notebook has many changes, and most changes have few paths.
-        if path not in self._names:
-            self._names[path] = self.history.paths.text(path)
-        name = self._names[path]
+        name = self._paths[path]
         if blob == NO_BLOB or not (has_cells(name) or is_script(name)):
             return ((),) * self._count
         # What decides, beside the content, how a file is read.

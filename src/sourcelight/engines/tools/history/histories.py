@@ -208,7 +208,7 @@ def open_histories(
     for request in requests:
         unbuilt = _read_commits(context, request) if commits_alone else None
         if unbuilt is None:
-            _update(context, [request], partial)
+            _update(context, request, partial)
         _open(context, request, histories, unbuilt, commits_alone=commits_alone)
     return histories
 
@@ -257,8 +257,8 @@ def _read_commits(context: ToolContext, request: _OpenRequest) -> UnbuiltHistory
         return None
 
 
-def _update(context: ToolContext, requests: Sequence[_OpenRequest], partial: PartialResult) -> None:
-    store = context.local.history
+def _update(context: ToolContext, request: _OpenRequest, partial: PartialResult) -> None:
+    store, repository = context.local.history, request.repository
     observer = context.observer
 
     def tell(progress: HistoryProgress) -> None:
@@ -267,17 +267,15 @@ def _update(context: ToolContext, requests: Sequence[_OpenRequest], partial: Par
                 ToolProgress("reading history", progress.commits_done, progress.commits_total, progress.repository)
             )
 
-    for request in requests:
-        context.cancellation.check()
-        repository = request.repository
-        stale = [commit for commit in (*request.commits, *request.without) if not _holds(store, repository, commit)]
-        if not stale:
-            continue
-        refs = ("HEAD", *stale)
-        report = store.update([repository], refs=refs, progress=tell, cancellation=context.cancellation)
-        context.cancellation.check()
-        for name, reason in report.failures.items():
-            partial.omit("update", name, f"The history of {name} could not be brought up to date: {reason}.")
+    context.cancellation.check()
+    stale = [commit for commit in (*request.commits, *request.without) if not _holds(store, repository, commit)]
+    if not stale:
+        return
+    refs = ("HEAD", *stale)
+    report = store.update([repository], refs=refs, progress=tell, cancellation=context.cancellation)
+    context.cancellation.check()
+    for name, reason in report.failures.items():
+        partial.omit("update", name, f"The history of {name} could not be brought up to date: {reason}.")
 
 
 def _holds(store: HistoryStore, repository: Repository, commit: str) -> bool:
