@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
@@ -66,7 +67,7 @@ class Part:
     is_late: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Directory:
     """A directory at a commit, with the parts of its page that are known.
 
@@ -100,7 +101,7 @@ class Directory:
         """The commit."""
         return str(self.answer.attributes["commit"])
 
-    @property
+    @cached_property
     def entries(self) -> list[Mapping[str, Any]]:
         """The entries on this page."""
         return list(self.answer.table.slice(self.start, ENTRIES_ON_A_PAGE).to_pylist())
@@ -110,7 +111,7 @@ class Directory:
         """Names of all parts of this page."""
         return [CHANGES, *([README] if self.readme else []), *([] if self.path else _TITLES)]
 
-    @property
+    @cached_property
     def readme(self) -> str:
         """Path of its README; empty: there is none on this page."""
         return readme_path(self.entries) or ""

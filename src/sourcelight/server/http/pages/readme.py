@@ -10,11 +10,12 @@ from urllib.parse import quote, unquote, urlsplit
 
 from sourcelight.core.batches.results import file_url
 from sourcelight.core.markup import clean_markdown, escape, literal
+from sourcelight.core.markup.clean_markdown import MAX_CHARACTERS
 from sourcelight.core.markup.markdown import to_html
 
 _README = re.compile(r"readme(?:\.(?:md|markdown|rst|txt))?", re.IGNORECASE)
 _MARKDOWN = (".md", ".markdown")
-_MAX_PLAIN_CHARS = 100_000
+_WEB = re.compile(r"https?://", re.IGNORECASE)
 _SAFE = "/#?=&;%+,:@!~*'$-._"
 """Characters of an address that no Markdown takes for its own; brackets and spaces are percent-encoded."""
 
@@ -44,11 +45,11 @@ def readme_html(lines: Sequence[str], place: Mapping[str, str], prefix: str) -> 
     """
     text = "\n".join(lines)
     if not place["path"].lower().endswith(_MARKDOWN):
-        cut = "\n(truncated)" if len(text) > _MAX_PLAIN_CHARS else ""
-        return f'<pre tabindex="0">{escape(text[:_MAX_PLAIN_CHARS] + cut)}</pre>'
+        cut = "\n(truncated)" if len(text) > MAX_CHARACTERS else ""
+        return f'<pre tabindex="0">{escape(text[:MAX_CHARACTERS] + cut)}</pre>'
 
     def resolve(address: str) -> str:
-        if re.match(r"https?://", address, re.IGNORECASE):
+        if _WEB.match(address):
             return address
         path = _path_of(address, place["path"])
         return file_url(prefix, place["repository"], place["commit"], path) if path else ""
@@ -58,8 +59,7 @@ def readme_html(lines: Sequence[str], place: Mapping[str, str], prefix: str) -> 
         return f"[{literal(label)}]({target})" if label.strip() and resolve(target) else None
 
     def show_link(label: str, _address: str, target: str) -> str:
-        leaves = re.match(r"https?://", target, re.IGNORECASE)
-        rel = ' rel="noreferrer nofollow"' if leaves else ""
+        rel = ' rel="noreferrer nofollow"' if _WEB.match(target) else ""
         return f'<a href="{escape(target)}"{rel}>{label}</a>' if target else label
 
     # The page has one heading of the first level, and the README one of the second above it.
