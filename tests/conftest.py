@@ -17,7 +17,9 @@ from hypothesis import HealthCheck, settings
 import build
 
 if TYPE_CHECKING:
+    import sourcelight as sl
     from cluster.processes import Cell
+    from sourcelight.testing import RepositoryBuilder
 
 settings.register_profile(
     "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
@@ -79,6 +81,18 @@ def shut_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]
         patch.setenv("SOURCELIGHT_HOME", str(home))
         patch.setenv("SOURCELIGHT_PROGRESS", "off")
         yield home
+
+
+@pytest.fixture(scope="module")
+def code(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    """A client over the repository that a module builds as `repo`."""
+    # Imported late, as each process of a run reads this file.
+    import sourcelight as sl
+
+    with sl.open(
+        repo.path.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
+    ) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

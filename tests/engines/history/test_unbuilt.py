@@ -44,6 +44,16 @@ def is_built(tmp_path: Path) -> bool:
     return any((tmp_path / "index-history").glob("*/segment-*"))
 
 
+def copy_without(name: str, repo: RepositoryBuilder, tmp_path: Path) -> Path:
+    """A copy of the repository that lacks one object."""
+    copy = tmp_path / "repo"
+    shutil.copytree(repo.path, copy, symlinks=True)
+    argv = ["git", "-C", str(copy), "rev-parse", name]
+    oid = subprocess.run(argv, capture_output=True, check=True, env=git_environment(), text=True).stdout.strip()
+    (copy / ".git/objects" / oid[:2] / oid[2:]).unlink()
+    return copy
+
+
 def rows(frame: Any) -> list[str]:
     """Rows of a table as text."""
     text: str = frame.to_json(orient="records", date_format="iso", date_unit="s", lines=True)
@@ -137,11 +147,7 @@ def test_commits_that_were_pulled_are_seen(repo: RepositoryBuilder, tmp_path: Pa
 
 
 def test_a_missing_object_is_told_only_of_commits_that_are_shown(repo: RepositoryBuilder, tmp_path: Path) -> None:
-    copy = tmp_path / "repo"
-    shutil.copytree(repo.path, copy, symlinks=True)
-    argv = ["git", "-C", str(copy), "rev-parse", "HEAD:late.txt"]
-    blob = subprocess.run(argv, capture_output=True, check=True, env=git_environment(), text=True).stdout.strip()
-    (copy / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    copy = copy_without("HEAD:late.txt", repo, tmp_path)
     with sl.open(copy, index_dir=tmp_path / "index", background_index=False, progress=False) as client:
         with pytest.warns(sl.IncompleteResultWarning, match="changes of 1 commits"):
             shown = client.commit_search(repos="repo", message_terms="hundred years", progress=False)
@@ -209,11 +215,7 @@ def test_searches_of_commits_are_those_of_git_log(
 
 
 def test_a_missing_object_is_none_of_a_search_of_messages(repo: RepositoryBuilder, tmp_path: Path) -> None:
-    copy = tmp_path / "repo"
-    shutil.copytree(repo.path, copy, symlinks=True)
-    argv = ["git", "-C", str(copy), "rev-parse", "HEAD:late.txt"]
-    blob = subprocess.run(argv, capture_output=True, check=True, env=git_environment(), text=True).stdout.strip()
-    (copy / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    copy = copy_without("HEAD:late.txt", repo, tmp_path)
     query = "type:commit hundred"
     with sl.open(copy, index_dir=tmp_path / "index", background_index=False, progress=False) as client:
         before = answer(client, query)
@@ -227,11 +229,7 @@ def test_a_missing_object_is_none_of_a_search_of_messages(repo: RepositoryBuilde
 
 
 def test_a_missing_commit_is_told_as_by_the_build(repo: RepositoryBuilder, tmp_path: Path) -> None:
-    copy = tmp_path / "repo"
-    shutil.copytree(repo.path, copy, symlinks=True)
-    argv = ["git", "-C", str(copy), "rev-parse", "HEAD~2"]
-    oid = subprocess.run(argv, capture_output=True, check=True, env=git_environment(), text=True).stdout.strip()
-    (copy / ".git/objects" / oid[:2] / oid[2:]).unlink()
+    copy = copy_without("HEAD~2", repo, tmp_path)
     with sl.open(copy, index_dir=tmp_path / "index", background_index=False, progress=False) as client:
         commits, diffs = (client.search(f"type:{kind} needle", progress=False) for kind in ("commit", "diff"))
     assert commits.status == diffs.status == "limited"

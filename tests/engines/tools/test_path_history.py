@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -48,14 +47,6 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
                 files[new] = content(generator)
                 builder.commit({new: files[new]}, f"add {new}")
     return builder
-
-
-@pytest.fixture(scope="module")
-def code(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(
-        repo.path.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
-    ) as client:
-        yield client
 
 
 def test_a_file_has_the_commits_of_git_log_follow(repo: RepositoryBuilder, code: sl.Client) -> None:

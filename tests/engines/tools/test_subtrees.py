@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -39,14 +38,6 @@ def _put_below(repo: RepositoryBuilder, branch: str, folder: str) -> None:
         repo.git("rm", "-rqf", folder)
     repo.git("read-tree", f"--prefix={folder}/", "-u", branch)
     repo.git("commit", "-q", "--no-verify", "-m", f"put {branch} below {folder}", env=env)
-
-
-@pytest.fixture(scope="module")
-def code(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(
-        repo.path.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
-    ) as client:
-        yield client
 
 
 def test_only_folders_are_shown_that_the_tree_has(code: sl.Client, repo: RepositoryBuilder) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,14 +36,6 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
     builder.commit({"round/circle.py": HEAD + renamed.replace("total", "sum_")}, "better names inside")
     builder.commit({"round/circle.py": HEAD + renamed.replace("total", "sum_") + OTHER}, "not in it")
     return builder
-
-
-@pytest.fixture(scope="module")
-def code(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(
-        repo.path.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
-    ) as client:
-        yield client
 
 
 def lines_log(repo: RepositoryBuilder, first: int, last: int, path: str, revision: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +45,6 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
     )  # fmt: skip
     repo.commit({"a": "5\n"}, "six", author=CY, date=start + 3 * YEAR_S + 60)
     return repo
-
-
-@pytest.fixture(scope="module")
-def code(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(
-        repo.path.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
-    ) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -97,14 +96,6 @@ def commits(repo: RepositoryBuilder) -> list[Commit]:
         is_named = "noreply@anthropic.com" in body
         result.append(Commit(name, email, committer_email, time, " " in parents, names, is_named))
     return result
-
-
-@pytest.fixture(scope="module")
-def code(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(
-        repo.path.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
-    ) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

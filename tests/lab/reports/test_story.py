@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,14 +34,6 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
                    author=BEN_AGAIN, date=START + 5 * DAY)  # fmt: skip
     builder.commit({"lib/extra.py": "def extra():\n    return 1\n"}, "More", date=START + 6 * DAY)
     return builder
-
-
-@pytest.fixture(scope="module")
-def code(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(
-        repo.path.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
-    ) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")
