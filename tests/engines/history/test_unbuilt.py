@@ -150,10 +150,10 @@ def test_a_missing_object_is_told_only_of_commits_that_are_shown(repo: Repositor
     copy = copy_without("HEAD:late.txt", repo, tmp_path)
     with sl.open(copy, index_dir=tmp_path / "index", background_index=False, progress=False) as client:
         with pytest.warns(sl.IncompleteResultWarning, match="changes of 1 commits"):
-            shown = client.commit_search(repos="repo", message_terms="hundred years", progress=False)
+            rows_of_it = client.commit_search(repos="repo", message_terms="hundred years", progress=False)
         others = client.commit_search(repos="repo", message_terms="move only", progress=False)
-    assert shown.attrs["status"] != "complete"
-    assert shown["additions"].isna().all()
+    assert rows_of_it.attrs["status"] != "complete"
+    assert rows_of_it["additions"].isna().all()
     assert others.attrs["status"] == "complete"
 
 
@@ -179,8 +179,8 @@ def answer(client: sl.Client, query: str) -> tuple[Any, ...]:
     # `detail` says how long ago a commit was made.
     matches = result.matches.drop(columns="detail", errors="ignore")
     counts = client.count_by(query, by="author", progress=False)
-    said = result.status, result.match_count, result.reasons, list(matches), rows(counts), counts.attrs["status"]
-    return *said, rows(matches)
+    summary = result.status, result.match_count, result.reasons, list(matches), rows(counts), counts.attrs["status"]
+    return *summary, rows(matches)
 
 
 def test_searches_of_commits_are_those_of_the_build(client: sl.Client, tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_searches_of_commits_are_those_of_the_build(client: sl.Client, tmp_path:
     assert is_built(tmp_path)
     for query in queries:
         assert before[query] == answer(client, query), query
-    assert sum(said[0] == "complete" and said[1] > 0 for said in before.values()) > len(queries) // 4
+    assert sum(result[0] == "complete" and result[1] > 0 for result in before.values()) > len(queries) // 4
 
 
 @pytest.mark.parametrize(

@@ -101,8 +101,8 @@ class CellDiffMatches:
 
     def of_changes(self, changes: Container[int]) -> CellDiffMatches:
         """Return the matches in some changes."""
-        kept = [change for change in self.changes if change in changes]
-        return CellDiffMatches(kept, [line for line in self.lines if line.change in changes])
+        matching = [change for change in self.changes if change in changes]
+        return CellDiffMatches(matching, [line for line in self.lines if line.change in changes])
 
 
 _LinesOfTerms: TypeAlias = tuple[tuple[MatchedCellLine, ...], ...]
@@ -194,9 +194,11 @@ class CellDiffSearch:
         result.changes.append(change)
         visible = set() if self.query.tree is None else set(leaves(self.query.tree, positive=True))
         # Without `strict`: the entry of all lines has no term.
-        shown = [of_term for term, of_term in zip(self._terms, differences, strict=False) if term in visible]
+        visible_differences = [
+            of_term for term, of_term in zip(self._terms, differences, strict=False) if term in visible
+        ]
         for side in self.query.sides:
-            lines_of_side = chain.from_iterable(of_term[side] for of_term in shown)
+            lines_of_side = chain.from_iterable(of_term[side] for of_term in visible_differences)
             result.lines.extend(ChangedCellLine(change, side, line) for line in lines_of_side if line.spans)
 
     def _holds(self, differences: Sequence[dict[Side, list[MatchedCellLine]]]) -> bool:

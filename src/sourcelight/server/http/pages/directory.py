@@ -166,11 +166,11 @@ class DirectoryParts:
         if name == README:
             # As HTML, since parsing takes far longer than looking it up: 4 ms for a kilobyte.
             rows = [{"html": readme_html([row["line"] for row in rows], directory.readme_place, self._prefix)}]
-        made = Part(rows, answer.notices)
+        part = Part(rows, answer.notices)
         # Branches and tags move while the commit of the page stays.
         if name != REFS and answer.table.nbytes <= _MAX_CACHED_BYTES:
-            self._made.put(key, (time.monotonic(), made))
-        return made
+            self._made.put(key, (time.monotonic(), part))
+        return part
 
 
 def _changes(directory: Directory, context: ToolContext) -> ToolResult:
