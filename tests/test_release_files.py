@@ -48,6 +48,19 @@ def test_the_version_stands_in_one_place_and_its_copies_agree() -> None:
     assert "version" in tomllib.loads(read("packages/sourcelight/pyproject.toml"))["project"]["dynamic"]
 
 
+def headings(changes: str) -> list[tuple[str, str]]:
+    """Return the versions of a changelog with their dates, in its order."""
+    return re.findall(r"^## \[(.+?)\] - (\d{4}-\d\d-\d\d)$", changes, flags=re.MULTILINE)
+
+
+def test_the_changelog_begins_with_the_version_of_the_package() -> None:
+    changes = read("CHANGELOG.md")
+    versions = headings(changes)
+    assert versions[0][0] == sl.__version__
+    assert len(versions) == changes.count("\n## "), "each section is that of a dated version"
+    assert [date for _, date in versions] == sorted((date for _, date in versions), reverse=True)
+
+
 def test_the_core_names_no_library_of_notebooks() -> None:
     assert not names(CORE["dependencies"]) & NOTEBOOK
     assert names(CORE["optional-dependencies"]["notebook"]) == NOTEBOOK
@@ -182,6 +195,10 @@ def test_a_version_is_set_everywhere_at_once(tmp_path: Path) -> None:
     assert "version: 7.8.9" in (tree / "CITATION.cff").read_text("utf-8")
     assert 'version: "7.8.9"' in (tree / "packages/conda/recipe.yaml").read_text("utf-8")
     assert (tree / "server.json").read_text("utf-8").count('"version": "7.8.9"') == 2
-    assert "## [Unreleased]\n\n## [7.8.9] - 2030-01-02\n" in (tree / "CHANGELOG.md").read_text("utf-8")
+    changes = (tree / "CHANGELOG.md").read_text("utf-8")
+    assert headings(changes) == [("7.8.9", "2030-01-02"), *headings(read("CHANGELOG.md"))]
+    # The same version again, on the day of its release: the heading gets that day.
+    subprocess.run([str(tree / "scripts/set-version"), "7.8.9", "--date", "2030-02-03"], check=True, timeout=60)
+    assert (tree / "CHANGELOG.md").read_text("utf-8") == changes.replace("2030-01-02", "2030-02-03")
     refused = subprocess.run([str(tree / "scripts/set-version"), "next"], capture_output=True, check=False, timeout=60)
     assert refused.returncode != 0
