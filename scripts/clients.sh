@@ -1,4 +1,5 @@
-# Sourced by scripts/test, after environment.sh: MCP clients and widget managers of other makers, and a Node for them.
+# Sourced by scripts/test, after environment.sh: MCP clients and widget managers of other makers, and a Node for them; the
+# linter of workflows.
 
 OLDEST_NODE=22
 
@@ -69,6 +70,18 @@ need_widget_managers() {
         printf '%s\n' "$wanted" >"$folder/installed"
     fi
     WIDGET_MANAGERS=$folder
+}
+
+# Leaves the linter of workflows in ACTIONLINT, or nothing. No wheel has it, so Go installs it where there is one. Older
+# releases don't know the runner for Intel Macs.
+need_actionlint() {
+    ACTIONLINT=$(command -v actionlint) || ACTIONLINT=$ROOT/.cache/actionlint/actionlint
+    if [ ! -x "$ACTIONLINT" ]; then
+        if ! command -v go >/dev/null 2>&1 ||
+            ! GOBIN=$ROOT/.cache/actionlint go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 2>/dev/null; then
+            ACTIONLINT=""
+        fi
+    fi
 }
 
 new_enough() {

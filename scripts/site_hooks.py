@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import html
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,13 @@ PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 _LINK = re.compile(r"(\]\()([^)#\s]+)([^)]*\))")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _OUTPUTS: dict[str, list[str]] = {}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Give the pages a menu of versions where `scripts/site --releases` makes the list that it reads."""
+    if os.environ.get("SITE_VERSIONS"):
+        config.extra["version"] = {"provider": "mike"}  # the form of the list, by the theme's name for it
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
