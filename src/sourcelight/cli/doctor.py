@@ -31,6 +31,7 @@ _LIBRARIES = (
     ("jupyterlab", "jupyterlab", "JupyterLab", "sourcelight[lab]"),
     ("pydantic_ai", "pydantic-ai-slim", "deep search with a model", "sourcelight[llm]"),
     ("distributed", "distributed", "clusters", "sourcelight[cluster]"),
+    ("ast_grep_py", "ast-grep-py", "patternType:ast-grep", "sourcelight[structural]"),
     ("graphql", "graphql-core", "GraphQL of the service", "sourcelight[graphql]"),
     ("polars", "polars", "to_polars()", "polars"),
     ("duckdb", "duckdb", "sql()", "duckdb"),
