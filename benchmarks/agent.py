@@ -39,7 +39,7 @@ from corpus import markdown
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from sourcelight.core.markup.tokens import estimate_tokens
+from sourcelight.core.markup.counts import estimate_tokens
 
 BUDGETS = (8_000, 16_000, 32_000)
 READ_LINES = 200

@@ -9,7 +9,7 @@ import pytest
 
 from display.batches_for_tests import lines, record_batch
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
-from sourcelight.core.batches.overview import CloneProgress, IndexProgress
+from sourcelight.core.batches.events import CloneProgress, IndexProgress
 from sourcelight.core.wire.events import (
     Alert,
     Done,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sourcelight.core.batches.overview import CloneProgress
+from sourcelight.core.batches.events import CloneProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed, RepositoryError
 from sourcelight.repos import Catalog, clone, update_mirror

@@ -15,7 +15,7 @@ from sourcelight.cli.output import DONE, FAILED, StatusLine, print_line, print_t
 from sourcelight.core.markup.counts import count_of, size_text
 
 if TYPE_CHECKING:
-    from sourcelight.core.batches.overview import IndexProgress
+    from sourcelight.core.batches.events import IndexProgress
     from sourcelight.engines.execution import LocalEngine
 
 

@@ -18,7 +18,7 @@ from sourcelight.core.markup import visible
 from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:
-    from sourcelight.core.batches.overview import CloneProgress
+    from sourcelight.core.batches.events import CloneProgress
     from sourcelight.repos.address_list import AddressList
     from sourcelight.repos.mirror_schedule import MirrorState
 

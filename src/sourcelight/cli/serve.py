@@ -17,7 +17,7 @@ from sourcelight.cli.options import ClusterAddress, Paths, ShardStorage, Tls, Wo
 from sourcelight.cli.output import DONE, print_line, say, say_warnings
 from sourcelight.core.errors import ConfigurationError, SourcelightError
 from sourcelight.core.markup.counts import count_of
-from sourcelight.core.tools.paging import DEFAULT_MAX_TOKENS, MAX_TOKENS, MIN_TOKENS
+from sourcelight.core.tools.tool import DEFAULT_MAX_TOKENS, MAX_TOKENS, MIN_TOKENS
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Engine, Limits, LocalEngine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sourcelight.client.methods.views import places_by_attrs
 from sourcelight.client.provenance import mark_of
 from sourcelight.core.backend import Backend, HasBackend
-from sourcelight.core.batches.overview import RepositoryOverview
+from sourcelight.core.batches.events import RepositoryOverview
 from sourcelight.core.errors import SourcelightError
 from sourcelight.display.notebook.client_view import client_html, client_text
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from sourcelight.core.batches import Event, RepositoryInfo
-from sourcelight.core.batches.overview import RepositoryOverview
+from sourcelight.core.batches.events import RepositoryOverview
 from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolReply, ToolResult
 from sourcelight.core.wire.request import SearchRequest
 

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
-from sourcelight.core.batches.overview import CloneProgress
+from sourcelight.core.batches.events import CloneProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.repos.discovery import PARTIAL_PREFIX

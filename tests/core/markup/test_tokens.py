@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sourcelight.core.markup.tokens import estimate_tokens
+from sourcelight.core.markup.counts import estimate_tokens
 from sourcelight.testing.repositories import RepositoryBuilder
 
 bpe = pytest.importorskip("bpe_openai", reason="bpe-openai has no wheel for Intel Macs")

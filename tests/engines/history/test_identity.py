@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sourcelight.core.batches.commit_messages import co_authors, trailers_of
 from sourcelight.core.batches.persons import is_bot
-from sourcelight.core.batches.trailers import co_authors, trailers_of
 from sourcelight.engines.history.people import IdentityUsage, check_mailmap, parse_mailmap, suggest_identities
 from sourcelight.testing import RepositoryBuilder
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engines.search.naive import naive_rows, rows_of
-from sourcelight.core.batches.overview import IndexProgress
+from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, SearchIndexError
 from sourcelight.core.patterns import compile_pattern

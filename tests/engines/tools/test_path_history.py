@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sourcelight as sl
-from sourcelight.core.batches.references import references_of
+from sourcelight.core.batches.commit_messages import references_of
 from sourcelight.testing import RepositoryBuilder
 
 WORDS = [f"word{number}" for number in range(400)]

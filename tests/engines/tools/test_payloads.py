@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from engines.tools.past import ADA, BO, Past
-from sourcelight.core.batches.patch_facts import patch_facts
+from sourcelight.core.batches.commit_messages import co_authors
+from sourcelight.core.batches.patches import patch_facts
 from sourcelight.core.batches.persons import is_bot
-from sourcelight.core.batches.trailers import co_authors
 from sourcelight.core.tools.catalog import is_conversation, mcp_tools
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import identity

@@ -20,9 +20,9 @@ from server.mcp.calling import Said, over, said
 from server.mcp.calling import call as call_over_http
 from server.mcp.conftest import SECRET, Served
 from sourcelight.backends.embedded import open_engine
-from sourcelight.core.markup.tokens import estimate_tokens
+from sourcelight.core.markup.counts import estimate_tokens
 from sourcelight.core.tools.catalog import TOOLS, mcp_tools
-from sourcelight.core.tools.paging import DEFAULT_MAX_TOKENS
+from sourcelight.core.tools.tool import DEFAULT_MAX_TOKENS
 from sourcelight.engines import tools
 from sourcelight.engines.execution import LocalEngine, repositories
 from sourcelight.engines.search import IndexStore

@@ -13,9 +13,9 @@ from mcp.client import Client
 from server.mcp.calling import Said, said
 from server.running_service import TOKEN, running
 from sourcelight.backends.embedded import open_engine
-from sourcelight.core.markup.tokens import estimate_tokens
+from sourcelight.core.markup.counts import estimate_tokens
 from sourcelight.core.tools.catalog import mcp_tools
-from sourcelight.core.tools.paging import DEFAULT_MAX_TOKENS
+from sourcelight.core.tools.tool import DEFAULT_MAX_TOKENS
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.server.http.settings import Settings

@@ -16,7 +16,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from server.mcp.calling import said
 from server.mcp.conftest import ONE
 from sourcelight.core.errors import ConfigurationError
-from sourcelight.core.markup.tokens import estimate_tokens
+from sourcelight.core.markup.counts import estimate_tokens
 from sourcelight.core.tools.catalog import mcp_tools
 from sourcelight.server.mcp.suites import named_tools
 from sourcelight.testing.repositories import RepositoryBuilder

@@ -20,7 +20,7 @@ from sourcelight.core.tools.files import (
     NlsSearchArguments,
     ReadFileArguments,
 )
-from sourcelight.core.tools.verification import VERIFY, VerifyArguments
+from sourcelight.core.tools.inspection import VERIFY, VerifyArguments
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ import pyarrow as pa
 
 from sourcelight.core.arrays import AnyArray
 from sourcelight.core.batches import diff_text
-from sourcelight.core.batches.cell_places import CellColumns
 from sourcelight.core.batches.columns import (
     Columns,
     FileColumns,
@@ -35,7 +34,7 @@ from sourcelight.core.batches.columns import (
 )
 from sourcelight.core.batches.decode_lines import ChunkRows, LineRows, OverlappingRanges
 from sourcelight.core.batches.events import MatchBatch, OtherMatch, RepositoryInfo
-from sourcelight.core.batches.records import DECODER, RECORD_DECODER, WireRecord, WireSymbol, attributes_of
+from sourcelight.core.batches.records import DECODER, RECORD_DECODER, CellColumns, WireRecord, WireSymbol, attributes_of
 from sourcelight.core.batches.schema import COMMIT_KEYS, SYMBOL_KEYS, CopiedKeys, arrow_type, conform
 from sourcelight.core.wire.decode import decode_match, load
 from sourcelight.core.wire.encode import dump, encode_match

@@ -14,7 +14,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, Int64Array
-from sourcelight.core.batches.cell_places import CellColumns
 from sourcelight.core.batches.columns import (
     CodePoints,
     Columns,
@@ -26,7 +25,7 @@ from sourcelight.core.batches.columns import (
     strings,
     text_of,
 )
-from sourcelight.core.batches.records import WireLine, WireRange, WireRecord
+from sourcelight.core.batches.records import CellColumns, WireLine, WireRange, WireRecord
 
 #: Parts of matches in one decoding beyond one for each line; ranges of real matches don't lie over each other.
 MAX_OVERLAPS = 1 << 23

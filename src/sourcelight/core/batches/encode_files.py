@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches import encode_objects
-from sourcelight.core.batches.cell_places import CELL_KEY, cell_entries
-from sourcelight.core.batches.cell_places import file_payloads as cell_payloads
 from sourcelight.core.batches.events import RepositoryInfo
+from sourcelight.core.batches.records import CELL_KEY, cell_entries
+from sourcelight.core.batches.records import file_payloads as cell_payloads
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.wire.encode import dump
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches import diff_text
-from sourcelight.core.batches.cell_places import CELL_KEY, cell_entries
 from sourcelight.core.batches.events import RepositoryInfo
+from sourcelight.core.batches.records import CELL_KEY, cell_entries
 from sourcelight.core.batches.rows import MatchRows, boundaries
 from sourcelight.core.batches.schema import COMMIT_KEYS, SYMBOL_KEYS, Column, CopiedKeys
 from sourcelight.core.wire.encode import ChunkText, dump, encode_match, repository_json

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from sourcelight.core.query.cell_kinds import OUTPUT
+from sourcelight.core.query.fields import OUTPUT
 
 _TEXT_BYTES = 200
 """Bytes that a text takes in memory beside its characters, about."""

@@ -27,7 +27,7 @@ from sourcelight.core.cells.strings import (
     run_of,
     string_table,
 )
-from sourcelight.core.query.cell_kinds import CODE, MARKDOWN, OUTPUT, RAW
+from sourcelight.core.query.fields import CODE, MARKDOWN, OUTPUT, RAW
 from sourcelight.core.query.languages import find_language
 
 _SOURCES = ("source", "input")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sourcelight.core.cells.model import CellDocument, CellText, Fragment
-from sourcelight.core.query.cell_kinds import CODE, MARKDOWN, RAW
+from sourcelight.core.query.fields import CODE, MARKDOWN, RAW
 from sourcelight.core.query.languages import find_language
 
 MARKER = r"^[ \t]*(?:#|//|--)[ \t]*%%(?:[ \t].*)?\r?$"

@@ -6,7 +6,7 @@ One address space makes a scan of many files of an index one call, and not one c
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -354,3 +354,12 @@ def every_line(buffers: BufferList, ranges: Int64Array) -> Int64Array:
         if end > start and raw[-1] != 10:
             offsets.append(np.array([end - 1]))
     return np.concatenate(offsets).astype(np.int64) if offsets else np.empty(0, dtype=np.int64)
+
+
+def disjoint_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return distinct spans, sorted; of overlapping ones the earlier stays, of the same start the longest."""
+    disjoint: list[tuple[int, int]] = []
+    for span in sorted(set(spans), key=lambda span: (span[0], -span[1])):
+        if not disjoint or span[0] >= disjoint[-1][1]:
+            disjoint.append(span)
+    return disjoint

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.arguments import checks_arguments
-from sourcelight.core.errors import QueryError
+from sourcelight.core.errors import QueryError, ToolError
 from sourcelight.core.former_names import former_attribute
-from sourcelight.core.query.fields import ALIASES, COUNT_ALL, FIELDS, STRUCTURE
+from sourcelight.core.query.fields import ALIASES, COUNT_ALL, COUNT_RANKED, FIELDS, STRUCTURE
 from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate, Query
 from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.parse import parse
@@ -247,3 +247,26 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [name for name in __all__ if name != "Expression"]  # what completion offers: the builders
+
+
+def files_query(text: str) -> str:
+    """The query with files and paths as the only results, best first; all of them, unless it says how many."""
+    query: Query = parse(text, "keyword")
+    if query.root is None:
+        raise ToolError("keyword_search: the query is empty; type what to search for", tool="keyword_search")
+    for alternative in query.plan:
+        for name in ("type", "select"):
+            found_filter = alternative.first(name)
+            if found_filter is not None and (name == "select" or found_filter.value not in {"file", "path"}):
+                raise ToolError(
+                    f"keyword_search finds text in files and can't take {name}:{found_filter.value}; commit_search and "
+                    "diff_search find commits, list_repos finds repositories",
+                    tool="keyword_search",
+                    argument="query",
+                )
+    filters = []
+    if not any(alternative.first("type") for alternative in query.plan):
+        filters += [Filter("type", "file"), Filter("type", "path")]
+    if not any(alternative.first("count") for alternative in query.plan):
+        filters.append(Filter("count", str(COUNT_RANKED)))
+    return str(Expression(combine("and", [query.root, *filters])))

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 
-from sourcelight.core.query.cell_kinds import CELL_FILTERS
-
 RESULT_TYPES = ("file", "path", "repo", "symbol", "commit", "diff")
 STRUCTURE = "ast-grep"
 """The pattern type of structural search: a pattern is code of the language that it is looked for in."""
@@ -53,6 +51,17 @@ _DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m
 _DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 _MAX_DURATION_S = 2**63 / 1e9
+
+CODE, MARKDOWN, RAW, OUTPUT = "code", "markdown", "raw", "output"
+
+CELL_FILTERS: Mapping[str, frozenset[str]] = {
+    CODE: frozenset({CODE}),
+    MARKDOWN: frozenset({MARKDOWN}),
+    RAW: frozenset({RAW}),
+    OUTPUT: frozenset({OUTPUT}),
+    "any": frozenset({CODE, MARKDOWN, RAW, OUTPUT}),
+}
+"""The values of ``cell:``, and the kinds of text that each looks at."""
 
 
 class FilterScope(Enum):

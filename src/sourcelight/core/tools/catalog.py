@@ -17,7 +17,6 @@ from sourcelight.core.tools import (
     inspection,
     navigation,
     quality,
-    verification,
 )
 from sourcelight.core.tools.tool import Scope, Tool
 
@@ -32,7 +31,6 @@ TOOLS: dict[str, Tool[Any]] = {
         evolution,
         quality,
         inspection,
-        verification,
         conversations,
     )
     for tool in domain.TOOLS
@@ -47,7 +45,6 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     **evolution.COLUMNS,
     **quality.COLUMNS,
     **inspection.COLUMNS,
-    **verification.COLUMNS,
     **navigation.COLUMNS,
     **conversations.COLUMNS,
 }

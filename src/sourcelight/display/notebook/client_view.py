@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sourcelight.core.batches.overview import RepositoryOverview
+from sourcelight.core.batches.events import RepositoryOverview
 from sourcelight.core.markup import count_of, escape, link, one_line
 from sourcelight.core.markup.counts import size_text
 from sourcelight.display.notebook.views.links import LinkResolver

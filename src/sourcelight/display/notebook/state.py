@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from sourcelight.core.batches.events import (
+    CloneProgress,
     Event,
+    IndexProgress,
     MatchBatch,
     OtherMatch,
     OtherMatches,
     ServiceStatus,
     ServiceStatuses,
 )
-from sourcelight.core.batches.overview import CloneProgress, IndexProgress
 from sourcelight.core.completeness import Status, limits, status_of
 from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped, SuggestedFilter

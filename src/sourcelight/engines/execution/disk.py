@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sourcelight.core.batches.overview import RepositoryOverview
+from sourcelight.core.batches.events import RepositoryOverview
 from sourcelight.core.errors import SearchIndexError
 from sourcelight.engines.execution.repositories import IndexedRepositories
 from sourcelight.engines.history.store.folder import HistoryFolder

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from sourcelight.core.batches.spans import disjoint_spans
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
+from sourcelight.core.patterns.ranges import disjoint_spans
 from sourcelight.core.query import Alternative, And, Node, Or, Pattern
 from sourcelight.engines.search import Target
 

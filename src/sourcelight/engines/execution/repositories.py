@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from sourcelight.core.batches.overview import IndexProgress
+from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation, run_in_thread

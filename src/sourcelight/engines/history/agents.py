@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from sourcelight.core.batches.trailers import Trailer, trailers_of
+from sourcelight.core.batches.commit_messages import Trailer, trailers_of
 
 Place = Literal["address", "name", "assisted-by", "trailer", "line"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sourcelight.core.batches.overview import IndexProgress
+from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.cells import CellDocument
 from sourcelight.core.errors import IndexDamaged, SearchIndexError, SourcelightError

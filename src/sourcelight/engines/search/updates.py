@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from sourcelight.core.batches.overview import IndexProgress
+from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.engines.search.definition_tables import DEFINITIONS, build_table, pending_count

@@ -12,7 +12,7 @@ from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.completeness import is_limiting
-from sourcelight.core.query.files_query import files_query
+from sourcelight.core.query.build import files_query
 from sourcelight.core.tools.chunk_table import chunk_heads, found_schema, found_table
 from sourcelight.core.wire.events import Alert, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest

@@ -19,15 +19,15 @@ import orjson
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError
-from sourcelight.core.markup.tokens import estimate_tokens
-from sourcelight.core.tools.paging import (
+from sourcelight.core.markup.counts import estimate_tokens
+from sourcelight.core.tools.tool import (
     CURSOR_ARGUMENT,
     MAX_TOKENS,
     MAX_TOKENS_ARGUMENT,
     MIN_TOKENS,
     PAGE_SCHEMA,
+    WireArguments,
 )
-from sourcelight.core.tools.tool import WireArguments
 
 _RESERVE = 150
 """Tokens of the sentence about what was left out, and of what names the commits."""

@@ -150,14 +150,10 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
 
             return (*complexity.HANDLERS, *complexity_trend.HANDLERS, *related_tests.HANDLERS)
         case "inspection":
-            from sourcelight.engines.tools import inspection
+            from sourcelight.engines.tools import inspection, verification
             from sourcelight.engines.tools.history import text_history
 
-            return (*inspection.HANDLERS, *text_history.HANDLERS)
-        case "verification":
-            from sourcelight.engines.tools import verification
-
-            return verification.HANDLERS
+            return (*inspection.HANDLERS, *text_history.HANDLERS, *verification.HANDLERS)
         case "conversations":
             from sourcelight.engines.tools import conversations
 

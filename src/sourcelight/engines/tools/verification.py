@@ -17,7 +17,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import SourcelightError, ToolError
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.files import ReadFileArguments
-from sourcelight.core.tools.verification import COLUMNS, VERIFY, VerifyArguments
+from sourcelight.core.tools.inspection import COLUMNS, VERIFY, VerifyArguments
 from sourcelight.engines.tools import files
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler

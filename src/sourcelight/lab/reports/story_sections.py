@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sourcelight.core.batches.trailers import trailers_of
+from sourcelight.core.batches.commit_messages import trailers_of
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.lab.plots.charts import stacked_bars
 from sourcelight.lab.reports.history import activity, add_periods, change_sizes, distinct_names, total

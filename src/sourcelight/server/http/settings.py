@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.core.tools.catalog import mcp_tools
-from sourcelight.core.tools.paging import MAX_TOKENS, MIN_TOKENS
+from sourcelight.core.tools.tool import MAX_TOKENS, MIN_TOKENS
 from sourcelight.core.wire.encode import ChunkText
 
 DISABLE_DEEPSEARCH = "SRC_MCP_DISABLE_DEEPSEARCH_TOOL"

@@ -28,8 +28,7 @@ from sourcelight.core.errors import (
     RevisionNotFound,
     ToolError,
 )
-from sourcelight.core.tools.paging import DEFAULT_MAX_TOKENS
-from sourcelight.core.tools.tool import Scope, Tool
+from sourcelight.core.tools.tool import DEFAULT_MAX_TOKENS, Scope, Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.identity import FairQueue, QueueFull
 from sourcelight.server.mcp.opening import EngineOpening, ToolSources

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sourcelight.core.tools.paging import ROWS_SCHEMA, with_page_arguments
-from sourcelight.core.tools.tool import Tool
+from sourcelight.core.tools.tool import ROWS_SCHEMA, Tool, with_page_arguments
 
 SIZE_HINT = "anthropic/maxResultSizeChars"
 """Key of ``_meta`` with the most characters of an answer. The client that knows it puts longer ones into a file."""

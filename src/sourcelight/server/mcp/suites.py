@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.core.tools.catalog import TOOLS, is_conversation, mcp_tools
-from sourcelight.core.tools.paging import DEFAULT_MAX_TOKENS
+from sourcelight.core.tools.tool import DEFAULT_MAX_TOKENS
 from sourcelight.repos.state import MCP, USER_ALL
 
 if TYPE_CHECKING:

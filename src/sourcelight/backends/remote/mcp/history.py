@@ -17,11 +17,10 @@ from sourcelight.backends.remote.mcp.history_texts import HistoryText, parse_com
 from sourcelight.backends.remote.mcp.paging import DatedPages, Entry, UnparsedText, instant, read_pages
 from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, notices, says_nothing
 from sourcelight.backends.remote.mcp.request import ToolRequest
-from sourcelight.core.batches.diff_preview import read_hunks
-from sourcelight.core.batches.patch_facts import patch_facts
+from sourcelight.core.batches.commit_messages import CO_AUTHORS, REVIEWERS, people_of_trailers
+from sourcelight.core.batches.patches import patch_facts, read_hunks
 from sourcelight.core.batches.persons import is_bot
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.batches.trailers import CO_AUTHORS, REVIEWERS, people_of_trailers
 from sourcelight.core.errors import PatternError, RepositoryError, RevisionNotFound, ToolError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns import CompiledPattern, compile_pattern

@@ -30,7 +30,7 @@ from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolResult, file_url
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import Forbidden, NotFound, SearchFailed, Unauthorized
-from sourcelight.core.query.files_query import files_query
+from sourcelight.core.query.build import files_query
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.core.tools.chunk_table import found_table
 from sourcelight.core.wire.events import Alert, ErrorEvent, Progress

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sourcelight.core.cells import CellText, UnreadableNotebook, read_cells
 from sourcelight.core.markup import count_of, escape, highlight, visible
 from sourcelight.core.markup.markdown import highlight_code, line_tokens
-from sourcelight.core.query.cell_kinds import CODE
+from sourcelight.core.query.fields import CODE
 from sourcelight.display.notebook.views.marked_text import cut_window
 
 _AROUND, _PAGE, _MAX_LINES = 10, 60, 400

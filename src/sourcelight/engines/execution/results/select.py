@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from sourcelight.core.batches import arrow_type, matches_schema
 from sourcelight.core.batches.rows import MatchRows, boundaries
-from sourcelight.core.batches.spans import disjoint_spans
+from sourcelight.core.patterns.ranges import disjoint_spans
 from sourcelight.engines.search import Target
 
 _WHERE = ("repository", "repository_id", "revision", "commit")

@@ -24,7 +24,7 @@ from sourcelight.core.cells import MARKER, CellText, UnreadableNotebook, has_cel
 from sourcelight.core.cells.formats import MAX_BYTES
 from sourcelight.core.cells.notebook import quick_text
 from sourcelight.core.patterns import CompiledPattern
-from sourcelight.core.query.cell_kinds import OUTPUT
+from sourcelight.core.query.fields import OUTPUT
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import NO_BLOB, RowNumbers

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.arrays import BoolArray, Int64Array
-from sourcelight.core.batches.diff_preview import CONTEXT_LINES, MAX_FILES, PreviewFile, read_hunks, write_preview
+from sourcelight.core.batches.patches import CONTEXT_LINES, MAX_FILES, PreviewFile, read_hunks, write_preview
 from sourcelight.core.cancellation import Stopped
 from sourcelight.engines.history.compare import FileChange
 from sourcelight.engines.history.compare.changes import make_patch

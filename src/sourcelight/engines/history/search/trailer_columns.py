@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sourcelight.core.arrays import BoolArray, Int64Array
-from sourcelight.core.batches.trailers import CO_AUTHORS, REVIEWERS, people_of_trailers
+from sourcelight.core.batches.commit_messages import CO_AUTHORS, REVIEWERS, people_of_trailers
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.history.agents import CANDIDATE_PATTERN, AgentTrace, agent_of, agents_text, traces_of
 from sourcelight.engines.history.history import History

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
-from sourcelight.core.batches.spans import disjoint_spans
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.cells import CellText
 from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns.ranges import disjoint_spans
 from sourcelight.engines.search.model import PreparedQuery
 
 Spans = list[tuple[int, int]]

@@ -9,7 +9,7 @@ from sourcelight.core.caching import LruCache
 from sourcelight.core.cells import CellDocument, UnreadableNotebook, has_cells, read_cells
 from sourcelight.core.cells.formats import MAX_BYTES
 from sourcelight.core.cells.notebook import quick_text
-from sourcelight.core.query.cell_kinds import OUTPUT
+from sourcelight.core.query.fields import OUTPUT
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.search.index.view import REASONS
 from sourcelight.engines.search.model import Target

@@ -12,7 +12,7 @@ from sourcelight.core.cancellation import Cancellation, ScanStopped, check_stopp
 from sourcelight.core.cells import CELL_PATHS, MARKER, SCRIPT_PATHS, CellDocument, CellText
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.core.query.cell_kinds import OUTPUT
+from sourcelight.core.query.fields import OUTPUT
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.search.cells.evaluate import CellMatches, FileCells, PossibleMatch, matching_cells
 from sourcelight.engines.search.cells.reader import CellReader

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches.patch_facts import abbreviate_object_ids, patch_facts
+from sourcelight.core.batches.commit_messages import trailers_of
+from sourcelight.core.batches.patches import abbreviate_object_ids, patch_facts
 from sourcelight.core.batches.results import ToolProgress, ToolResult
-from sourcelight.core.batches.trailers import trailers_of
 from sourcelight.core.errors import RevisionNotFound, SearchIndexError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.commits import (

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from sourcelight.core.arrays import Int64Array
-from sourcelight.core.batches.diff_preview import Hunk, read_hunks
-from sourcelight.core.batches.patch_facts import abbreviate_object_ids
+from sourcelight.core.batches.patches import Hunk, abbreviate_object_ids, read_hunks
 from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.markup.counts import count_of

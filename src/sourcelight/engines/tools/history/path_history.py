@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches.references import references_of
+from sourcelight.core.batches.commit_messages import references_of
 from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.errors import PathNotFound
 from sourcelight.core.tools.evolution import PATH_HISTORY, PathHistoryArguments

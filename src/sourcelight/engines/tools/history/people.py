@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.batches.commit_messages import co_authors
 from sourcelight.core.batches.persons import BOT_RULE, Pair, is_bot, person_key, shown_pair
-from sourcelight.core.batches.trailers import co_authors
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup import count_of
