@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from display.batches_for_tests import lines
 from sourcelight import connect
 from sourcelight.core.batches import MatchBatch, RepositoryInfo
-from sourcelight.display.notebook import SearchState, painter
+from sourcelight.display.notebook import SearchState, html_pages, painter
 from sourcelight.display.notebook.widgets import ExplorerRows, RowQuery
 
 MATCHES = 50_000
@@ -111,13 +111,13 @@ class Drawing:
                 super().draw(snapshot)
                 drawing.drawn.append(time.monotonic())
 
-        self._kept = painter.in_notebook, painter._widget  # noqa: SLF001 - there is no kernel to ask for boxes
-        painter.in_notebook = lambda: True
+        self._kept = html_pages.in_notebook, painter._widget  # noqa: SLF001 - there is no kernel to ask for boxes
+        html_pages.in_notebook = lambda: True
         painter._widget = Box  # noqa: SLF001
         return self
 
     def __exit__(self, *_: object) -> None:
-        painter.in_notebook, painter._widget = self._kept  # noqa: SLF001
+        html_pages.in_notebook, painter._widget = self._kept  # noqa: SLF001
 
 
 def streaming() -> None:

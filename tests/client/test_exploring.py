@@ -181,11 +181,11 @@ def test_the_page_sets_nothing_as_html(script: str) -> None:
 
 def test_a_notebook_gets_a_page_that_stays_in_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     """An export shows the widget of an output, which is empty without a kernel, and drops the HTML beside it."""
-    from sourcelight.display.notebook import static_pages
+    from sourcelight.display.notebook import html_pages
 
     displayed: list[Any] = []
     monkeypatch.setattr("IPython.display.display", lambda data, **_: displayed.append(data))
-    monkeypatch.setattr(static_pages, "in_notebook", lambda: True)
+    monkeypatch.setattr(html_pages, "in_notebook", lambda: True)
     result = Client(ScriptedBackend(COMPLETE)).search("foo")
     for shown in (result.explore(), result.facets()):
         displayed.clear()
@@ -194,14 +194,14 @@ def test_a_notebook_gets_a_page_that_stays_in_exports(monkeypatch: pytest.Monkey
         assert set(widget) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
         assert page["text/html"].startswith('<div class="sl-static">')
         assert page["text/plain"] == repr(shown)
-    monkeypatch.setattr(static_pages, "in_notebook", lambda: False)
+    monkeypatch.setattr(html_pages, "in_notebook", lambda: False)
     displayed.clear()
     result.explore()._ipython_display_()
     assert displayed == [{"text/plain": repr(result)}]
 
 
 def test_the_page_of_a_search_that_goes_on_is_replaced_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sourcelight.display.notebook import static_pages
+    from sourcelight.display.notebook import html_pages
 
     replaced: list[dict[str, str]] = []
     done = threading.Event()
@@ -212,7 +212,7 @@ def test_the_page_of_a_search_that_goes_on_is_replaced_at_its_end(monkeypatch: p
             done.set()
 
     monkeypatch.setattr("IPython.display.display", lambda *_, **__: Handle())
-    monkeypatch.setattr(static_pages, "in_notebook", lambda: True)
+    monkeypatch.setattr(html_pages, "in_notebook", lambda: True)
     backend = ScriptedBackend([batch(0), "wait"])
     explorer = Client(backend).explore("foo")
     assert backend.waiting.wait(5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sourcelight.backends.cluster.snapshot import ClusterPlanCache
+from sourcelight.backends.cluster.connection import ClusterPlanCache
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.query import parse
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sourcelight.backends.cluster.build.generations import build_generation
-from sourcelight.backends.cluster.snapshot import catalog_of
+from sourcelight.backends.cluster.connection import catalog_of
 from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.backends.cluster.storage.generation import CURRENT, read_current
 from sourcelight.repos import Catalog, Viewer

@@ -12,7 +12,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import sourcelight as sl
-from sourcelight.display.notebook.hidden_characters import show_hidden_characters
+from sourcelight.display.notebook.frame_views.table import show_hidden_characters
 from sourcelight.testing import RepositoryBuilder
 
 LONG = "src/" + "/".join(["deeply", "nested", "folders"] * 4) + "/limits.py"

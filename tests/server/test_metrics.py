@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from server.running_service import Service, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.repos.state import State
-from sourcelight.server.http.log_format import ACCESS_LOGGER, JsonFormatter, caller_id, request_id
+from sourcelight.server.http.requests import ACCESS_LOGGER, JsonFormatter, caller_id, request_id
 from sourcelight.server.http.settings import Settings
 from sourcelight.testing import RepositoryBuilder
 

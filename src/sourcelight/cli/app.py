@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sourcelight.cli import cluster, doctor, index, lab, mirrors, search, serve, verification
+from sourcelight.cli import ask, cluster, doctor, index, lab, mirrors, search, serve
 from sourcelight.cli.admin_commands import admin_app
 from sourcelight.cli.output import DONE, FAILED, INTERRUPTED, USAGE, say
 from sourcelight.cli.report import report_app
@@ -28,8 +28,8 @@ app = typer.Typer(
 app.command("index")(index.index_command)
 app.command("search")(search.search_command)
 app.command("explain")(search.explain_command)
-app.command("verify")(verification.verify_command)
-app.command("ask")(search.ask_command)
+app.command("verify")(ask.verify_command)
+app.command("ask")(ask.ask_command)
 app.command("serve")(serve.serve_command)
 app.command("worker")(cluster.worker_command)
 app.command("mcp")(serve.mcp_command)

@@ -19,8 +19,8 @@ from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:
     from sourcelight.core.batches.events import CloneProgress
-    from sourcelight.repos.address_list import AddressList
     from sourcelight.repos.mirror_schedule import MirrorState
+    from sourcelight.repos.remotes import AddressList
 
 Urls = Annotated[
     Optional[list[str]],  # noqa: UP045 - see options
@@ -214,7 +214,7 @@ class _Addresses:
 
 def _read_list(path: Path, *, allow_local: bool, previous: AddressList | None = None) -> AddressList:
     """Read a list of addresses; say which lines are none, unless `previous` has the same ones."""
-    from sourcelight.repos.address_list import read_addresses
+    from sourcelight.repos.remotes import read_addresses
 
     if str(path) == "-":
         listed = read_addresses(sys.stdin.buffer, allow_local=allow_local)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -22,7 +22,6 @@ from sourcelight.cli.output import (
     StatusLine,
     binary_output,
     finish_index,
-    for_terminals,
     open_output,
     print_line,
     print_table,
@@ -130,30 +129,6 @@ def explain_command(
     with open_client(command) as client:
         print_line(client.explain(query, pattern_type=command.pattern_type).text)
     return DONE
-
-
-def ask_command(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes and in plain words.")],
-    paths: Paths = None,
-    *,
-    url: ServiceUrl = None,
-    repo: Annotated[
-        Optional[list[str]],  # noqa: UP045 - see options
-        typer.Option(metavar="NAME", help="Use this repository only. May be repeated."),
-    ] = None,
-    revision: Annotated[
-        Optional[str],  # noqa: UP045 - see options
-        typer.Option(help="Branch, tag or commit.  [default: the default branch]"),
-    ] = None,
-    worktree: Worktree = False,
-) -> int:
-    """Ask a question about the code. The answer is Markdown with citations.
-
-    Uses PATH, else the service of --url or SRC_ENDPOINT, else the current directory. Without SOURCELIGHT_MODEL, no
-    language model is used and nothing leaves this machine.
-    """
-    check_source(paths, url)
-    return ask(question, path_texts(paths), url=url, repos=repo or [], revision=revision, worktree=worktree)
 
 
 def check_source(paths: object, url: str | None) -> None:
@@ -376,26 +351,3 @@ def _finish(command: SearchCommand, status: str, reasons: tuple[str, ...], rows:
         return FAILED
     say("no match")
     return NO_MATCH
-
-
-def ask(
-    question: str, paths: Sequence[str], *, url: str | None, repos: Sequence[str], revision: str | None, worktree: bool
-) -> int:
-    """Print the answer as Markdown; without a citation and a count, return the status of no match."""
-    import sourcelight as sl
-
-    address = url or ("" if paths else os.environ.get("SRC_ENDPOINT", ""))
-    client = sl.connect(address) if address else sl.open(*(paths or ["."]), worktree=worktree)
-    with client:
-        answer = client.deepsearch(question, repos=list(repos) or None, revision=revision)
-        for notice in answer.notices:
-            say(notice)
-        print_line(for_terminals(answer.to_markdown()).rstrip("\n"))
-        if address and answer.url:
-            say(f"conversation: {answer.url}")
-    if answer.status != "complete":
-        return FAILED
-    if not answer.has_evidence:
-        say("no answer")
-        return NO_MATCH
-    return DONE

@@ -112,8 +112,8 @@ def serve(
     from sourcelight.repos import ServicePolicy
     from sourcelight.repos.state import FILE_NAME, State
     from sourcelight.server.http.app import create_app, search_limits
-    from sourcelight.server.http.log_format import JsonFormatter
     from sourcelight.server.http.middleware import USES_FILE_NAME, CredentialUses
+    from sourcelight.server.http.requests import JsonFormatter
     from sourcelight.server.http.run import address_of, bind, run, warm_up
     from sourcelight.server.http.settings import load_settings
     from sourcelight.server.identity import read_owner_token
@@ -196,8 +196,7 @@ def serve_stdio_tools(paths: Sequence[str], options: StdioOptions, *, worktree: 
     from contextlib import ExitStack
 
     from sourcelight.server.mcp.handshake import EarlyAnswers
-    from sourcelight.server.mcp.listing import list_tools
-    from sourcelight.server.mcp.suites import named_tools
+    from sourcelight.server.mcp.suites import list_tools, named_tools
 
     tools = named_tools(options.tools)
     early = EarlyAnswers(

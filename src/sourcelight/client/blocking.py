@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sourcelight.client.client import AsyncClient
 from sourcelight.client.completions import Completions, register, unregister
 from sourcelight.client.methods import BlockingMethods
-from sourcelight.client.overview import ShowsOverview
+from sourcelight.client.methods.views import ShowsOverview
 from sourcelight.client.portal import blocking, blocking_generator, call, has_ended
 from sourcelight.client.queries import QueryText
 from sourcelight.client.service_tools import ServiceTools

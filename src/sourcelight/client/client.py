@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sourcelight.client.completions import Completions
 from sourcelight.client.methods import Methods
-from sourcelight.client.overview import ShowsOverview
-from sourcelight.client.progress import IncompleteResultWarning, warn
+from sourcelight.client.methods.views import ShowsOverview
+from sourcelight.client.progress import IncompleteResultWarning, warn, watch
 from sourcelight.client.provenance import asked_for, forget, now, provenance
 from sourcelight.client.searches import SearchMethods
 from sourcelight.client.service_tools import AsyncServiceTools
-from sourcelight.client.stop_button import watch
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolResult

@@ -27,9 +27,8 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, runt
 import anyio
 from anyio.from_thread import BlockingPortal
 
-from sourcelight.client.warning_display import show
 from sourcelight.display.notebook import CallState
-from sourcelight.display.notebook.cell_errors import short_in_cells, variable_of
+from sourcelight.display.notebook.cell_messages import short_in_cells, show_warning, variable_of
 
 T = TypeVar("T")
 SLICE_S = 0.1
@@ -268,7 +267,7 @@ def call(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
         raise
     task.board.finish()
     for warning in task.board.warnings:
-        show(warning)
+        show_warning(warning)
     try:
         return task.result()
     except (ValueError, TypeError, OSError) as exc:  # arguments at fault; other errors are ours, and shown whole

@@ -12,12 +12,11 @@ from typing import IO, TYPE_CHECKING, Any
 from sourcelight.client.completions import Completions
 from sourcelight.client.exhaustive import AT_ONCE, ExhaustiveSearch, check_unlimited
 from sourcelight.client.explanation import QueryExplanation, from_tree
-from sourcelight.client.progress import IncompleteCountWarning, painting, warn
+from sourcelight.client.progress import IncompleteCountWarning, painting, warn, watch
 from sourcelight.client.queries import QueryText, everything, is_bounded, query_text, search_request
 from sourcelight.client.result import Export, SearchResult, metadata
 from sourcelight.client.search_many import ManyResult, SearchManyRun, label_queries
 from sourcelight.client.search_run import RunSource, SearchRun, await_phase, consume, unbroken
-from sourcelight.client.stop_button import watch
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches import MATCHES, SERVICE, Event, MatchBatch

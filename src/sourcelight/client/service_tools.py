@@ -60,7 +60,7 @@ class AsyncServiceTools:
             names = ", ".join(await self.list()) or "none"
             raise UnsupportedTool(f"{self._backend.name} has no tool {name!r}; it has {names}", tool=name)
         bound = dict(signature_of(tool).bind(*values, **arguments).arguments)
-        from sourcelight.display.frames.payloads import payload_frame
+        from sourcelight.display.frames.tables import payload_frame
 
         requested_at, began = now(), time.monotonic()
         structured, texts, other = await service.call_advertised(name, bound)

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.repos.boundary import Boundary
+from sourcelight.core.markup.counts import list_names
+from sourcelight.repos.boundary import TRUSTED_PATHS, Boundary
 from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.repository import SkippedRepository, common_dir, git_dir_of_file, place_of
 from sourcelight.repos.tracked_entries import TrackedEntries, enclosing_work_trees, git_dir_of
@@ -324,3 +325,39 @@ def holds_files(path: str) -> bool:
             return True
         folders[:] = [folder for folder in folders if folder not in CACHE_FOLDERS]
     return False
+
+
+def warn_of_settings(walk: Discovery, settings: Sequence[str]) -> list[str]:
+    """Warn of settings files that the walk found beside those in `settings`, which are read."""
+    used = set(map(os.path.realpath, settings))
+    unread = [path for path in walk.settings if os.path.realpath(path) not in used]
+    if not unread:
+        return []
+    verb = "is" if len(unread) == 1 else "are"
+    names = " or ".join(dict.fromkeys(settings))
+    return [f"{list_names(sorted(unread))} {verb} not read: settings of repositories belong in {names}"]
+
+
+def warn_of_directories(walk: Discovery) -> list[str]:
+    """Warn of directories that the walk left out and that a reader may miss."""
+    warnings = []
+    # One that is also below a path that the operator named is searched as a repository.
+    lookalikes = [path for path in walk.lookalikes if os.path.realpath(path) not in walk.repositories]
+    if lookalikes:
+        count = len(lookalikes)
+        subject = (
+            "1 directory looks like a git directory"
+            if count == 1
+            else f"{count:,} directories look like git directories"
+        )
+        verb = "counts" if count == 1 else "count"
+        warnings.append(
+            f"{subject} inside a work tree, and {verb} as its files: {list_names(sorted(lookalikes))}; "
+            "name the path itself to search it"
+        )
+    warnings += [
+        f"{path} leads to {real}, outside the served directories, and is not followed; "
+        f"list that path in {TRUSTED_PATHS} to allow it"
+        for path, real in sorted(walk.outside.items())
+    ]
+    return warnings

@@ -1,4 +1,8 @@
-"""Addresses to clone from: checked, their credentials apart, and what git is given of them."""
+"""Addresses to clone from, alone and as a list that a team keeps, and the credentials in them.
+
+A list is bounded before it is read, and a line that is no address costs that line alone. What others than the operator
+write may not choose directories of this machine: these count only where the operator allows it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import pathlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import IO
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from sourcelight.core.errors import GitFailed, RepositoryError
@@ -16,6 +21,10 @@ from sourcelight.repos.handles import open_handle
 from sourcelight.repos.isolation import isolated_directory
 
 _ACCEPTED = "https://…, ssh://…, user@host:path, git://…, file://… or a local directory"
+
+MAX_LIST_BYTES = 4 * 1024 * 1024
+MAX_ADDRESSES = 10_000
+MAX_ADDRESS_BYTES = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +147,62 @@ def credential_environment(remote: Remote) -> dict[str, str]:
 def _to_error(text: str) -> RepositoryError:
     redacted = re.sub(r"//[^/]*@", "//", text)[:200]
     return RepositoryError(f"not a URL to clone from: {redacted!r}; accepted: {_ACCEPTED}")
+
+
+@dataclass(frozen=True, slots=True)
+class AddressList:
+    """The lines of a list.
+
+    Attributes
+    ----------
+    addresses
+        Addresses as they stand there, credentials included, by the form without credentials; in the order of lines.
+    rejected
+        Numbers of lines that are no address, from 1, with the reason; it has no part of the line.
+    """
+
+    addresses: dict[str, str]
+    rejected: dict[int, str]
+
+
+def read_addresses(file: IO[bytes], *, allow_local: bool) -> AddressList:
+    """Read a list; empty lines and lines that start with ``#`` are left out, and each address counts once.
+
+    Parameters
+    ----------
+    file
+        The list, in UTF-8.
+    allow_local
+        Whether directories of this machine are accepted.
+
+    Raises
+    ------
+    RepositoryError
+        If the list has more than 4 MiB or 10,000 addresses: nothing of it is used then.
+    """
+    content = file.read(MAX_LIST_BYTES + 1)
+    if len(content) > MAX_LIST_BYTES:
+        raise RepositoryError(f"the list of addresses has more than {MAX_LIST_BYTES:,} bytes")
+    addresses: dict[str, str] = {}
+    rejected: dict[int, str] = {}
+    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        text = line.strip()
+        if not text or text.startswith(b"#"):
+            continue
+        try:
+            address = _decode(text)
+            addresses.setdefault(check_address(address, allow_local=allow_local), address)
+        except RepositoryError as error:
+            rejected[number] = str(error)
+        if len(addresses) + len(rejected) > MAX_ADDRESSES:
+            raise RepositoryError(f"the list has more than {MAX_ADDRESSES:,} addresses")
+    return AddressList(addresses, rejected)
+
+
+def _decode(text: bytes) -> str:
+    if len(text) > MAX_ADDRESS_BYTES:
+        raise RepositoryError(f"longer than {MAX_ADDRESS_BYTES:,} bytes")
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        raise RepositoryError("not in UTF-8") from None

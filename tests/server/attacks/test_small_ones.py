@@ -20,7 +20,7 @@ from sourcelight.cli import search
 from sourcelight.core.batches import Event
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.core.wire.events import Done
-from sourcelight.display.notebook.hidden_characters import show_hidden_characters
+from sourcelight.display.notebook.frame_views.table import show_hidden_characters
 from sourcelight.repos.state import State
 from sourcelight.server.http.app import create_app
 from sourcelight.server.http.middleware import CredentialUses, host_name

@@ -16,10 +16,9 @@ from mcp.shared.message import SessionMessage
 
 from sourcelight.server.mcp.calls import ToolRunner
 from sourcelight.server.mcp.handshake import PROTOCOL_VERSIONS, FirstMessages, make_answer, make_list
-from sourcelight.server.mcp.listing import list_tools
 from sourcelight.server.mcp.opening import EngineOpening
 from sourcelight.server.mcp.protocol import make_server, serve_after
-from sourcelight.server.mcp.suites import named_tools
+from sourcelight.server.mcp.suites import list_tools, named_tools
 
 COMMAND = [sys.executable, "-c", "from sourcelight.cli import main; main()", "mcp"]
 MAX_CPU_S = 1.0

@@ -30,8 +30,8 @@ from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Catalog, Viewer
 from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
 from sourcelight.server.mcp.handshake import INSTRUCTIONS
-from sourcelight.server.mcp.listing import SIZE_HINT, list_tools
 from sourcelight.server.mcp.protocol import make_server
+from sourcelight.server.mcp.suites import SIZE_HINT, list_tools
 from sourcelight.testing.repositories import RepositoryBuilder
 
 REPO = "example.org/more/lamps"

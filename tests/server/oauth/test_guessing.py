@@ -16,7 +16,7 @@ from starlette.requests import Request
 from server.oauth.flow import Flow
 from server.running_service import Service
 from sourcelight.repos.state import AttemptLimit, State
-from sourcelight.server.oauth.sealing import BoundedQueue, Overloaded, network_of
+from sourcelight.server.oauth.forms import BoundedQueue, Overloaded, network_of
 
 GUESSES = 60
 

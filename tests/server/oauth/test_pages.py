@@ -11,7 +11,7 @@ import pytest
 from server.oauth.flow import CALLBACK, OAUTH, PASSWORD, Clock, Flow, hidden_fields
 from server.running_service import TOKEN
 from sourcelight.repos.state import MCP, MCP_ACCESS, USER, State
-from sourcelight.server.oauth.sealing import PENDING_S
+from sourcelight.server.oauth.forms import PENDING_S
 
 
 def test_pages_allow_no_script_no_frame_and_no_foreign_form(flow: Flow) -> None:

@@ -1,26 +1,34 @@
-"""A service's connection to a cluster: its storage, generations and workers, and the event loop that asks them."""
+"""A service's connection to a cluster: its storage, generations and workers, and what one search sees of them."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 from sourcelight.backends.cluster.coordinator.members import WorkerDirectory, WorkerInfo
 from sourcelight.backends.cluster.coordinator.streams import SILENCE_S
-from sourcelight.backends.cluster.storage.generation import Generation, current_id, read_generation
+from sourcelight.backends.cluster.storage.generation import Generation, StoredShard, current_id, read_generation
 from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.transport.connections import ConnectionPool, check_address, require_distributed
 from sourcelight.core.errors import ClusterError, ConfigurationError
+from sourcelight.engines.execution.plan import Plan
+from sourcelight.engines.execution.plan_cache import PlanCache
+from sourcelight.repos import Catalog, Repository
 
 GENERATION_S = 5.0
 """Seconds after which storage is asked again for a newer generation, while searches come in."""
 
 _STOP_S = 5.0
 T = TypeVar("T")
+
+ClusterPlanCache = PlanCache[tuple[list[Plan], list[str]]]
+"""Plans of a query, and the names of their repositories."""
 
 
 class ClusterConnection:
@@ -147,3 +155,49 @@ class ClusterConnection:
                 f"there are no shards at {self.storage!r} yet: run `sourcelight index --cluster … --storage …` first"
             )
         return self._generation if current == known_id else read_generation(self.storage, current)
+
+
+@dataclass(frozen=True)
+class ClusterSnapshot:
+    """One generation of a cluster, and the workers.
+
+    A search or call takes one and keeps it: plans, names and shards are then of the same generation, though a newer one
+    may come while it runs.
+
+    Parameters
+    ----------
+    fleet
+        The workers.
+    generation
+        What is searched.
+    plan_cache
+        Plans of earlier searches.
+    """
+
+    fleet: ClusterConnection
+    generation: Generation
+    plan_cache: ClusterPlanCache
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The repositories that have a shard, as a catalog with no place on this machine."""
+        return catalog_of(self.generation)
+
+    def holders(self) -> dict[str, tuple[WorkerInfo, ...]]:
+        """For each repository of the generation the workers that hold its shard."""
+        return self.fleet.holders(self.generation)
+
+
+def catalog_of(generation: Generation) -> Catalog:
+    """Return the repositories of a generation that have a shard."""
+    return Catalog.from_repositories(
+        repositories_of(generation.searchable), contexts=generation.contexts, skipped=generation.skipped
+    )
+
+
+def repositories_of(entries: Iterable[StoredShard]) -> list[Repository]:
+    """Return the repositories of some shards; they have no directory here."""
+    return [
+        Repository(entry.facts, entry.shard, "git", "", "", entry.incomplete, lender_names=entry.lenders)
+        for entry in entries
+    ]

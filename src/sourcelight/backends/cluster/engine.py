@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from sourcelight.backends.cluster.connection import ClusterConnection
+from sourcelight.backends.cluster.connection import ClusterConnection, ClusterSnapshot
 from sourcelight.backends.cluster.coordinator.members import ReplicaOrder
 from sourcelight.backends.cluster.coordinator.requests import HolderRequests, NoWorkerAnswered
 from sourcelight.backends.cluster.messages import EXPLAIN, WorkerRequest
 from sourcelight.backends.cluster.partial_calls import sentence, wait_for
 from sourcelight.backends.cluster.search import ClusterSource, make_cluster_plans
-from sourcelight.backends.cluster.snapshot import ClusterSnapshot
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.backends.cluster.tool_calls import COORDINATED, count_on_workers, route, run_step
 from sourcelight.backends.cluster.transport.connections import dask_client

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.backends.cluster.connection import ClusterConnection
+from sourcelight.backends.cluster.connection import ClusterConnection, ClusterSnapshot
 from sourcelight.backends.cluster.coordinator.members import FailedAttempt, ReplicaOrder, reasons
 from sourcelight.backends.cluster.coordinator.requests import HolderRequests, NoWorkerAnswered
 from sourcelight.backends.cluster.messages import PART, RANK, WorkerRequest
 from sourcelight.backends.cluster.search import make_cluster_plans
-from sourcelight.backends.cluster.snapshot import ClusterSnapshot
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled

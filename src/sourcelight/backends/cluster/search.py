@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from sourcelight.backends.cluster.alternative_counts import AlternativeCounts
+from sourcelight.backends.cluster.connection import ClusterSnapshot, repositories_of
 from sourcelight.backends.cluster.coordinator.members import FailedAttempt, ReplicaOrder, reasons
 from sourcelight.backends.cluster.coordinator.slots import OrderedMerge
 from sourcelight.backends.cluster.coordinator.streams import WorkerStreams
 from sourcelight.backends.cluster.messages import WorkerRequest
-from sourcelight.backends.cluster.snapshot import ClusterSnapshot, repositories_of
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS, SearchOutcome
 from sourcelight.core.query import Pattern
 from sourcelight.core.wire.events import Skipped

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from sourcelight.backends.cluster.connection import ClusterSnapshot
 from sourcelight.backends.cluster.coordinator.members import WorkerInfo
 from sourcelight.backends.cluster.coordinator.requests import NoWorkerAnswered, ask_one
 from sourcelight.backends.cluster.messages import CALL, RESEARCH, REST, SEARCH, WorkerRequest, answer_from_plain
@@ -23,7 +24,6 @@ from sourcelight.backends.cluster.partial_calls import (
     wait_for,
     with_skipped_rows,
 )
-from sourcelight.backends.cluster.snapshot import ClusterSnapshot
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError

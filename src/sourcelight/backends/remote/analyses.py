@@ -1,6 +1,9 @@
 """Analyses of a service of this package: it says which it has, and streams progress and rows of each.
 
 Services of other makers have none. Then a call is left to what their tools give.
+
+What a query means is one of them. The service sends the parts of an explanation; they are checked here, and their text
+is made here, so that what a person reads does not depend on where the query is explained.
 """
 
 from __future__ import annotations
@@ -8,12 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
+
 from sourcelight.backends.remote.recording import LIVE, Route, route
 from sourcelight.backends.remote.transport import HttpTransport
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import NotRecorded, ProtocolError, ServiceError, StreamBroken, Unauthorized
+from sourcelight.core.query.explanation import Explanation
 from sourcelight.core.tools.answer_stream import AnswerReader
 from sourcelight.core.tools.catalog import TOOLS, analysis_tools
+from sourcelight.core.wire.request import SearchRequest
 from sourcelight.core.wire.sse import RawEvent, SseDecoder
 
 DESCRIPTION_PATH = "/.api/sourcelight"
@@ -135,3 +142,31 @@ def _from_json(value: Any) -> RawEvent:
 def _note(progress: ToolProgress | None, observer: CallObserver | None) -> None:
     if progress is not None and observer is not None:
         observer(progress)
+
+
+def arguments_of(request: SearchRequest) -> dict[str, Any]:
+    """Return the arguments of the tool `explain` for a search."""
+    optional = {"defaultCount": request.default_matches, "timeoutS": request.timeout_s}
+    return {
+        "query": request.query,
+        "patternType": request.effective_pattern_type,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+def explanation_of(answer: ToolResult) -> Mapping[str, Any] | None:
+    """Return the explanation in an answer, with its ``text``; None where it has none.
+
+    Raises
+    ------
+    ProtocolError
+        When it is not of the form of an explanation.
+    """
+    data = answer.attributes.get("explanation")
+    if data is None:
+        return None
+    try:
+        explanation = msgspec.convert(data, Explanation)
+    except msgspec.ValidationError as exc:
+        raise ProtocolError(f"the service sent an explanation that can't be read: {exc}") from None
+    return {**explanation.to_dict(), "text": str(explanation)}

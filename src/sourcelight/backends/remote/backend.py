@@ -216,7 +216,7 @@ class RemoteBackend:
         """
         if not await self._analyses.offers("explain"):
             return None
-        from sourcelight.backends.remote.explanations import arguments_of, explanation_of
+        from sourcelight.backends.remote.analyses import arguments_of, explanation_of
 
         try:
             answer = await self._analyses.call("explain", arguments_of(request), None)

@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 import httpx2
 
 from sourcelight.backends.remote.bodies import bound_bodies
-from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy, hide
+from sourcelight.backends.remote.endpoint import BUSY, REFUSED, Credential, Endpoint, RetryPolicy, hide, refusal_error
 from sourcelight.backends.remote.read_ahead import read_ahead
 from sourcelight.backends.remote.recording import route
-from sourcelight.backends.remote.refusals import BUSY, REFUSED, refusal_error
 from sourcelight.core.errors import (
     ConfigurationError,
     ConnectFailed,

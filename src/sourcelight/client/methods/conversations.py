@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sourcelight.client.conversation import AnswerCache, DeepSearchAnswer, address_of, conversation_facts
 from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking
-from sourcelight.client.stop_button import watch
+from sourcelight.client.progress import watch
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolResult

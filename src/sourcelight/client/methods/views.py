@@ -1,4 +1,4 @@
-"""Methods that show a file with highlighted lines, a commit's changes, or the diff of two revisions."""
+"""Methods that show a file with highlighted lines, a commit's changes or a diff, and how a client is displayed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.client.portal import blocking, call
-from sourcelight.client.provenance import backend_of
+from sourcelight.client.provenance import backend_of, mark_of
 from sourcelight.core.arguments import checks_methods
-from sourcelight.core.backend import Backend
+from sourcelight.core.backend import Backend, HasBackend
+from sourcelight.core.batches.events import RepositoryOverview
 from sourcelight.core.errors import SourcelightError, ToolError
 from sourcelight.display.notebook import ProgressChoice
+from sourcelight.display.notebook.client_view import client_html, client_text
 from sourcelight.display.notebook.frame_views import use_places
 from sourcelight.display.notebook.views import LinkResolver
 
@@ -191,3 +193,23 @@ class BlockingViewMethods:
     view_file = blocking(ViewMethods.view_file)
     view_commit = blocking(ViewMethods.view_commit)
     view_diff = blocking(ViewMethods.view_diff)
+
+
+class ShowsOverview:
+    """A client that shows its repositories, their sizes, and which indexes are ready. Asks no service."""
+
+    def __repr__(self: HasBackend) -> str:
+        return client_text(type(self).__name__, self.backend.name, _overview(self.backend))
+
+    def _repr_html_(self: HasBackend) -> str:
+        backend = self.backend
+        attrs = {"endpoint": backend.name, "backend_id": mark_of(backend)}
+        return client_html(type(self).__name__, backend.name, _overview(backend), places_by_attrs(attrs))
+
+
+def _overview(backend: Backend) -> tuple[RepositoryOverview, ...] | None:
+    """What the backend knows without a request; None for a service and for a closed client."""
+    try:
+        return backend.features.overview()
+    except (SourcelightError, OSError, RuntimeError):
+        return None

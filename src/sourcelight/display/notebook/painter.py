@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sourcelight.display.frames.tables import with_first_frame
-from sourcelight.display.notebook.front_end import in_kernel, in_marimo, progress_setting
-from sourcelight.display.notebook.hidden_characters import show_hidden_characters
-from sourcelight.display.notebook.progress_page import ProgressPage
+from sourcelight.display.notebook import html_pages
+from sourcelight.display.notebook.frame_views.table import show_hidden_characters
+from sourcelight.display.notebook.html_pages import ProgressPage, in_kernel, progress_setting
 from sourcelight.display.notebook.state import ProgressSnapshot
 
 ProgressChoice = bool | Callable[[ProgressSnapshot], object] | None
@@ -126,11 +126,6 @@ class LineSurface:
 with_first_frame(show_hidden_characters)
 
 
-def in_notebook() -> bool:
-    """Whether this process is a kernel, of Jupyter or marimo, whose front end may show widgets."""
-    return in_kernel() or in_marimo()
-
-
 def make_painter(
     watched: ProgressState, progress: ProgressChoice, *, stop: Callable[[], None] | None = None, after_s: float = 0.0
 ) -> Painter:
@@ -162,7 +157,7 @@ def make_painter(
 
 def _surface(on_stop: Callable[[], None] | None, *, lines: bool) -> Surface | None:
     """What is drawn on here; `lines`: as lines rather than not at all."""
-    if in_notebook() and progress_setting() != "lines":
+    if html_pages.in_notebook() and progress_setting() != "lines":
         return _widget(on_stop)
     return LineSurface() if lines or progress_setting() == "lines" or _is_terminal() else None
 

@@ -17,10 +17,15 @@ from typing import Any
 import anywidget
 import traitlets
 
-from sourcelight.display.notebook.front_end import in_marimo, progress_setting
+from sourcelight.display.notebook.html_pages import (
+    PAGE_INTERVAL_S,
+    PROGRESS_TEXT,
+    ProgressPage,
+    in_marimo,
+    progress_setting,
+)
 from sourcelight.display.notebook.programs import program, style
 from sourcelight.display.notebook.progress_drawing import progress_parts
-from sourcelight.display.notebook.progress_page import PAGE_INTERVAL_S, PROGRESS_TEXT, ProgressPage
 from sourcelight.display.notebook.state import ProgressSnapshot
 
 _front_end_draws = threading.Event()  # set once a front end of this kernel has drawn a box

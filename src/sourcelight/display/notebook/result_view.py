@@ -17,7 +17,7 @@ from sourcelight.core.cells.json_lines import context_lines, has_json_line, row_
 from sourcelight.core.completeness import COUNT_ASKS, DISPLAY_ASKS, Status
 from sourcelight.core.markup import count_of, escape, highlight, link, one_line
 from sourcelight.core.wire.events import Alert, Skipped
-from sourcelight.display.notebook.html_page import whole_page
+from sourcelight.display.notebook.html_pages import whole_page
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import MAX_CHARS, cut_window, with_breaks
 

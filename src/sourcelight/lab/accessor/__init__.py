@@ -6,15 +6,16 @@ pandas loads on first use, and `register` loads nothing. Start reading in `acces
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from sourcelight.lab.accessor.registration import register
+import warnings
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from sourcelight.lab.accessor.accessor import CodeAccessor
     from sourcelight.lab.accessor.rows import compare_results
 
 __all__ = ["CodeAccessor", "compare_results", "register"]
+
+NAME: Final = "code"
 
 
 def __getattr__(name: str) -> Any:
@@ -27,3 +28,33 @@ def __getattr__(name: str) -> Any:
 
         return getattr(rows, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class _Descriptor:
+    """`frame.code`; on the class, the accessor's own class, for its documentation.
+
+    pandas' own registration would hide a column named ``code`` of frames that have nothing to do with code: its
+    accessors come before columns. This one is absent there, and pandas goes on to the column.
+    """
+
+    def __get__(self, frame: Any, owner: type) -> Any:
+        from sourcelight.lab.accessor.accessor import CodeAccessor
+
+        return CodeAccessor if frame is None else CodeAccessor(frame)
+
+
+def register() -> None:
+    """Register `code` on pandas' DataFrame; repeating it is harmless.
+
+    Warns
+    -----
+    UserWarning
+        When another library has put something there; it is left alone.
+    """
+    import pandas as pd
+
+    existing = pd.DataFrame.__dict__.get(NAME)
+    if existing is None:
+        setattr(pd.DataFrame, NAME, _Descriptor())
+    elif not isinstance(existing, _Descriptor):
+        warnings.warn(f"DataFrame.{NAME} is another library's: sourcelight leaves it alone", stacklevel=2)

@@ -16,7 +16,7 @@ from sourcelight.client import Client, DeepSearchAnswer, SearchResult
 from sourcelight.core.errors import ClientNotFound, QueryError, ToolError
 from sourcelight.core.query import PATTERN_TYPES
 from sourcelight.core.query.narrowing import add_filter_text
-from sourcelight.display.notebook.cell_errors import whole_in_cells
+from sourcelight.display.notebook.cell_messages import whole_in_cells
 from sourcelight.lab.magics.arguments import MagicLine, MagicOption, replace_variables, split, table
 from sourcelight.lab.magics.client_choice import ClientChoice
 

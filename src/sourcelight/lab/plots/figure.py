@@ -17,7 +17,7 @@ from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.extras import require_notebook
 from sourcelight.core.markup import escape, one_line, visible
 from sourcelight.core.tools.catalog import columns_by_origin, columns_named
-from sourcelight.display.notebook.cell_errors import short_in_cells
+from sourcelight.display.notebook.cell_messages import short_in_cells
 from sourcelight.lab.plots.themes import IN_DARK_NOTEBOOKS, Theme
 
 if TYPE_CHECKING:

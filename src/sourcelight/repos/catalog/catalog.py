@@ -19,9 +19,15 @@ from sourcelight.repos.catalog.config import SettingsFiles
 from sourcelight.repos.catalog.entries import CatalogEntry, PlaceMemory
 from sourcelight.repos.catalog.naming import Memory, arrange
 from sourcelight.repos.catalog.visibility import Root, ServicePolicy
-from sourcelight.repos.catalog.walk_warnings import warn_of_directories, warn_of_settings
 from sourcelight.repos.description import stamp_files
-from sourcelight.repos.discovery import DiscoveredRepository, Discovery, enclosing_repository, holds_files
+from sourcelight.repos.discovery import (
+    DiscoveredRepository,
+    Discovery,
+    enclosing_repository,
+    holds_files,
+    warn_of_directories,
+    warn_of_settings,
+)
 from sourcelight.repos.names import near_names
 from sourcelight.repos.repository import Repository, SkippedRepository, Viewer, visible
 from sourcelight.repos.state import RepositoryRegister

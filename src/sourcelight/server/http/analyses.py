@@ -30,8 +30,8 @@ from sourcelight.core.errors import Cancelled, ClusterError, ToolError
 from sourcelight.core.tools.answer_stream import encode_answer, encode_error, encode_progress, limit_answer
 from sourcelight.core.tools.catalog import analysis_tools
 from sourcelight.core.tools.tool import Tool
-from sourcelight.server.http.bodies import RequestRefused, read_json_object
 from sourcelight.server.http.middleware import RequestNotes, notes_of, plain_response
+from sourcelight.server.http.requests import RequestRefused, read_json_object
 from sourcelight.server.http.response import StreamResponse, accepts_gzip
 from sourcelight.server.identity import Authenticator, FairQueue, Principal, QueueFull, Refusal
 

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sourcelight.core.errors import IndexWriteFailed
 from sourcelight.repos.file_locks import lock_file
 from sourcelight.repos.private_files import open_private
-from sourcelight.server.http.log_format import ACCESS_LOGGER, caller_id, request_id
+from sourcelight.server.http.requests import ACCESS_LOGGER, caller_id, request_id
 from sourcelight.server.identity import Principal
 
 log = logging.getLogger("sourcelight.service")

@@ -38,7 +38,7 @@ class Settings:
         ``auth.public``: whether anyone may search the repositories that are not private. Default False.
     diff_match_type
         ``search.diffMatchType``: ``diff`` or ``commit``, the type of diff matches for every client. Empty: ``commit``
-        for clients that are known not to know ``diff`` (`sourcelight.server.http.clients`), else ``diff``.
+        for clients that are known not to know ``diff`` (`sourcelight.server.http.requests`), else ``diff``.
     chunk_text
         ``search.chunkText``: the fields that carry the text of a chunk: ``both``, ``context`` or ``content``.
     max_timeout_s

@@ -24,7 +24,6 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import SEARCH_ENDED_EARLY, SERVICE_STOPPING, Event
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.server.http.clients import diff_type_of, shows_diffs
 from sourcelight.server.http.middleware import notes_of, plain_response
 from sourcelight.server.http.pacing import Cadence, Pacer
 from sourcelight.server.http.producer import (
@@ -35,6 +34,7 @@ from sourcelight.server.http.producer import (
     query_error_events,
     stop_events,
 )
+from sourcelight.server.http.requests import diff_type_of, shows_diffs
 from sourcelight.server.http.response import StreamResponse, accepts_gzip
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.http.trace import PATH as TRACE_PATH

@@ -30,9 +30,15 @@ from sourcelight.core.tools.tool import Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp.calls import CallIdentity, ToolFailed, ToolRunner
 from sourcelight.server.mcp.handshake import INSTRUCTIONS, NAME, EarlyAnswers, FirstMessages
-from sourcelight.server.mcp.listing import advertised_schemas, list_tools
 from sourcelight.server.mcp.opening import EngineOpening
-from sourcelight.server.mcp.suites import StdioOptions, find_tool, is_quick_tool, named_tools
+from sourcelight.server.mcp.suites import (
+    StdioOptions,
+    advertised_schemas,
+    find_tool,
+    is_quick_tool,
+    list_tools,
+    named_tools,
+)
 
 Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Context], CallIdentity]

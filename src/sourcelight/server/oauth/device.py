@@ -19,8 +19,7 @@ from sourcelight.repos.state import MCP, USER_ALL, AttemptLimit, BrowserSession,
 from sourcelight.repos.state.devices import COMMAND_LINE_CLIENT, DEVICE_CODE_S, INTERVAL_S, DeviceRequest
 from sourcelight.server.oauth import pages
 from sourcelight.server.oauth.addresses import DEVICE, OAuthOptions
-from sourcelight.server.oauth.forms import NO_STORE, form_of, is_same_site, oauth_error
-from sourcelight.server.oauth.sealing import FormSealer, network_of
+from sourcelight.server.oauth.forms import NO_STORE, FormSealer, form_of, is_same_site, network_of, oauth_error
 
 _STARTS, _START_WINDOW_S = 30, 600
 _GUESSES, _GUESS_WINDOW_S = 10, 300

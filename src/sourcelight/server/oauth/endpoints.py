@@ -17,7 +17,7 @@ from sourcelight.server.identity import Authenticator
 from sourcelight.server.oauth import addresses, pages
 from sourcelight.server.oauth.addresses import OAuthOptions, server_metadata
 from sourcelight.server.oauth.device import DeviceSignIn
-from sourcelight.server.oauth.sealing import FormSealer, network_of
+from sourcelight.server.oauth.forms import FormSealer, network_of
 from sourcelight.server.oauth.sign_in import SESSION_COOKIE, SignInPages
 
 if TYPE_CHECKING:

@@ -1,14 +1,162 @@
-"""Reading forms, checking where they come from, and errors of OAuth as JSON."""
+"""Forms: sealed authorization requests, CSRF tokens, where a form comes from, and limits against guessing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import binascii
+import hashlib
+import hmac
+import ipaddress
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
+import anyio
+import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from sourcelight.repos.state import AttemptLimit
+from sourcelight.server.oauth.addresses import OAuthOptions
+
+PENDING_S = 600
+"""Seconds that a user has to sign in and decide."""
+
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAuthorization:
+    """A valid authorization request that waits for its user.
+
+    Parameters
+    ----------
+    client
+        Client id.
+    redirect_uri, redirect_uri_given
+        Target of the response, and whether the request named it.
+    scopes
+        Requested scopes.
+    challenge
+        PKCE challenge (RFC 7636, method S256).
+    state
+        Value of the client, returned to it; None without one.
+    resource
+        Resource of the tokens (RFC 8707); "" without one.
+    issuer
+        Address of this service in the request (RFC 9207).
+    """
+
+    client: str
+    redirect_uri: str
+    redirect_uri_given: bool
+    scopes: tuple[str, ...]
+    challenge: str
+    state: str | None
+    resource: str
+    issuer: str
+
+
+class FormSealer:
+    """Seals requests and forms with one key, without state between a page and its response."""
+
+    def __init__(self, key: bytes, clock: Callable[[], float] = time.time) -> None:
+        self._key = key
+        self._clock = clock
+
+    def seal(self, pending: PendingAuthorization) -> str:
+        """Return a signed text for an address; it isn't secret."""
+        body = json.dumps([int(self._clock()) + PENDING_S, asdict(pending)], separators=(",", ":"))
+        text = base64.urlsafe_b64encode(body.encode()).decode().rstrip("=")
+        return f"{text}.{self._sign('pending', text)}"
+
+    def open(self, sealed: str) -> PendingAuthorization | None:
+        """Return the sealed request; None for a changed or expired text."""
+        text, _, signature = sealed.partition(".")
+        if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign("pending", text).encode()):
+            return None
+        try:
+            until, fields = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        except (binascii.Error, ValueError):
+            return None
+        if until < self._clock():
+            return None
+        return PendingAuthorization(**(fields | {"scopes": tuple(fields["scopes"])}))
+
+    def csrf_token(self, purpose: str, *parts: str) -> str:
+        """Return the token that a form must send back, so that no foreign page can send the form (CSRF)."""
+        return self._sign(purpose, *parts)
+
+    def has_csrf_token(self, value: str, purpose: str, *parts: str) -> bool:
+        """Return whether a form sent back its token, in constant time."""
+        return hmac.compare_digest(value.encode("utf-8", "replace"), self._sign(purpose, *parts).encode())
+
+    def _sign(self, purpose: str, *parts: str) -> str:
+        text = json.dumps([purpose, *parts]).encode()
+        return base64.urlsafe_b64encode(hmac.new(self._key, text, hashlib.sha256).digest()).decode().rstrip("=")
+
+
+Result = TypeVar("Result")
+_SIGN_IN_WINDOW_S = 300
+_IPV6_NETWORK_BITS = 64
+
+
+def network_of(request: Request) -> str:
+    """Return the origin of a request: an IPv4 address, or the 64-bit network of an IPv6 user."""
+    host = request.client.host if request.client else ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is not None:
+            return str(address.ipv4_mapped)
+        return str(ipaddress.IPv6Network((int(address), _IPV6_NETWORK_BITS), strict=False))
+    return host
+
+
+def sign_in_limits(options: OAuthOptions, name: str, network: str) -> Sequence[AttemptLimit]:
+    """Return the limits of a sign-in: of account and address, of the address, of the account."""
+    account = name.casefold()[:64]
+    return (
+        AttemptLimit("sign-in", f"{account}\0{network}", options.failures, _SIGN_IN_WINDOW_S),
+        AttemptLimit("sign-in by address", network, 4 * options.failures, _SIGN_IN_WINDOW_S),
+        AttemptLimit("sign-in by account", account, 10 * options.failures, _SIGN_IN_WINDOW_S),
+    )
+
+
+class Overloaded(Exception):
+    """Too many tasks are waiting."""
+
+
+class BoundedQueue:
+    """Runs tasks in threads with limits on running and waiting ones; refuses others at once.
+
+    Parameters
+    ----------
+    concurrency
+        Concurrent tasks. Checking a password takes 16 MiB and a core for a quarter of a second.
+    max_waiting
+        Waiting tasks.
+    """
+
+    def __init__(self, concurrency: int, max_waiting: int) -> None:
+        self._limiter = anyio.CapacityLimiter(concurrency)
+        self._capacity = concurrency + max_waiting
+        self._admitted = 0
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Run `work` in its turn; raise `Overloaded` when too many tasks are waiting."""
+        if self._admitted >= self._capacity:
+            raise Overloaded
+        self._admitted += 1
+        try:
+            return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+        finally:
+            self._admitted -= 1
 
 
 async def form_of(request: Request) -> Mapping[str, str]:

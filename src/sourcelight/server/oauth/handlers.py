@@ -25,9 +25,8 @@ from starlette.types import Message
 from sourcelight.repos.state import MCP, USER_ALL, State
 from sourcelight.server.oauth.addresses import DEVICE_GRANT, OAuthOptions, basic_credentials, with_query
 from sourcelight.server.oauth.device import DeviceSignIn
-from sourcelight.server.oauth.forms import NO_STORE, oauth_error
+from sourcelight.server.oauth.forms import NO_STORE, FormSealer, oauth_error
 from sourcelight.server.oauth.provider import Provider, ResourceRefused
-from sourcelight.server.oauth.sealing import FormSealer
 
 _GRANTS = frozenset({"authorization_code", "refresh_token"})
 SCOPES = frozenset({MCP, USER_ALL})

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 
 from sourcelight.core.markup import escape, one_line
 from sourcelight.server.oauth.addresses import form_source, is_local, redirect_host
-from sourcelight.server.oauth.sealing import PendingAuthorization
+from sourcelight.server.oauth.forms import PendingAuthorization
 
 SCOPE_TEXTS = {
     "mcp": "Use the MCP tools: search, read and explore the repositories that you may see.",

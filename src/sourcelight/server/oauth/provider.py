@@ -25,7 +25,7 @@ from sourcelight.repos.state import MCP, USER_ALL, IssuedCode, OAuthClient, Stat
 from sourcelight.repos.state.credentials import digest_of
 from sourcelight.server.identity.authentication import same_service
 from sourcelight.server.oauth.addresses import matches, redirect_problem
-from sourcelight.server.oauth.sealing import FormSealer, PendingAuthorization
+from sourcelight.server.oauth.forms import FormSealer, PendingAuthorization
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 _GRANT_TYPES = frozenset({"authorization_code", "refresh_token"})

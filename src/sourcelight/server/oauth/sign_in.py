@@ -19,12 +19,13 @@ from sourcelight.repos.state import MCP_ACCESS, BrowserSession, OAuthClient, Sta
 from sourcelight.server.identity import Authenticator
 from sourcelight.server.oauth import pages
 from sourcelight.server.oauth.addresses import PREFIX, OAuthOptions, matches, with_query
-from sourcelight.server.oauth.forms import form_of, is_same_site
-from sourcelight.server.oauth.sealing import (
+from sourcelight.server.oauth.forms import (
     BoundedQueue,
     FormSealer,
     Overloaded,
     PendingAuthorization,
+    form_of,
+    is_same_site,
     network_of,
     sign_in_limits,
 )

@@ -13,10 +13,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sourcelight.backends.remote.bodies import MAX_BODY_BYTES, bound_bodies
-from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy, Secret, hide
+from sourcelight.backends.remote.endpoint import (
+    BUSY,
+    REFUSED,
+    Credential,
+    Endpoint,
+    RetryPolicy,
+    Secret,
+    hide,
+    refusal_error,
+)
 from sourcelight.backends.remote.mcp.payloads import Payload, tool_error
 from sourcelight.backends.remote.recording import LIVE, Route, route
-from sourcelight.backends.remote.refusals import BUSY, REFUSED, refusal_error
 from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.errors import ConnectFailed, ServiceError, SourcelightError, ToolError
 

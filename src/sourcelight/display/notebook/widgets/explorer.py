@@ -17,8 +17,8 @@ import traitlets
 
 from sourcelight.core.cells.json_lines import context_lines, has_json_line, row_line
 from sourcelight.core.markup import one_line, visible
+from sourcelight.display.notebook.html_pages import display_widget, replace_page
 from sourcelight.display.notebook.programs import program, style
-from sourcelight.display.notebook.static_pages import display_widget, replace_page
 from sourcelight.display.notebook.views.marked_text import Piece, pieces
 from sourcelight.display.notebook.widgets.explorer_rows import (
     SORTS,

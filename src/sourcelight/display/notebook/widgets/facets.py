@@ -10,8 +10,8 @@ import traitlets
 
 from sourcelight.core.markup import escape, one_line
 from sourcelight.core.wire.events import SuggestedFilter, facet_title
+from sourcelight.display.notebook.html_pages import display_widget
 from sourcelight.display.notebook.programs import program, style
-from sourcelight.display.notebook.static_pages import display_widget
 
 _WORDS = {"repo": "Repository", "lang": "Language", "file": "File", "type": "Type", "symbol type": "Kind of symbol",
           "utility": "Include", "author": "Author", "commit date": "Date", "count": "Limit"}  # fmt: skip

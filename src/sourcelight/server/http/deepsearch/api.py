@@ -21,7 +21,6 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
 from sourcelight.engines.deepsearch.conversations import QuestionEvent
 from sourcelight.engines.deepsearch.question.scope import NamedScope
-from sourcelight.server.http.bodies import RequestRefused, read_json_object
 from sourcelight.server.http.deepsearch.messages import (
     ConversationAccess,
     ConversationRequest,
@@ -33,6 +32,7 @@ from sourcelight.server.http.deepsearch.messages import (
     text_in,
 )
 from sourcelight.server.http.middleware import notes_of
+from sourcelight.server.http.requests import RequestRefused, read_json_object
 
 PREFIX = "/.api/deepsearch/v1"
 DEFAULT_PAGE, MAX_PAGE = 20, 100

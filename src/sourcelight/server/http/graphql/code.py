@@ -20,8 +20,7 @@ from sourcelight.core.query.languages import languages_of_path
 from sourcelight.engines.tools.context import clean_path
 from sourcelight.repos import Repository, TreeEntry
 from sourcelight.repos.objects.commits import CommitHeader
-from sourcelight.server.http.graphql.reading import BlobContent
-from sourcelight.server.http.graphql.request import Fields, GraphRequest, Markdown, graph_id
+from sourcelight.server.http.graphql.reading import BlobContent, Fields, GraphRequest, Markdown, graph_id
 
 
 def find_repository(request: GraphRequest, name: str) -> GitRepository | None:

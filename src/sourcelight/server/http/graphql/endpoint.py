@@ -20,12 +20,11 @@ from starlette.responses import JSONResponse, Response
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
 from sourcelight.engines.execution import Engine
-from sourcelight.server.http.bodies import RequestRefused, read_json_object
 from sourcelight.server.http.graphql import limits
 from sourcelight.server.http.graphql.query import QueryRoot
-from sourcelight.server.http.graphql.reading import reader_of
-from sourcelight.server.http.graphql.request import GraphRequest
+from sourcelight.server.http.graphql.reading import GraphRequest, reader_of
 from sourcelight.server.http.graphql.schema import executable_schema, resolve_field, resolve_type
+from sourcelight.server.http.requests import RequestRefused, read_json_object
 from sourcelight.server.identity import Authenticator, FairQueue, Principal, QueueFull, Refusal
 
 log = logging.getLogger("sourcelight.service")

@@ -12,7 +12,7 @@ from graphql import GraphQLError
 
 from sourcelight.repos.state.accounts import SITE_ADMINISTRATOR
 from sourcelight.server.http.graphql.code import GitRepository, find_repository
-from sourcelight.server.http.graphql.request import Fields, GraphRequest, graph_id
+from sourcelight.server.http.graphql.reading import Fields, GraphRequest, graph_id
 from sourcelight.server.http.graphql.results import Search
 from sourcelight.server.identity import Principal
 

@@ -22,7 +22,7 @@ from sourcelight.core.markup.markdown import inline_html
 from sourcelight.core.wire.events import Alert, Filters, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.server.http.graphql.code import GitBlob, GitCommit, GitRepository, find_repository
-from sourcelight.server.http.graphql.request import Fields, GraphRequest, Markdown
+from sourcelight.server.http.graphql.reading import Fields, GraphRequest, Markdown
 from sourcelight.server.http.graphql.schema import symbol_kinds
 from sourcelight.server.http.producer import query_error_events
 

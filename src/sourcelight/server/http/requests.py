@@ -1,4 +1,4 @@
-"""Bodies of requests: a JSON object of bounded size, also where it is compressed.
+"""What requests bring: a body of bounded size, an identifier for the log, and a client that may need other data.
 
 Every endpoint that takes JSON reads it here, so that no body is larger in memory than its limit, and each fault has the
 same status and words everywhere.
@@ -7,12 +7,28 @@ same status and words everywhere.
 from __future__ import annotations
 
 import json
+import logging
+import re
+import time
 import zlib
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Literal
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 
 MAX_BODY_BYTES = 256 * 1024
+
+#: Clients that abort on matches of type ``diff``, or drop them; all know diffs as matches of type ``commit``.
+WITHOUT_DIFF = ("src-cli", "raycast", "cody", "vscode", "vs code", "visual studio code", "jetbrains", "sourcegraph")
+_WITHOUT_DIFF = re.compile("|".join(re.escape(name) for name in WITHOUT_DIFF), re.IGNORECASE)
+_OWN = re.compile(r"sourcelight\b", re.IGNORECASE)
+_MAX_CHARS = 512
+
+#: The request that is answered in this context; empty outside of one. Threads that work for a request inherit it.
+request_id: ContextVar[str] = ContextVar("sourcelight_request_id", default="")
+ACCESS_LOGGER = "sourcelight.access"
+_CALLER_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
 class RequestRefused(Exception):
@@ -69,3 +85,41 @@ async def _read(request: Request, max_bytes: int, *, unpacks: bool) -> bytes:
         if len(data) > max_bytes or (unpacker is not None and unpacker.unconsumed_tail):
             raise RequestRefused(413, f"The body is larger than {max_bytes:,} bytes.")
     return data
+
+
+def diff_type_of(headers: Headers, setting: Literal["", "diff", "commit"]) -> Literal["diff", "commit"]:
+    """Return the ``type`` of diff matches for the sender of a request; `setting` forces one."""
+    if setting:
+        return setting
+    names = f"{headers.get('user-agent', '')[:_MAX_CHARS]} {headers.get('x-requested-with', '')[:_MAX_CHARS]}"
+    return "commit" if _WITHOUT_DIFF.search(names) else "diff"
+
+
+def shows_diffs(headers: Headers) -> bool:
+    """Return whether the sender shows the text of diffs; our own client makes rows of every matching line instead."""
+    return _OWN.match(headers.get("user-agent", "")) is None
+
+
+def caller_id(header: str) -> str:
+    """Return the identifier that a caller gave its request; empty for what could be more than an identifier."""
+    return header if _CALLER_ID.fullmatch(header) else ""
+
+
+class JsonFormatter(logging.Formatter):
+    """Writes each record as one line of JSON: line breaks and control characters of a message are escaped."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a line; those of the access log are JSON already."""
+        if record.name == ACCESS_LOGGER:
+            return record.getMessage()
+        line = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if number := request_id.get():
+            line["request_id"] = number
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, separators=(",", ":"))

@@ -1,0 +1,88 @@
+"""`ask` and `verify`: answers to questions in words, and the check of citations in a text."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from sourcelight.cli.options import Paths, ServiceUrl, Worktree, path_texts
+from sourcelight.cli.output import DONE, FAILED, NO_MATCH, for_terminals, print_line, say
+from sourcelight.cli.search import SearchCommand, check_source, open_client
+from sourcelight.core.markup import visible
+
+
+def verify_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Markdown text with citations; - reads standard input.")],
+    paths: Paths = None,
+    *,
+    url: ServiceUrl = None,
+    repo: Annotated[str, typer.Option(help="Repository of citations that name none.")] = "",
+    revision: Annotated[str, typer.Option(help="Branch, tag or commit of citations that name none.")] = "",
+) -> int:
+    """Check the citations of a text: links to lines, path:12, path#L3-L9, quoted code.
+
+    Writes one line per citation: verified, moved (with its place now) or rejected, and why. Looks at PATH, else the
+    service of --url or SRC_ENDPOINT, else the current directory. Exit status 1 if any is rejected.
+    """
+    check_source(paths, url)
+    text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8", "replace")
+    with open_client(SearchCommand(paths=path_texts(paths), url=url or "")) as client:
+        frame = client.verify(text, repo or None, revision or None, progress=False)
+    for row in frame.to_dict("records"):
+        reason = f": {row['reason']}" if row["reason"] else ""
+        print_line(visible(f"{row['text_line']}: {row['status']} {row['citation']}{reason}"))
+    counts = [f"{frame.attrs[status]} {status}" for status in ("verified", "moved", "rejected")]
+    say(", ".join(counts))
+    return NO_MATCH if frame.attrs["rejected"] else DONE
+
+
+def ask_command(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes and in plain words.")],
+    paths: Paths = None,
+    *,
+    url: ServiceUrl = None,
+    repo: Annotated[
+        Optional[list[str]],  # noqa: UP045 - see options
+        typer.Option(metavar="NAME", help="Use this repository only. May be repeated."),
+    ] = None,
+    revision: Annotated[
+        Optional[str],  # noqa: UP045 - see options
+        typer.Option(help="Branch, tag or commit.  [default: the default branch]"),
+    ] = None,
+    worktree: Worktree = False,
+) -> int:
+    """Ask a question about the code. The answer is Markdown with citations.
+
+    Uses PATH, else the service of --url or SRC_ENDPOINT, else the current directory. Without SOURCELIGHT_MODEL, no
+    language model is used and nothing leaves this machine.
+    """
+    check_source(paths, url)
+    return ask(question, path_texts(paths), url=url, repos=repo or [], revision=revision, worktree=worktree)
+
+
+def ask(
+    question: str, paths: Sequence[str], *, url: str | None, repos: Sequence[str], revision: str | None, worktree: bool
+) -> int:
+    """Print the answer as Markdown; without a citation and a count, return the status of no match."""
+    import sourcelight as sl
+
+    address = url or ("" if paths else os.environ.get("SRC_ENDPOINT", ""))
+    client = sl.connect(address) if address else sl.open(*(paths or ["."]), worktree=worktree)
+    with client:
+        answer = client.deepsearch(question, repos=list(repos) or None, revision=revision)
+        for notice in answer.notices:
+            say(notice)
+        print_line(for_terminals(answer.to_markdown()).rstrip("\n"))
+        if address and answer.url:
+            say(f"conversation: {answer.url}")
+    if answer.status != "complete":
+        return FAILED
+    if not answer.has_evidence:
+        say("no answer")
+        return NO_MATCH
+    return DONE
