@@ -11,7 +11,7 @@ import pytest
 
 import sourcelight as sl
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.structure.languages import LANGUAGES
+from sourcelight.engines.structure.pattern import LANGUAGES
 from sourcelight.repos import Catalog
 from sourcelight.testing import RepositoryBuilder
 

@@ -14,7 +14,7 @@ import pytest
 import sourcelight as sl
 from sourcelight.core.errors import QueryError, UnsupportedQuery
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.structure.languages import LANGUAGES, expando_of
+from sourcelight.engines.structure.pattern import LANGUAGES, expando_of
 from sourcelight.engines.structure.pool import SourceText, StructurePool, shared_pool
 from sourcelight.engines.symbols import LANGUAGES as DEFINED_LANGUAGES
 from sourcelight.repos import Catalog
@@ -267,7 +267,7 @@ def test_what_is_no_pattern_is_a_fault_of_the_query(small: sl.Client, query: str
 
 
 def test_a_missing_package_is_one_sentence(small: sl.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sourcelight.engines.structure.languages.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("sourcelight.engines.structure.pattern.importlib.util.find_spec", lambda _: None)
     with pytest.raises(UnsupportedQuery, match=r"install sourcelight with the extra `structural`"):
         small.search("patternType:ast-grep not_cached($A)", progress=False)
 

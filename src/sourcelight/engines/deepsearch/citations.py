@@ -12,7 +12,7 @@ from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, CommitEvidence, Evidence, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pins
 from sourcelight.engines.deepsearch.evidence.quotes import lines_of
-from sourcelight.engines.tools.quoted_lines import find_lines, normalize_lines
+from sourcelight.engines.tools.line_ranges import find_lines, normalize_lines
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, find_entry, is_ancestor
 
 if TYPE_CHECKING:

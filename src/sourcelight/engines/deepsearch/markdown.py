@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from sourcelight.core.markup import clean_markdown, code, join_inline, literal, visible
 from sourcelight.engines.deepsearch.citations import Citation
-from sourcelight.engines.deepsearch.evidence.languages import fence_name
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence
+from sourcelight.engines.deepsearch.evidence.quotes import fence_name
 from sourcelight.engines.deepsearch.redaction import redact
 
 CITED = re.compile(r"\[(E\d{1,6}(?:\s*,\s*E\d{1,6})*)\]", re.IGNORECASE)

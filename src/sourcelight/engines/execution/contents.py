@@ -16,7 +16,7 @@ from sourcelight.core.cells import CellDocument
 from sourcelight.engines.execution.plan import Plan, required_content
 from sourcelight.engines.execution.results.select import Place
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
-from sourcelight.engines.search.cells.places import add_cells
+from sourcelight.engines.search.cells.rows import add_cells
 
 _READ_BYTES = 32 * 1024 * 1024
 """Bytes of notebooks in which a search that doesn't ask for cells looks them up: 0.3 s of work, 10 ms a megabyte."""

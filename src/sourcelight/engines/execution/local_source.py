@@ -21,8 +21,7 @@ from sourcelight.engines.execution.plan import Plan, histories_of, is_brief, mak
 from sourcelight.engines.execution.plan_cache import NO_PLANS, CachedPlan, PlanCache, PlanSummary, stands, summary_of
 from sourcelight.engines.execution.repositories import IndexedRepositories
 from sourcelight.engines.execution.scope.scope import Scope, ScopeResolver
-from sourcelight.engines.execution.scope.selection import predicates_of
-from sourcelight.engines.execution.scope.unindexed import needs_no_index
+from sourcelight.engines.execution.scope.selection import needs_no_index, predicates_of
 from sourcelight.engines.execution.source import SearchTask, SourceReport, scope_alert, scope_items
 from sourcelight.engines.search import SearchOptions, SearchPart
 from sourcelight.engines.search.model import add_maximum

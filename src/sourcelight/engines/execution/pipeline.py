@@ -25,9 +25,8 @@ from sourcelight.engines.execution.results.owners import OwnerPredicate, OwnerSe
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
 from sourcelight.engines.execution.results.select import Place, Selector, by_place, repository_batch, unite
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
-from sourcelight.engines.search.definition_lookup import RankedDefinitions
+from sourcelight.engines.search.definition_lookup import RankedDefinitions, is_missing
 from sourcelight.engines.search.direct import DirectSearch
-from sourcelight.engines.search.missing_files import is_missing
 
 ALTERNATIVE = "alternative"
 """Column of the number of the alternative that found a row, for another process that applies the counts of each."""

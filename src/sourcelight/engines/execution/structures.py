@@ -11,8 +11,7 @@ from sourcelight.core.query import Alternative, Pattern
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.wire.events import Skipped
-from sourcelight.engines.structure.languages import LANGUAGES, check_installed
-from sourcelight.engines.structure.pattern import PatternReading, StructurePattern
+from sourcelight.engines.structure.pattern import LANGUAGES, PatternReading, StructurePattern, check_installed
 from sourcelight.engines.structure.pool import MAX_TEXT_BYTES, MAX_TEXT_S, shared_pool
 
 _HINT = "try the pattern at https://ast-grep.github.io/playground.html, or name another language with lang:"

@@ -15,7 +15,7 @@ from sourcelight.core.errors import SearchIndexError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.navigation.model import MAX_PARSED_BYTES, Document, ParsedFile, Project, SymbolQuery
 from sourcelight.engines.search import IndexStore, Target
-from sourcelight.engines.search.missing_files import count_missing_definitions
+from sourcelight.engines.search.definition_lookup import count_missing_definitions
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, resolve
 
 REFERENCE_CACHE_BYTES = 16 * 1024 * 1024

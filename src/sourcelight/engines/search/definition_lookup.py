@@ -7,6 +7,7 @@ it ranks itself, as long as they have no table: what it keeps depends on the fil
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,11 +19,12 @@ from sourcelight.core.arrays import Int64Array, UInt8Array
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, SourcelightError
-from sourcelight.engines.search.definition_tables import document_languages
+from sourcelight.core.patterns import compile_pattern
+from sourcelight.engines.search.definition_tables import document_languages, missing_files
 from sourcelight.engines.search.index.folder import TextIndexFolder
 from sourcelight.engines.search.index.shard import Shard
-from sourcelight.engines.search.index.view import NO_SHARD, CommitView
-from sourcelight.engines.search.model import SearchPart, Target
+from sourcelight.engines.search.index.view import NO_SHARD, REASONS, CommitView
+from sourcelight.engines.search.model import FileFilter, SearchPart, Target
 from sourcelight.engines.search.store import IndexStore
 from sourcelight.engines.search.updates import stale_shards
 from sourcelight.engines.symbols import LANGUAGES, SymbolTable, definitions
@@ -33,6 +35,8 @@ UNRANKED = "unranked"
 
 _MAX_PARSED_ROWS = 1 << 20
 """Definitions that are kept of files without a table, 24 bytes each."""
+
+_MISSING_CODE = REASONS.index("missing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +192,25 @@ def _find_files(view: CommitView, paths: Sequence[str]) -> tuple[Int64Array, Int
 
 def _empty() -> Int64Array:
     return np.zeros(0, dtype=np.int64)
+
+
+def count_missing_definitions(store: IndexStore, target: Target, directory: bytes = b"") -> int:
+    """Count the files without content, at or below a path, that a grammar could parse; raises as `IndexStore.open`."""
+    snapshot, _ = store.open(target)
+    view = snapshot.view
+    if not (view.reason == _MISSING_CODE).any():
+        return 0
+    if not directory:
+        return len(missing_files(view))
+    pattern = compile_pattern(
+        f"^{re.escape(directory.decode(errors='replace'))}(?:/|$)", kind="regexp", case_sensitive=True, whole_text=True
+    )
+    return len(missing_files(view, snapshot.passing_files((FileFilter(pattern),), ())))
+
+
+def is_missing(store: IndexStore, target: Target, path: str) -> bool:
+    """Return whether the clone lacks the content of the file at a path; raises as `IndexStore.open`."""
+    return store.open(target)[0].reason_of(path) == REASONS[_MISSING_CODE]
 
 
 _NO_NAMES = _Names(_empty(), _empty(), _empty(), _empty())

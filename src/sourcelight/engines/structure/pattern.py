@@ -1,13 +1,38 @@
-"""A pattern of code, and the texts that every match of it holds."""
+"""A pattern of code, the texts that every match of it holds, and the languages in which structures are found."""
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from sourcelight.core.boolean import all_of, any_of
+from sourcelight.core.errors import UnsupportedQuery
 from sourcelight.core.patterns.formula import RequiredText, RequiredTree, lower_ascii
+
+LANGUAGES: Mapping[str, str] = {
+    "C": "c",
+    "C#": "csharp",
+    "C++": "cpp",
+    "Go": "go",
+    "Java": "java",
+    "JavaScript": "javascript",
+    "Kotlin": "kotlin",
+    "PHP": "php",
+    "Python": "python",
+    "Ruby": "ruby",
+    "Rust": "rust",
+    "Scala": "scala",
+    "Shell": "bash",
+    "TSX": "tsx",
+    "TypeScript": "typescript",
+}
+"""By the display name: those whose definitions are known. ast-grep reads more, such as CSS, HTML, JSON, Lua, Swift and
+YAML; no file of those is searched."""
+
+_PLAIN = frozenset({"Java", "JavaScript", "Scala", "Shell", "TSX", "TypeScript"})
+_LINEAR_B = frozenset({"C", "C++"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +99,22 @@ class StructurePattern:
         """Return whether a file may hold a match."""
         texts = self._by_language.get(language)
         return texts is not None and all(required in text for required in texts)
+
+
+def expando_of(language: str) -> str:
+    """Return what ast-grep writes for the ``$`` of a metavariable before it parses a pattern.
+
+    In most grammars no name begins with ``$``. Source: ``impl_lang_expando!`` in `crates/language/src/lib.rs` of
+    ast-grep/ast-grep.
+    """
+    return "$" if language in _PLAIN else "\N{LINEAR B SYLLABLE B008 A}" if language in _LINEAR_B else "\N{MICRO SIGN}"
+
+
+def check_installed() -> None:
+    """Raise `UnsupportedQuery` where the package that finds structures is not installed."""
+    if importlib.util.find_spec("ast_grep_py") is None:
+        raise UnsupportedQuery(
+            "patternType:ast-grep needs a package that is not installed here: "
+            "install sourcelight with the extra `structural`",
+            hint="pip install 'sourcelight[structural]'",
+        )

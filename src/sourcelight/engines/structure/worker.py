@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from sourcelight.core.arrays import Int64Array
-from sourcelight.engines.structure.languages import LANGUAGES, expando_of
+from sourcelight.engines.structure.pattern import LANGUAGES, expando_of
 
 STACK_BYTES = 256 << 20
 """For code that calls itself for each level of a tree; pages that are not touched take no memory."""

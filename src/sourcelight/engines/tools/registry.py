@@ -12,8 +12,8 @@ from sourcelight.core.tools.catalog import find_tool
 from sourcelight.core.tools.tool import Scope, Tool, WireArguments
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Rendered, Split
-from sourcelight.engines.tools.missing_contents import missing_contents
 from sourcelight.engines.tools.pages import PageRequest, render_page
+from sourcelight.engines.tools.sources import missing_contents
 
 _HANDLERS: dict[str, Handler[Any]] = {}
 _INDEXED = frozenset({Scope.SYMBOL, Scope.ACROSS})
@@ -124,7 +124,6 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
             return blame.HANDLERS
         case "analyses":
             from sourcelight.engines.tools.history import (
-                behind,
                 contributions,
                 contributors,
                 hotspots,
@@ -133,7 +132,6 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
             )
 
             return (
-                *behind.HANDLERS,
                 *contributions.HANDLERS,
                 *contributors.HANDLERS,
                 *pickaxe.HANDLERS,

@@ -1,23 +1,28 @@
-"""What an answer was read from: the commit of each repository, and how far its work tree differs from it."""
+"""What an answer was read from: the commit of each repository, changes of its work tree, and contents it lacked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import SourcelightError
-from sourcelight.core.markup.counts import count_of
+from sourcelight.core.markup.counts import count_of, list_names
+from sourcelight.core.tools.tool import Scope, Tool, WireArguments
+from sourcelight.engines.execution.notices import unreadable
+from sourcelight.engines.search import Target
 from sourcelight.engines.tools.context import ToolContext
-from sourcelight.repos import WORKTREE, Repository, worktree_status
+from sourcelight.repos import WORKTREE, Repository, resolve, worktree_status
 
 MAX_NAMED = 3
 _SHORT_OID = 12
 _PLACES = ("repository", "commit")
 # Tables whose commits say where a line is from, not what was read.
 _OF_HISTORY = frozenset({"commits", "diff_lines", "text_history", "blame_lines", "refs", "last_changes"})
+
+_MAX_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,56 @@ def with_sources(rendered: tuple[dict[str, Any], str], sources: Sequence[ReadSou
     extra = f" and {count_of(len(sources) - MAX_NAMED, 'more repository')}" if len(sources) > MAX_NAMED else ""
     line = f"(Read from {'; '.join(map(str, sources[:MAX_NAMED]))}{extra}.)"
     return payload, f"{text.rstrip(chr(10))}\n\n{line}\n"
+
+
+def missing_contents(
+    tool: Tool[Any], result: ToolResult, arguments: WireArguments, context: ToolContext
+) -> Iterator[str]:
+    """Describe contents that could not be read for an answer, one sentence per repository.
+
+    Looks at the index of this machine; the workers of a cluster say it of theirs.
+    """
+    over_all = tool.scope in {Scope.CATALOG, Scope.RANKING} and "repo:" not in str(arguments.get("query", ""))
+    if over_all and context.viewer.sees_private:
+        for item in unreadable(context.engine.catalog.skipped):
+            if item.severity == "warn":
+                yield " ".join(item.message.split())
+    if not tool.reads or not context.engine.holds_files:
+        return
+    concerned = None if over_all else _repositories_of(result, arguments)
+    path = str(arguments.get("path") or "") if tool.reads == "path" else ""
+    for repository in context.engine.catalog.visible(context.viewer):
+        if concerned is None or repository.name in concerned:
+            paths = [text for text in _missing(repository, arguments, context) if _within(text, path)]
+            if paths:
+                files = count_of(len(paths), "file")
+                yield (
+                    f"{repository.name}: the content of {files} is not in this clone and was not read: "
+                    f"{list_names(paths, _MAX_NAMED)}."
+                )
+
+
+def _repositories_of(result: ToolResult, arguments: WireArguments) -> set[str]:
+    """The repositories that a call names, and those of its rows."""
+    names = {str(name).strip("/") for name in (arguments.get("repo") or "", *(arguments.get("repos") or ()))}
+    if "repository" in result.table.schema.names:
+        names.update(result.table.column("repository").unique().to_pylist())
+    return names
+
+
+def _missing(repository: Repository, arguments: WireArguments, context: ToolContext) -> tuple[str, ...]:
+    engine, revision = context.local, arguments.get("revision")
+    try:
+        target = engine.target_of(repository)
+        if revision and arguments.get("repo") == repository.name:
+            target = Target(repository, str(revision), resolve(repository, str(revision)))
+        return engine.store.open(target)[0].missing_files
+    except (SourcelightError, OSError):
+        return ()  # not indexed: the call itself says what it could not read
+
+
+def _within(text: str, path: str) -> bool:
+    return not path or text.startswith((f"{path} (", f"{path.rstrip('/')}/"))
 
 
 _MAX_SOURCES = 20

@@ -21,8 +21,8 @@ from sourcelight.core.tools.inspection import COLUMNS, VERIFY, VerifyArguments
 from sourcelight.engines.tools import files
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler
+from sourcelight.engines.tools.line_ranges import find_lines, normalize_lines
 from sourcelight.engines.tools.pages import TableItems
-from sourcelight.engines.tools.quoted_lines import find_lines, normalize_lines
 from sourcelight.engines.tools.rows import Row, join_parts, render_rows
 from sourcelight.repos import ObjectReader, Repository, resolve
 

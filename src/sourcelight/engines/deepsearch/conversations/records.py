@@ -14,14 +14,24 @@ from types import MappingProxyType
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.errors import SourcelightError
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.deepsearch.evidence.pins import Pin
+from sourcelight.engines.deepsearch.evidence.quotes import lines_of
 from sourcelight.engines.deepsearch.question.scope import NamedScope
+from sourcelight.engines.deepsearch.redaction import is_hidden_file, redact
 from sourcelight.engines.deepsearch.research.answer import AnswerSegment, join_segments
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.search import Target
+from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Catalog, Viewer
 
 RUNNING = ("pending", "processing")
 FINAL = ("completed", "error", "canceled")
+
+_MOST = 60
+_MAX_LINES = 60
+_MAX_CHARACTERS = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,3 +338,30 @@ def _hidden_repositories(question: QuestionRecord, viewer: Viewer, catalog: Cata
     names = {pin.repository for pin in question.pins} | {source.repository for source in question.sources}
     names |= set(question.earlier_repositories)
     return {name for name in names if name and name not in visible_names}
+
+
+def read_excerpts(sources: Sequence[StoredSource], context: ToolContext) -> Mapping[str, str]:
+    """Return the lines that file citations stand for, by their links; of what a service answers, none.
+
+    Lines are read from git at the cited commit, with the viewer's permissions and without secrets. A file that can't be
+    read has none.
+    """
+    if context.served or not isinstance(context.engine, LocalEngine):
+        return {}
+    excerpts: dict[str, str] = {}
+    files: dict[tuple[str, str, str], list[str]] = {}
+    cited = [item for item in sources if item.type == "file" and item.link and not is_hidden_file(item.path)]
+    for source in cited[:_MOST]:
+        key = source.repository, source.commit, source.path
+        if key not in files:
+            try:
+                repository = context.engine.catalog.get(source.repository, context.viewer)
+                target = Target(repository, "", source.commit)
+                files[key] = lines_of(context.engine.store.read(target, source.path) or b"")
+            except (SourcelightError, OSError, ValueError):
+                files[key] = []
+        last = min(source.end_line, source.begin_line + _MAX_LINES - 1)
+        text = "\n".join(files[key][max(source.begin_line, 1) - 1 : last])
+        if text.strip():
+            excerpts[source.link] = redact(text)[:_MAX_CHARACTERS]
+    return excerpts

@@ -12,7 +12,6 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import StateFull, ToolError
 from sourcelight.engines.deepsearch.conversations import identifiers, records, run
-from sourcelight.engines.deepsearch.conversations.excerpts import read_excerpts
 from sourcelight.engines.deepsearch.conversations.identifiers import parse_identifier
 from sourcelight.engines.deepsearch.conversations.records import (
     FINAL,
@@ -20,6 +19,7 @@ from sourcelight.engines.deepsearch.conversations.records import (
     ConversationRecord,
     QuestionEvent,
     QuestionRecord,
+    read_excerpts,
     visible_to,
 )
 from sourcelight.engines.deepsearch.conversations.run import CANCELED, FairExecutor, QuestionRun

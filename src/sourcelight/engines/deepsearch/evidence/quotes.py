@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.engines.deepsearch.evidence.languages import fence_name
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pins, StepRequest, run_step
 from sourcelight.engines.deepsearch.evidence.units import fit_to_units
@@ -22,6 +21,13 @@ from sourcelight.engines.tools import ToolContext
 
 WINDOW = 15
 """Lines of one quote, the header of its definition not counted."""
+
+_FENCE_NAMES = {
+    "py": "python", "pyi": "python", "js": "javascript", "ts": "typescript", "rb": "ruby", "rs": "rust", "go": "go",
+    "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "java": "java", "kt": "kotlin", "scala": "scala",
+    "cs": "csharp", "php": "php", "sh": "bash", "md": "markdown", "rst": "rst", "json": "json", "yml": "yaml",
+    "yaml": "yaml", "toml": "toml", "jsx": "jsx", "tsx": "tsx", "sql": "sql", "html": "html", "css": "css",
+}  # fmt: skip
 
 
 def best_window(lines: Sequence[str], weights: Mapping[str, float], size: int = WINDOW) -> tuple[int, int]:
@@ -190,3 +196,8 @@ def _only_declares(lines: Sequence[str]) -> bool:
 def _likeness(first: frozenset[bytes], second: frozenset[bytes]) -> float:
     union_size = len(first | second)
     return len(first & second) / union_size if union_size else 0.0
+
+
+def fence_name(path: str) -> str:
+    """Return the name of a file's language; empty if unknown."""
+    return _FENCE_NAMES.get(path.rpartition("/")[2].rpartition(".")[2].lower(), "")

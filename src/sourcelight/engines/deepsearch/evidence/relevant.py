@@ -11,10 +11,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.evidence.heads import comment_start, head_end
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts, best_window
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, is_lesser
+from sourcelight.engines.deepsearch.evidence.units import comment_start, head_end
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking

@@ -5,10 +5,11 @@ Units are comments and texts over several lines, heads of definitions, and expre
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from sourcelight.core.markup.markdown import line_tokens
-from sourcelight.engines.deepsearch.evidence.heads import comment_start, head_end
+from sourcelight.engines.search.ranking.tokenizer import lead_start
 from sourcelight.engines.symbols.definition_parser import Definition
 
 WHOLE_LINES = 24
@@ -19,6 +20,9 @@ MAX_WIDENING = 8
 
 _MARGIN = 200
 """Lines around a window that are read for comments: longer ones are rare, and files may have millions of lines."""
+
+_MAX_COMMENT_LINES = 100
+DOCSTRING = re.compile(r"""^\s*[rRuUbB]?(\"\"\"|''')""")
 
 
 def fit_to_units(
@@ -169,3 +173,34 @@ def _snap_end(first: int, last: int, units: Sequence[tuple[int, int]]) -> int:
         return last
     start, end = max(inside, key=lambda unit: unit[1])
     return end if end - last <= MAX_WIDENING or start <= first else start - 1
+
+
+def head_end(lines: Sequence[str], definition: Definition) -> int:
+    """Return the last line of a definition's head: its signature and docstring."""
+    line = definition.line
+    last = min(definition.end_line, len(lines))
+    while line < last and not re.search(r"[:{;=]\s*(?:#.*|//.*)?$", lines[line - 1]):
+        line += 1
+    if line < last and (docstring := DOCSTRING.match(lines[line])):
+        line += 1
+        quotation = docstring[1]
+        if lines[line - 1].count(quotation) < 2:
+            while line < last and quotation not in lines[line]:
+                line += 1
+            line += 1
+    return min(line, last)
+
+
+def comment_start(lines: Sequence[str], first_line: int) -> int:
+    """Return the line at which the comment above a definition begins, a long one too; both count from 0."""
+    start = lead_start(lines, first_line)
+    if start >= first_line or not lines[start].lstrip().startswith("*"):
+        return start
+    # The beginning of a block comment is farther up than other comments are followed.
+    for number in range(start - 1, max(-1, start - _MAX_COMMENT_LINES), -1):
+        text = lines[number].strip()
+        if text.startswith("/*"):
+            return number
+        if "*/" in text:
+            break
+    return start

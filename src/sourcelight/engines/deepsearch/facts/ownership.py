@@ -13,7 +13,7 @@ from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.searches import make_queries
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.execution.results.owners import OwnerPredicate
-from sourcelight.engines.search.missing_files import is_missing
+from sourcelight.engines.search.definition_lookup import is_missing
 
 _MAX_OWNED = 5
 """Repositories that are blamed for one question: each may take minutes the first time."""

@@ -1,22 +1,32 @@
-"""Answer questions that lines of code answer: choose the engine, and leave to the ranking what none can prove."""
+"""Answer questions that lines of code or their blame answer: choose the engine, and leave the rest to the ranking."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
-from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
-from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.core.errors import QueryError, RepositoryError, SourcelightError, ToolError, UnsupportedTool
+from sourcelight.core.markup import code
+from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.commits import evidence_of
+from sourcelight.engines.deepsearch.facts.events import byline
+from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.paths import PathNames
-from sourcelight.engines.deepsearch.lookups.authors import find_line_author
 from sourcelight.engines.deepsearch.lookups.calls import find_callees, find_callers
 from sourcelight.engines.deepsearch.lookups.classes import find_bases
 from sourcelight.engines.deepsearch.lookups.comparison import find_difference, find_parameters, find_purpose
-from sourcelight.engines.deepsearch.lookups.defaults import find_parameter_default, find_setting, find_value
+from sourcelight.engines.deepsearch.lookups.defaults import (
+    find_any_default,
+    find_lacking_parameter,
+    find_parameter_default,
+    find_setting,
+    find_value,
+)
 from sourcelight.engines.deepsearch.lookups.dependencies import find_dependency, find_runtime, list_dependencies
 from sourcelight.engines.deepsearch.lookups.initial_values import find_constant_of, find_initial_value
-from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
 from sourcelight.engines.deepsearch.lookups.names import (
     WITHIN_NAMES,
     NamedPlace,
@@ -24,7 +34,6 @@ from sourcelight.engines.deepsearch.lookups.names import (
     find_definitions,
     state_definitions,
 )
-from sourcelight.engines.deepsearch.lookups.parameter_defaults import find_any_default, find_lacking_parameter
 from sourcelight.engines.deepsearch.lookups.uses import (
     find_configured,
     find_example,
@@ -32,6 +41,7 @@ from sourcelight.engines.deepsearch.lookups.uses import (
     find_tests,
     list_environment,
 )
+from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
@@ -125,6 +135,61 @@ def _find_in_prose(lookup: Lookup, work: Work, queries: list[str], notes: list[s
     finding = None if lookup.owner else find_constant_of(work, words, queries, notes)
     if finding is None:
         finding = find_initial_value(work, words, lookup.owner, queries, notes)
+    return finding
+
+
+def find_line_author(  # noqa: PLR0911 - what is not one line of one file is left to others
+    work: Work, paths: PathNames, path: str, line: int
+) -> Finding | None:
+    """Return the commit that brought a line of a file; None if the path is not one file."""
+    scope = paths.find(path)
+    if scope is None or not scope.is_file:
+        return None
+    matching = [
+        (repository, each)
+        for (repository, _), files in paths.paths.items()
+        for each in files
+        if each == path or each.endswith(f"/{path}")
+    ]
+    exact = [item for item in matching if item[1] == path]
+    if len(exact or matching) != 1:
+        return None
+    ((repository, file),) = exact or matching
+    target = work.inquiry.pins.of(repository)
+    if target is None:
+        return None
+    texts = FileTexts(work.context)
+    count = len(texts.lines(target, file))
+    if not 1 <= line <= count:
+        text = f"{code(file)} has no line {line:,}: it ends with line {count:,}"
+        evidence = (texts.evidence(target, file, count, count, "read"),) if count else ()
+        return Finding(Statement(text, evidence), "line", is_negative=True)
+    arguments: dict[str, Any] = {"repo": repository, "path": file}
+    if target.revision:
+        arguments["revision"] = target.commit
+    try:
+        answer = work.call("blame", arguments)
+        row = next((each for each in answer.table.to_pylist() if each["line_number"] == line), None)
+        if row is None:
+            return None
+        lookup = {"repos": [repository], "revisions": [row["commit"]], "count": 1}
+        commits = work.call("commit_search", lookup).table.to_pylist()
+    except (RepositoryError, SourcelightError):
+        work.context.cancellation.check()
+        return None
+    if not commits:
+        return None
+    commit = commits[0]
+    quoted = texts.evidence(target, file, line, line, "read", 1.0)
+    text = f"Line {line:,} of {code(file)} was last changed by {byline(commit)} in “{inline(commit['subject'])}”"
+    # The name is that of the pin: rows of a table that was built before a repository was renamed have the former one.
+    changed = evidence_of(commit, f"last to change line {line}")
+    finding = Finding(Statement(text, (replace(changed, repository=repository), quoted)), "line", quotes=[quoted])
+    finding.queries = [format_call("blame", arguments)]
+    if row["boundary"]:
+        finding.method.append("History ends at this commit, so the line may be older.")
+    if row["original_path"] != file:
+        finding.method.append(f"It was line {row['original_line_number']:,} of {code(row['original_path'])} then.")
     return finding
 
 

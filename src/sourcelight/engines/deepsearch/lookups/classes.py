@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from sourcelight.core.markup import code, join_words
+from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
-from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
 from sourcelight.engines.deepsearch.lookups.names import SHOWN, NamedPlace, best_places, head_of_place, with_repository
 from sourcelight.engines.deepsearch.lookups.values import blank_brackets, parameters_of
 

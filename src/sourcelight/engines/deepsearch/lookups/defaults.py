@@ -4,54 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from sourcelight.core.markup import code, count_of
+from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.model import FileEvidence
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
 from sourcelight.engines.deepsearch.lookups.names import (
     MAX_PLACES,
     SHOWN,
     NamedPlace,
+    ValueCandidate,
     best_places,
     definition_at,
     find_definitions,
     head_of_place,
     noun_of,
     rank_of,
+    with_repository,
 )
-from sourcelight.engines.deepsearch.lookups.values import Parameter, parameters_of, read_parameters, value_of
-from sourcelight.engines.search import Target
+from sourcelight.engines.deepsearch.lookups.registrations import find_registrations
+from sourcelight.engines.deepsearch.lookups.values import parameter_names, parameters_of, value_of
 from sourcelight.engines.search.ranking.tokenizer import parts_of
 
 _VALUED = frozenset({"constant", "variable", "field", "property", "enummember", "module", "function"})
 _SHOWN_CHARS = 120
 _FILLERS = frozenset({"config", "conf", "cfg", "configuration", "value", "setting", "settings", "option", "default"})
-_MAX_CALLS = 200
-_DEFAULT_NAMES = re.compile(r"^_*(?:default|defaults|dflt|def|fallback)(?:_?val(?:ue)?|_?v)?$", re.IGNORECASE)
-_SETTERS = re.compile(r"^(?:set|set_?default|set_?option|put|default|config|define|register_?option)$", re.IGNORECASE)
-_FLAGS = re.compile(
-    r"^(?:String|Int|Int64|Int32|Uint|Uint64|Uint32|Bool|Duration|Float64|Float32|StringSlice)(?P<var>Var)?(?P<short>P)?$"
-)
-"""Functions of Go's ``flag`` and of ``pflag``: name, with P a shorthand, value, usage; with Var a pointer before."""
 
-
-@dataclass(slots=True)
-class ValueCandidate:
-    """A value at a place: what it is said to be, the lines that prove it, and the file's rank."""
-
-    value: str
-    what: str
-    path: str
-    evidence: list[FileEvidence]
-    rank: int
-    repository: str = ""
-    verb: str = "is"
-    places: list[NamedPlace] = field(default_factory=list)
+_FUNCTIONS = frozenset({"function", "method", "constructor"})
+_MAX_ROWS = 200
+_HEAD_LINES = 40
+"""Lines above a parameter in which the head of its function begins."""
 
 
 def find_value(
@@ -196,7 +180,7 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: l
     texts = FileTexts(work.context)
     name = name.lstrip("-:")
     constants = [] if owner else _default_constants(work, texts, name, queries, notes)
-    registered = _find_registrations(work, texts, name, queries, notes)
+    registered = find_registrations(work, texts, name, queries, notes)
     if owner:
         registered = [each for each in registered if owner.lower() in re.split(r"[/.]", each.path.lower())]
     candidates = _lowest(constants) or _lowest(registered)
@@ -244,152 +228,6 @@ def _default_constants(
             candidates.append(candidate)
     names = {candidate.what for candidate in candidates}
     return candidates if len(names) == 1 else []
-
-
-def _find_registrations(
-    work: Work, texts: FileTexts, name: str, queries: list[str], notes: list[str]
-) -> list[ValueCandidate]:
-    """Find calls that give a setting its default, by the name of the parameter or by what is known of the call."""
-    quoted = rf"(\"-{{0,2}}{escape_regexp(name)}\"|'-{{0,2}}{escape_regexp(name)}'|:{escape_regexp(name)}\b)"
-    searches = make_queries(work, f"case:yes type:file /{quoted}/")
-    queries += searches
-    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
-    rows = [row for row in rows if rank_of(row["path"]) < 2 and len(row["line"] or "") < 1_000]
-    candidates: list[ValueCandidate] = []
-    heads: dict[tuple[str, str], tuple[int, FileEvidence] | None] = {}
-    for row in rows[:_MAX_CALLS]:
-        target = work.inquiry.pins.of(row["repository"])
-        if target is None:
-            continue
-        candidate = _registration_at(work, texts, target, row["path"], row["line_number"], name, heads, notes)
-        if candidate is not None:
-            candidates.append(candidate)
-    defaults = [candidate for candidate in candidates if candidate.verb == "is"]
-    return defaults or candidates
-
-
-def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
-    work: Work,
-    texts: FileTexts,
-    target: Target,
-    path: str,
-    line: int,
-    name: str,
-    heads: dict[tuple[str, str], tuple[int, FileEvidence] | None],
-    notes: list[str],
-) -> ValueCandidate | None:
-    lines = texts.lines(target, path)
-    text = lines[line - 1]
-    at = re.search(rf"[\"':]-{{0,2}}{re.escape(name)}(?![\w-])", text)
-    if at is None:
-        return None
-    call = _call_around(lines, line - 1, at.start())
-    if call is None:
-        return None
-    callee, call_line, column, is_bracketed = call
-    if is_bracketed:
-        read = read_parameters(lines, call_line, column, path)
-        if read is None:
-            return None
-        arguments, last_line = read
-    else:
-        arguments, last_line = _bare_arguments(lines, call_line, column, path), line
-    if last_line - call_line > 30:
-        return None
-    quote = texts.evidence(target, path, call_line + 1, last_line, "definition", 1.0, (callee,))
-    position = next((index for index, each in enumerate(arguments) if _is_name(each.text, name)), None)
-    if position is None:
-        return None
-    subject = f"The default of {code(name)}"
-    for argument in arguments:
-        keyword = re.match(r"(?:default|default_value|defaultValue)\s*(?:=(?!=)|:|=>)\s*(\S.*)$", argument.text)
-        if keyword is not None and position == 0:
-            return ValueCandidate(keyword[1], subject, path, [quote], rank_of(path), target.repository.name)
-    flag = _FLAGS.match(callee)
-    if flag is not None and path.endswith(".go"):
-        index = position + (2 if flag["short"] else 1)
-        if position == (1 if flag["var"] else 0) and index < len(arguments):
-            return ValueCandidate(arguments[index].text, subject, path, [quote], rank_of(path), target.repository.name)
-    if _SETTERS.match(callee) and position == 0 and len(arguments) == 2:
-        return ValueCandidate(
-            arguments[1].text, code(name), path, [quote], rank_of(path), target.repository.name, "is set to"
-        )
-    if callee not in {"set", "get", "put"} and is_bracketed:
-        head = _default_parameter(work, texts, target, callee, heads, notes)
-        if head is not None and position == 0 and head[0] < len(arguments) and head[0] > 0:
-            return ValueCandidate(
-                arguments[head[0]].text, subject, path, [quote, head[1]], rank_of(path), target.repository.name
-            )
-    return None
-
-
-def _is_name(text: str, name: str) -> bool:
-    listed = re.fullmatch(r"(?:\w+\s*=\s*)?\[(.*)\]", text)
-    items = [text] if listed is None else re.split(r"\s*,\s*", listed[1])
-    return any(re.fullmatch(rf"[\"':]?-{{0,2}}{re.escape(name)}[\"']?", item) is not None for item in items)
-
-
-def _call_around(lines: Sequence[str], line: int, column: int) -> tuple[str, int, int, bool] | None:
-    """Return the call that a place is in: its name, the place behind its bracket, and whether it has one."""
-    depth = 0
-    for number in range(line, max(-1, line - 6), -1):
-        text = lines[number]
-        position = (column if number == line else len(text)) - 1
-        while position >= 0:
-            letter = text[position]
-            if letter in ")]}":
-                depth += 1
-            elif letter in "([{":
-                if depth == 0 and letter == "[" and re.search(r"(?:^|[(,=:])\s*$", text[:position]) is not None:
-                    # A list of names for one setting: keys=["jobs", "workers"].
-                    position -= 1
-                    continue
-                if depth == 0:
-                    name = re.search(r"([A-Za-z_$][\w$]*)\s*$", text[:position])
-                    return (name[1], number, position + 1, True) if letter == "(" and name is not None else None
-                depth -= 1
-            position -= 1
-        if number == line:
-            bare = re.match(r"\s*(?:[\w.]+\.)?([A-Za-z_]\w*)\s+$", text[:column])
-            if bare is not None and depth == 0:
-                return bare[1], number, column, False
-    return None
-
-
-def _bare_arguments(lines: Sequence[str], line: int, column: int, path: str) -> list[Parameter]:
-    """Read the arguments of a call without brackets, as Ruby has them, on one line."""
-    read = read_parameters([f"{lines[line]})"], 0, column, path)
-    if read is None and (comment := re.match(r"(.*?)\s+#.*$", lines[line])) is not None:
-        read = read_parameters([f"{comment[1]})"], 0, column, path)
-    return [] if read is None else read[0]
-
-
-def _default_parameter(
-    work: Work,
-    texts: FileTexts,
-    target: Target,
-    callee: str,
-    heads: dict[tuple[str, str], tuple[int, FileEvidence] | None],
-    notes: list[str],
-) -> tuple[int, FileEvidence] | None:
-    """Return the number of the parameter of a function or macro that is called default, and its head."""
-    key = target.repository.key, callee
-    if key in heads:
-        return heads[key]
-    heads[key] = None
-    for place in find_definitions(work, callee, "", notes, []):
-        if place.target.repository.key != target.repository.key:
-            continue
-        read = parameters_of(texts.lines(place.target, place.path), callee, place.definition.line, place.path)
-        if read is None:
-            continue
-        for index, parameter in enumerate(read[0]):
-            if _DEFAULT_NAMES.match(parameter.name or parameter.text):
-                line = place.definition.line
-                evidence = texts.evidence(place.target, place.path, line, read[1], "definition", 1.0, (callee,))
-                heads[key] = index, evidence
-                return heads[key]
-    return None
 
 
 def state_values(
@@ -459,3 +297,52 @@ def _where(candidate: ValueCandidate, *, several: bool) -> str:
 
 def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1].rstrip()}…"
+
+
+def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]) -> Finding | None:
+    """Return the default of a parameter by the heads of all functions that give it one, if they agree on up to three.
+
+    Tests and examples don't count.
+    """
+    if not name.isidentifier():
+        return None
+    texts = FileTexts(work.context)
+    searches = make_queries(work, rf"case:yes type:file /\b{escape_regexp(name)}\s*(:[^=\n]*)?=/")
+    queries += searches
+    candidates: dict[tuple[str, str, int], ValueCandidate] = {}
+    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    for row in [row for row in rows if rank_of(row["path"]) == 0][:_MAX_ROWS]:
+        target = work.inquiry.pins.of(row["repository"])
+        definitions = None if target is None else texts.engine.store.definitions_of(target, row["path"])
+        for definition in definitions.each() if definitions is not None else ():
+            is_near = definition.line <= row["line_number"] <= definition.line + _HEAD_LINES
+            if definition.kind not in _FUNCTIONS or not is_near or row["line_number"] > definition.end_line:
+                continue
+            if target is None or (row["repository"], row["path"], definition.line) in candidates:
+                continue
+            candidate = default_at(texts, NamedPlace(target, row["path"], definition), name)
+            if candidate is not None and candidate.value:
+                candidates[row["repository"], row["path"], definition.line] = candidate
+    if not candidates or len({each.value for each in candidates.values()}) > SHOWN:
+        return None
+    return state_values(work, list(candidates.values()), f"The default of {code(name)}", "value", queries, notes)
+
+
+def find_lacking_parameter(
+    work: Work, owners: list[NamedPlace], name: str, queries: list[str], notes: list[str]
+) -> Finding | None:
+    """Say that the one function of a name has no such parameter; None if its head can't be read, or takes any."""
+    best = best_places(owners)
+    if len(best) != 1 or best[0].definition.kind not in _FUNCTIONS or not name.isidentifier():
+        return None
+    place, texts = best[0], FileTexts(work.context)
+    definition = place.definition
+    read = parameters_of(texts.lines(place.target, place.path), definition.name, definition.line, place.path)
+    names = None if read is None else parameter_names(read[0], place.path)
+    if read is None or names is None or any(each.startswith(("*", "&", "...", "{")) or each == name for each in names):
+        return None
+    listed = f"its parameters are {join_words([code(each) for each in names])}" if names else "it has none"
+    where = f"{code(place.path)}{with_repository(work, place)}, line {definition.line:,}"
+    text = f"{code(definition.name)} has no parameter {code(name)}: {listed}, in {where}"
+    evidence = texts.evidence(place.target, place.path, definition.line, read[1], "definition", 1.0, (definition.name,))
+    return Finding(Statement(text, (evidence,)), "parameters", queries=[join_queries(queries)], notes=notes)

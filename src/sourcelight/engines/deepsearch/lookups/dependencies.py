@@ -9,6 +9,7 @@ from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.markup.counts import list_names
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
@@ -19,7 +20,6 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     read_requirements,
     read_runtime,
 )
-from sourcelight.engines.deepsearch.lookups.model import Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.lookups.names import MAX_PLACES, SHOWN, rank_of
 from sourcelight.engines.search import Target
 

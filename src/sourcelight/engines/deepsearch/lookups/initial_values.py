@@ -8,13 +8,13 @@ from typing import Any
 
 from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.heads import comment_start
+from sourcelight.engines.deepsearch.evidence.model import Finding
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.evidence.units import comment_start
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
-from sourcelight.engines.deepsearch.lookups.defaults import ValueCandidate, state_values, value_at
-from sourcelight.engines.deepsearch.lookups.model import Finding
-from sourcelight.engines.deepsearch.lookups.names import NamedPlace, definition_at, rank_of
+from sourcelight.engines.deepsearch.lookups.defaults import state_values, value_at
+from sourcelight.engines.deepsearch.lookups.names import NamedPlace, ValueCandidate, definition_at, rank_of
 from sourcelight.engines.deepsearch.lookups.values import read_piece
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.tokenizer import parts_of

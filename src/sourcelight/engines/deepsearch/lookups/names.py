@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sourcelight.core.markup import code, count_of
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.heads import comment_start, head_end
-from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
+from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
+from sourcelight.engines.deepsearch.evidence.units import comment_start, head_end
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
 from sourcelight.engines.deepsearch.lookups.values import value_of
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.execution.natural_language import kind_of
@@ -332,3 +331,17 @@ def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
 def _repositories_text(work: Work) -> str:
     names = [code(name) for name in work.names]
     return ", ".join(names) if len(names) <= SHOWN else f"{len(names):,} repositories"
+
+
+@dataclass(slots=True)
+class ValueCandidate:
+    """A value at a place: what it is said to be, the lines that prove it, and the file's rank."""
+
+    value: str
+    what: str
+    path: str
+    evidence: list[FileEvidence]
+    rank: int
+    repository: str = ""
+    verb: str = "is"
+    places: list[NamedPlace] = field(default_factory=list)

@@ -9,13 +9,12 @@ from typing import Any
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
+from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import fit_to_units
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.lookups.model import Finding, Statement
 from sourcelight.engines.deepsearch.lookups.names import MAX_PLACES, SHOWN, NamedPlace, rank_of, split_name
 from sourcelight.engines.deepsearch.lookups.values import parameters_of
 from sourcelight.engines.symbols.definition_parser import Definition

@@ -11,27 +11,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
-from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.commits import ASKING, HistoryEvidence
-from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, EvidenceLedger, FileEvidence
+from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import StepRequest, run_step
 from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, FileTexts, QuoteSelector
-from sourcelight.engines.deepsearch.evidence.relevant import RelevantPlace, find_relevant
+from sourcelight.engines.deepsearch.evidence.relevant import find_relevant
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
-from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions, paragraph_of
+from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
-from sourcelight.engines.deepsearch.lookups.names import absent_words, noun_with_article
-from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.lookups.names import absent_words
 from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, is_follow_up, key_words, with_follow_up
 from sourcelight.engines.deepsearch.question.events import WHEN, WHO
 from sourcelight.engines.deepsearch.question.marks import GAP, MarkedText
 from sourcelight.engines.deepsearch.question.reading import ignored_words
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
-from sourcelight.engines.deepsearch.research.citing import write_finding
-from sourcelight.engines.deepsearch.research.counting import count, scope_lines
-from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Heading, Paragraph, Quote, ResearchBudget
+from sourcelight.engines.deepsearch.research.counting import count
+from sourcelight.engines.deepsearch.research.layout import HOW, Findings, lay_out, write_finding
+from sourcelight.engines.deepsearch.research.protocol import Draft, ResearchBudget
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
@@ -65,28 +63,7 @@ _RANKED = 400
 _TESTS, _DOCS, _USES, _COMMITS = 2, 2, 5, 3
 _KEPT_LINES = 32
 _QUOTES_BESIDE_HISTORY = 4
-_HOW = re.compile(r"\W*(?:how\s+(?:does|do|is|are|can)|explain|what\s+happens|describe)\b", re.IGNORECASE)
-_WHOLE = re.compile(r"[A-Z`*].*[.:!?]\W?", re.DOTALL)
-"""A paragraph that was not cut at either end."""
 _WHY = re.compile(r"\b(?:why|how)\b", re.IGNORECASE)
-_NO_ANSWER = "No direct answer found: what is searched has few of the question's words together."
-
-
-@dataclass(slots=True)
-class Findings:
-    """The evidence for a question, before it is laid out."""
-
-    ranking: Ranking
-    intents: QuestionIntents
-    weak: bool
-    quotes: list[FileEvidence] = field(default_factory=list)
-    defined: list[DefinitionExcerpt] = field(default_factory=list)
-    uses: list[FileEvidence] = field(default_factory=list)
-    tests: list[FileEvidence] = field(default_factory=list)
-    docs: list[FileEvidence] = field(default_factory=list)
-    past: HistoryEvidence | None = None
-    relevant: list[RelevantPlace] = field(default_factory=list)
-    absent: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -110,7 +87,7 @@ class ExtractiveResearcher:
         ):
             findings = self.find(inquiry, budget or self.budget, emit)
             unread = _unread(request, inquiry)
-            _lay_out(findings, inquiry, draft, lead=not is_counted, is_counted=is_counted, unread=unread)
+            lay_out(findings, inquiry, draft, lead=not is_counted, is_counted=is_counted, unread=unread)
             draft.followups = followups(findings.ranking, findings.defined, findings.intents)
         draft.stats["time_millis"] = round((time.monotonic() - started_s) * 1000)
         draft.stats.setdefault("tool_calls", 1)
@@ -189,7 +166,7 @@ class ExtractiveResearcher:
             if not intents.docs:
                 docs = [chunk for chunk in ranking.chunks if chunk.kind == "docs"]
                 findings.docs = chooser.choose(docs, "doc", _DOCS, window=8)
-            if findings.defined and (intents.usage or question.names or _HOW.match(inquiry.question)):
+            if findings.defined and (intents.usage or question.names or HOW.match(inquiry.question)):
                 findings.uses = _uses(findings.defined[0], inquiry, texts, emit)
         return findings
 
@@ -267,74 +244,6 @@ def _uses(defined: DefinitionExcerpt, inquiry: ResearchRequest, texts: FileTexts
     return uses
 
 
-def _lay_out(
-    findings: Findings,
-    inquiry: ResearchRequest,
-    draft: Draft,
-    *,
-    lead: bool = True,
-    is_counted: bool = False,
-    unread: Sequence[str] | None = None,
-) -> None:
-    """Write the findings as the parts of an answer.
-
-    Where facts answer it, their last section, which says what was searched, gives way to that of the whole.
-    """
-    if is_counted:
-        del draft.parts[-2:]
-    parts, ledger, ranking = draft.parts, draft.ledger, findings.ranking
-    # An answer that begins by saying what it could not read is not one to rely on.
-    draft.confident = is_counted or not (findings.weak or unread is not None)
-    past = findings.past.commits if findings.past is not None else []
-    if lead:
-        parts += [Paragraph(text) for text in _lead(findings, past, ledger, unread)]
-    if lead and not findings.weak and _HOW.match(inquiry.question) and (steps := _steps(findings, ledger)):
-        parts.append(Heading("In order"))
-        parts.append(Paragraph("\n".join(steps)))
-    if past:
-        parts.append(Heading("History"))
-        parts.append(Paragraph("\n".join(_commit(item, ledger) for item in past)))
-    # What the first places say already is not said again.
-    placed = {(place.name, place.evidence.path) for place in findings.relevant} if lead and not past else set()
-    defined = [
-        definition for definition in findings.defined if (definition.definition.name, definition.path) not in placed
-    ]
-    if defined and not findings.weak:
-        parts.append(Heading("Definition"))
-        parts.append(Paragraph("\n".join(_definition(definition, ledger) for definition in defined)))
-    if findings.quotes:
-        parts.append(Heading("Closest code" if findings.weak else "How it works"))
-        parts += [Quote(ledger.add(quote)) for quote in findings.quotes]
-    if findings.uses:
-        parts.append(Heading("Used by"))
-        parts.append(Paragraph("\n".join(f"- {_use(use, ledger)}" for use in findings.uses)))
-    if findings.tests:
-        parts.append(Heading("Tests"))
-        parts += [Quote(ledger.add(quote)) for quote in findings.tests]
-    if findings.docs:
-        parts.append(Heading("Documentation"))
-        parts.append(Paragraph("\n".join(_document(definition, ledger) for definition in findings.docs)))
-    absent = findings.absent if lead else ()
-    if untold := [word for word in ranking.unknown if word not in absent]:
-        parts.append(Heading("Not found"))
-        # They may stand within other words, which is no match.
-        parts.append(Paragraph(f"No place has the words {join_words([code(word) for word in untold])}."))
-    parts.append(Heading("Searched"))
-    parts.append(Paragraph("\n".join(_format_searched(findings, inquiry)), says_no_model=True))
-    draft.searches.append(" ".join(inquiry.question.split()))
-    draft.stats |= {
-        "coverage": round(ranking.coverage, 4),
-        "files_searched": ranking.searched_files,
-        "files_matched": ranking.matched_files,
-        "confident": draft.confident,
-    }
-
-
-def _commit(item: CommitEvidence, ledger: EvidenceLedger) -> str:
-    note = f", {item.note}" if item.note else ""
-    return f"- {item.date[:10]}, {inline(item.author, 80)}: “{inline(item.subject)}”{note} [{ledger.add(item)}]"
-
-
 def _unread(request: FactRequest | None, inquiry: ResearchRequest) -> Sequence[str] | None:
     """Return the words that were not understood in a question for facts; None for another question."""
     if request is None:
@@ -343,104 +252,3 @@ def _unread(request: FactRequest | None, inquiry: ResearchRequest) -> Sequence[s
     if request.kind not in {"who", "when"} and not request.is_list:
         return None
     return tuple(dict.fromkeys((*request.ignored, *([request.period.text] if request.period.text else []))))
-
-
-def _lead(
-    findings: Findings, past: Sequence[CommitEvidence], ledger: EvidenceLedger, unread: Sequence[str] | None = None
-) -> list[str]:
-    """Write the first paragraphs: what is absent, then the most relevant places, and nothing that is not certain."""
-    paragraphs = []
-    if absent := findings.absent:
-        paragraphs.append(f"Nothing searched has {', '.join(code(word) for word in absent)}.")
-    if past and not findings.weak:
-        commit = past[0]
-        note = f", {commit.note}" if commit.note else ""
-        relevant = (
-            f"Most relevant: the commit of {commit.date[:10]} by {inline(commit.author, 80)}, "
-            f"“{inline(commit.subject)}”{note} [{ledger.add(commit)}]."
-        )
-        if unread is not None:
-            unread_words = ", ".join(code(word) for word in unread) or "what it asks about"
-            were = "were" if len(unread) > 1 else "was"
-            relevant = f"This can't be answered as asked: {unread_words} {were} not read. {relevant}"
-        return [*paragraphs, relevant]
-    if not findings.relevant:
-        return [*paragraphs, "No direct answer found: no file searched shares a word with the question."]
-    paragraphs.append(f"{_NO_ANSWER} Most relevant:" if findings.weak else "Most relevant:")
-    paragraphs.append(
-        "\n".join(f"{number}. {_relevant(place, ledger)}" for number, place in enumerate(findings.relevant, 1))
-    )
-    return paragraphs
-
-
-def _relevant(place: RelevantPlace, ledger: EvidenceLedger) -> str:
-    """Write one place and one line of why it is there."""
-    name = f"{code(place.name)} in " if place.name else ""
-    description = f": “{inline(place.description, 160)}”" if place.description else ""
-    words = f" It has {join_words([code(word) for word in place.words])}." if place.words else ""
-    return f"{name}{code(place.evidence.path)}{description} [{ledger.add(place.evidence)}].{words}"
-
-
-def _steps(findings: Findings, ledger: EvidenceLedger) -> list[str]:
-    """Write an explanation in the order of a reader: overview, where it is used, the step asked about, tests.
-
-    Each line is what a document, a docstring, a line of code or the head of a test says at the cited place.
-    """
-    steps = []
-    document = next((candidate for candidate in findings.docs if _WHOLE.fullmatch(paragraph_of(candidate))), None)
-    if document is not None:
-        steps.append(f"Overview: “{inline(paragraph_of(document), 300)}” [{ledger.add(document)}]")
-    steps += [f"Used from {_use(use, ledger)}" for use in findings.uses[:1]]
-    described = [place for place in findings.relevant if place.name]
-    unit = next((place for place in described if place.description), described[0] if described else None)
-    if unit is not None:
-        description = f": “{inline(unit.description, 300)}”" if unit.description else ""
-        steps.append(
-            f"The step: {code(unit.name)} in {code(unit.evidence.path)}{description} [{ledger.add(unit.evidence)}]"
-        )
-    for test in findings.tests[:1]:
-        name = f"{code(test.symbols[0])} in " if test.symbols else ""
-        steps.append(f"Tested by {name}{code(test.path)} [{ledger.add(test)}]")
-    return [f"- {step}" for step in steps] if len(steps) > 1 else []
-
-
-def _definition(excerpt: DefinitionExcerpt, ledger: EvidenceLedger) -> str:
-    description = f": “{inline(excerpt.description)}”" if excerpt.description else ""
-    container = f" of {code(excerpt.definition.container)}" if excerpt.definition.container else ""
-    link = f"[{ledger.add(excerpt.evidence)}]"
-    kind = noun_with_article(excerpt.definition, excerpt.path)
-    return f"- {code(excerpt.definition.name)}, {kind}{container}{description} {link}"
-
-
-def _use(use: FileEvidence, ledger: EvidenceLedger) -> str:
-    scope = f" in {code(use.symbols[0])}" if use.symbols else ""
-    return f"{code(use.text.strip()[:160])}{scope} [{ledger.add(use)}]"
-
-
-def _document(chunk: FileEvidence, ledger: EvidenceLedger) -> str:
-    paragraph = paragraph_of(chunk)
-    text = f"“{inline(paragraph, 400)}”" if paragraph else code(chunk.path)
-    return f"- {text} [{ledger.add(chunk)}]"
-
-
-def _format_searched(findings: Findings, inquiry: ResearchRequest) -> list[str]:
-    ranking, pins = findings.ranking, list(inquiry.pins)
-    question = inline(inquiry.question, 200)
-    counts = f"{ranking.matched_chunks:,} places in {ranking.matched_files:,} of {ranking.searched_files:,} files"
-    lines = [f"- “{question}”: {counts} share words with it."]
-    listed = [f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10]]
-    suffix = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
-    lines.append(f"- Searched {', '.join(listed)}{suffix}.")
-    lines += [
-        f"- {inline(name)} was not searched in full: {inline(reason)}."
-        for name, reason in sorted(ranking.failed.items())
-    ]
-    lines += [
-        f"- {inline(name)} could not be searched: {inline(reason)}."
-        for name, reason in sorted(inquiry.pins.failed.items())
-    ]
-    if findings.past is not None:
-        lines += [f"- {note}" for note in findings.past.notes]
-    lines += [f"- {line}" for line in scope_lines(None, inquiry.scope)]
-    lines.append(NO_MODEL)
-    return lines

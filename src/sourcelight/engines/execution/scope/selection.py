@@ -1,4 +1,4 @@
-"""Select the repositories of a query: by default, by filters, and by ``repo:has.…`` predicates."""
+"""Select the repositories of a query, by filters and ``repo:has.…`` predicates, and say which need no index."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sourcelight.core.patterns.exact import NameTest, name_test
 from sourcelight.core.query import Alternative, Filter, Predicate
 from sourcelight.core.query.dates import ACCEPTED, parse_date
 from sourcelight.core.query.fields import current_time
+from sourcelight.engines.execution.structures import structures_of
 from sourcelight.engines.search import FileFilter, FileTerm, Searcher, SearchOptions, Target, TextQuery
 from sourcelight.repos import Repository, has_commit_after
 
@@ -27,6 +28,9 @@ _AS_PREDICATES = {
     "repohascommitafter": ("has.commit.after", "time"),
 }
 """Filters that ask what a predicate asks, with its name and the argument that has their value."""
+
+_COMMITS = {"commit", "diff"}
+_SELECTS_BY_INDEX = {"symbol", "owners"}
 
 
 def predicates_of(alternative: Alternative) -> tuple[Predicate, ...]:
@@ -266,3 +270,24 @@ def _name_pattern(item: Filter) -> NameTest:
 def literal_dots(pattern: str) -> str:
     """`pattern` with the dots of a host name such as ``github.com/`` taken literally, as the service reads them."""
     return re.sub(r"(?<![\\.])\.(?=(?:com|org|net|io|dev)(?:/|$|\\))", r"\\.", pattern)
+
+
+def needs_no_index(alternative: Alternative) -> bool:
+    """Return whether contents, paths and commits answer it alone.
+
+    Definitions, cells, structures, owners and contributors need the index, and so do predicates that ask for files of
+    a repository.
+    """
+    types = set(alternative.types)
+    if reads_files(item for item in predicates_of(alternative) if item.name != "has.commit.after"):
+        return False
+    if types and types <= _COMMITS:
+        return True
+    return (
+        "symbol" not in types
+        and not _SELECTS_BY_INDEX.intersection(alternative.select())
+        and alternative.first("cell") is None
+        and alternative.yes_no_only("index") != "only"
+        and all(predicate.name == "has.content" for predicate in alternative.predicates("file"))
+        and not structures_of(alternative)
+    )

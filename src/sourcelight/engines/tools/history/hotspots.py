@@ -1,4 +1,8 @@
-"""`hotspots` and `coupling`: files that change often, and files that change together."""
+"""`hotspots` and `coupling`: files that change often, or together; `commits_behind`: the commits of one such row.
+
+Names of files alone can't say which commits these are: a file has earlier names, and these may have been those of other
+files.
+"""
 
 from __future__ import annotations
 
@@ -11,31 +15,34 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.ordering import columns_of, group_order
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.tools import analyses as tools
 from sourcelight.core.tools.analyses import CommitsBehindArguments, CouplingArguments, HotspotsArguments
 from sourcelight.core.tools.tool import Arguments
 from sourcelight.engines.history import History
 from sourcelight.engines.history.blame.line_origins import is_binary_text, line_count
-from sourcelight.engines.history.search.find import filter_changes
-from sourcelight.engines.history.search.query import ChangedFileFilter
+from sourcelight.engines.history.model import CommitNumbers
+from sourcelight.engines.history.search.find import filter_changes, filter_commits, newest_first
+from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter
 from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.contributions import agent_commits, commit_mask
+from sourcelight.engines.tools.history.commits import commits_answer, newest_commits
+from sourcelight.engines.tools.history.contributions import agent_commits, changes_of_row, commit_mask
 from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices
-from sourcelight.engines.tools.history.filters import Dates, files_of
-from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
+from sourcelight.engines.tools.history.filters import Dates, any_of, dates_of, files_of
+from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated, open_histories, revisions_of
 from sourcelight.engines.tools.history.people import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, total
 from sourcelight.engines.tools.pages import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import CommitTree, ObjectReader
 
-HOTSPOTS, COUPLING = "hotspots", "coupling"
+HOTSPOTS, COUPLING, BEHIND = "hotspots", "coupling", "commits_behind"
 _LARGE = 30
 _NARROWING = ("files", "revisions", "fileKinds", "maxFiles")
 _NEVER = -(1 << 62)
@@ -321,7 +328,35 @@ def _times(history: History, codes: Int64Array, commits: Int64Array, count: int)
     return bounds(codes, history.commits.commit_time[commits], count)
 
 
+_ROWS = {"hotspots": hot_commits, "coupling": paired_commits, "churn": changes_of_row}
+
+
+def _gather_behind(arguments: CommitsBehindArguments, context: ToolContext) -> PartialResult:
+    after, before, echoed = dates_of(BEHIND, arguments.after, arguments.before)
+    commit_filter = CommitFilter(authors=any_of(BEHIND, "authors", arguments.authors, regexp=False, one_line=True))
+    histories = open_histories(BEHIND, context, arguments.repos, *revisions_of(arguments.revisions))
+    matches = []
+    for snapshot in histories.opened:
+        context.cancellation.check()
+        mask: BoolArray = np.zeros(len(snapshot.history.commits), np.bool_)
+        mask[_ROWS[arguments.of](snapshot, arguments, (after, before), context)] = True
+        try:
+            mask &= filter_commits(snapshot.history, commit_filter, lambda: context.cancellation.cancelled)
+        except ScanStopped:
+            context.cancellation.check()
+            raise
+        commits = CommitNumbers(np.flatnonzero(mask & commit_mask(snapshot, after, before)))
+        matches.append((snapshot, newest_first(snapshot.history, commits)))
+    return histories.part(newest_commits(matches, None), echoed)
+
+
+def _combine_behind(arguments: CommitsBehindArguments, context: ToolContext, part: PartialResult) -> ToolResult:
+    del arguments, context
+    return commits_answer(part, None)
+
+
 HANDLERS: tuple[Handler[Any], ...] = (
     Handler(tools.HOTSPOTS, Split(_gather_hotspots, _combine_hotspots), TEXTS["hotspots"], TableItems("files")),
     Handler(tools.COUPLING, Split(_gather_coupling, _combine_coupling)),
+    Handler(tools.COMMITS_BEHIND, Split(_gather_behind, _combine_behind)),
 )

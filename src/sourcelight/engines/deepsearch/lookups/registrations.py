@@ -1,0 +1,171 @@
+"""Calls that register a setting with its default, such as ``add_option("--name", default=3)``, by their arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sourcelight.core.markup import code
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.names import ValueCandidate, find_definitions, rank_of
+from sourcelight.engines.deepsearch.lookups.values import Parameter, parameters_of, read_parameters
+from sourcelight.engines.search import Target
+
+_SETTERS = re.compile(r"^(?:set|set_?default|set_?option|put|default|config|define|register_?option)$", re.IGNORECASE)
+_FLAGS = re.compile(
+    r"^(?:String|Int|Int64|Int32|Uint|Uint64|Uint32|Bool|Duration|Float64|Float32|StringSlice)(?P<var>Var)?(?P<short>P)?$"
+)
+"""Functions of Go's ``flag`` and of ``pflag``: name, with P a shorthand, value, usage; with Var a pointer before."""
+
+_MAX_CALLS = 200
+DEFAULT_NAMES = re.compile(r"^_*(?:default|defaults|dflt|def|fallback)(?:_?val(?:ue)?|_?v)?$", re.IGNORECASE)
+
+
+def find_registrations(
+    work: Work, texts: FileTexts, name: str, queries: list[str], notes: list[str]
+) -> list[ValueCandidate]:
+    """Find calls that give a setting its default, by the name of the parameter or by what is known of the call."""
+    quoted = rf"(\"-{{0,2}}{escape_regexp(name)}\"|'-{{0,2}}{escape_regexp(name)}'|:{escape_regexp(name)}\b)"
+    searches = make_queries(work, f"case:yes type:file /{quoted}/")
+    queries += searches
+    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    rows = [row for row in rows if rank_of(row["path"]) < 2 and len(row["line"] or "") < 1_000]
+    candidates: list[ValueCandidate] = []
+    heads: dict[tuple[str, str], tuple[int, FileEvidence] | None] = {}
+    for row in rows[:_MAX_CALLS]:
+        target = work.inquiry.pins.of(row["repository"])
+        if target is None:
+            continue
+        candidate = _registration_at(work, texts, target, row["path"], row["line_number"], name, heads, notes)
+        if candidate is not None:
+            candidates.append(candidate)
+    defaults = [candidate for candidate in candidates if candidate.verb == "is"]
+    return defaults or candidates
+
+
+def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
+    work: Work,
+    texts: FileTexts,
+    target: Target,
+    path: str,
+    line: int,
+    name: str,
+    heads: dict[tuple[str, str], tuple[int, FileEvidence] | None],
+    notes: list[str],
+) -> ValueCandidate | None:
+    lines = texts.lines(target, path)
+    text = lines[line - 1]
+    at = re.search(rf"[\"':]-{{0,2}}{re.escape(name)}(?![\w-])", text)
+    if at is None:
+        return None
+    call = _call_around(lines, line - 1, at.start())
+    if call is None:
+        return None
+    callee, call_line, column, is_bracketed = call
+    if is_bracketed:
+        read = read_parameters(lines, call_line, column, path)
+        if read is None:
+            return None
+        arguments, last_line = read
+    else:
+        arguments, last_line = _bare_arguments(lines, call_line, column, path), line
+    if last_line - call_line > 30:
+        return None
+    quote = texts.evidence(target, path, call_line + 1, last_line, "definition", 1.0, (callee,))
+    position = next((index for index, each in enumerate(arguments) if _is_name(each.text, name)), None)
+    if position is None:
+        return None
+    subject = f"The default of {code(name)}"
+    for argument in arguments:
+        keyword = re.match(r"(?:default|default_value|defaultValue)\s*(?:=(?!=)|:|=>)\s*(\S.*)$", argument.text)
+        if keyword is not None and position == 0:
+            return ValueCandidate(keyword[1], subject, path, [quote], rank_of(path), target.repository.name)
+    flag = _FLAGS.match(callee)
+    if flag is not None and path.endswith(".go"):
+        index = position + (2 if flag["short"] else 1)
+        if position == (1 if flag["var"] else 0) and index < len(arguments):
+            return ValueCandidate(arguments[index].text, subject, path, [quote], rank_of(path), target.repository.name)
+    if _SETTERS.match(callee) and position == 0 and len(arguments) == 2:
+        return ValueCandidate(
+            arguments[1].text, code(name), path, [quote], rank_of(path), target.repository.name, "is set to"
+        )
+    if callee not in {"set", "get", "put"} and is_bracketed:
+        head = _default_parameter(work, texts, target, callee, heads, notes)
+        if head is not None and position == 0 and head[0] < len(arguments) and head[0] > 0:
+            return ValueCandidate(
+                arguments[head[0]].text, subject, path, [quote, head[1]], rank_of(path), target.repository.name
+            )
+    return None
+
+
+def _is_name(text: str, name: str) -> bool:
+    listed = re.fullmatch(r"(?:\w+\s*=\s*)?\[(.*)\]", text)
+    items = [text] if listed is None else re.split(r"\s*,\s*", listed[1])
+    return any(re.fullmatch(rf"[\"':]?-{{0,2}}{re.escape(name)}[\"']?", item) is not None for item in items)
+
+
+def _call_around(lines: Sequence[str], line: int, column: int) -> tuple[str, int, int, bool] | None:
+    """Return the call that a place is in: its name, the place behind its bracket, and whether it has one."""
+    depth = 0
+    for number in range(line, max(-1, line - 6), -1):
+        text = lines[number]
+        position = (column if number == line else len(text)) - 1
+        while position >= 0:
+            letter = text[position]
+            if letter in ")]}":
+                depth += 1
+            elif letter in "([{":
+                if depth == 0 and letter == "[" and re.search(r"(?:^|[(,=:])\s*$", text[:position]) is not None:
+                    # A list of names for one setting: keys=["jobs", "workers"].
+                    position -= 1
+                    continue
+                if depth == 0:
+                    name = re.search(r"([A-Za-z_$][\w$]*)\s*$", text[:position])
+                    return (name[1], number, position + 1, True) if letter == "(" and name is not None else None
+                depth -= 1
+            position -= 1
+        if number == line:
+            bare = re.match(r"\s*(?:[\w.]+\.)?([A-Za-z_]\w*)\s+$", text[:column])
+            if bare is not None and depth == 0:
+                return bare[1], number, column, False
+    return None
+
+
+def _bare_arguments(lines: Sequence[str], line: int, column: int, path: str) -> list[Parameter]:
+    """Read the arguments of a call without brackets, as Ruby has them, on one line."""
+    read = read_parameters([f"{lines[line]})"], 0, column, path)
+    if read is None and (comment := re.match(r"(.*?)\s+#.*$", lines[line])) is not None:
+        read = read_parameters([f"{comment[1]})"], 0, column, path)
+    return [] if read is None else read[0]
+
+
+def _default_parameter(
+    work: Work,
+    texts: FileTexts,
+    target: Target,
+    callee: str,
+    heads: dict[tuple[str, str], tuple[int, FileEvidence] | None],
+    notes: list[str],
+) -> tuple[int, FileEvidence] | None:
+    """Return the number of the parameter of a function or macro that is called default, and its head."""
+    key = target.repository.key, callee
+    if key in heads:
+        return heads[key]
+    heads[key] = None
+    for place in find_definitions(work, callee, "", notes, []):
+        if place.target.repository.key != target.repository.key:
+            continue
+        read = parameters_of(texts.lines(place.target, place.path), callee, place.definition.line, place.path)
+        if read is None:
+            continue
+        for index, parameter in enumerate(read[0]):
+            if DEFAULT_NAMES.match(parameter.name or parameter.text):
+                line = place.definition.line
+                evidence = texts.evidence(place.target, place.path, line, read[1], "definition", 1.0, (callee,))
+                heads[key] = index, evidence
+                return heads[key]
+    return None

@@ -1,0 +1,272 @@
+"""Lay out an answer: what a lookup or a search found becomes the parts of a draft, with the lines that prove it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sourcelight.core.markup import code, join_words
+from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
+from sourcelight.engines.deepsearch.evidence.model import (
+    CommitEvidence,
+    EvidenceLedger,
+    FileEvidence,
+    Finding,
+    Statement,
+)
+from sourcelight.engines.deepsearch.evidence.relevant import RelevantPlace
+from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, paragraph_of
+from sourcelight.engines.deepsearch.lookups.names import noun_with_article
+from sourcelight.engines.deepsearch.markdown import CITED, inline
+from sourcelight.engines.deepsearch.question import QuestionIntents
+from sourcelight.engines.deepsearch.requests import ResearchRequest
+from sourcelight.engines.deepsearch.research.counting import format_searched, scope_lines
+from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Heading, Paragraph, Part, Quote
+from sourcelight.engines.search.ranking import Ranking
+
+HOW = re.compile(r"\W*(?:how\s+(?:does|do|is|are|can)|explain|what\s+happens|describe)\b", re.IGNORECASE)
+
+_WHOLE = re.compile(r"[A-Z`*].*[.:!?]\W?", re.DOTALL)
+"""A paragraph that was not cut at either end."""
+
+_NO_ANSWER = "No direct answer found: what is searched has few of the question's words together."
+
+
+def write_finding(finding: Finding, inquiry: ResearchRequest, draft: Draft) -> None:
+    """Write a finding as the parts of an answer."""
+    draft.parts.append(Paragraph(f"{_cite(finding.headline, draft)}.", _about(finding.headline, inquiry)))
+    draft.parts += [Quote(draft.ledger.add(quote)) for quote in finding.quotes]
+    if finding.places:
+        draft.parts.append(Heading(finding.heading))
+        draft.parts.append(Paragraph("\n".join(f"- {_cite(place, draft)}" for place in finding.places)))
+    draft.parts.append(Heading("Looked up"))
+    lines = list(finding.method)
+    lines += scope_lines(None, inquiry.scope)
+    lines += [f"To get it again: {code(query)}" for query in finding.queries if query]
+    lines += [f"Not read: {inline(note)}" for note in dict.fromkeys(finding.notes)]
+    draft.parts.append(Paragraph("\n".join(f"- {line}" for line in lines) or "- As cited."))
+    draft.parts.append(Heading("Searched"))
+    draft.parts.append(Paragraph(format_searched(inquiry), says_no_model=True))
+    draft.searches += [query for query in finding.queries if not query.startswith("code.")]
+    draft.stats |= {
+        "tool_calls": 1,
+        "unit": finding.unit,
+        "changes": False,
+        "complete": not finding.notes,
+        "not_applied": [],
+    }
+    draft.confident = True
+
+
+def adopt_parts(draft: Draft, ledger: EvidenceLedger) -> list[Part]:
+    """Return the parts of a draft with its evidence numbered in another ledger."""
+    names = {f"E{number}": ledger.add(item) for number, item in enumerate(draft.ledger.items, 1)}
+
+    def rename(match: re.Match[str]) -> str:
+        ids = [names.get(name.strip().upper(), "") for name in match[1].split(",")]
+        return f"[{', '.join(name for name in ids if name)}]"
+
+    parts: list[Part] = []
+    for part in draft.parts:
+        if isinstance(part, Paragraph):
+            parts.append(replace(part, text=CITED.sub(rename, part.text)))
+        else:
+            parts.append(Quote(names.get(part.evidence, part.evidence)) if isinstance(part, Quote) else part)
+    return parts
+
+
+def _cite(statement: Statement, draft: Draft) -> str:
+    return statement.text + "".join(f" [{draft.ledger.add(item)}]" for item in statement.evidence)
+
+
+def _about(statement: Statement, inquiry: ResearchRequest) -> tuple[str, ...]:
+    """Return the repositories that a sentence speaks of; one that says what is nowhere speaks of all."""
+    names = {item.repository for item in statement.evidence} or {pin.repository for pin in inquiry.pins}
+    return tuple(sorted(names))
+
+
+@dataclass(slots=True)
+class Findings:
+    """The evidence for a question, before it is laid out."""
+
+    ranking: Ranking
+    intents: QuestionIntents
+    weak: bool
+    quotes: list[FileEvidence] = field(default_factory=list)
+    defined: list[DefinitionExcerpt] = field(default_factory=list)
+    uses: list[FileEvidence] = field(default_factory=list)
+    tests: list[FileEvidence] = field(default_factory=list)
+    docs: list[FileEvidence] = field(default_factory=list)
+    past: HistoryEvidence | None = None
+    relevant: list[RelevantPlace] = field(default_factory=list)
+    absent: tuple[str, ...] = ()
+
+
+def lay_out(
+    findings: Findings,
+    inquiry: ResearchRequest,
+    draft: Draft,
+    *,
+    lead: bool = True,
+    is_counted: bool = False,
+    unread: Sequence[str] | None = None,
+) -> None:
+    """Write the findings as the parts of an answer.
+
+    Where facts answer it, their last section, which says what was searched, gives way to that of the whole.
+    """
+    if is_counted:
+        del draft.parts[-2:]
+    parts, ledger, ranking = draft.parts, draft.ledger, findings.ranking
+    # An answer that begins by saying what it could not read is not one to rely on.
+    draft.confident = is_counted or not (findings.weak or unread is not None)
+    past = findings.past.commits if findings.past is not None else []
+    if lead:
+        parts += [Paragraph(text) for text in _lead(findings, past, ledger, unread)]
+    if lead and not findings.weak and HOW.match(inquiry.question) and (steps := _steps(findings, ledger)):
+        parts.append(Heading("In order"))
+        parts.append(Paragraph("\n".join(steps)))
+    if past:
+        parts.append(Heading("History"))
+        parts.append(Paragraph("\n".join(_commit(item, ledger) for item in past)))
+    # What the first places say already is not said again.
+    placed = {(place.name, place.evidence.path) for place in findings.relevant} if lead and not past else set()
+    defined = [
+        definition for definition in findings.defined if (definition.definition.name, definition.path) not in placed
+    ]
+    if defined and not findings.weak:
+        parts.append(Heading("Definition"))
+        parts.append(Paragraph("\n".join(_definition(definition, ledger) for definition in defined)))
+    if findings.quotes:
+        parts.append(Heading("Closest code" if findings.weak else "How it works"))
+        parts += [Quote(ledger.add(quote)) for quote in findings.quotes]
+    if findings.uses:
+        parts.append(Heading("Used by"))
+        parts.append(Paragraph("\n".join(f"- {_use(use, ledger)}" for use in findings.uses)))
+    if findings.tests:
+        parts.append(Heading("Tests"))
+        parts += [Quote(ledger.add(quote)) for quote in findings.tests]
+    if findings.docs:
+        parts.append(Heading("Documentation"))
+        parts.append(Paragraph("\n".join(_document(definition, ledger) for definition in findings.docs)))
+    absent = findings.absent if lead else ()
+    if untold := [word for word in ranking.unknown if word not in absent]:
+        parts.append(Heading("Not found"))
+        # They may stand within other words, which is no match.
+        parts.append(Paragraph(f"No place has the words {join_words([code(word) for word in untold])}."))
+    parts.append(Heading("Searched"))
+    parts.append(Paragraph("\n".join(_format_searched(findings, inquiry)), says_no_model=True))
+    draft.searches.append(" ".join(inquiry.question.split()))
+    draft.stats |= {
+        "coverage": round(ranking.coverage, 4),
+        "files_searched": ranking.searched_files,
+        "files_matched": ranking.matched_files,
+        "confident": draft.confident,
+    }
+
+
+def _commit(item: CommitEvidence, ledger: EvidenceLedger) -> str:
+    note = f", {item.note}" if item.note else ""
+    return f"- {item.date[:10]}, {inline(item.author, 80)}: “{inline(item.subject)}”{note} [{ledger.add(item)}]"
+
+
+def _lead(
+    findings: Findings, past: Sequence[CommitEvidence], ledger: EvidenceLedger, unread: Sequence[str] | None = None
+) -> list[str]:
+    """Write the first paragraphs: what is absent, then the most relevant places, and nothing that is not certain."""
+    paragraphs = []
+    if absent := findings.absent:
+        paragraphs.append(f"Nothing searched has {', '.join(code(word) for word in absent)}.")
+    if past and not findings.weak:
+        commit = past[0]
+        note = f", {commit.note}" if commit.note else ""
+        relevant = (
+            f"Most relevant: the commit of {commit.date[:10]} by {inline(commit.author, 80)}, "
+            f"“{inline(commit.subject)}”{note} [{ledger.add(commit)}]."
+        )
+        if unread is not None:
+            unread_words = ", ".join(code(word) for word in unread) or "what it asks about"
+            were = "were" if len(unread) > 1 else "was"
+            relevant = f"This can't be answered as asked: {unread_words} {were} not read. {relevant}"
+        return [*paragraphs, relevant]
+    if not findings.relevant:
+        return [*paragraphs, "No direct answer found: no file searched shares a word with the question."]
+    paragraphs.append(f"{_NO_ANSWER} Most relevant:" if findings.weak else "Most relevant:")
+    paragraphs.append(
+        "\n".join(f"{number}. {_relevant(place, ledger)}" for number, place in enumerate(findings.relevant, 1))
+    )
+    return paragraphs
+
+
+def _relevant(place: RelevantPlace, ledger: EvidenceLedger) -> str:
+    """Write one place and one line of why it is there."""
+    name = f"{code(place.name)} in " if place.name else ""
+    description = f": “{inline(place.description, 160)}”" if place.description else ""
+    words = f" It has {join_words([code(word) for word in place.words])}." if place.words else ""
+    return f"{name}{code(place.evidence.path)}{description} [{ledger.add(place.evidence)}].{words}"
+
+
+def _steps(findings: Findings, ledger: EvidenceLedger) -> list[str]:
+    """Write an explanation in the order of a reader: overview, where it is used, the step asked about, tests.
+
+    Each line is what a document, a docstring, a line of code or the head of a test says at the cited place.
+    """
+    steps = []
+    document = next((candidate for candidate in findings.docs if _WHOLE.fullmatch(paragraph_of(candidate))), None)
+    if document is not None:
+        steps.append(f"Overview: “{inline(paragraph_of(document), 300)}” [{ledger.add(document)}]")
+    steps += [f"Used from {_use(use, ledger)}" for use in findings.uses[:1]]
+    described = [place for place in findings.relevant if place.name]
+    unit = next((place for place in described if place.description), described[0] if described else None)
+    if unit is not None:
+        description = f": “{inline(unit.description, 300)}”" if unit.description else ""
+        steps.append(
+            f"The step: {code(unit.name)} in {code(unit.evidence.path)}{description} [{ledger.add(unit.evidence)}]"
+        )
+    for test in findings.tests[:1]:
+        name = f"{code(test.symbols[0])} in " if test.symbols else ""
+        steps.append(f"Tested by {name}{code(test.path)} [{ledger.add(test)}]")
+    return [f"- {step}" for step in steps] if len(steps) > 1 else []
+
+
+def _definition(excerpt: DefinitionExcerpt, ledger: EvidenceLedger) -> str:
+    description = f": “{inline(excerpt.description)}”" if excerpt.description else ""
+    container = f" of {code(excerpt.definition.container)}" if excerpt.definition.container else ""
+    link = f"[{ledger.add(excerpt.evidence)}]"
+    kind = noun_with_article(excerpt.definition, excerpt.path)
+    return f"- {code(excerpt.definition.name)}, {kind}{container}{description} {link}"
+
+
+def _use(use: FileEvidence, ledger: EvidenceLedger) -> str:
+    scope = f" in {code(use.symbols[0])}" if use.symbols else ""
+    return f"{code(use.text.strip()[:160])}{scope} [{ledger.add(use)}]"
+
+
+def _document(chunk: FileEvidence, ledger: EvidenceLedger) -> str:
+    paragraph = paragraph_of(chunk)
+    text = f"“{inline(paragraph, 400)}”" if paragraph else code(chunk.path)
+    return f"- {text} [{ledger.add(chunk)}]"
+
+
+def _format_searched(findings: Findings, inquiry: ResearchRequest) -> list[str]:
+    ranking, pins = findings.ranking, list(inquiry.pins)
+    question = inline(inquiry.question, 200)
+    counts = f"{ranking.matched_chunks:,} places in {ranking.matched_files:,} of {ranking.searched_files:,} files"
+    lines = [f"- “{question}”: {counts} share words with it."]
+    listed = [f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10]]
+    suffix = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
+    lines.append(f"- Searched {', '.join(listed)}{suffix}.")
+    lines += [
+        f"- {inline(name)} was not searched in full: {inline(reason)}."
+        for name, reason in sorted(ranking.failed.items())
+    ]
+    lines += [
+        f"- {inline(name)} could not be searched: {inline(reason)}."
+        for name, reason in sorted(inquiry.pins.failed.items())
+    ]
+    if findings.past is not None:
+        lines += [f"- {note}" for note in findings.past.notes]
+    lines += [f"- {line}" for line in scope_lines(None, inquiry.scope)]
+    lines.append(NO_MODEL)
+    return lines
