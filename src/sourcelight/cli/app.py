@@ -13,7 +13,7 @@ from sourcelight.cli import ask, cluster, doctor, index, lab, mirrors, search, s
 from sourcelight.cli.admin_commands import admin_app
 from sourcelight.cli.output import DONE, FAILED, INTERRUPTED, USAGE, say
 from sourcelight.cli.report import report_app
-from sourcelight.core.errors import BadParameter, ConfigurationError, SourcelightError
+from sourcelight.core.errors import BadParameter, ConfigurationError, QueryError, SourcelightError
 
 app = typer.Typer(
     name="sourcelight",
@@ -112,7 +112,7 @@ def run(arguments: Sequence[str] | None) -> int:  # noqa: PLR0911 - one for each
         say(str(exc))
         return USAGE
     except SourcelightError as exc:
-        hint = getattr(exc, "hint", "")
+        hint = exc.hint if isinstance(exc, QueryError) else ""
         say(f"{exc}: {hint}" if hint and hint not in str(exc) else str(exc))
         return FAILED
     except OSError as exc:

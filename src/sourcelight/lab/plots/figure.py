@@ -237,7 +237,9 @@ def _check_summable(frame: DataFrame, name: str) -> None:
 def _frame_of(source: Any) -> DataFrame:
     import pandas as pd
 
-    frame = source.matches if hasattr(source, "status") and hasattr(source, "matches") else source
+    from sourcelight.client.result import SearchResult
+
+    frame = source.matches if isinstance(source, SearchResult) else source
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"pass a result or a DataFrame for a figure, not {type(source).__name__}")
     return frame

@@ -21,6 +21,7 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.flow_control import service_unavailable
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.server.http.connections import (
@@ -60,8 +61,8 @@ class BoundedHttp(HttpToolsProtocol):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         # `HttpServer` has one register for all connections; under another server each connection has its own.
-        register = getattr(self.server_state, "register", None)
-        self.register = ConnectionRegister(ConnectionLimits()) if register is None else register
+        state = self.server_state
+        self.register = state.register if isinstance(state, _SharedState) else ConnectionRegister(ConnectionLimits())
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its base has it
         """Register a new connection; its peer must send a request now."""
@@ -239,6 +240,14 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+class _SharedState(ServerState):
+    """What the server makes each connection with: also the register of all connections."""
+
+    def __init__(self, register: ConnectionRegister) -> None:
+        super().__init__()
+        self.register = register
+
+
 class HttpServer(uvicorn.Server):
     """A server that ends running streams before it waits for them, and returns on a signal.
 
@@ -270,7 +279,7 @@ class HttpServer(uvicorn.Server):
         )
         limits = connections or app.state.connection_limits
         self.register = ConnectionRegister(limits, app.state.is_trusted_proxy)
-        self.server_state.register = self.register  # type: ignore[attr-defined]  # what each connection is made with
+        self.server_state = _SharedState(self.register)
         self._search = app.state.search
         self._mcp = app.state.mcp
         self._analyses = app.state.analyses

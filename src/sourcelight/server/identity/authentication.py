@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.repos import Viewer
@@ -381,9 +381,8 @@ def same_service(resource: str, base: str) -> bool:
     return target.path == prefix or target.path.startswith(f"{prefix}/")
 
 
-def _origin(parts: object, scheme: str) -> tuple[str, int]:
-    host: str = getattr(parts, "hostname", None) or ""
-    port: int | None = getattr(parts, "port", None)
+def _origin(parts: SplitResult, scheme: str) -> tuple[str, int]:
+    host, port = parts.hostname or "", parts.port
     name = "localhost" if host.lower() in _LOOPBACK else host.lower()
     return name, port if port is not None else _DEFAULT_PORTS[scheme]
 

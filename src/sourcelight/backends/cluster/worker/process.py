@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import click
 
@@ -26,6 +27,8 @@ from sourcelight.core.errors import WorkersUnreachable
 
 PRELOAD = "sourcelight.backends.cluster.worker.process"
 START_S = 30.0
+_handlers: WeakKeyDictionary[Any, RequestHandler] = WeakKeyDictionary()
+"""What answers the requests of each worker of this process."""
 SWITCH_S = 0.001
 """Seconds after which a thread that computes lets another one go on: at 0.005, which Python has, a message waits for
 several times that until it is sent, since each call of the system gives the turn away."""
@@ -133,12 +136,12 @@ def _loopback(scheduler: str) -> str:
 def dask_setup(worker: Any, sourcelight_storage: str, sourcelight_cache: str, sourcelight_cache_bytes: int) -> None:
     """Accept orders of services on this worker."""
     handler = RequestHandler(ShardStorage(sourcelight_storage), sourcelight_cache, sourcelight_cache_bytes or None)
-    worker.sourcelight = handler
+    _handlers[worker] = handler
     serve_orders(worker, handler)
 
 
 def dask_teardown(worker: Any) -> None:
     """Stop running work."""
-    handler = getattr(worker, "sourcelight", None)
+    handler = _handlers.pop(worker, None)
     if handler is not None:
         handler.close()
