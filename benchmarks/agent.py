@@ -264,17 +264,17 @@ def gold_units(task: Task, folder: Path) -> list[tuple[str, str]]:
 def covered(task: Task, units: Sequence[tuple[str, str]], transcript: str) -> float:
     """Share of the gold that a transcript shows."""
     transcript = re.sub("[ \t]+", " ", transcript)  # tables have a line of code without its alignment
-    hits = 0
+    count = 0
     for path, text in units:
         if not path:
-            hits += text in transcript
+            count += text in transcript
         elif task.kind == "count":
             rows = (line.replace(path, "", 1) for line in transcript.splitlines() if path in line)
-            hits += any(re.search(text, row) for row in rows)
+            count += any(re.search(text, row) for row in rows)
         else:
-            _, named, remaining = transcript.partition(path)
-            hits += bool(named) and text in remaining
-    return hits / len(units)
+            _, name, remaining = transcript.partition(path)
+            count += bool(name) and text in remaining
+    return count / len(units)
 
 
 # --- runs ---------------------------------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ def rows(
     groups = {"all tasks": list(range(len(tasks)))}
     for place, task in enumerate(tasks):
         groups.setdefault(task.group, []).append(place)
-    for place, task in sorted(enumerate(tasks), key=lambda each: each[1].kind):
+    for place, task in sorted(enumerate(tasks), key=lambda pair: pair[1].kind):
         groups.setdefault(task.kind, []).append(place)
     units = [gold_units(task, folder / task.repository) for task in tasks]
     for group, places in groups.items():
@@ -392,10 +392,11 @@ def main() -> None:
             for place, task in enumerate(tasks):
                 units = gold_units(task, corpus / task.repository)
                 for policy, (transcripts, _) in results.items():
-                    one = transcripts[place]
-                    share = covered(task, units, one.start(BUDGETS[1]))
+                    transcript = transcripts[place]
+                    share = covered(task, units, transcript.start(BUDGETS[1]))
                     print(
-                        f"{place:2} {task.kind:8} {policy:8} {one.tokens():6} {one.calls} {share:.0%} {task.question}"
+                        f"{place:2} {task.kind:8} {policy:8} {transcript.tokens():6} {transcript.calls} {share:.0%}",
+                        task.question,
                     )
 
 

@@ -23,7 +23,7 @@ _FORM = "%H%x00%an%x00%ae%x00%(trailers:only,unfold)%x00%B"
 _PERSON = re.compile(r"\s*(.*?)\s*<([^<>]*)>")
 
 
-def named(author: str, email: str, trailers: str, message: str) -> set[str]:
+def agents_of(author: str, email: str, trailers: str, message: str) -> set[str]:
     """The assistants of one commit, by every rule in turn."""
     people, values = [(author, email)], []
     for line in trailers.splitlines():
@@ -69,7 +69,7 @@ def main() -> int:
     git = ["git", "-C", str(request.repository), "log", "-z", f"--format={_FORM}", "HEAD"]
     fields = subprocess.run(git, capture_output=True, check=True).stdout.decode("utf-8", "replace").split("\0")
     began = time.process_time()
-    theirs = {fields[i]: named(*fields[i + 1 : i + 5]) for i in range(0, len(fields) - 4, 5)}
+    theirs = {fields[i]: agents_of(*fields[i + 1 : i + 5]) for i in range(0, len(fields) - 4, 5)}
     naive_s = time.process_time() - began
     counts = Counter(agent for agents in theirs.values() for agent in agents)
     print(f"{len(theirs):,} commits, {sum(map(bool, theirs.values())):,} name an assistant: {dict(counts)}")

@@ -126,7 +126,7 @@ _HEADS = {
 _ABSENT = ("QuantumTeapot", "zxqv_handler", "FluxCapacitorPool", "borogrove_limit", "MomeRathIndex")
 
 
-def _questions_of_repository(repository: Path, paths: Sequence[str], chosen: random.Random) -> Iterator[dict[str, Any]]:
+def _questions_of_repository(repository: Path, paths: Sequence[str], rng: random.Random) -> Iterator[dict[str, Any]]:
     """Make questions of any language: by expressions for heads, by git, and by `tomllib`."""
     name = repository.name
 
@@ -139,13 +139,13 @@ def _questions_of_repository(repository: Path, paths: Sequence[str], chosen: ran
         for line in git(repository, "show", f"HEAD:{path}").split("\n"):
             if (match := head.match(line)) is not None:
                 yield ask("definition (other)", f"Where is `{match[1]}` defined", path)
-    for path in chosen.sample(paths, min(12, len(paths))):
+    for path in rng.sample(paths, min(12, len(paths))):
         try:
             count = git(repository, "show", f"HEAD:{path}").count("\n") if path else 0
         except subprocess.CalledProcessError:
             continue
         if count and path.isascii() and " " not in path:
-            number = chosen.randint(1, count)
+            number = rng.randint(1, count)
             try:
                 blame = git(repository, "blame", "-p", "-L", f"{number},{number}", "HEAD", "--", path)
             except subprocess.CalledProcessError:  # a clone that lacks contents has no truth
@@ -154,13 +154,13 @@ def _questions_of_repository(repository: Path, paths: Sequence[str], chosen: ran
             yield ask(
                 "line", f"Who last changed line {number} of {path}", [author[1] if author else "", blame[:12]], path
             )
-    for absent in chosen.sample(_ABSENT, 2):
+    for absent in rng.sample(_ABSENT, 2):
         yield ask(
             "absent",
-            chosen.choice([f"Where is {absent} defined", f"What calls `{absent}`", f"Which tests cover {absent}"]),
+            rng.choice([f"Where is {absent} defined", f"What calls `{absent}`", f"Which tests cover {absent}"]),
             absent,
         )
-    ending = chosen.choice([Path(path).suffix for path in paths if Path(path).suffix[1:].isalpha()])
+    ending = rng.choice([Path(path).suffix for path in paths if Path(path).suffix[1:].isalpha()])
     yield ask("count", f"How many {ending} files are there", f"**{sum(path.endswith(ending) for path in paths):,}**")
     yield ask("count", "How many commits are there", f"**{int(git(repository, 'rev-list', '--count', 'HEAD')):,}**")
     yield from _questions_of_pyproject(repository) if "pyproject.toml" in paths else ()
@@ -179,8 +179,8 @@ def _questions_of_pyproject(repository: Path) -> Iterator[dict[str, Any]]:
     for section, values in data.get("tool", {}).items():
         for key, value in values.items():
             if isinstance(value, int | str) and "\n" not in str(value) and "-" in key:
-                written = str(value).lower() if isinstance(value, bool) else str(value)
-                yield ask("configured", f"What is tool.{section}.{key} set to", written)
+                text = str(value).lower() if isinstance(value, bool) else str(value)
+                yield ask("configured", f"What is tool.{section}.{key} set to", text)
 
 
 def _questions_of_module(tree: ast.Module, repository: str, path: str) -> Iterator[dict[str, Any]]:
@@ -200,9 +200,13 @@ def _questions_of_module(tree: ast.Module, repository: str, path: str) -> Iterat
             yield ask("parameters", f"What parameters does `{name}` take", [item.arg for item in arguments if item])
         calls = [call.func for call in ast.walk(node) if isinstance(call, ast.Call)]
         called = {call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "") for call in calls}
-        own = [call for call in calls if isinstance(call, ast.Name) and call.id in functions and call.id != name]
-        if own and not name.startswith("__"):
-            yield ask("callees", f"What does `{name}` call", [sorted(called), sorted({call.id for call in own})])
+        local_calls = [
+            call for call in calls if isinstance(call, ast.Name) and call.id in functions and call.id != name
+        ]
+        if local_calls and not name.startswith("__"):
+            yield ask(
+                "callees", f"What does `{name}` call", [sorted(called), sorted({call.id for call in local_calls})]
+            )
         yield ask("tests", f"Which tests cover `{name}`", name)
     names = [name for name in functions if not name.startswith("__")]
     for first, second in itertools.pairwise(names):
@@ -231,14 +235,14 @@ def _questions_of(repository: Path, path: str) -> Iterator[dict[str, Any]]:
         pairs = [*zip(listed[len(listed) - len(node.args.defaults) :], node.args.defaults, strict=True)]
         pairs += [(arg, value) for arg, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if value]
         for argument, value in pairs:
-            written = ast.get_source_segment(source, value) or ""
-            yield ask("default", f"What is the default of {argument.arg} in {node.name}", written)
+            text = ast.get_source_segment(source, value) or ""
+            yield ask("default", f"What is the default of {argument.arg} in {node.name}", text)
     for statement in tree.body:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             target = statement.targets[0]
             if isinstance(target, ast.Name) and target.id.isupper():
-                written = ast.get_source_segment(source, statement.value) or ""
-                yield ask("value", f"What is the value of {target.id}", written)
+                text = ast.get_source_segment(source, statement.value) or ""
+                yield ask("value", f"What is the value of {target.id}", text)
 
 
 def _calls_are(truth: Sequence[Sequence[str]], lead: str, markdown: str) -> bool:
@@ -250,8 +254,8 @@ def _calls_are(truth: Sequence[Sequence[str]], lead: str, markdown: str) -> bool
 _JUDGES: Mapping[str, Callable[[Any, str, str, Path], bool]] = {
     "definition": lambda truth, _, markdown, __: truth in markdown,
     "definition (other)": lambda truth, _, markdown, __: truth in markdown,
-    "line": lambda truth, _, markdown, __: all(each in markdown for each in truth),
-    "dependencies": lambda truth, lead, _, __: all(f"`{each}" in lead for each in truth),
+    "line": lambda truth, _, markdown, __: all(value in markdown for value in truth),
+    "dependencies": lambda truth, lead, _, __: all(f"`{value}" in lead for value in truth),
     "parameters": lambda truth, lead, _, __: (
         all(f"{item}`" in lead for item in truth) if truth else "no parameters" in lead
     ),
@@ -292,8 +296,8 @@ def judge_drawn(question: Mapping[str, Any], lead: str, markdown: str, repositor
     def bare(text: str) -> str:
         return re.sub(r"\s+|,(?=[)\]}])", "", re.sub(r"#.*", "", text))
 
-    wanted, got = bare(question["truth"]), bare(lead)
-    if wanted in got or ("…" in lead and wanted[:60] in got):
+    expected, got = bare(question["truth"]), bare(lead)
+    if expected in got or ("…" in lead and expected[:60] in got):
         return "right"
     # A value over many lines is shown, and the sentence gives its place alone.
     return "nothing claimed" if "is defined in" in lead and question["path"] in lead else "wrong"

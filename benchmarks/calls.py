@@ -118,10 +118,10 @@ class Comparison:
         self.functions[group] += 1
         self.calls[group].add(results, truth)
         # A pair of callers is the calling definition, a pair of callees the function: the place of the call drops out.
-        cut = (lambda call: (call[0], call[2])) if side == "callers" else (lambda call: call[1:])
-        self.pairs[group].add(set(map(cut, results)), set(map(cut, truth)))
-        for call, how in ours.items():
-            self.hows[group, how, call in truth] += 1
+        project = (lambda call: (call[0], call[2])) if side == "callers" else (lambda call: call[1:])
+        self.pairs[group].add(set(map(project, results)), set(map(project, truth)))
+        for call, method in ours.items():
+            self.hows[group, method, call in truth] += 1
         if show:
             for word, calls in (("extra", results - truth), ("missing", truth - results)):
                 for call in sorted(calls):
@@ -164,8 +164,8 @@ def main() -> None:
     for group, count in sorted(result.functions.items()):
         cells = f"{result.calls[group]} | {result.pairs[group]} | {result.undecided[group]}"
         print(f"| {name} | {count} | {group} | {cells} |")
-    for (side, how, right), count in sorted(result.hows.items()):
-        print(f"{side}, {how}: {count} {'right' if right else 'wrong'}")
+    for (side, method, right), count in sorted(result.hows.items()):
+        print(f"{side}, {method}: {count} {'right' if right else 'wrong'}")
 
 
 if __name__ == "__main__":

@@ -65,16 +65,16 @@ def by_nbformat(path: Path) -> Sources:
 
 def scan(files: list[tuple[str, Path]], sources: Callable[[Path], Sources], pattern: str, kind: str) -> Lines:
     """The matching lines of all notebooks; those that can't be read are left out."""
-    expression, found = re.compile(pattern, re.IGNORECASE), set()
+    expression, matches = re.compile(pattern, re.IGNORECASE), set()
     for name, path in files:
         try:
             for number, cell_kind, text in sources(path):
                 if cell_kind == kind and expression.search(text):
                     lines = enumerate(text.split("\n"), 1)
-                    found |= {(name, number, position) for position, line in lines if expression.search(line)}
+                    matches |= {(name, number, position) for position, line in lines if expression.search(line)}
         except (ValueError, AttributeError, KeyError):
             continue
-    return found
+    return matches
 
 
 def ours(client: sl.Client, query: str) -> Lines:
@@ -115,17 +115,17 @@ def main() -> int:
             expected, naive = timed(lambda: scan(files, by_json, pattern, kind))  # noqa: B023
             with sl.open(options.corpus) as client:
                 client.search("zzqqxxyy_absent")  # opens the index
-                found, first = timed(lambda: ours(client, query))  # noqa: B023
-                _, again = timed(lambda: ours(client, query))  # noqa: B023
-            failed |= found != expected
-            rounds.append((slow, naive, first, again))
+                matches, first = timed(lambda: ours(client, query))  # noqa: B023
+                _, repeat_s = timed(lambda: ours(client, query))  # noqa: B023
+            failed |= matches != expected
+            rounds.append((slow, naive, first, repeat_s))
         medians = [statistics.median(column) for column in zip(*rounds, strict=True)]
         ratios = [
             statistics.median(item[above] / item[below] for item in rounds) for above, below in ((0, 2), (1, 2), (1, 3))
         ]
         numbers = [f"{value:,.0f}" for value in medians] + [f"{value:,.1f}" for value in ratios]
-        equal = "" if found == expected else f" ({len(found ^ expected)} differ)"
-        print(f"| `{query}` | {len(found):,}{equal} | {' | '.join(numbers)} |", flush=True)
+        equal = "" if matches == expected else f" ({len(matches ^ expected)} differ)"
+        print(f"| `{query}` | {len(matches):,}{equal} | {' | '.join(numbers)} |", flush=True)
     return int(failed)
 
 

@@ -66,24 +66,24 @@ EVERYTHING = Viewer("", sees_private=True)
 class Bench:
     """What was measured, and whether a gate was missed."""
 
-    def __init__(self, chosen: argparse.Namespace) -> None:
-        self.rounds = chosen.rounds
-        self.home = Path(chosen.home)
-        self.folder = chosen.corpus
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.rounds = options.rounds
+        self.home = Path(options.home)
+        self.folder = options.corpus
         self.storage = str(self.home / "shards")
         self.missed = False
 
-    def gate(self, *, met: bool) -> str:
+    def gate(self, *, is_met: bool) -> str:
         """How a cell ends."""
-        self.missed = self.missed or not met
-        return "" if met else " **missed**"
+        self.missed = self.missed or not is_met
+        return "" if is_met else " **missed**"
 
 
 class Limited(Exception):
     """Raised for an answer that says that something is missing: it is measured once more."""
 
 
-def whole(engine: Engine, query: str) -> tuple[int, float]:
+def run_whole(engine: Engine, query: str) -> tuple[int, float]:
     """As `answered`; an answer that says that something is missing is printed, and asked for again."""
     for _ in range(MOST_LIMITED):
         try:
@@ -168,7 +168,7 @@ def clustered(bench: Bench) -> Iterator[tuple[Cell, ClusterEngine]]:
             wait_until(lambda: len(engine.cluster.workers) == len(WORKERS), "workers join")
             engine.fleet.holders()
             for query in (*RARE, MANY):
-                whole(engine, query)
+                run_whole(engine, query)
             yield cell, engine
         finally:
             engine.close()
@@ -184,40 +184,43 @@ def cpu_of(work: Callable[[], Any], times: int, cell: Cell) -> tuple[float, floa
     time.sleep(rest_s)
     began, start = time.monotonic(), cell.cpu_s()
     remaining = [(now - then) / rest_s for now, then in zip(start, before, strict=True)]
-    own = cpu_s()
+    used_s = cpu_s()
     for _ in range(times):
         work()
-    own = cpu_s() - own
+    used_s = cpu_s() - used_s
     wall = time.monotonic() - began
     used = [now - then - idle * wall for now, then, idle in zip(cell.cpu_s(), start, remaining, strict=True)]
     scheduler, workers = (max(value, 0.0) / times * 1e3 for value in used)
-    return own / times * 1e3, scheduler, workers
+    return used_s / times * 1e3, scheduler, workers
 
 
 def rare(bench: Bench) -> None:
     """A query with few matches."""
     rows = []
-    with one_process(bench) as alone, clustered(bench) as (cell, engine):
+    with one_process(bench) as single, clustered(bench) as (cell, engine):
         for query in RARE:
             times: dict[str, list[float]] = {"one": [], "empty": [], "cluster": []}
-            results = {answered(item, query)[0] for item in (alone, engine)}
+            results = {answered(item, query)[0] for item in (single, engine)}
             if len(results) != 1:
                 sys.exit(f"{query}: {results} rows")
             for _ in range(bench.rounds):
-                times["one"].append(timed(lambda query=query: answered(alone, query))[1])  # type: ignore[misc]
+                times["one"].append(timed(lambda query=query: answered(single, query))[1])  # type: ignore[misc]
                 times["empty"].append(timed(lambda: fan_out(engine.fleet))[1])
                 times["cluster"].append(timed(lambda query=query: answered(engine, query))[1])  # type: ignore[misc]
             item, empty, ours = (statistics.median(times[name]) * 1e3 for name in times)
             best = [min(times[name]) * 1e3 for name in times]
             allowed = item + 2 * empty
-            own, _, _ = cpu_of(lambda query=query: answered(alone, query), bench.rounds, cell)  # type: ignore[misc]
+            service_ms, _, _ = cpu_of(lambda query=query: answered(single, query), bench.rounds, cell)  # type: ignore[misc]
             cpu = cpu_of(lambda query=query: answered(engine, query), bench.rounds, cell)  # type: ignore[misc]
             nothing = cpu_of(lambda: fan_out(engine.fleet), bench.rounds, cell)
             rows.append(
                 [f"`{query.removesuffix(' count:all')}`", f"{results.pop():,}"]
                 + [f"{value:.1f} ({start:.1f})" for value, start in zip((item, empty, ours), best, strict=True)]
-                + [f"{ours / allowed:.2f}{bench.gate(met=ours <= allowed)}", f"{best[2] / (best[0] + 2 * best[1]):.2f}"]
-                + [f"{own:.1f}", f"{nothing[0]:.1f} + {nothing[2]:.1f}", f"{cpu[0]:.1f} + {cpu[2]:.1f}"]
+                + [
+                    f"{ours / allowed:.2f}{bench.gate(is_met=ours <= allowed)}",
+                    f"{best[2] / (best[0] + 2 * best[1]):.2f}",
+                ]
+                + [f"{service_ms:.1f}", f"{nothing[0]:.1f} + {nothing[2]:.1f}", f"{cpu[0]:.1f} + {cpu[2]:.1f}"]
             )
     head = ["query", "rows", "one process ms", "empty fan-out ms", "cluster ms"]
     head += ["÷ (one + 2 x empty)", "of the quickest", "CPU ms: one", "empty", "cluster"]
@@ -227,19 +230,19 @@ def rare(bench: Bench) -> None:
 def many(bench: Bench) -> None:
     """A query with very many matches."""
     rows = []
-    with one_process(bench) as alone, clustered(bench) as (cell, engine):
+    with one_process(bench) as single, clustered(bench) as (cell, engine):
         results: dict[str, list[tuple[float, float, float, float]]] = {"one process": [], "cluster": []}
         counts = set()
         for _ in range(max(bench.rounds // 8, 3)):
-            for name, item in (("one process", alone), ("cluster", engine)):
+            for name, item in (("one process", single), ("cluster", engine)):
                 workers = cell.cpu_s()[1]
-                cpu, wall, (count, first) = timed(lambda item=item: whole(item, MANY))  # type: ignore[misc]
+                cpu, wall, (count, first) = timed(lambda item=item: run_whole(item, MANY))  # type: ignore[misc]
                 results[name].append((wall, first, cpu, cell.cpu_s()[1] - workers))
                 counts.add(count)
         if len(counts) != 1:
             sys.exit(f"{MANY}: {counts} rows")
         for name, measured in results.items():
-            wall, first, own, others = (statistics.median(column) for column in zip(*measured, strict=True))
+            wall, first, service_ms, workers_ms = (statistics.median(column) for column in zip(*measured, strict=True))
             best, first_best, _, _ = (min(column) for column in zip(*measured, strict=True))
             rows.append(
                 [
@@ -247,16 +250,18 @@ def many(bench: Bench) -> None:
                     f"{counts.copy().pop():,}",
                     f"{first * 1e3:.1f} ({first_best * 1e3:.1f})",
                     f"{wall:.2f} ({best:.2f})",
-                    f"{own:.2f}",
-                    f"{others:.2f}",
+                    f"{service_ms:.2f}",
+                    f"{workers_ms:.2f}",
                 ]
             )
         medians = {name: statistics.median(item[0] for item in measured) for name, measured in results.items()}
         ratio = medians["cluster"] / medians["one process"]
         first = statistics.median(item[1] for item in results["cluster"]) * 1e3
     print(markdown(["where", "rows", "first batch ms", "all s", "CPU s, this process", "CPU s, workers"], rows))
-    print(f"\ncluster ÷ one process: {ratio:.2f} (at most {ROWS_TIMES}){bench.gate(met=ratio <= ROWS_TIMES)}", end="; ")
-    print(f"first batch: {first:.1f} ms (below {FIRST_MS:.0f}){bench.gate(met=first < FIRST_MS)}")
+    print(
+        f"\ncluster ÷ one process: {ratio:.2f} (at most {ROWS_TIMES}){bench.gate(is_met=ratio <= ROWS_TIMES)}", end="; "
+    )
+    print(f"first batch: {first:.1f} ms (below {FIRST_MS:.0f}){bench.gate(is_met=first < FIRST_MS)}")
 
 
 def endpoints(bench: Bench) -> None:
@@ -286,7 +291,7 @@ def _endpoints(bench: Bench, storage: str, count: int) -> list[str]:
             _, placed_s, holders = timed(engine.fleet.holders)
             request = len({members[0] for members in holders.values()})
             for _ in range(3):
-                whole(engine, query)
+                run_whole(engine, query)
                 fan_out(engine.fleet)
             limited = 0
 
@@ -340,44 +345,50 @@ def sizes(bench: Bench) -> None:
             pid = cell.workers["first"].pid
             rows.append(["memory of a worker without shards, MB (of its own)", _memory(pid)])
             rows.append(["memory of the scheduler, MB (of its own)", _memory(cell.scheduler.pid)])
-            _, wall, _ = timed(lambda: whole(engine, RARE[0]))
+            _, wall, _ = timed(lambda: run_whole(engine, RARE[0]))
             rows.append([f"first search: all {len(generation.searchable)} shards fetched and opened, s", f"{wall:.1f}"])
             rows.append(["memory after it, MB (of its own)", _memory(pid)])
             for query in (*RARE[1:], "type:symbol decode count:all", MANY):
-                whole(engine, query)
+                run_whole(engine, query)
             rows.append(["memory after larger ones, MB (of its own)", _memory(pid)])
         finally:
             engine.close()
-    with one_process(bench) as alone, clustered(bench) as (cell, engine):
+    with one_process(bench) as single, clustered(bench) as (cell, engine):
         for query in (RARE[0], "fmt.Errorf count:all"):
-            rate, own, others = _rate(engine, query, cell)
-            one, own_one, _ = _rate(alone, query, cell)
-            again, _, _ = _rate(engine, query, cell)
+            rate, service_ms, workers_ms = _rate(engine, query, cell)
+            single_rate, single_ms, _ = _rate(single, query, cell)
+            second_rate, _, _ = _rate(engine, query, cell)
             rows += [
                 [
                     f"`{query}`, four workers, {IN_FLIGHT} at once: searches a second",
-                    f"{rate:.0f} and {again:.0f} (CPU ms: {own:.1f} of the service, {others:.1f} of the workers)",
+                    (
+                        f"{rate:.0f} and {second_rate:.0f} (CPU ms: {service_ms:.1f} of the service, "
+                        f"{workers_ms:.1f} of the workers)"
+                    ),
                 ],
-                ["the same in one process, in between: searches a second", f"{one:.0f} ({own_one:.1f} ms of CPU)"],
+                [
+                    "the same in one process, in between: searches a second",
+                    f"{single_rate:.0f} ({single_ms:.1f} ms of CPU)",
+                ],
             ]
     print(markdown(["what", "figure"], rows))
 
 
 def _memory(pid: int) -> str:
-    whole, own = memory_mb(pid)
-    return f"{whole:.0f} ({own:.0f})"
+    total_mb, own_mb = memory_mb(pid)
+    return f"{total_mb:.0f} ({own_mb:.0f})"
 
 
 def _rate(engine: Engine, query: str, cell: Cell) -> tuple[float, float, float]:
     counts = [0] * IN_FLIGHT
     deadline = time.monotonic() + SECONDS
 
-    def run(at: int) -> None:
+    def run(index: int) -> None:
         while time.monotonic() < deadline:
-            whole(engine, query)
-            counts[at] += 1
+            run_whole(engine, query)
+            counts[index] += 1
 
-    workers, own, began = cell.cpu_s()[1], cpu_s(), time.monotonic()
+    workers, start_cpu_s, began = cell.cpu_s()[1], cpu_s(), time.monotonic()
     threads = [threading.Thread(target=run, args=(index,)) for index in range(IN_FLIGHT)]
     for thread in threads:
         thread.start()
@@ -386,7 +397,7 @@ def _rate(engine: Engine, query: str, cell: Cell) -> tuple[float, float, float]:
     done = sum(counts)
     return (
         done / (time.monotonic() - began),
-        (cpu_s() - own) / done * 1e3,
+        (cpu_s() - start_cpu_s) / done * 1e3,
         (cell.cpu_s()[1] - workers) / done * 1e3,
     )
 
@@ -395,13 +406,13 @@ def build(bench: Bench) -> None:
     """All shards built on three workers, and with one of them killed."""
     rows, took = [], []
     for killed in (False, True):
-        cpu, wall, report, again = _built(bench.folder, killed=killed)
+        cpu, wall, report, second_s = _built(bench.folder, killed=killed)
         took.append(wall)
         name = "one worker killed when a third was built" if killed else "undisturbed"
-        rows.append([name, f"{len(report.built)}", f"{len(report.failures)}", f"{wall:.0f}", f"{cpu:.0f}", again])
+        rows.append([name, f"{len(report.built)}", f"{len(report.failures)}", f"{wall:.0f}", f"{cpu:.0f}", second_s])
     print(markdown(["build", "shards", "failed", "wall s", "CPU s of workers that lived", "the same again, s"], rows))
     ratio = took[1] / took[0]
-    print(f"\nkilled ÷ undisturbed: {ratio:.2f} (at most {BUILD_TIMES}){bench.gate(met=ratio <= BUILD_TIMES)}")
+    print(f"\nkilled ÷ undisturbed: {ratio:.2f} (at most {BUILD_TIMES}){bench.gate(is_met=ratio <= BUILD_TIMES)}")
 
 
 def _built(folder: str, *, killed: bool) -> tuple[float, float, BuildReport, str]:
@@ -413,17 +424,17 @@ def _built(folder: str, *, killed: bool) -> tuple[float, float, BuildReport, str
         with Client(cell.address, set_as_default=False) as client:
             wait_until(lambda: len(client.nthreads()) == 3, "workers join")
 
-        def heard(progress: BuildProgress) -> None:
+        def on_progress(progress: BuildProgress) -> None:
             if killed and len(cell.workers) == 3 and progress.done >= progress.total // 3:
                 cell.kill(WORKERS[0])
 
-        own = {"cluster": cell.address, "progress": heard}
-        _, wall, report = timed(lambda: build_generation(catalog, ShardStorage(storage), **own))  # type: ignore[arg-type]
+        options = {"cluster": cell.address, "progress": on_progress}
+        _, wall, report = timed(lambda: build_generation(catalog, ShardStorage(storage), **options))  # type: ignore[arg-type]
         cpu = cell.cpu_s()[1]
-        _, again, second = timed(lambda: build_generation(catalog, ShardStorage(storage), cluster=cell.address))
+        _, second_wall, second = timed(lambda: build_generation(catalog, ShardStorage(storage), cluster=cell.address))
         if len(second.current) != len(catalog.repositories):
             sys.exit(f"built again: {second.built}, failed: {dict(second.failures)}")
-    return cpu, wall, report, f"{again:.1f}"
+    return cpu, wall, report, f"{second_wall:.1f}"
 
 
 PARTS = {"rare": rare, "rows": many, "endpoints": endpoints, "sizes": sizes, "build": build}

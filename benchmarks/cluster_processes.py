@@ -76,7 +76,7 @@ class Cell:
         self.workers: dict[str, subprocess.Popen[str]] = {}
         self.endpoints: list[subprocess.Popen[str]] = []
         self.scheduler = _process(["-c", _SCHEDULER])
-        self.address = _said(self.scheduler, r"at (tcp://\S+)")
+        self.address = _wait_for_line(self.scheduler, r"at (tcp://\S+)")
 
     def start(self, *names: str) -> None:
         """Start workers by the command that operators use; they join by and by."""
@@ -91,7 +91,7 @@ class Cell:
         for first, last in itertools.pairwise(cuts):
             self.endpoints.append(_process(["-c", _ENDPOINTS, self.address, str(first), str(last)]))
         for process in self.endpoints:
-            _said(process, r"(ready)")
+            _wait_for_line(process, r"(ready)")
 
     def kill(self, name: str) -> None:
         """Kill a worker: it has no time to say goodbye."""
@@ -101,8 +101,8 @@ class Cell:
 
     def cpu_s(self) -> tuple[float, float]:
         """CPU seconds so far: of the scheduler, and of all workers and endpoints."""
-        others = [*self.workers.values(), *self.endpoints]
-        return used_cpu_s(self.scheduler.pid), sum(used_cpu_s(process.pid) for process in others)
+        processes = [*self.workers.values(), *self.endpoints]
+        return used_cpu_s(self.scheduler.pid), sum(used_cpu_s(process.pid) for process in processes)
 
     def close(self) -> None:
         """End all processes."""
@@ -119,19 +119,19 @@ class Cell:
 def cell(storage: str) -> Iterator[Cell]:
     """A cell whose caches are in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
-        found = Cell(storage, Path(folder))
+        cell = Cell(storage, Path(folder))
         try:
-            yield found
+            yield cell
         finally:
-            found.close()
+            cell.close()
 
 
-def wait_until(holds: Callable[[], Any], what: str, within_s: float = START_S) -> float:
+def wait_until(holds: Callable[[], Any], condition: str, within_s: float = START_S) -> float:
     """Wait for what other processes do; give the seconds that took."""
     began = time.monotonic()
     while not holds():
         if time.monotonic() - began > within_s:
-            sys.exit(f"{what}: not within {within_s:g} s")
+            sys.exit(f"{condition}: not within {within_s:g} s")
         time.sleep(0.01)
     return time.monotonic() - began
 
@@ -143,7 +143,7 @@ def memory_mb(pid: int) -> tuple[float, float]:
     return int(values["VmRSS"]) / 1024, int(values["RssAnon"]) / 1024
 
 
-def _said(process: subprocess.Popen[str], pattern: str) -> str:
+def _wait_for_line(process: subprocess.Popen[str], pattern: str) -> str:
     """What a process prints, once it fits."""
     for line in process.stdout or ():
         if match := re.search(pattern, line):

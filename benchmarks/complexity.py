@@ -81,18 +81,18 @@ def timed(name: str, measure: Callable[[], Any]) -> Any:
     return result
 
 
-def compare(name: str, own: Numbers, other: Numbers, shown: int) -> None:
+def compare(name: str, numbers: Numbers, peer_numbers: Numbers, limit: int) -> None:
     """Print how often two tools agree."""
-    both = sorted(own.keys() & other.keys())
-    equal = sum(own[place] == other[place] for place in both)
-    difference = sum(abs(own[place] - other[place]) for place in both) / max(1, len(both))
+    both = sorted(numbers.keys() & peer_numbers.keys())
+    equal = sum(numbers[place] == peer_numbers[place] for place in both)
+    difference = sum(abs(numbers[place] - peer_numbers[place]) for place in both) / max(1, len(both))
     print(
         f"{name:28} {len(both):6,} functions in both, {equal / max(1, len(both)):6.1%} equal, mean difference "
-        f"{difference:.2f}; {len(own) - len(both):,} only here, {len(other) - len(both):,} only there"
+        f"{difference:.2f}; {len(numbers) - len(both):,} only here, {len(peer_numbers) - len(both):,} only there"
     )
-    worst = sorted(both, key=lambda place: -abs(own[place] - other[place]))
-    for path, line in worst[:shown]:
-        print(f"    {path}:{line} {own[path, line]} here, {other[path, line]} there")
+    worst = sorted(both, key=lambda place: -abs(numbers[place] - peer_numbers[place]))
+    for path, line in worst[:limit]:
+        print(f"    {path}:{line} {numbers[path, line]} here, {peer_numbers[path, line]} there")
 
 
 def main() -> None:
@@ -109,11 +109,13 @@ def main() -> None:
     cyclomatic, cognitive = timed("sourcelight", lambda: ours(paths))
     lizard = timed("lizard", lambda: by_lizard(paths))
     radon = timed("radon (Python)", lambda: by_radon(paths))
-    others = timed("cognitive_complexity (Python)", lambda: by_cognitive_complexity(paths))
+    peer_numbers = timed("cognitive_complexity (Python)", lambda: by_cognitive_complexity(paths))
     python = {place: value for place, value in cyclomatic.items() if place[0].endswith(".py")}
     compare("cyclomatic, lizard", cyclomatic, lizard, request.show)
     compare("cyclomatic, radon", python, radon, request.show)
-    compare("cognitive, cognitive_complexity", {place: cognitive[place] for place in python}, others, request.show)
+    compare(
+        "cognitive, cognitive_complexity", {place: cognitive[place] for place in python}, peer_numbers, request.show
+    )
 
 
 if __name__ == "__main__":

@@ -91,8 +91,8 @@ class Corpus:
     """
 
     def __init__(self, folders: str | Sequence[str], home: str) -> None:
-        several = [folders] if isinstance(folders, str) else folders
-        self.folders = [os.path.abspath(one) for one in several]  # noqa: PTH100 - a link stays one: names come from it
+        paths = [folders] if isinstance(folders, str) else folders
+        self.folders = [os.path.abspath(path) for path in paths]  # noqa: PTH100 - a link stays one: names come from it
         self.home = home
         self.build_cpu_s, self.build_wall_s, self.engine = timed(
             lambda: open_engine(self.folders, index=Path(home, "index"))

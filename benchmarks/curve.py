@@ -36,8 +36,8 @@ MOST_TIPS_COST = 1.3
 def ordered(repositories: tuple[Repository, ...]) -> list[Repository]:
     """The repositories, the one with the smallest object store first."""
 
-    def size(one: Repository) -> int:
-        return sum(file.stat().st_size for file in Path(one.git_dir, "objects").rglob("*.pack"))
+    def size(repository: Repository) -> int:
+        return sum(file.stat().st_size for file in Path(repository.git_dir, "objects").rglob("*.pack"))
 
     return sorted(repositories, key=lambda item: (size(item), item.name))
 
@@ -79,7 +79,7 @@ def _anonymous_bytes() -> int:
     return 0
 
 
-def apart(folder: str, rounds: int, *, symbols: bool) -> dict[str, Any]:
+def measure_process(folder: str, rounds: int, *, symbols: bool) -> dict[str, Any]:
     """The same in a process of its own, with an index of its own."""
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, __file__, "--corpus", folder, "--one", home, "--rounds", str(rounds)]
@@ -103,14 +103,25 @@ def tips(repository: Repository) -> tuple[float, float, int, int]:
     return costs[0][0], costs[1][0], costs[0][1], costs[1][1]
 
 
-def row(found: dict[str, Any]) -> list[str]:
+def row(times_of: dict[str, Any]) -> list[str]:
     """One size as a row of the table."""
-    times = [f"{found[query] * 1e3:.1f}" for query in QUERIES]
-    if SYMBOL in found:
-        times += [f"{found['symbols']:.1f}", f"{found[SYMBOL] * 1e3:.1f}"]
-    sizes = [f"{found['text'] / 1e6:.0f}", f"{found['disk'] / 1e6:.0f}", f"{found['disk'] / found['text']:.2f}"]
-    memory = [f"{found[name] / 1e6:.0f}" for name in ("opened", "peak")]
-    return [str(found["repositories"]), f"{found['files']:,}", *sizes, f"{found['build']:.1f}", *memory, *times]
+    times = [f"{times_of[query] * 1e3:.1f}" for query in QUERIES]
+    if SYMBOL in times_of:
+        times += [f"{times_of['symbols']:.1f}", f"{times_of[SYMBOL] * 1e3:.1f}"]
+    sizes = [
+        f"{times_of['text'] / 1e6:.0f}",
+        f"{times_of['disk'] / 1e6:.0f}",
+        f"{times_of['disk'] / times_of['text']:.2f}",
+    ]
+    memory = [f"{times_of[name] / 1e6:.0f}" for name in ("opened", "peak")]
+    return [
+        str(times_of["repositories"]),
+        f"{times_of['files']:,}",
+        *sizes,
+        f"{times_of['build']:.1f}",
+        *memory,
+        *times,
+    ]
 
 
 def main() -> int:
@@ -134,14 +145,14 @@ def main() -> int:
                 location = Path(folder, repository.name)
                 location.parent.mkdir(parents=True, exist_ok=True)
                 location.symlink_to(os.path.realpath(repository.git_dir))
-            rows.append(row(apart(folder, options.rounds, symbols=options.symbols)))
+            rows.append(row(measure_process(folder, options.rounds, symbols=options.symbols)))
         print(" ".join(rows[-1]), file=sys.stderr)
     head = ["repositories", "files", "text MB", "index MB", "index ÷ text", "build CPU s", "open MB", "peak MB"]
     head += [f"`{query}` ms" for query in QUERIES]
     head += ["definitions CPU s", f"`{SYMBOL}` ms"] if options.symbols else []
     print(markdown(head, rows, left=0))
-    named = [repository for repository in repositories if options.tips and options.tips in repository.name]
-    selected = named[0] if named else repositories[len(repositories) // 2]
+    matching = [repository for repository in repositories if options.tips and options.tips in repository.name]
+    selected = matching[0] if matching else repositories[len(repositories) // 2]
     one_s, all_s, one_bytes, all_bytes = tips(selected)
     ratio = all_bytes / one_bytes
     print(

@@ -204,13 +204,13 @@ def compare(name: str, payloads: list[bytes], portion_bytes: int) -> float:
     """Print a line of the table; the ratio in it."""
     recorded = b"".join(frame("matches", p) for p in payloads)
     rows = to_batches(recorded, portion_bytes)
-    plain, ours = [], []
+    dicts, ours = [], []
     for _ in range(ROUNDS):
-        plain.append(seconds(partial(to_dicts, payloads)))
+        dicts.append(seconds(partial(to_dicts, payloads)))
         ours.append(seconds(partial(to_batches, recorded, portion_bytes)))
-    ratio = statistics.median(a / b for a, b in zip(plain, ours, strict=True))
+    ratio = statistics.median(a / b for a, b in zip(dicts, ours, strict=True))
     print(
-        f"{name:<22}{len(recorded) / 1e6:>6.1f}{rows:>8}{min(plain) * 1e3:>9.0f}{min(ours) * 1e3:>12.0f}"
+        f"{name:<22}{len(recorded) / 1e6:>6.1f}{rows:>8}{min(dicts) * 1e3:>9.0f}{min(ours) * 1e3:>12.0f}"
         f"{rows / min(ours):>10,.0f}{ratio:>7.2f}"
     )
     return ratio

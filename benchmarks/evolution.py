@@ -42,7 +42,7 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
 
     def cpu() -> float:
         usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        return sum(one.ru_utime + one.ru_stime for one in usage)
+        return sum(part.ru_utime + part.ru_stime for part in usage)
 
     started = cpu()
     result = work()
@@ -92,7 +92,7 @@ def main() -> None:
                 return question(code, str(code.list_repos()["repository"].iloc[0]))
 
         survival, first = timed(lambda: ask(lambda code, repo: code.survival(repo, exact=True)))
-        _, again = timed(lambda: ask(lambda code, repo: code.survival(repo, exact=True)))
+        _, repeat_s = timed(lambda: ask(lambda code, repo: code.survival(repo, exact=True)))
         expected, peer = timed(lambda: theseus(options.theseus, repository, branch, folder))
         binary = binary_files(repository)
         if binary:
@@ -100,12 +100,12 @@ def main() -> None:
         lines = {int(year): int(count) for year, count in survival[["year", "surviving_lines"]].values.tolist()}
         differ = sum(abs(lines.get(year, 0) - expected.get(year, 0)) for year in {*lines, *expected})
         print(f"surviving lines by year: {sum(lines.values()):,} lines, {differ:,} in another year", end="; ")
-        print(f"CPU {first:.1f} s from nothing, {again:.1f} s again, git-of-theseus {peer:.1f} s")
+        print(f"CPU {first:.1f} s from nothing, {repeat_s:.1f} s again, git-of-theseus {peer:.1f} s")
 
-        coupling, own = timed(lambda: ask(lambda code, repo: code.coupling([repo])))
+        coupling, used_s = timed(lambda: ask(lambda code, repo: code.coupling([repo])))
         degrees, peer = timed(lambda: maat(options.maat, repository, folder))
         rows = coupling[["path", "other_path", "degree"]].astype({"path": str, "other_path": str}).values.tolist()
-        pairs = {(min(one, other), max(one, other)): degree for one, other, degree in rows}
+        pairs = {(min(left, right), max(left, right)): degree for left, right, degree in rows}
         renames = git(
             repository, "log", "--no-merges", "--diff-filter=R", "-M", "--name-status", "--format="
         ).splitlines()
@@ -118,7 +118,7 @@ def main() -> None:
             f"pairs that change together: {len(pairs):,}, code-maat {len(degrees):,}; of {len(compared):,} files",
             end=" ",
         )
-        print(f"that were never renamed {len(equal):,} equal; CPU {own:.1f} s, code-maat {peer:.1f} s")
+        print(f"that were never renamed {len(equal):,} equal; CPU {used_s:.1f} s, code-maat {peer:.1f} s")
         for pair in compared:
             if pair not in equal:
                 print("  differs", *pair, pairs.get(pair), degrees.get(pair))

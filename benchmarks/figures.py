@@ -62,7 +62,7 @@ class Comparison:
 
 def table(frame: Any, keys: Sequence[str], values: Sequence[str]) -> Rows:
     """Rows of a DataFrame by key, with plain values; raises if a key comes twice."""
-    columns = {name: [plain(cell) for cell in frame[name].astype(object)] for name in (*keys, *values)}
+    columns = {name: [plain_value(cell) for cell in frame[name].astype(object)] for name in (*keys, *values)}
     rows: Rows = {}
     for index in range(len(frame)):
         key = tuple(columns[name][index] for name in keys)
@@ -74,7 +74,7 @@ def table(frame: Any, keys: Sequence[str], values: Sequence[str]) -> Rows:
     return rows
 
 
-def plain(cell: Any) -> Any:
+def plain_value(cell: Any) -> Any:
     """A cell without the types of pandas; instants that are no starts of periods as seconds."""
     if cell is None or type(cell).__name__ in {"NAType", "NaTType"} or (isinstance(cell, float) and math.isnan(cell)):
         return None
@@ -99,20 +99,20 @@ DIFFS = ("old_path", "additions", "deletions", "binary", "status")
 CHURN = ("additions", "deletions", "changes", "commits", "authors")
 
 
-def analyses(code: sl.Client, name: str, git: GitHistory, found: Comparison) -> None:
+def analyses(code: sl.Client, name: str, git: GitHistory, comparison: Comparison) -> None:
     """The analyses over all of the history."""
-    truth, apart = Figures(git), Figures(git, join=False)
+    truth, unjoined = Figures(git), Figures(git, join=False)
     frame = code.contributors(name, progress=False)
-    found.rows("contributors", truth.contributors(), seconds(table(frame, PERSON, COUNTS), 6, 7))
+    comparison.rows("contributors", truth.contributors(), seconds(table(frame, PERSON, COUNTS), 6, 7))
     frame = code.contributors(name, join_addresses=False, progress=False)
-    found.rows("contributors, not joined", apart.contributors(), seconds(table(frame, PERSON, COUNTS), 6, 7))
+    comparison.rows("contributors, not joined", unjoined.contributors(), seconds(table(frame, PERSON, COUNTS), 6, 7))
     frame = frame[frame["commits"] > 0]
     rows = (line.strip().partition("\t") for line in git.text("shortlog", "-sne", "HEAD").splitlines())
     shortlog = {person: count for count, _, person in rows}
     ours = {f"{row.author} <{row.author_email}>": str(row.commits) for row in frame.itertuples()}
-    found.rows("contributors, not joined, and git shortlog -sne", shortlog, ours)
+    comparison.rows("contributors, not joined, and git shortlog -sne", shortlog, ours)
     frame = code.contributors(name, by="year", file_kinds=WRITTEN, progress=False)
-    found.rows("contributors by year, source alone", truth.contributors("year", WRITTEN),
+    comparison.rows("contributors by year, source alone", truth.contributors("year", WRITTEN),
                seconds(table(frame, ("period", *PERSON), COUNTS), 6, 7))  # fmt: skip
     for question, by, keys, key in (
         ("directory", ["directory"], ("directory",), lambda c: folder(c.path)),
@@ -123,31 +123,32 @@ def analyses(code: sl.Client, name: str, git: GitHistory, found: Comparison) -> 
         ("commit", ["commit"], ("commit",), lambda c: c.commit),
     ):
         ours = table(code.churn(name, by=by, progress=False), keys, CHURN)
-        found.rows(f"churn by {question}", truth.churn(key), ours)
+        comparison.rows(f"churn by {question}", truth.churn(key), ours)
     frame = code.churn(name, by="directory", depth=2, file_kinds=WRITTEN, progress=False)
-    found.rows("churn by directory, two deep, source alone", truth.churn(lambda c: folder(c.path, 2), WRITTEN),
+    comparison.rows("churn by directory, two deep, source alone", truth.churn(lambda c: folder(c.path, 2), WRITTEN),
                table(frame, ("directory",), CHURN))  # fmt: skip
     names: tuple[str, ...] = (
         "commits", "authors", "additions", "deletions", "lines", "score", "first_date", "last_date",
     )  # fmt: skip
-    found.rows(
+    comparison.rows(
         "hotspots", truth.hotspots(), seconds(table(code.hotspots(name, progress=False), ("path",), names), 6, 7)
     )
-    for least, degree, most in ((5, 0.3, 30), (2, 0.0, 10)):
-        frame = code.coupling(name, min_commits=least, min_degree=degree, max_files=most, progress=False)
+    for least, degree, max_files in ((5, 0.3, 30), (2, 0.0, 10)):
+        frame = code.coupling(name, min_commits=least, min_degree=degree, max_files=max_files, progress=False)
         names = ("shared_commits", "commits", "other_commits", "degree", "last_date")
-        found.rows(f"coupling, {least} commits, degree {degree}, {most} files", truth.coupling(least, degree, most),
+        comparison.rows(f"coupling, {least} commits, degree {degree}, {max_files} files",
+                   truth.coupling(least, degree, max_files),
                    seconds(table(frame, ("path", "other_path"), names), 4))  # fmt: skip
     for pattern in PATTERNS:
         frame = code.pickaxe(pattern, name, by="quarter", progress=False)
-        found.rows(f"pickaxe {pattern!r} by quarter", truth.pickaxe(pattern, "quarter"),
+        comparison.rows(f"pickaxe {pattern!r} by quarter", truth.pickaxe(pattern, "quarter"),
                    table(frame, ("period",), ("added", "removed", "net", "commits")))  # fmt: skip
         running = list(accumulate(int(net) for net in frame["net"]))
-        found.value(f"pickaxe {pattern!r}, running totals", running, [int(total) for total in frame["total"]])
+        comparison.value(f"pickaxe {pattern!r}, running totals", running, [int(total) for total in frame["total"]])
 
 
 def ownership(
-    code: sl.Client, name: str, git: GitHistory, blamed: int, found: Comparison
+    code: sl.Client, name: str, git: GitHistory, blamed: int, comparison: Comparison
 ) -> Mapping[str, Counter[Any]]:
     """Owners of lines, all of them proven; gives the lines of the files that git was asked about."""
     truth, today = Figures(git), sorted(git.tree("HEAD"))
@@ -156,10 +157,10 @@ def ownership(
     want = {(path, *person): count for path, lines in owned.items() for person, count in lines.items()}
     frame = code.ownership(name, by="file", exact=True, progress=False)
     selected = frame[frame["path"].astype(str).isin(set(owned))]
-    found.rows(
+    comparison.rows(
         f"ownership of {len(owned):,} of {len(today):,} files", want, table(selected, ("path", *PERSON), ("lines",))
     )
-    found.value("ownership, rows that are not proven", 0, int((~selected["exact"]).sum()))
+    comparison.value("ownership, rows that are not proven", 0, int((~selected["exact"]).sum()))
     if step == 1:
         keys: tuple[tuple[str, Callable[[str], str]], ...] = (("total", lambda _: "/"), ("directory", folder))
         for question, key in keys:
@@ -168,14 +169,14 @@ def ownership(
                 for person, count in lines.items():
                     sums[key(path), *person] += count
             frame = code.ownership(name, by=question, exact=True, progress=False)
-            found.rows(f"ownership by {question}", dict(sums), table(frame, ("path", *PERSON), ("lines",)))
+            comparison.rows(f"ownership by {question}", dict(sums), table(frame, ("path", *PERSON), ("lines",)))
         ours = table(code.bus_factor(name, exact=True, progress=False), ("path",), ("bus_factor", "lines", "authors"))
-        found.rows("bus_factor", bus_factor(owned), ours)
+        comparison.rows("bus_factor", bus_factor(owned), ours)
     return owned if step == 1 else {}
 
 
 def contributor_report(
-    code: sl.Client, name: str, git: GitHistory, since: str, owned: Mapping[str, Counter[Any]], found: Comparison
+    code: sl.Client, name: str, git: GitHistory, since: str, owned: Mapping[str, Counter[Any]], comparison: Comparison
 ) -> None:
     """Every number and table of the contributor report of a time."""
     after = int(datetime.fromisoformat(since).replace(tzinfo=UTC).timestamp())
@@ -186,7 +187,7 @@ def contributor_report(
     bots = {key: row for key, row in people.items() if row[-1]}
     helped = {key: (row[2], row[6], row[7]) for key, row in people.items() if not row[0] and not row[-1]}
     commits = truth.commits.values()
-    written = {path: lines for path, lines in owned.items() if truth.kind(path) in WRITTEN}
+    source_lines = {path: lines for path, lines in owned.items() if truth.kind(path) in WRITTEN}
     numbers = {
         "commits": len(commits),
         "people": len(wrote),
@@ -198,7 +199,7 @@ def contributor_report(
         "lines removed": sum(change.deletions for change in truth.changes),
         "files changed": truth.files_changed(),
         "days with commits": len({datetime.fromtimestamp(commit.time, UTC).date() for commit in commits}),
-    } | ({"bus factor": bus_factor(written)["/"][0]} if owned else {})
+    } | ({"bus factor": bus_factor(source_lines)["/"][0]} if owned else {})
     tables: dict[str, tuple[Rows, Callable[[Any], Rows]]] = {
         "contributors": (wrote, lambda frame: seconds(table(frame.assign(bot=False), PERSON, COUNTS), 6, 7)),
         "bots": (bots, lambda frame: seconds(table(frame.assign(bot=True), PERSON, COUNTS), 6, 7)),
@@ -223,7 +224,7 @@ def contributor_report(
     }  # fmt: skip
     if owned:
         sums: Counter[Any] = Counter()
-        for lines in written.values():
+        for lines in source_lines.values():
             sums.update(lines)
         # Without exact=True a few lines in a thousand may be another commit's, and their rows say so.
         exact = {tuple(row) for row in report.tables["ownership"].query("exact")[[*PERSON]].astype(str).to_numpy()}
@@ -231,20 +232,20 @@ def contributor_report(
             {key: count for key, count in sums.items() if key in exact},
             lambda frame: table(frame[frame["exact"]], PERSON, ("lines",)),
         )
-        found.value(
+        comparison.value(
             "contributor report: owned lines", sum(sums.values()), int(report.tables["ownership"]["lines"].sum())
         )
         proven = set(report.tables["bus_factor"].query("exact")["path"].astype(str))
         tables["bus_factor"] = (
-            {key: row for key, row in bus_factor(written).items() if key in proven},
+            {key: row for key, row in bus_factor(source_lines).items() if key in proven},
             lambda frame: table(frame[frame["exact"]], ("path",), ("bus_factor", "lines", "authors")),
         )
     newest = max(commit.time for commit in git.commits().values())
     then = Figures(git, after=after - (newest - after), before=after + 1)
     existing = {address_of(person) for person in Figures(git, before=after + 1).authors()}
-    here = {address_of(person) for person in truth.authors()}
+    addresses = {address_of(person) for person in truth.authors()}
     merged = {key: row for key, row in truth.spans().items() if address_of(key) not in existing}
-    remaining = {key: row for key, row in then.spans().items() if address_of(key) not in here}
+    remaining = {key: row for key, row in then.spans().items() if address_of(key) not in addresses}
     numbers |= {"commits before": len(then.commits), "joined": len(merged), "left": len(remaining)}
     spans = ("commits", "first_date", "last_date")
     for table_name, rows in (("joined", merged), ("left", remaining)):
@@ -257,9 +258,9 @@ def contributor_report(
             {name: truth.organization(name) for name in domains},
             lambda frame: table(frame[frame["organization"].astype(str).isin(domains)], ("organization",), sizes),
         )
-        found.value("contributor report: commits of all organizations", numbers["commits by people"],
+        comparison.value("contributor report: commits of all organizations", numbers["commits by people"],
                     int(frame["commits"].sum()))  # fmt: skip
-    _report("contributor report", report, numbers, tables, found)
+    _report("contributor report", report, numbers, tables, comparison)
     folders = {f"{line}/" for oid in (*list(truth.commits)[:1], *list(truth.commits)[-1:])
                for line in git.text("ls-tree", "-d", "--name-only", oid).splitlines()}  # fmt: skip
     displayed = set(report.tables["directories"]["directory"].astype(str)) if "directories" in report.tables else set()
@@ -268,15 +269,15 @@ def contributor_report(
         for name in displayed - folders - {"/*"}
         if not git.git("log", "-1", "--full-history", "--format=%H", "HEAD", "--", name)
     }
-    found.value("contributor report: directories that never were", set(), never)
+    comparison.value("contributor report: directories that never were", set(), never)
 
 
-def change_report(code: sl.Client, name: str, folder_of: Path, base: str, found: Comparison) -> None:
+def change_report(code: sl.Client, name: str, folder_of: Path, base: str, comparison: Comparison) -> None:
     """Every number and table of the change report from a commit to HEAD."""
-    git, whole = GitHistory(str(folder_of), without=base), GitHistory(str(folder_of))
+    git, full = GitHistory(str(folder_of), without=base), GitHistory(str(folder_of))
     truth, earlier = Figures(git), Figures(GitHistory(str(folder_of), base))
     report = sl.reports.changes(code, name, base, "HEAD", period="month", progress=False)
-    diffs, truth_base = _diffs(whole, base), whole.text("rev-parse", f"{base}^{{commit}}").strip()
+    diffs, truth_base = _diffs(full, base), full.text("rev-parse", f"{base}^{{commit}}").strip()
     people = truth.authors()
     before = {address_of(commit.author) for commit in earlier.commits.values()}
     new = {key: row for key, row in people.items() if address_of(key) not in before}
@@ -293,18 +294,18 @@ def change_report(code: sl.Client, name: str, folder_of: Path, base: str, found:
         "lines added": sum(change.additions for change in truth.changes),
         "lines removed": sum(change.deletions for change in truth.changes),
     }
-    kind = Kinds(whole, diffs)
-    own = {path: row for path, row in diffs.items() if kind(path) in WRITTEN}
-    others = {path: row for path, row in diffs.items() if path not in own}
+    kind = Kinds(full, diffs)
+    sources = {path: row for path, row in diffs.items() if kind(path) in WRITTEN}
+    other_files = {path: row for path, row in diffs.items() if path not in sources}
     names = ("commits", "merges", "additions", "deletions", "first_date", "last_date")
     lines = truth.lines_by_commit()
     files = Counter(change.commit for change in truth.changes)
     tables: dict[str, tuple[Rows, Callable[[Any], Rows]]] = {
-        "files": (own, lambda frame: table(_old_names(frame), ("path",), DIFFS)),
-        "other_files": (others, lambda frame: table(_old_names(frame), ("path",), DIFFS)),
+        "files": (sources, lambda frame: table(_old_names(frame), ("path",), DIFFS)),
+        "other_files": (other_files, lambda frame: table(_old_names(frame), ("path",), DIFFS)),
         "file_kinds": (_grouped(diffs, kind), by(("file_kind",), SIZES)),
-        "directories": (_grouped(own, lambda path: f"{path.rpartition('/')[0]}/*"), by(("directory",), SIZES)),
-        "endings": (_grouped(own, _ending), by(("ending",), SIZES)),
+        "directories": (_grouped(sources, lambda path: f"{path.rpartition('/')[0]}/*"), by(("directory",), SIZES)),
+        "endings": (_grouped(sources, _ending), by(("ending",), SIZES)),
         "people": (people, lambda frame: seconds(table(frame, PERSON, names), 4, 5)),
         "new_people": (new, lambda frame: seconds(table(frame, PERSON, names), 4, 5)),
         "log": ({c.oid: (c.subject, *truth.person(c.author)[:1], files[c.oid], *lines[c.oid])
@@ -312,13 +313,13 @@ def change_report(code: sl.Client, name: str, folder_of: Path, base: str, found:
         "activity": (truth.activity("month"), by(("period",), ACTIVITY)),
         "clock": (truth.clock(), by(("weekday", "hour"), ("commits",))),
     }  # fmt: skip
-    started, newest = whole.commits()[truth_base].time, max((c.time for c in commits), default=0)
+    started, newest = full.commits()[truth_base].time, max((c.time for c in commits), default=0)
     then = Figures(GitHistory(str(folder_of), base), after=started - (newest - started))
     numbers |= {
         "commits by bots": sum(is_bot(truth.person(commit.author)) for commit in commits),
         "commits before": len(then.commits),
     }
-    _report("change report", report, numbers, tables, found)
+    _report("change report", report, numbers, tables, comparison)
 
 
 def _old_names(frame: Any) -> Any:
@@ -367,18 +368,18 @@ def by(keys: Sequence[str], values: Sequence[str]) -> Callable[[Any], Rows]:
 
 def _report(
     title: str, report: Any, numbers: Mapping[str, Any], tables: Mapping[str, tuple[Rows, Callable[[Any], Rows]]],
-    found: Comparison,
+    comparison: Comparison,
 ) -> None:  # fmt: skip
     """Compare what a report has; what it has and git's side has not is a difference, too."""
     ours = {number.name: number.value for number in report.metrics if number.name not in BY_WORDING}
     required = {name: value for name, value in numbers.items() if name in ours or name not in OPTIONAL}
-    found.rows(f"{title}: numbers", required, ours)
+    comparison.rows(f"{title}: numbers", required, ours)
     for name, (rows, read) in tables.items():
         frame = report.tables.get(name)
         if frame is not None or name not in OPTIONAL:
-            found.rows(f"{title}: {name}", rows, {} if frame is None else read(frame))
+            comparison.rows(f"{title}: {name}", rows, {} if frame is None else read(frame))
     for name in set(report.tables) - set(tables) - BY_WORDING - BY_SYNTAX:
-        found.value(f"{title}: {name}", "no figures to compare with", "a table")
+        comparison.value(f"{title}: {name}", "no figures to compare with", "a table")
 
 
 def check(path: Path, index: Path, since: str, base: str, blamed: int) -> Comparison:

@@ -82,11 +82,11 @@ class Draws:
         for repository in repositories:
             with ObjectReader(repository) as reader:
                 tree = reader.tree(repository.facts.commit)
-                for at in self.chance.sample(range(len(tree.paths)), min(share, len(tree.paths))):
-                    data = reader.read(tree.blob_id(at))
+                for index in self.chance.sample(range(len(tree.paths)), min(share, len(tree.paths))):
+                    data = reader.read(tree.blob_id(index))
                     if data is not None and len(data) <= DEFAULT_MAX_FILE_SIZE and b"\0" not in data:
                         text = data.decode(errors="replace")
-                        self.files.append((repository.name, os.fsdecode(tree.paths[at]), text))
+                        self.files.append((repository.name, os.fsdecode(tree.paths[index]), text))
         self.vocabulary = sorted({word for _, _, text in self.files for word in _WORD.findall(text)})
 
     def classes(self) -> dict[str, Draw]:
@@ -108,14 +108,14 @@ class Draws:
 
     def of_class(self, draw: Draw, count: int) -> list[Query]:
         """Draw distinct queries; fewer where the corpus has no more."""
-        drawn: dict[Query, None] = {}
+        queries: dict[Query, None] = {}
         for _ in range(TRIES):
-            if len(drawn) == count:
+            if len(queries) == count:
                 break
             query = draw()
             if query is not None:
-                drawn[query] = None
-        return list(drawn)
+                queries[query] = None
+        return list(queries)
 
     def matches(self, query: str) -> int:
         """How many matches a query has."""
@@ -152,8 +152,8 @@ class Draws:
         word = self._any_word()
         if word is None or len(word) < 9:
             return None
-        cut = self.chance.randrange(3, len(word) - 5)
-        pattern = rf"{word[:cut]}\w+{word[cut + 3 :]}"
+        position = self.chance.randrange(3, len(word) - 5)
+        pattern = rf"{word[:position]}\w+{word[position + 3 :]}"
         return f"/{pattern}/ case:yes", f"{pattern} case:yes"
 
     def _alternation(self) -> Query | None:
@@ -211,13 +211,13 @@ def ask_all(queries: list[Query], service: Service, other: Zoekt | None) -> tupl
     """Ask both services each query once, in turns."""
     ours, theirs = Spent(), Spent()
     for number, (our_query, their_query) in enumerate(queries):
-        asked: list[tuple[Spent, int, Callable[[], Answer]]] = [
+        requests: list[tuple[Spent, int, Callable[[], Answer]]] = [
             (ours, service.pid, lambda query=our_query: service.search(f"{query} count:all"))  # type: ignore[misc]
         ]
         if other is not None:
-            asked.append((theirs, other.pid, lambda query=their_query: other.search(query)))  # type: ignore[misc]
+            requests.append((theirs, other.pid, lambda query=their_query: other.search(query)))  # type: ignore[misc]
         # Each is asked first half of the time: the second one finds the processor's cache in another state.
-        for spent, pid, ask in asked if number % 2 else reversed(asked):
+        for spent, pid, ask in requests if number % 2 else reversed(requests):
             before = used_cpu_s(pid)
             answer = ask()
             time.sleep(SETTLE_S)
@@ -240,14 +240,14 @@ class Row:
     name: str
     queries: int
     first: tuple[Spent, Spent]
-    again: tuple[Spent, Spent]
+    repeat: tuple[Spent, Spent]
 
     @property
     def cells(self) -> list[str]:
         """The row of the table; a dash where zoekt did not take part."""
-        each = 1e3 / max(self.queries, 1)
-        times = [f"{one.cpu_s * each:,.1f}" for one in (self.first[1], self.first[0], self.again[0])]
-        ratios = [_shown(ratio) for ratio in (*self.cpu, *self.wall)]
+        factor = 1e3 / max(self.queries, 1)
+        times = [f"{spent.cpu_s * factor:,.1f}" for spent in (self.first[1], self.first[0], self.repeat[0])]
+        ratios = [_format_ratio(ratio) for ratio in (*self.cpu, *self.wall)]
         if not self.first[1].cpu_s:
             times[0] = "-"
         return [self.name, str(self.queries), times[0], times[1], ratios[0], times[2], ratios[1], *ratios[2:]]
@@ -255,16 +255,16 @@ class Row:
     @property
     def cpu(self) -> tuple[float, float]:
         """CPU time of zoekt ÷ ours, first and again."""
-        return self._ratio(lambda one: one.cpu_s)
+        return self._ratio(lambda spent: spent.cpu_s)
 
     @property
     def wall(self) -> tuple[float, float]:
         """Wall time of zoekt ÷ ours, first and again."""
-        return self._ratio(lambda one: one.wall_s)
+        return self._ratio(lambda spent: spent.wall_s)
 
     def _ratio(self, of: Callable[[Spent], float]) -> tuple[float, float]:
-        first, again = (of(theirs) / max(of(ours), 1e-9) for ours, theirs in (self.first, self.again))
-        return first, again
+        first, repeat = (of(theirs) / max(of(ours), 1e-9) for ours, theirs in (self.first, self.repeat))
+        return first, repeat
 
     @property
     def reaches(self) -> bool:
@@ -273,7 +273,7 @@ class Row:
         return self.cpu[0] >= cpu and self.wall[0] >= wall
 
 
-def _shown(ratio: float) -> str:
+def _format_ratio(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio else "-"
 
 
@@ -304,7 +304,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare numbers of matches with zoekt's")
     parser.add_argument("--classes", default="", help="parts of names of classes, with commas between")
     options = parser.parse_args()
-    wanted = options.classes.split(",")
+    class_names = options.classes.split(",")
     rows: list[Row] = []
     faults: list[str] = []
     with ExitStack() as stack:
@@ -314,22 +314,22 @@ def main() -> int:
         queries = {
             name: draws.of_class(draw, options.draws + WARM_UP)
             for name, draw in draws.classes().items()
-            if any(part in name for part in wanted)
+            if any(part in name for part in class_names)
         }
-        other = stack.enter_context(zoekt([one.git_dir for one in corpus.repositories], Path(home)))
+        other = stack.enter_context(zoekt([repository.git_dir for repository in corpus.repositories], Path(home)))
         service = stack.enter_context(serving(corpus.folders, home))
         until_quiet(service.pid)
         print(f"{corpus.describe()}; seed {options.seed}, load {os.getloadavg()[0]:.1f}\n", flush=True)
         if options.check and other is not None:
-            for drawn in queries.values():
-                faults += differences(draws, drawn, other)
-        for one in (service, other):
-            if one is not None:
-                keep_connection(one)
-        for drawn in queries.values():
-            ask_all(drawn[:WARM_UP], service, other)
-        for name, drawn in queries.items():
-            measured = drawn[WARM_UP:]
+            for class_queries in queries.values():
+                faults += differences(draws, class_queries, other)
+        for target in (service, other):
+            if target is not None:
+                keep_connection(target)
+        for class_queries in queries.values():
+            ask_all(class_queries[:WARM_UP], service, other)
+        for name, class_queries in queries.items():
+            measured = class_queries[WARM_UP:]
             rows.append(Row(name, len(measured), ask_all(measured, service, other), ask_all(measured, service, other)))
             print(" ".join(rows[-1].cells), file=sys.stderr, flush=True)
         print(markdown(HEAD, [row.cells for row in rows]))

@@ -34,11 +34,11 @@ def caches() -> list[Callable[[], None]]:
 def forgetting() -> None:
     """Make every search of a service begin with forgetting."""
     engines: list[LocalEngine] = []
-    made, answer = LocalEngine.__init__, SearchStream.__call__
+    original, answer = LocalEngine.__init__, SearchStream.__call__
     clears: list[Callable[[], None]] = []
 
     def noted(self: LocalEngine, *args: Any, **kwargs: Any) -> None:
-        made(self, *args, **kwargs)
+        original(self, *args, **kwargs)
         engines.append(self)
 
     async def forgetful(self: SearchStream, scope: Scope, receive: Receive, send: Send) -> None:

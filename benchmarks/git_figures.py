@@ -64,7 +64,7 @@ class Figures:
     def __init__(
         self,
         history: GitHistory,
-        whole: GitHistory | None = None,
+        full_history: GitHistory | None = None,
         *,
         after: int | None = None,
         before: int | None = None,
@@ -83,7 +83,7 @@ class Figures:
                    c.deletions, c.binary)
             for c in self.raw_changes
         ]  # fmt: skip
-        self._shown = self._names((whole or history).commits().values())
+        self._display = self._names((full_history or history).commits().values())
         self._kinds: Kinds | None = None
 
     def _names(self, commits: Iterable[Commit]) -> dict[Any, Person]:
@@ -96,7 +96,7 @@ class Figures:
 
     def person(self, pair: Person) -> Person:
         """The person of a name and address, as shown."""
-        return self._shown.get(address_of(pair), pair) if self.join else pair
+        return self._display.get(address_of(pair), pair) if self.join else pair
 
     def kind(self, path: str) -> str:
         """The kind of a file."""
@@ -117,10 +117,10 @@ class Figures:
             writer = self.person(commit.author)
             start = (period_start(commit.time, period),) if period else ()
             key[commit.oid] = (*start, *writer)
-            own = sums[key[commit.oid]]
-            own["n"][0] += 1
-            own["n"][1] += commit.is_merge
-            own["times"].append(commit.time)
+            totals = sums[key[commit.oid]]
+            totals["n"][0] += 1
+            totals["n"][1] += commit.is_merge
+            totals["times"].append(commit.time)
             for helper in {self.person(helper) for helper in commit.co_authors} - {writer}:
                 theirs = sums[*start, *helper]
                 theirs["n"][2] += 1
@@ -128,10 +128,10 @@ class Figures:
         for change in self.changes:
             if kinds and self.kind(change.path) not in kinds:
                 continue
-            own = sums[key[change.commit]]
-            own["n"][3] += change.additions
-            own["n"][4] += change.deletions
-            own["files"].add(change.path)
+            totals = sums[key[change.commit]]
+            totals["n"][3] += change.additions
+            totals["n"][4] += change.deletions
+            totals["files"].add(change.path)
         return {position: (*row["n"], len(row["files"]), min(row["times"]), max(row["times"]), is_bot(position[-2:]))
                 for position, row in sums.items()}  # fmt: skip
 
@@ -142,9 +142,9 @@ class Figures:
             if not kinds or self.kind(change.path) in kinds:
                 groups[key(change)].append(change)
         return {
-            group: (sum(c.additions for c in own), sum(c.deletions for c in own), len(own),
-                    len({c.commit for c in own}), len({self.author(c) for c in own}))
-            for group, own in groups.items()
+            group: (sum(c.additions for c in changes), sum(c.deletions for c in changes), len(changes),
+                    len({c.commit for c in changes}), len({self.author(c) for c in changes}))
+            for group, changes in groups.items()
         }  # fmt: skip
 
     def newest_names(self) -> dict[str, str]:
@@ -161,10 +161,10 @@ class Figures:
                 following.setdefault(old, new)
         results = {}
         for old in following:
-            name, met = old, {old}
-            while name in following and following[name] not in met:
+            name, seen = old, {old}
+            while name in following and following[name] not in seen:
                 name = following[name]
-                met.add(name)
+                seen.add(name)
             results[old] = name
         return results
 
@@ -178,15 +178,15 @@ class Figures:
                 groups[path].append(change)
         contents = self.history.contents(today[path] for path in groups)
         lines = {path: line_count(contents[today[path]]) for path in groups}
-        commits = {path: {c.commit for c in own} for path, own in groups.items()}
+        commits = {path: {c.commit for c in changes} for path, changes in groups.items()}
         weights = {path: len(commits[path]) * math.log1p(lines[path] or 0) for path in groups}
         maximum = max(weights.values(), default=0.0) or 1.0
-        times = {path: [self.commits[oid].time for oid in own] for path, own in commits.items()}
+        times = {path: [self.commits[oid].time for oid in oids] for path, oids in commits.items()}
         return {
-            path: (len(commits[path]), len({self.author(c) for c in own}), sum(c.additions for c in own),
-                   sum(c.deletions for c in own), lines[path], round(weights[path] / maximum, 9), min(times[path]),
+            path: (len(commits[path]), len({self.author(c) for c in changes}), sum(c.additions for c in changes),
+                   sum(c.deletions for c in changes), lines[path], round(weights[path] / maximum, 9), min(times[path]),
                    max(times[path]))
-            for path, own in groups.items()
+            for path, changes in groups.items()
         }  # fmt: skip
 
     def coupling(self, min_commits: int, min_degree: float, max_files: int) -> Rows:
@@ -195,26 +195,32 @@ class Figures:
         changed: dict[str, list[Change]] = defaultdict(list)
         for change in self.changes:
             changed[change.commit].append(change)
-        alone: Counter[str] = Counter()
+        commit_counts: Counter[str] = Counter()
         together: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for oid, own in changed.items():
-            paths = sorted({newest.get(c.path, c.path) for c in own} & set(today))
-            alone.update(paths)
-            if len(own) <= max_files:
+        for oid, commit_changes in changed.items():
+            paths = sorted({newest.get(c.path, c.path) for c in commit_changes} & set(today))
+            commit_counts.update(paths)
+            if len(commit_changes) <= max_files:
                 for pair in combinations(paths, 2):
                     together[pair].append(self.commits[oid].time)
         results = {}
         for (item, other), times in together.items():
-            degree = 2 * len(times) / (alone[item] + alone[other])
+            degree = 2 * len(times) / (commit_counts[item] + commit_counts[other])
             if len(times) >= min_commits and degree >= min_degree:
-                results[item, other] = len(times), alone[item], alone[other], round(degree, 9), max(times)
+                results[item, other] = (
+                    len(times),
+                    commit_counts[item],
+                    commit_counts[other],
+                    round(degree, 9),
+                    max(times),
+                )
         return results
 
     def pickaxe(self, text: str, period: str) -> Rows:
         """Added and removed lines with a text in any case, their difference, and commits, by period."""
         sums: dict[Any, list[int]] = defaultdict(lambda: [0, 0])
         commits: dict[Any, set[str]] = defaultdict(set)
-        wanted, position, in_hunk = text.lower().encode(), "", False
+        needle, position, in_hunk = text.lower().encode(), "", False
         raw = self.history.git("log", "-M", "-p", "-U1", "--root", "--no-ext-diff", "--no-textconv", "--no-color",
                                "--format=%x01%H", *self.history._range)  # noqa: SLF001 - the truth's own other half  # fmt: skip
         for line in raw.split(b"\n"):
@@ -224,7 +230,7 @@ class Figures:
                 in_hunk = False
             elif line.startswith(b"@@ "):
                 in_hunk = True
-            elif in_hunk and line[:1] in (b"+", b"-") and wanted in line[1:].lower() and position in self.commits:
+            elif in_hunk and line[:1] in (b"+", b"-") and needle in line[1:].lower() and position in self.commits:
                 key = period_start(self.commits[position].time, period)
                 sums[key][line[:1] == b"-"] += 1
                 commits[key].add(position)
@@ -256,10 +262,10 @@ class Figures:
             groups[period_start(commit.time, period)].append(commit)
         lines = self.lines_by_commit()
         return {
-            position: (len(own), sum(c.is_merge for c in own),
-                 len({p for p in (self.person(c.author) for c in own) if not is_bot(p)}),
-                 sum(lines[c.oid][0] for c in own), sum(lines[c.oid][1] for c in own))
-            for position, own in groups.items()
+            position: (len(members), sum(c.is_merge for c in members),
+                 len({p for p in (self.person(c.author) for c in members) if not is_bot(p)}),
+                 sum(lines[c.oid][0] for c in members), sum(lines[c.oid][1] for c in members))
+            for position, members in groups.items()
         }  # fmt: skip
 
     def authors(self) -> Rows:
@@ -269,9 +275,9 @@ class Figures:
             groups[self.person(commit.author)].append(commit)
         lines = self.lines_by_commit()
         return {
-            person: (len(own), sum(c.is_merge for c in own), sum(lines[c.oid][0] for c in own),
-                     sum(lines[c.oid][1] for c in own), min(c.time for c in own), max(c.time for c in own))
-            for person, own in groups.items() if not is_bot(person)
+            person: (len(members), sum(c.is_merge for c in members), sum(lines[c.oid][0] for c in members),
+                     sum(lines[c.oid][1] for c in members), min(c.time for c in members), max(c.time for c in members))
+            for person, members in groups.items() if not is_bot(person)
         }  # fmt: skip
 
     def spans(self) -> Rows:
@@ -284,15 +290,15 @@ class Figures:
         Addresses that code hosts give out, such as ``users.noreply.github.com``, are of no organization.
         """
         people = {c.oid: self.person(c.author) for c in self.commits.values()}
-        own = []
+        oids = []
         for oid, (name, email) in people.items():
             address = f".{email.rpartition('@')[2].strip().rstrip('.').lower()}"
             given_out = ".noreply." in address or address in {".users.sf.net", ".users.sourceforge.net"}
             if address.endswith(f".{domain}") and not given_out and not is_bot((name, email)):
-                own.append(oid)
+                oids.append(oid)
         lines = self.lines_by_commit()
-        added, removed = (sum(lines[oid][side] for oid in own) for side in (0, 1))
-        return len({people[oid] for oid in own}), len(own), added, removed
+        added, removed = (sum(lines[oid][side] for oid in oids) for side in (0, 1))
+        return len({people[oid] for oid in oids}), len(oids), added, removed
 
     def lines_by_commit(self) -> Mapping[str, tuple[int, int]]:
         """Added and removed lines of each commit."""
@@ -322,7 +328,7 @@ class Figures:
         for commit in self.commits.values():
             for name, email in commit.reviewers:
                 times[f"{name} <{email}>"].append(commit.time)
-        return {name: (len(own), min(own), max(own)) for name, own in times.items()}
+        return {name: (len(moments), min(moments), max(moments)) for name, moments in times.items()}
 
     def integrators(self) -> Rows:
         """Merges by their authors, and other commits by committers with another address than the author's."""
@@ -375,10 +381,10 @@ def bus_factor(owned: Mapping[str, Counter[Person]]) -> Rows:
                 groups[folder(path)][person] += count
     results = {}
     for position, counts in groups.items():
-        whole, running, factor = sum(counts.values()), 0, 0
+        total, running, factor = sum(counts.values()), 0, 0
         for _, count in counts.most_common():
             running, factor = running + count, factor + 1
-            if 2 * running > whole:
+            if 2 * running > total:
                 break
-        results[position] = factor, whole, len(counts)
+        results[position] = factor, total, len(counts)
     return results

@@ -99,12 +99,12 @@ class GitHistory:
             mapped = self._mapped([pair for row in rows for pair in _people(row[9])])
             result = {}
             for row in rows:
-                oid, parents, tree, name, email, written, committed, date, subject, trailers, *others = row
-                committer, committer_email, reviews = others
+                oid, parents, tree, name, email, author_time, committed, date, subject, trailers, *review_fields = row
+                committer, committer_email, reviews = review_fields
                 sign, hours, minutes = date[-5], int(date[-4:-2]), int(date[-2:])
                 zone = (hours * 60 + minutes) * (-1 if sign == "-" else 1)
                 helpers = tuple(dict.fromkeys(mapped[pair] for pair in _people(trailers)))
-                result[oid] = Commit(oid, tuple(parents.split()), tree, (name, email), int(written), int(committed),
+                result[oid] = Commit(oid, tuple(parents.split()), tree, (name, email), int(author_time), int(committed),
                                    zone, subject, helpers, (committer, committer_email),
                                    tuple(dict.fromkeys(_people(reviews))))  # fmt: skip
             self._memory["commits"] = result
@@ -143,13 +143,13 @@ class GitHistory:
         """Contents by blob."""
         requests = list(dict.fromkeys(blobs))
         data = self.git("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in requests).encode())
-        found, position = {}, 0
+        contents, position = {}, 0
         for blob in requests:
             end = data.index(b"\n", position)
             size = int(data[position:end].rsplit(b" ", 1)[1])
-            found[blob] = data[end + 1 : end + 1 + size]
+            contents[blob] = data[end + 1 : end + 1 + size]
             position = end + size + 2
-        return found
+        return contents
 
     def blame(self, path: str) -> list[str]:
         """The commit of each line of a file of the revision."""
@@ -205,12 +205,12 @@ class Layout:
         first = next(iter(commits))
         while commits[first].parents:
             first = commits[first].parents[0]
-        own = set(history.text("rev-list", "--ancestry-path", f"{first}..{history.revision}").split()) | {first}
+        descendants = set(history.text("rev-list", "--ancestry-path", f"{first}..{history.revision}").split()) | {first}
         for oid in reversed(list(commits)):
-            if oid not in own:
+            if oid not in descendants:
                 continue
             for parent in commits[oid].parents:
-                if parent not in own and parent not in self._prefixes:
+                if parent not in descendants and parent not in self._prefixes:
                     prefix = _directory(history.tree(oid), history.tree(parent))
                     for name in history.text("rev-list", parent).split():
                         self._prefixes.setdefault(name, prefix)
@@ -220,12 +220,12 @@ class Layout:
         return self._prefixes.get(commit, "") + path
 
 
-def _directory(whole: Mapping[str, str], part: Mapping[str, str]) -> str:
+def _directory(full: Mapping[str, str], part: Mapping[str, str]) -> str:
     by_blob = defaultdict(list)
-    for path, blob in whole.items():
+    for path, blob in full.items():
         by_blob[blob].append(path)
-    votes = Counter(path.removesuffix(own) for own, blob in part.items() for path in by_blob[blob]
-                    if path == own or path.endswith(f"/{own}"))  # fmt: skip
+    votes = Counter(path.removesuffix(suffix) for suffix, blob in part.items() for path in by_blob[blob]
+                    if path == suffix or path.endswith(f"/{suffix}"))  # fmt: skip
     return min(votes, key=lambda prefix: (-votes[prefix], len(prefix), prefix), default="")
 
 
@@ -302,7 +302,7 @@ class Kinds:
 
     def __call__(self, path: str) -> str:
         """The kind of one path."""
-        given = self._attributes.get(path, {})
+        attributes = self._attributes.get(path, {})
         lower = path.lower()
         folders, name = lower.split("/")[:-1], lower.rpartition("/")[2]
         library = (
@@ -311,14 +311,14 @@ class Kinds:
             or any(f"/{lower}".find(f"/{part}") >= 0 for part in _LIBRARY_PATHS)
             or any(fnmatch.fnmatchcase(name, pattern) for pattern in (*_LIBRARY_FILES, *_STYLES))
         )
-        if given.get("linguist-vendored") == "set" or (library and given.get("linguist-vendored") != "unset"):
+        if attributes.get("linguist-vendored") == "set" or (library and attributes.get("linguist-vendored") != "unset"):
             return "vendored"
-        reply = given.get("linguist-generated")
+        reply = attributes.get("linguist-generated")
         if name in _LOCKS and reply != "unset":
             return "lock"
-        if reply == "set" or (reply != "unset" and (given.get("diff") == "unset" or self._generated(lower, name))):
+        if reply == "set" or (reply != "unset" and (attributes.get("diff") == "unset" or self._generated(lower, name))):
             return "generated"
-        if given.get("linguist-documentation") == "set":
+        if attributes.get("linguist-documentation") == "set":
             return "documentation"
         if reply is None or reply == "unspecified":
             data = self._contents.get(self._tree.get(path, ""))

@@ -145,9 +145,9 @@ def of_lines(pattern: CompiledPattern, commits: CommitFilter) -> Callable[[Histo
     """Ask for added lines, as a frame."""
 
     def ask(history: History) -> tuple[Any, Any]:
-        hits = find_diffs(history, DiffQuery(commits=commits, tree=PatternTerm(pattern), sides=("added",)))
-        table = pa.Table.from_batches(list(tables.line_batches(history, hits, rows=ALL_ROWS)))
-        return len(hits.rows), to_pandas(table.unify_dictionaries(), COLUMNS["diff_lines"])
+        matches = find_diffs(history, DiffQuery(commits=commits, tree=PatternTerm(pattern), sides=("added",)))
+        table = pa.Table.from_batches(list(tables.line_batches(history, matches, rows=ALL_ROWS)))
+        return len(matches.rows), to_pandas(table.unify_dictionaries(), COLUMNS["diff_lines"])
 
     return ask
 
@@ -191,15 +191,15 @@ def added_lines(pattern: str) -> Callable[[bytes], int]:
     matcher = re.compile(pattern.encode())
 
     def count(raw: bytes) -> int:
-        found, inside = 0, False
+        count, inside = 0, False
         for line in raw.split(b"\n"):
             if line.startswith(b"diff --git"):
                 inside = False
             elif line.startswith(b"@@"):
                 inside = True
             elif inside and line.startswith(b"+") and matcher.search(line, 1):
-                found += 1
-        return found
+                count += 1
+        return count
 
     return count
 
@@ -218,18 +218,22 @@ def questions(head: str, common: str, rare: str, folder: str) -> list[Question]:
         ("dates", window, [f"--since-as-filter={year}", f"--until={year + 366 * 86400}"]),
     ]  # fmt: skip
     path = ChangedFileFilter((AnyPattern((regexp(f"^{re.escape(folder)}/", whole_text=True),)),))
-    plain = ["log", "--format=%H"]
-    results = [Question(name, "filter", of_commits(CommitQuery(commits=c)), [*plain, *a]) for name, c, a in filters]
+    log_arguments = ["log", "--format=%H"]
+    results = [
+        Question(name, "filter", of_commits(CommitQuery(commits=c)), [*log_arguments, *a]) for name, c, a in filters
+    ]
     results.append(
         Question("path prefix", "filter", of_commits(CommitQuery(everything, files=path)),
-                 [*plain, "--full-history", "--no-merges", "HEAD", "--", f"{folder}/"])
+                 [*log_arguments, "--full-history", "--no-merges", "HEAD", "--", f"{folder}/"])
     )  # fmt: skip
     for name, text in (("common", common), ("rare", rare)):
         changed = CommitQuery(everything, changed=(AnyPattern((literal(text),)),))
-        results.append(Question(f"-G {name}", "search", of_commits(changed), [*plain, f"-G{re.escape(text)}"]))
-        results.append(Question(f"-S {name}", "search", of_counts(literal(text), everything), [*plain, f"-S{text}"]))
+        results.append(Question(f"-G {name}", "search", of_commits(changed), [*log_arguments, f"-G{re.escape(text)}"]))
+        results.append(
+            Question(f"-S {name}", "search", of_counts(literal(text), everything), [*log_arguments, f"-S{text}"])
+        )
     pattern = CommitQuery(everything, changed=(AnyPattern((regexp(word),)),))
-    results.append(Question("-G regexp", "search", of_commits(pattern), [*plain, "-E", f"-G{word}"]))
+    results.append(Question("-G regexp", "search", of_commits(pattern), [*log_arguments, "-E", f"-G{word}"]))
     patches = ["log", "-p", "-U1", "-M", "--format=%x01%H"]
     results.append(Question("added lines", "search", of_lines(regexp(word), everything), patches, added_lines(word)))
     results.append(Question("contributors", "shortlog", contributors, ["shortlog", "-sne", "HEAD"], shortlog_counts))
@@ -238,10 +242,10 @@ def questions(head: str, common: str, rare: str, folder: str) -> list[Question]:
     return results
 
 
-def git(repository: Repository, arguments: Sequence[str], *, whole: bool = True) -> bytes:
+def git(repository: Repository, arguments: Sequence[str], *, add_head: bool = True) -> bytes:
     """What git says; `whole`: of HEAD where nothing else is named."""
     argv = ["git", "--git-dir", repository.git_dir, "-c", "mailmap.blob=HEAD:.mailmap", "-c", "diff.renameLimit=1000"]
-    argv += [*arguments] if "HEAD" in arguments or not whole else [*arguments, "HEAD"]
+    argv += [*arguments] if "HEAD" in arguments or not add_head else [*arguments, "HEAD"]
     return subprocess.run(argv, capture_output=True, check=True).stdout
 
 
@@ -336,7 +340,7 @@ def compared(history: History, repository: Repository, revisions: str, rounds: i
     ours()
     ratios, ours_s, git_s = [], [], []
     for _ in range(rounds + 2):
-        peer, _, _ = timed(partial(git, repository, ["diff", "-M", base, head, "--"], whole=False))
+        peer, _, _ = timed(partial(git, repository, ["diff", "-M", base, head, "--"], add_head=False))
         cpu, _, (files, frame) = timed(ours)
         ratios.append(peer / cpu)
         ours_s.append(cpu)
@@ -356,30 +360,30 @@ def owned(store: LocalHistoryStore, repository: Repository, sample: int, results
     head = history.tips["HEAD"]
     previous = git(repository, ["rev-list", "--first-parent", "--max-count=1", f"--skip={NEW_COMMITS}", "HEAD"])
     folder = store.folder / repository.key
-    for kept in folder.glob("own-*"):
-        kept.unlink()
+    for cache_file in folder.glob("own-*"):
+        cache_file.unlink()
     replays._cache.clear()  # noqa: SLF001 - replay as for the first time
     whole_s, _, _ = timed(lambda: line_ownership(history, repository, previous.decode().strip()))
-    later_s, _, made = timed(lambda: line_ownership(history, repository, head))
-    names = sorted(path for path in made.files if len(made.files[path].lines))
+    later_s, _, ownership = timed(lambda: line_ownership(history, repository, head))
+    names = sorted(path for path in ownership.files if len(ownership.files[path].lines))
     selected = names[len(names) // sample // 2 :: max(1, len(names) // sample)]
-    lines = sum(len(made.files[path].lines) for path in selected)
+    lines = sum(len(ownership.files[path].lines) for path in selected)
     peer_s, _, blames = timed(
-        lambda: {path: blame_file(repository, head, path, len(made.files[path].lines)) for path in selected}
+        lambda: {path: blame_file(repository, head, path, len(ownership.files[path].lines)) for path in selected}
     )
     equal = sum(
         blame.commits[position].oid == history.oid(int(line))
         for path, blame in blames.items()
-        for position, line in zip(blame.commit, made.files[path].lines, strict=True)
+        for position, line in zip(blame.commit, ownership.files[path].lines, strict=True)
     )
-    every = sum(len(file.lines) for file in made.files.values())
+    every = sum(len(file.lines) for file in ownership.files.values())
     ratio = peer_s / lines * every / whole_s
     results.ratios.setdefault("ownership", []).append(ratio)
     print(
-        f"{repository.name}: ownership of {len(made.files):,} files and {every:,} lines {whole_s:.2f} CPU-s, "
+        f"{repository.name}: ownership of {len(ownership.files):,} files and {every:,} lines {whole_s:.2f} CPU-s, "
         f"{later_s:.2f} after {NEW_COMMITS} more first-parent commits; git blame of {len(selected)} files and "
         f"{lines:,} lines {peer_s:.2f}, so {peer_s / lines * every:.0f} for all: {ratio:.1f}; "
-        f"{equal / lines:.2%} of these lines equal, {len(made.inexact)} files not proven",
+        f"{equal / lines:.2%} of these lines equal, {len(ownership.inexact)} files not proven",
         flush=True,
     )
 
@@ -398,11 +402,11 @@ def verdict(results: Results) -> int:
         print(f"{kind}: least {min(result):,.1f} (goal {item:g}), median {statistics.median(result):,.1f} ({median:g})")
         if min(result) < item or statistics.median(result) < median:
             missed.append(kind)
-    for kind, most in (("build", 2.0), ("disk", 1.0), ("update", 0.6)):
+    for kind, maximum in (("build", 2.0), ("disk", 1.0), ("update", 0.6)):
         result = results.ratios.get(kind, [])
         if result:
-            print(f"{kind}: most {max(result):.2f} (goal {most:g})")
-            missed += [kind] if max(result) > most else []
+            print(f"{kind}: most {max(result):.2f} (goal {maximum:g})")
+            missed += [kind] if max(result) > maximum else []
     print(f"missed: {', '.join(missed) or 'nothing'}")
     return 1 if missed else 0
 

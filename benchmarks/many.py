@@ -36,17 +36,17 @@ def measure(corpus: Corpus, other: Zoekt, text: str, rounds: int) -> tuple[list[
         other.search(f'case:yes content:"{text}"')
         spent = used_cpu_s(other.pid) - before
         frame = timed(lambda: len(corpus.client.search(query, progress=False).matches))[0]
-        count, _, found = timed(lambda: corpus.client.count(query, progress=False))
-        matches = int(found)
+        count, _, count_result = timed(lambda: corpus.client.count(query, progress=False))
+        matches = int(count_result)
         if number:  # the first round loads what is loaded once
             theirs.append(spent)
             frames.append(frame)
             counts.append(count)
-    ratios = [statistics.median(a / b for a, b in zip(theirs, own, strict=True)) for own in (frames, counts)]
+    ratios = [statistics.median(a / b for a, b in zip(theirs, sides, strict=True)) for sides in (frames, counts)]
     missed = [
-        f"{text}: zoekt ÷ {what}: {ratio:.2f}, wanted {wanted:g}"
-        for what, ratio, wanted in zip(("DataFrame", "count"), ratios, (FRAME, COUNT), strict=True)
-        if matches > MANY and ratio < wanted
+        f"{text}: zoekt ÷ {label}: {ratio:.2f}, wanted {goal:g}"
+        for label, ratio, goal in zip(("DataFrame", "count"), ratios, (FRAME, COUNT), strict=True)
+        if matches > MANY and ratio < goal
     ]
     spent_ms = [f"{statistics.median(item) * 1e3:,.0f}" for item in (theirs, frames, counts)]
     return [f"`{text}`", f"{matches:,}", *spent_ms, *(f"{ratio:.2f}" for ratio in ratios)], missed

@@ -69,13 +69,13 @@ class Cost:
 def cost_of(work: Callable[[], Any], rounds: int) -> Cost:
     """Cost of a call, after three that don't count."""
 
-    async def asked() -> Cost:
+    async def measure() -> Cost:
         async def awaited() -> None:
             work()
 
         return await cost_of_awaited(awaited, rounds)
 
-    return anyio.run(asked)
+    return anyio.run(measure)
 
 
 async def cost_of_awaited(
@@ -105,21 +105,21 @@ def in_process(corpus: Corpus, arguments: Mapping[str, Any], rounds: int) -> tup
 
     run, parsed = handler_of(tool).run, tool.parse(arguments)
 
-    def own() -> None:
+    def call_engine() -> None:
         engine.refresh()
         run(parsed, context)
 
     calls = ToolRunner(engine)
     server = make_server(mcp_tools(), calls, lambda _: CallIdentity(Viewer.owner()))
 
-    async def asked() -> tuple[Cost, Cost]:
+    async def measure() -> tuple[Cost, Cost]:
         threaded = await cost_of_awaited(lambda: calls.answer(tool, arguments, CallIdentity(Viewer.owner())), rounds)
         async with Client(server) as client:
             await client.list_tools()
             return threaded, await cost_of_awaited(lambda: client.call_tool("read_file", dict(arguments)), rounds)
 
-    base = cost_of(own, rounds)
-    threaded, spoken = anyio.run(asked)
+    base = cost_of(call_engine, rounds)
+    threaded, spoken = anyio.run(measure)
     added = threaded.cpu_ms - base.cpu_ms
     rows = [
         ("read_file itself", str(base), ""),
@@ -157,11 +157,11 @@ def over_loopback(
             await client.list_tools()
             return await cost_of_awaited(lambda: client.call_tool("read_file", dict(arguments)), rounds, used)
 
-    plain = anyio.run(bare)
+    bare_cost = anyio.run(bare)
     name = "loopback with a credential, the service's CPU"
-    rows = [(f"{name}; bare HTTP client", str(plain), judged(plain.cpu_ms, LOOPBACK_MS))]
+    rows = [(f"{name}; bare HTTP client", str(bare_cost), judged(bare_cost.cpu_ms, LOOPBACK_MS))]
     rows += [(f"{name}; the SDK's client, {family}", str(anyio.run(spoken, family)), "") for family in FAMILIES]
-    return rows, plain.cpu_ms < LOOPBACK_MS
+    return rows, bare_cost.cpu_ms < LOOPBACK_MS
 
 
 def at_once(url: str) -> tuple[list[Row], bool]:
@@ -169,7 +169,7 @@ def at_once(url: str) -> tuple[list[Row], bool]:
     took: list[float] = []
     failed: list[str] = []
 
-    async def one(number: int) -> None:
+    async def call_once(number: int) -> None:
         query = f"{WORDS[number % 10]} {WORDS[number // 10 % 10]}"
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                    "params": {"name": "keyword_search", "arguments": {"query": query}}}  # fmt: skip
@@ -186,7 +186,7 @@ def at_once(url: str) -> tuple[list[Row], bool]:
         began = time.perf_counter()
         async with http, anyio.create_task_group() as tasks:
             for number in range(AT_ONCE):
-                tasks.start_soon(one, number)
+                tasks.start_soon(call_once, number)
         return time.perf_counter() - began
 
     everything = anyio.run(main)
@@ -203,9 +203,9 @@ def at_once(url: str) -> tuple[list[Row], bool]:
 
 def filtering(corpus: Corpus, rounds: int) -> tuple[list[Row], bool]:
     """What `Catalog.visible` takes for a viewer with grants, over that of the owner."""
-    one = corpus.repositories[0]
+    repository = corpus.repositories[0]
     many = tuple(
-        replace(one, facts=replace(one.facts, name=f"example.org/team/{number}", private=number % 2 == 0))
+        replace(repository, facts=replace(repository.facts, name=f"example.org/team/{number}", private=number % 2 == 0))
         for number in range(REPOSITORIES)
     )
     viewer = Viewer("user", sees_private=False, granted=frozenset(r.facts.name for r in many[::4]))

@@ -303,8 +303,8 @@ def score_definitions(bench: Bench) -> None:
             _score_row(row, bench, counts, new)
         print(f"\n{label}: {len(rows)} rows")
         print("| category | n | hit@1 | hit@3 | name only @1 | @3 |\n|---|---|---|---|---|---|")
-        for category, (n, *hits) in sorted(counts.items()):
-            print(f"| {category} | {n} | {' | '.join(f'{100 * hit / n:.1f}' for hit in hits)} |")
+        for category, (n, *hits_at) in sorted(counts.items()):
+            print(f"| {category} | {n} | {' | '.join(f'{100 * value / n:.1f}' for value in hits_at)} |")
         _print_times("one definition, nothing cached, CPU ms", new)
         _tool_level(rows, bench)
 
@@ -326,12 +326,14 @@ def _score_row(row: Row, bench: Bench, counts: dict[str, list[int]], fresh: list
         return
     base = rank_definitions(document, occurrence, row["name"].encode(), workspace)
     expected = {(item["repo"], item["path"], item["line"]) for item in row["truth"]}
-    hits = [_is_right(item, expected, bench) for item in (answers or base)[:3]]
+    right_answers = [_is_right(item, expected, bench) for item in (answers or base)[:3]]
     base_hits = [_is_right(item, expected, bench) for item in base[:3]]
     extra_categories = ["(in another repository)"] if row["truth"][0]["repo"] != row["repo"] else []
     for category in (row["category"], "**all**", *extra_categories):
         totals = counts[category]
-        for index, value in enumerate((True, any(hits[:1]), any(hits), any(base_hits[:1]), any(base_hits))):
+        for index, value in enumerate(
+            (True, any(right_answers[:1]), any(right_answers), any(base_hits[:1]), any(base_hits))
+        ):
             totals[index] += value
 
 
@@ -347,17 +349,17 @@ def _tool_level(rows: Sequence[Row], bench: Bench) -> None:
         if row["truth"][0]["type"] in {"function", "class", "module", "property"}:
             key = row["repo"], row["path"], row["name"]
             expected_by_symbol[key] |= {(item["repo"], item["path"], item["line"]) for item in row["truth"]}
-    hits = [0, 0]
+    hits_at = [0, 0]
     for (repo, path, name), truth in expected_by_symbol.items():
         workspace = bench.workspace()
         document = workspace.project(bench.by_short[repo].name).document(path.encode())
         if document is not None:
             answers = definitions_of(SymbolQuery(document, name), workspace)
             right = [_is_right(item, truth, bench) for item in answers[:3]]
-            hits[0] += any(right[:1])
-            hits[1] += any(right)
+            hits_at[0] += any(right[:1])
+            hits_at[1] += any(right)
     n = max(1, len(expected_by_symbol))
-    print(f"path and symbol alone: n={n} hit@1 {100 * hits[0] / n:.1f} hit@3 {100 * hits[1] / n:.1f}")
+    print(f"path and symbol alone: n={n} hit@1 {100 * hits_at[0] / n:.1f} hit@3 {100 * hits_at[1] / n:.1f}")
 
 
 def score_references(bench: Bench, limit: int) -> None:
@@ -384,7 +386,7 @@ def score_references(bench: Bench, limit: int) -> None:
         if n:
             rates = (100 * sum(values) / n for values in (precision, recall, base))
             summary = ", ".join(
-                f"{what} {rate:.1f}" for what, rate in zip(("P", "R", "name-only P"), rates, strict=True)
+                f"{label} {rate:.1f}" for label, rate in zip(("P", "R", "name-only P"), rates, strict=True)
             )
             print(f"{label}: n={n} {summary}")
             _print_times("references of one symbol, CPU ms", times)
@@ -481,11 +483,11 @@ def _tables(texts: Sequence[bytes]) -> tuple[float, dict[str, Any]]:
     return time.process_time() - began, sections
 
 
-def _print_times(what: str, times: list[float]) -> None:
+def _print_times(label: str, times: list[float]) -> None:
     times.sort()
     if times:
-        median, late, last = (1e3 * times[int(len(times) * position)] for position in (0.5, 0.9, 0.999))
-        print(f"{what}: median {median:.1f}, p90 {late:.1f}, max {last:.1f}")
+        median, p90, last = (1e3 * times[int(len(times) * position)] for position in (0.5, 0.9, 0.999))
+        print(f"{label}: median {median:.1f}, p90 {p90:.1f}, max {last:.1f}")
 
 
 def main() -> None:

@@ -96,13 +96,13 @@ def score_definitions(bench: Bench, rows: Sequence[Row], limit: int, *, show: bo
         answers, base, took = _answers(bench, document, row)
         times.append(took)
         expected = {_line(bench, file, position) for file, position in row["targets"]}
-        hits = [_is_right(bench, item, expected) for item in (answers or base)[:3]]
+        right_answers = [_is_right(bench, item, expected) for item in (answers or base)[:3]]
         base_hits = [_is_right(bench, item, expected) for item in base[:3]]
         first = (answers or base)[:1]
         if first:
             hows[first[0].how][0] += 1
-            hows[first[0].how][1] += any(hits[:1])
-        if show and not any(hits[:1]):
+            hows[first[0].how][1] += any(right_answers[:1])
+        if show and not any(right_answers[:1]):
             print(
                 row["category"],
                 row["file"],
@@ -112,13 +112,13 @@ def score_definitions(bench: Bench, rows: Sequence[Row], limit: int, *, show: bo
             )
         for category in (row["category"], "**all**"):
             for index, value in enumerate(
-                (True, any(hits[:1]), any(hits), any(base_hits[:1]), any(base_hits))
+                (True, any(right_answers[:1]), any(right_answers), any(base_hits[:1]), any(base_hits))
             ):  # fmt: skip
                 counts[category][index] += value
     print("| category | n | hit@1 | hit@3 | name only @1 | @3 |\n|---|---|---|---|---|---|")
     for category, (n, *hits_of) in sorted(counts.items()):
-        print(f"| {category} | {n} | {' | '.join(f'{100 * hit / n:.1f}' for hit in hits_of)} |")
-    print(", ".join(f"{how}: {100 * right / n:.1f} % of {n}" for how, (n, right) in sorted(hows.items())))
+        print(f"| {category} | {n} | {' | '.join(f'{100 * value / n:.1f}' for value in hits_of)} |")
+    print(", ".join(f"{method}: {100 * right / n:.1f} % of {n}" for method, (n, right) in sorted(hows.items())))
     print_times("one definition, its file parsed anew, CPU ms", times)
 
 
@@ -166,7 +166,7 @@ class Question:
     file: str
     name: str
     truth: set[Position]
-    known: set[Position]
+    definitions_known: set[Position]
 
 
 def questions_of(rows: Iterable[Row]) -> list[Question]:
@@ -219,17 +219,19 @@ def score_references(bench: Bench, questions: list[Question], limit: int, *, sho
         began = time.process_time()
         got = set(_references_of(bench, document, question.name))
         times.append(time.process_time() - began)
-        seen = got & question.known
+        seen = got & question.definitions_known
         precision = len(seen & question.truth) / len(seen) if seen else 0.0
         recall = len(got & question.truth) / len(question.truth)
-        scores.append((precision, recall, len(question.truth) / len(question.known)))
+        scores.append((precision, recall, len(question.truth) / len(question.definitions_known)))
         if show and min(precision, recall) < _PRINTED_BELOW:
             missed, wrong = sorted(question.truth - got)[:3], sorted(seen - question.truth)[:3]
-            lines = [[_line(bench, *spot) for spot in held] for held in (missed, wrong)]
+            lines = [[_line(bench, *spot) for spot in spots] for spots in (missed, wrong)]
             print(f"{question.file} {question.name}: {precision:.2f} {recall:.2f}, missed {lines[0]}, wrong {lines[1]}")
     n = max(1, len(scores))
     means = (100 * sum(column) / n for column in zip(*scores, strict=True))
-    summary = (f"{what} {value:.1f}" for what, value in zip(("precision", "recall", "name only"), means, strict=False))
+    summary = (
+        f"{label} {value:.1f}" for label, value in zip(("precision", "recall", "name only"), means, strict=False)
+    )
     print(f"references: n={len(scores)} " + ", ".join(summary))
     print_times("references of one symbol, CPU ms", times)
 
@@ -272,12 +274,12 @@ def measure_tables(bench: Bench, languages: Sequence[str]) -> None:
     )
 
 
-def print_times(what: str, times: list[float]) -> None:
+def print_times(label: str, times: list[float]) -> None:
     """Print median, p90 and the longest."""
     times.sort()
     if times:
-        median, late = (1e3 * times[int(len(times) * position)] for position in (0.5, 0.9))
-        print(f"{what}: median {median:.1f}, p90 {late:.1f}, max {1e3 * times[-1]:.1f}")
+        median, p90 = (1e3 * times[int(len(times) * position)] for position in (0.5, 0.9))
+        print(f"{label}: median {median:.1f}, p90 {p90:.1f}, max {1e3 * times[-1]:.1f}")
 
 
 def run(languages: Sequence[str], arguments: Sequence[str] | None = None) -> None:

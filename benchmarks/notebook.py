@@ -43,7 +43,7 @@ def batches(rows: int, per: int) -> list[MatchBatch]:
     return result
 
 
-def serve(told: Any) -> None:
+def serve(ports: Any) -> None:
     """Answer every search with the same events; in a process of its own, so that its time is not counted."""
     events = []
     for k in range(MATCHES // PER_EVENT):
@@ -78,7 +78,7 @@ def serve(told: Any) -> None:
             """Stay quiet."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    told.put(server.server_port)
+    ports.put(server.server_port)
     server.serve_forever()
 
 
@@ -96,7 +96,7 @@ class Drawing:
     """Real boxes in place of a front end, and when each was drawn."""
 
     def __init__(self) -> None:
-        self.drawn: list[float] = []
+        self.draw_times: list[float] = []
 
     def __enter__(self) -> Self:
         from sourcelight.display.notebook import progress_box
@@ -109,15 +109,15 @@ class Drawing:
             def draw(self, snapshot: Any) -> None:
                 self._displayed_at, self._page = 0.0, None
                 super().draw(snapshot)
-                drawing.drawn.append(time.monotonic())
+                drawing.draw_times.append(time.monotonic())
 
-        self._kept = html_pages.in_notebook, painter._widget  # noqa: SLF001 - there is no kernel to ask for boxes
+        self._original = html_pages.in_notebook, painter._widget  # noqa: SLF001 - there is no kernel to ask for boxes
         html_pages.in_notebook = lambda: True
         painter._widget = Box  # noqa: SLF001
         return self
 
     def __exit__(self, *_: object) -> None:
-        html_pages.in_notebook, painter._widget = self._kept  # noqa: SLF001
+        html_pages.in_notebook, painter._widget = self._original  # noqa: SLF001
 
 
 def streaming() -> None:
@@ -133,7 +133,7 @@ def streaming() -> None:
         def quiet() -> None:
             client.search("error", progress=False)
 
-        def shown() -> None:
+        def run_displayed() -> None:
             arrived: list[float] = []
             update = SearchState.update
 
@@ -146,18 +146,20 @@ def streaming() -> None:
                 result = client.search("error", progress=None)
                 SearchState.update = update  # type: ignore[method-assign]
             result._repr_mimebundle_()
-            firsts.append(1000 * (min(position for position in drawing.drawn if position >= arrived[0]) - arrived[0]))
+            firsts.append(
+                1000 * (min(position for position in drawing.draw_times if position >= arrived[0]) - arrived[0])
+            )
 
         quiet()
-        shown()
+        run_displayed()
         # In turns, so that what else the machine does falls on both.
-        pairs = [(best(quiet, 1), best(shown, 1)) for _ in range(25)]
+        pairs = [(best(quiet, 1), best(run_displayed, 1)) for _ in range(25)]
     finally:
         service.terminate()
-    without, more = min(a for a, _ in pairs), min(b for _, b in pairs)
-    share = 100 * (more / without - 1)
+    without, with_box = min(a for a, _ in pairs), min(b for _, b in pairs)
+    share = 100 * (with_box / without - 1)
     print(f"| {MATCHES:,} matches of a service in {MATCHES // PER_EVENT:,} events, nothing shown | {without:.3f} s |")
-    print(f"| the same with the progress box and the table of the result | {more:.3f} s, {share:+.1f} % |")
+    print(f"| the same with the progress box and the table of the result | {with_box:.3f} s, {share:+.1f} % |")
     middle = sorted(firsts)[len(firsts) // 2]
     print(f"| first paint after the first event (wall, median of {len(firsts)}) | {middle:.0f} ms |")
 
@@ -167,12 +169,12 @@ def exploring() -> None:
     for per in (10, 1_000):
         result = [event.batch for event in batches(100_000, per)]
 
-        def opened(made: list[Any] = result) -> None:
+        def open_explorer(batches: list[Any] = result) -> None:
             rows = ExplorerRows()
-            rows.take_in(made)
+            rows.take_in(batches)
             rows.rows(rows.select(RowQuery()).numbers[:60])
 
-        print(f"| explorer opens 100,000 rows of {100_000 // per:,} batches | {best(opened):.3f} s |")
+        print(f"| explorer opens 100,000 rows of {100_000 // per:,} batches | {best(open_explorer):.3f} s |")
     rows = ExplorerRows()
     rows.take_in(result)
     requests = {
@@ -181,8 +183,8 @@ def exploring() -> None:
         "an order by path": RowQuery(sort="path"),
         "an order by text": RowQuery(sort="text"),
     }
-    for name, each in requests.items():
-        took = best(lambda each=each: rows.rows(rows.select(each).numbers[:60]))  # type: ignore[misc]
+    for name, row_query in requests.items():
+        took = best(lambda row_query=row_query: rows.rows(rows.select(row_query).numbers[:60]))  # type: ignore[misc]
         print(f"| {name} of 100,000 rows, and its first page | {1000 * took:.1f} ms |")
 
 

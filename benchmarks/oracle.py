@@ -84,7 +84,7 @@ class Case:
     repositories: str = ""
     without_repositories: str = "(?!)"
     revisions: tuple[str, ...] = ("",)
-    where: str = "both"
+    field: str = "both"
     kind: str = "standard"
 
 
@@ -105,7 +105,7 @@ CASES = (
     Case("naïve", Atom("naïve")),
     Case("kelvin", Atom("kelvin")),
     Case("0x7fffffff", Atom("0x7fffffff")),
-    Case('content:"TODO(" case:yes', Atom("TODO("), case_sensitive=True, where="file"),
+    Case('content:"TODO(" case:yes', Atom("TODO("), case_sensitive=True, field="file"),
     Case(r"/func [a-z]\w+Handler\(/ case:yes", expression(r"func [a-z](?-u:\w)+Handler\("), case_sensitive=True),
     Case("/^package main$/", expression("^package main$")),
     Case(r"/(TODO|FIXME|XXX)\([a-z]+\)/ case:yes", expression(r"(TODO|FIXME|XXX)\([a-z]+\)"), case_sensitive=True),
@@ -140,16 +140,16 @@ CASES = (
         files=(r"\.(md|rst)$",),
         without_repositories="kafka|loki",
     ),
-    Case("type:path Dockerfile", Atom("Dockerfile"), where="path"),
-    Case(r"type:path /_test\.go$/ repo:prometheus", expression(r"_test\.go$"), where="path", repositories="prometheus"),
-    Case("type:file apache license", Atom("apache license"), where="file"),
+    Case("type:path Dockerfile", Atom("Dockerfile"), field="path"),
+    Case(r"type:path /_test\.go$/ repo:prometheus", expression(r"_test\.go$"), field="path", repositories="prometheus"),
+    Case("type:file apache license", Atom("apache license"), field="file"),
     Case(r'/import \(\n\t"context"/ case:yes', across(r'import \(\n\t"context"'), case_sensitive=True),
     Case(r"/def [a-z_]+\(\n\s+self,/ case:yes", across(r"def [a-z_]+\(\n(?-u:\s)+self,"), case_sensitive=True),
     Case(
-        r"type:file /^[ \t\n]*class [A-Z]/ case:yes", across(r"^[ \t\n]*class [A-Z]"), case_sensitive=True, where="file"
+        r"type:file /^[ \t\n]*class [A-Z]/ case:yes", across(r"^[ \t\n]*class [A-Z]"), case_sensitive=True, field="file"
     ),
-    Case(r"type:file /license[ \t\n]*$/", across(r"license[ \t\n]*$"), where="file"),
-    Case("socket timeout", Both((Atom("socket"), Atom("timeout"))), kind="keyword", where="both"),
+    Case(r"type:file /license[ \t\n]*$/", across(r"license[ \t\n]*$"), field="file"),
+    Case("socket timeout", Both((Atom("socket"), Atom("timeout"))), kind="keyword", field="both"),
     Case("file:^doc/ repo:pytest-dev/pytest$", None, files=("^doc/",), repositories="pytest-dev/pytest$"),
     Case(
         "cluster repo:redis/redis$@7.2.4 case:yes",
@@ -200,10 +200,10 @@ class Oracle:
         unwanted = [re.compile(without_file, flags) for without_file in case.without_files]
         atoms = [] if case.tree is None else _atoms(case.tree)
         lines: dict[Atom, dict[str, set[int]]] = {atom: {} for atom in atoms}
-        if case.where != "path":
+        if case.field != "path":
             lines = {atom: self._of(repository, revision, atom, case) for atom in atoms}
-        names = {} if case.where == "file" else {atom: _name_pattern(atom, flags) for atom in atoms}
-        displayed = [] if case.tree is None else _shown(case.tree)
+        names = {} if case.field == "file" else {atom: _name_pattern(atom, flags) for atom in atoms}
+        displayed = [] if case.tree is None else _displayed_atoms(case.tree)
         for path in self._files(repository.name, revision):
             if not all(without_file.search(path) for without_file in required) or any(
                 without_file.search(path) for without_file in unwanted
@@ -218,7 +218,7 @@ class Oracle:
             results = {number for atom in displayed for number in lines[atom].get(path, ())}
             if results:
                 rows.update((repository.name, revision, path, number) for number in results)
-            elif case.where != "file":
+            elif case.field != "file":
                 rows.add((repository.name, revision, path, 0))
 
     def _of(self, repository: Repository, revision: str, atom: Atom, case: Case) -> dict[str, set[int]]:
@@ -258,8 +258,8 @@ class Oracle:
         files = {}
         with ObjectReader(repository) as reader:
             for row in rows:
-                facts, _, path = row.partition(b"\t")
-                mode, _kind, blob = facts.split()
+                attributes, _, path = row.partition(b"\t")
+                mode, _kind, blob = attributes.split()
                 if not mode.startswith(b"100"):
                     continue
                 data = reader.read(bytes.fromhex(blob.decode())) if revision else b""
@@ -299,14 +299,14 @@ def _atoms(tree: Tree) -> list[Atom]:
             return [atom for part in parts for atom in _atoms(part)]
 
 
-def _shown(tree: Tree) -> list[Atom]:
+def _displayed_atoms(tree: Tree) -> list[Atom]:
     match tree:
         case Atom():
             return [tree]
         case Without():
             return []
         case Both(parts) | Either(parts):
-            return [atom for part in parts for atom in _shown(part)]
+            return [atom for part in parts for atom in _displayed_atoms(part)]
 
 
 def _holds(tree: Tree, has: Callable[[Atom], bool]) -> bool:
@@ -321,7 +321,7 @@ def _holds(tree: Tree, has: Callable[[Atom], bool]) -> bool:
             return any(_holds(part, has) for part in parts)
 
 
-def found(corpus: Corpus, case: Case) -> set[Place]:
+def search_places(corpus: Corpus, case: Case) -> set[Place]:
     """Every row that we give; it ends for an answer that lacks more than contents that a repository does not hold."""
     result = corpus.client.search(f"{case.query} count:all", pattern_type=case.kind, progress=False)
     if not all(reason.startswith("document-missing") for reason in result.reasons):
@@ -359,7 +359,7 @@ def main() -> int:
         for case in CASES:
             if words and not any(word in case.query for word in words):
                 continue
-            ours, theirs = found(corpus, case), oracle.expected(case)
+            ours, theirs = search_places(corpus, case), oracle.expected(case)
             rows[case.query] = ours
             for row in [*sorted(theirs - ours)[:3], *sorted(ours - theirs)[:3]]:
                 print(f"{case.query}: {'only ours' if row in ours else 'only theirs'}: {row}", file=sys.stderr)
@@ -373,7 +373,7 @@ def main() -> int:
         print(markdown(("repository", "commit", "digest", "rows"), _by_repository(corpus, rows), left=3))
         if options.each:
             print()
-            print(markdown(("query", "commit", "digest", "rows"), _each(corpus, rows), left=3))
+            print(markdown(("query", "commit", "digest", "rows"), _result_rows(corpus, rows), left=3))
     print(f"\n{len(table) - different} of {len(table)} queries equal; {machine()}")
     return int(bool(different))
 
@@ -386,7 +386,7 @@ def _by_repository(corpus: Corpus, rows: dict[str, set[Place]]) -> Iterable[list
         yield [repository.name, f"`{repository.facts.commit[:12]}`", f"`{short}`", f"{len(of):,}"]
 
 
-def _each(corpus: Corpus, rows: dict[str, set[Place]]) -> Iterable[list[str]]:
+def _result_rows(corpus: Corpus, rows: dict[str, set[Place]]) -> Iterable[list[str]]:
     existing = {repository.name: repository for repository in corpus.repositories}
     for query, places in rows.items():
         for name, revision in sorted({place[:2] for place in places}):

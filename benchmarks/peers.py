@@ -47,8 +47,8 @@ def ripgrep_rows(arguments: Sequence[str], folder: Path) -> set[Row]:
         sys.exit(f"ripgrep: {done.stderr.decode(errors='replace')}")
     rows = set()
     for line in done.stdout.split(b"\n"):
-        path, found, remaining = line.partition(b"\0")
-        if found:
+        path, matched, remaining = line.partition(b"\0")
+        if matched:
             number = remaining[: remaining.index(b":")]
             rows.add((path.removeprefix(b"./").decode("utf-8", "replace"), int(number)))
     return rows
@@ -69,11 +69,11 @@ def ask(
     path: str,
     body: bytes | None = None,
     headers: Any = None,
-    kept: http.client.HTTPConnection | None = None,
+    open_connection: http.client.HTTPConnection | None = None,
 ) -> Answer:
     """One request on a connection of its own, or on one that is `kept`; the whole body is read and not looked at."""
     began = time.perf_counter()
-    connection = kept or http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
+    connection = open_connection or http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
     try:
         connection.request(method, path, body, headers or {})
         response = connection.getresponse()
@@ -87,14 +87,14 @@ def ask(
         if response.status != 200:
             raise RuntimeError(f"{path}: {response.status} {pieces[0][:300]!r}")
     finally:
-        if kept is None:
+        if open_connection is None:
             connection.close()
     return Answer(first_s, whole_s, b"".join(pieces))
 
 
 def keep_connection(service: Service | Zoekt) -> None:
     """Ask a service on one connection from now on."""
-    service.kept = http.client.HTTPConnection("127.0.0.1", service.port, timeout=_PATIENCE_S)
+    service.connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=_PATIENCE_S)
 
 
 class Service:
@@ -103,13 +103,15 @@ class Service:
     def __init__(self, port: int, token: str, pid: int) -> None:
         self.port = port
         self.pid = pid
-        self.kept: http.client.HTTPConnection | None = None
+        self.connection: http.client.HTTPConnection | None = None
         self._headers = {"Authorization": f"token {token}", "Accept": "text/event-stream"}
 
     def search(self, query: str) -> Answer:
         """Search, reading the whole stream."""
         values = urlencode({"q": query, "v": "V3", "t": "standard", "display": "-1"}, quote_via=quote)
-        return ask(self.port, "GET", f"/.api/search/stream?{values}", headers=self._headers, kept=self.kept)
+        return ask(
+            self.port, "GET", f"/.api/search/stream?{values}", headers=self._headers, open_connection=self.connection
+        )
 
 
 @contextmanager
@@ -117,12 +119,12 @@ def serving(folders: Sequence[str], home: str, *, forgetful: bool = False) -> It
     """Run ``sourcelight serve`` over `folders`, with the index below `home`; `forgetful`: see `forgetful`."""
     token, port = secrets.token_hex(16), _free_port()
     environment = os.environ | {"SOURCELIGHT_HOME": home, "SOURCELIGHT_OWNER_TOKEN": token}
-    how = (
+    launch = (
         [str(Path(__file__).with_name("forgetful.py"))]
         if forgetful
         else ["-c", "from sourcelight.cli import main; main()"]
     )
-    command = [sys.executable, *how, "serve", *folders]
+    command = [sys.executable, *launch, "serve", *folders]
     command += ["--port", str(port), "--config", _config(home)]
     with _running(command, environment, Path(home, "serve.log")) as pid:
         service = Service(port, token, pid)
@@ -136,12 +138,12 @@ class Zoekt:
     def __init__(self, port: int, pid: int) -> None:
         self.port = port
         self.pid = pid
-        self.kept: http.client.HTTPConnection | None = None
+        self.connection: http.client.HTTPConnection | None = None
 
     def search(self, query: str) -> Answer:
         """Search, reading the whole answer."""
         body = json.dumps({"Q": query, "Opts": _ALL}).encode()
-        return ask(self.port, "POST", "/api/search", body, {"Content-Type": "application/json"}, self.kept)
+        return ask(self.port, "POST", "/api/search", body, {"Content-Type": "application/json"}, self.connection)
 
     def matches(self, query: str) -> int:
         """How many matches in contents it finds."""

@@ -70,7 +70,7 @@ class Case:
     ours: str
     ripgrep: tuple[str, ...]
     zoekt: str
-    wanted: float = 1.0
+    goal: float = 1.0
     below: str = ""
     sets: tuple[str, ...] = ()
     new: bool = False
@@ -81,20 +81,22 @@ class Case:
         return f"{self.ours} count:all"
 
 
-def literal(text: str, zoekt_text: str, **more: Any) -> Case:
+def literal(text: str, zoekt_text: str, **options: Any) -> Case:
     """A case-sensitive literal."""
-    return Case(f"`{text}`", f"{text} case:yes", ("-F", "-e", text), f"{zoekt_text} case:yes", **more)
+    return Case(f"`{text}`", f"{text} case:yes", ("-F", "-e", text), f"{zoekt_text} case:yes", **options)
 
 
-def folded(text: str, **more: Any) -> Case:
+def folded(text: str, **options: Any) -> Case:
     """A literal in any case."""
-    return Case(f"`{text}`, any case", text, ("-F", "-i", "-e", text), text.replace(" ", r"\x20") + " case:no", **more)
+    return Case(
+        f"`{text}`, any case", text, ("-F", "-i", "-e", text), text.replace(" ", r"\x20") + " case:no", **options
+    )
 
 
-def regexp(text: str, **more: Any) -> Case:
+def regexp(text: str, **options: Any) -> Case:
     """A case-sensitive regular expression."""
     escaped = text.replace(" ", r"\x20")
-    return Case(f"`/{text}/`", f"/{text}/ case:yes", ("-e", f"(?-u){text}"), f"{escaped} case:yes", **more)
+    return Case(f"`/{text}/`", f"/{text}/ case:yes", ("-e", f"(?-u){text}"), f"{escaped} case:yes", **options)
 
 
 CASES = (
@@ -198,13 +200,13 @@ class Times:
     of: dict[str, list[float]] = field(default_factory=dict)
     cpu: dict[str, list[float]] = field(default_factory=dict)
 
-    def add(self, what: str, seconds: float) -> None:
+    def add(self, source: str, seconds: float) -> None:
         """Note one time."""
-        self.of.setdefault(what, []).append(seconds)
+        self.of.setdefault(source, []).append(seconds)
 
-    def ms(self, what: str) -> str:
+    def ms(self, source: str) -> str:
         """The median, in milliseconds; a dash where there is none."""
-        return f"{statistics.median(self.of[what]) * 1e3:,.1f}" if what in self.of else "-"
+        return f"{statistics.median(self.of[source]) * 1e3:,.1f}" if source in self.of else "-"
 
     def ratio(self, theirs: str, ours: str) -> float | None:
         """The median of the rounds' ratios; None where one of the two is missing."""
@@ -214,15 +216,15 @@ class Times:
             return statistics.median(self.of[theirs]) / statistics.median(self.of[ours])
         return statistics.median(a / b for a, b in zip(self.of[theirs], self.of[ours], strict=True))
 
-    def asked(self, what: str, used_s: float, requests: int) -> None:
+    def note_cpu(self, source: str, used_s: float, requests: int) -> None:
         """Note what some requests cost a service."""
-        total = self.cpu.setdefault(what, [0.0, 0.0])
+        total = self.cpu.setdefault(source, [0.0, 0.0])
         total[0] += used_s
         total[1] += requests
 
-    def cpu_s(self, what: str) -> float | None:
+    def cpu_s(self, source: str) -> float | None:
         """CPU seconds of one request."""
-        used, requests = self.cpu.get(what, (0.0, 0.0))
+        used, requests = self.cpu.get(source, (0.0, 0.0))
         return used / requests if requests else None
 
     def cpu_ratio(self, theirs: str, ours: str) -> float | None:
@@ -264,21 +266,27 @@ class Bench:
             matches = int(self.corpus.client.count(case.query, progress=False))
         http = times.ratio("zoekt", "stream")
         frame, count = times.ratio("zoekt", "frame"), times.ratio("zoekt", "count")
-        self._judge(case, "over HTTP", http, case.wanted)
+        self._judge(case, "over HTTP", http, case.goal)
         if matches > MANY_HITS:
             self._judge(case, "DataFrame", frame, FRAME_OF_MANY)
             self._judge(case, "count", count, COUNT_OF_MANY)
-        used = [times.cpu_s(what) for what in ("zoekt", "stream")]
+        used = [times.cpu_s(source) for source in ("zoekt", "stream")]
         spent = ["-" if item is None else f"{item * 1e3:,.1f}" for item in used]
-        wall = [times.ms(what) for what in ("zoekt", "stream")]
-        inside = [times.ms(what) for what in ("first", "frame", "count")]
-        ratios = [shown(item) for item in (frame, count, times.ratio("ripgrep", "frame CPU"))]
-        over_http = [*spent, shown(times.cpu_ratio("zoekt", "stream")), *wall, shown(http), f"{case.wanted:g}"]
+        wall = [times.ms(source) for source in ("zoekt", "stream")]
+        inside = [times.ms(source) for source in ("first", "frame", "count")]
+        ratios = [format_ratio(item) for item in (frame, count, times.ratio("ripgrep", "frame CPU"))]
+        over_http = [
+            *spent,
+            format_ratio(times.cpu_ratio("zoekt", "stream")),
+            *wall,
+            format_ratio(http),
+            f"{case.goal:g}",
+        ]
         return [name, f"{matches:,}{note}", *over_http, *inside, *ratios]
 
-    def _judge(self, case: Case, what: str, ratio: float | None, wanted: float) -> None:
-        if ratio is not None and ratio < wanted:
-            self.faults.append(f"{case.name}: zoekt ÷ ours, {what}: {ratio:.2f}, wanted {wanted:g}")
+    def _judge(self, case: Case, source: str, ratio: float | None, goal: float) -> None:
+        if ratio is not None and ratio < goal:
+            self.faults.append(f"{case.name}: zoekt ÷ ours, {source}: {ratio:.2f}, wanted {goal:g}")
 
     def _ours(self, case: Case) -> tuple[set[Row], int]:
         table = self.corpus.client.search(case.query, progress=False).arrow
@@ -312,14 +320,14 @@ class Bench:
         times = Times()
         began = time.perf_counter()
         repeats = {}
-        for what, (pid, ask) in self._services(case).items():
+        for source, (pid, ask) in self._services(case).items():
             before = used_cpu_s(pid)
-            alone = ask().whole_s
-            repeats[what] = min(MOST_ASKED, int(ASKED_S / alone) + 1)
-            if alone > self.row_s:  # it counts: once more would take too long
-                repeats[what] = 0
-                times.asked(what, used_cpu_s(pid) - before, 1)
-                times.add(what, alone)
+            whole_s = ask().whole_s
+            repeats[source] = min(MOST_ASKED, int(ASKED_S / whole_s) + 1)
+            if whole_s > self.row_s:  # it counts: once more would take too long
+                repeats[source] = 0
+                times.note_cpu(source, used_cpu_s(pid) - before, 1)
+                times.add(source, whole_s)
         for number in range(self.rounds):
             if number and time.perf_counter() - began > self.row_s:
                 self.short.append(f"{case.name}: {number}")
@@ -336,14 +344,14 @@ class Bench:
         return results
 
     def _round(self, case: Case, times: Times, repeats: dict[str, int]) -> None:
-        for what, (pid, ask) in self._services(case).items():
-            if not repeats[what]:
+        for source, (pid, ask) in self._services(case).items():
+            if not repeats[source]:
                 continue
             before = used_cpu_s(pid)
-            answers = [ask() for _ in range(repeats[what])]
-            times.asked(what, used_cpu_s(pid) - before, len(answers))
-            times.add(what, statistics.median(answer.whole_s for answer in answers))
-            if what == "stream":
+            answers = [ask() for _ in range(repeats[source])]
+            times.note_cpu(source, used_cpu_s(pid) - before, len(answers))
+            times.add(source, statistics.median(answer.whole_s for answer in answers))
+            if source == "stream":
                 times.add("first", statistics.median(answer.first_s for answer in answers))
         client = self.corpus.client
 
@@ -370,12 +378,12 @@ HEAD = (
 )  # fmt: skip
 
 
-def shown(ratio: float | None) -> str:
+def format_ratio(ratio: float | None) -> str:
     """A ratio in as many digits as tell something."""
     return "-" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
 
 
-def chosen(names: str) -> list[Case]:
+def select_cases(names: str) -> list[Case]:
     """The cases whose names hold one of the words in `names`, which commas separate; all for none."""
     words = [word for word in names.split(",") if word]
     return [case for case in CASES if not words or any(word in case.name for word in words)]
@@ -410,7 +418,7 @@ def main() -> int:
         bench = Bench(corpus, tree, service, other, options)
         rows = []
         try:
-            for case in chosen(options.queries):
+            for case in select_cases(options.queries):
                 rows.append(bench.row(case))
                 print(" ".join(rows[-1]), file=sys.stderr)
         except KeyboardInterrupt:

@@ -60,21 +60,21 @@ Method = Callable[[str], Answer]
 class Space:
     """One repository, opened."""
 
-    opened: OpenedTerms
+    terms_index: OpenedTerms
     collection: ChunkCollection = field(init=False)
     functions: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.collection = make_collection([self.opened], [None])
+        self.collection = make_collection([self.terms_index], [None])
 
     def functions_of(self, path: str) -> list[tuple[int, int]]:
         """Return first and last line of each function of a file."""
         if not self.functions:
-            view = self.opened.snapshot.view
-            for shard, symbols in enumerate(self.opened.symbols):
+            view = self.terms_index.snapshot.view
+            for shard, symbols in enumerate(self.terms_index.symbols):
                 if symbols is None:
                     continue
-                placement = self.opened.snapshot.placement(shard)
+                placement = self.terms_index.snapshot.placement(shard)
                 for file, document in zip(placement.files.tolist(), placement.documents.tolist(), strict=True):
                     rows = symbols.definitions(document).rows.tolist()
                     self.functions[view.path(file)] = [(row[2], row[3]) for row in rows if row[5] in _FUNCTIONS]
@@ -92,8 +92,8 @@ def ours(space: Space, ranker: Ranker, read: Callable[[str], RankQuery] = analyz
         question = read(text)
         if not question.terms:
             return Answer([], [])
-        ranking = ranker.rank(question, [space.opened], [None], RankLimits(_FUNCTION_CHUNKS), Cancellation())
-        files = ranker.rank_files(question, [space.opened], [None], _DEPTH, Cancellation())
+        ranking = ranker.rank(question, [space.terms_index], [None], RankLimits(_FUNCTION_CHUNKS), Cancellation())
+        files = ranker.rank_files(question, [space.terms_index], [None], _DEPTH, Cancellation())
         return Answer([f.path for f in files], [(c.path, c.begin_line, c.end_line) for c in ranking.chunks])
 
     return answer
@@ -109,7 +109,7 @@ def by_scores(space: Space, scores: Any) -> Answer:
             piece, within = collection.pieces[number], index - collection.chunk_base[number]
             row = within if piece.source is None else int(piece.source[within])
             file = piece.files[int(collection.file_of[index]) - collection.file_base[number]]
-            path = space.opened.snapshot.view.path(int(file))
+            path = space.terms_index.snapshot.view.path(int(file))
             chunks.append((path, int(piece.table.begin_line[row]), int(piece.table.end_line[row])))
     return Answer(list(dict.fromkeys(path for path, _, _ in chunks))[:_DEPTH], chunks[:_FUNCTION_CHUNKS])
 
@@ -187,8 +187,8 @@ def measure(case: Mapping[str, Any], answer: Answer, space: Space) -> dict[str, 
     for path, first, last in answer.chunks:
         functions += [(path, start) for start, end in space.functions_of(path) if start <= last and first <= end]
     best = list(dict.fromkeys(functions))[:_DEPTH]
-    held = [(path, first) in best for path, first, _ in case["places"]]
-    return {**result, "functions acc@10": float(all(held)), "any@10": float(any(held))}
+    is_found = [(path, first) in best for path, first, _ in case["places"]]
+    return {**result, "functions acc@10": float(all(is_found)), "any@10": float(any(is_found))}
 
 
 Table = dict[tuple[str, str, str], dict[str, list[float]]]
@@ -206,36 +206,38 @@ def main() -> None:
     parser.add_argument("--answers", action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--languages", action="store_true", help="ours by language, too")
     options = parser.parse_args()
-    wanted, kinds = set(filter(None, options.methods.split(","))), set(filter(None, options.kinds.split(",")))
+    method_names, kinds = set(filter(None, options.methods.split(","))), set(filter(None, options.kinds.split(",")))
     cases: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for line in options.sets.read_text("utf-8").splitlines():
         case = json.loads(line)
         if case["half"] == options.half and (not kinds or case["kind"] in kinds):
             cases[case["repository"]].append(case)
-    others = {name: read_answers(Path(file)) for name, _, file in (each.partition("=") for each in options.answers)}
+    peer_answers = {
+        name: read_answers(Path(file)) for name, _, file in (argument.partition("=") for argument in options.answers)
+    }
     results: Table = defaultdict(lambda: defaultdict(list))
     cost: dict[str, float] = defaultdict(float)
     with tempfile.TemporaryDirectory() as temporary:
         corpus = Corpus(options.corpus, options.index or temporary)
         for repository in corpus.repositories:
-            own = cases.get(repository.name, [])
-            if not own:
+            local_cases = cases.get(repository.name, [])
+            if not local_cases:
                 continue
             target = corpus.engine.target_of(repository)
             corpus.engine.update_terms([target], Cancellation())
             space = Space(corpus.engine.terms.open(target))
             for name, make in methods_of(space).items():
-                if wanted and name not in wanted:
+                if method_names and name not in method_names:
                     continue
                 method = make()
-                for case in own:
+                for case in local_cases:
                     began = time.thread_time()
                     answer = method(case["text"])
                     cost[name] += time.thread_time() - began
                     for measured, value in measure(case, answer, space).items():
                         results[name, case["kind"], case["language"]][measured].append(value)
-            for name, answers in others.items():
-                for case in own:
+            for name, answers in peer_answers.items():
+                for case in local_cases:
                     answer = answers.get((repository.name, case["kind"], case["text"]), Answer([], []))
                     for measured, value in measure(case, answer, space).items():
                         results[name, case["kind"], case["language"]][measured].append(value)

@@ -90,14 +90,14 @@ class Sample:
             yield Target(self.repository, row.parent, row.parent), [row]
 
 
-def sample(repository: Repository, most: int, *, exact: bool) -> Sample | None:
+def sample(repository: Repository, max_rows: int, *, exact: bool) -> Sample | None:
     """Make questions of a repository's newest commits; None when it has too few."""
 
     def git(*arguments: str) -> str:
         command = ["git", "-C", repository.git_dir, *arguments]
         return subprocess.run(command, capture_output=True, check=True, text=True, errors="replace").stdout
 
-    text = git("log", "--no-merges", "--first-parent", "-n", str(most * 12), "--name-status", "--no-renames",
+    text = git("log", "--no-merges", "--first-parent", "-n", str(max_rows * 12), "--name-status", "--no-renames",
                "--format=%x00%H%x01%P%x01%s", repository.facts.commit)  # fmt: skip
     selected: list[tuple[str, str, list[tuple[str, str]]]] = []
     for entry in text.split("\0")[1:]:
@@ -111,9 +111,9 @@ def sample(repository: Repository, most: int, *, exact: bool) -> Sample | None:
         fits = fits and any(status in "MD" and kind_of(path) == "code" for status, path in code)
         if fits and not _DROPPED.search(subject):
             selected.append((parents, subject, code))
-        if len(selected) == most:
+        if len(selected) == max_rows:
             break
-    if len(selected) < most // 2:
+    if len(selected) < max_rows // 2:
         return None
     base = None if exact else selected[-1][0]
     rows = []
@@ -137,7 +137,7 @@ class Methods:
     engine: LocalEngine
     target: Target
     histories: LocalHistoryStore | None
-    opened: OpenedTerms = field(init=False)
+    terms_index: OpenedTerms = field(init=False)
     space: ChunkCollection = field(init=False)
     commits: CommitRanker | None = None
 
@@ -145,8 +145,8 @@ class Methods:
         failed = self.engine.update_terms([self.target], Cancellation())
         if failed:
             sys.exit(f"not indexed: {failed}")
-        self.opened = self.engine.terms.open(self.target)
-        self.space = make_collection([self.opened], [None])
+        self.terms_index = self.engine.terms.open(self.target)
+        self.space = make_collection([self.terms_index], [None])
         if self.histories is not None:
             self.commits = CommitRanker(self._history(self.histories), self.target.commit)
 
@@ -168,28 +168,28 @@ class Methods:
         graph: list[Scorer] = [GraphScorer(self.engine)]
         both = [*history, *graph]
         lists = ListWeights()
-        plain = replace(lists, test=1, docs=1, config=1, vendored=1, changelog=1, test_asked=1, docs_asked=1)
+        plain_lists = replace(lists, test=1, docs=1, config=1, vendored=1, changelog=1, test_asked=1, docs_asked=1)
         return {
             "terms": self._terms,
             "bm25": self._bm25,
             "words only": self._ours(Ranker()),
             "ours": self._ours(Ranker(scorers=both)),
-            "less kinds": self._ours(Ranker(lists=plain, scorers=both)),
+            "less kinds": self._ours(Ranker(lists=plain_lists, scorers=both)),
             "less fields": self._ours(Ranker(Weights(definition=0, path=0), scorers=both)),
             "less whole file": self._ours(Ranker(lists=replace(lists, full_name=0), scorers=both)),
             "less 2nd, 3rd chunk": self._ours(Ranker(lists=replace(lists, second=0, third=0), scorers=both)),
             "less exact names": self._ours(Ranker(lists=replace(lists, exact=0, mentioned=0), scorers=both)),
-            "less joined words": self._ours(Ranker(scorers=both), joined=False),
+            "less joined words": self._ours(Ranker(scorers=both), join=False),
             "less history": self._ours(Ranker(scorers=graph)),
             "less graph": self._ours(Ranker(scorers=history)),
         }
 
-    def _ours(self, ranker: Ranker, *, joined: bool = True) -> Files:
+    def _ours(self, ranker: Ranker, *, join: bool = True) -> Files:
         def rank(row: Row) -> Sequence[str]:
             question = analyze(row.text)
-            if not joined:
+            if not join:
                 question = _without_joined(question)
-            result = ranker.rank_files(question, [self.opened], [None], 10, Cancellation())
+            result = ranker.rank_files(question, [self.terms_index], [None], 10, Cancellation())
             return [file.path for file in result]
 
         return rank
@@ -208,7 +208,7 @@ class Methods:
         return self._first(np.maximum.reduceat(words.chunks, self.space.first))
 
     def _first(self, scores: NDArray[np.float64]) -> Sequence[str]:
-        paths = [self.opened.snapshot.view.path(int(f)) for piece in self.space.pieces for f in piece.files]
+        paths = [self.terms_index.snapshot.view.path(int(f)) for piece in self.space.pieces for f in piece.files]
         order = sorted(
             np.argsort(-scores, kind="stable")[:200].tolist(), key=lambda position: (-scores[position], paths[position])
         )
@@ -220,41 +220,47 @@ def _without_joined(question: RankQuery) -> RankQuery:
     return replace(question, terms=terms)
 
 
-def measures(rows: Sequence[Row], found: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+def measures(rows: Sequence[Row], rankings: Sequence[Sequence[str]]) -> NDArray[np.float64]:
     """Give hit@1, hit@5, r@5, r@10 and MRR of each row, as a row each."""
     table = []
-    for row, paths in zip(rows, found, strict=True):
+    for row, paths in zip(rows, rankings, strict=True):
         positions = [index for index, path in enumerate(paths) if path in row.gold]
-        hits = [float(any(index < k for index in positions)) for k in (1, 5)]
+        first_hits = [float(any(index < k for index in positions)) for k in (1, 5)]
         shares = [sum(index < k for index in positions) / len(row.gold) for k in (5, 10)]
-        table.append([*hits, *shares, 1.0 / (positions[0] + 1) if positions else 0.0])
+        table.append([*first_hits, *shares, 1.0 / (positions[0] + 1) if positions else 0.0])
     return np.array(table)
 
 
 Results = Mapping[str, NDArray[np.float64]]
 
 
-def measured(corpus: Corpus, taken: Sample, histories: LocalHistoryStore | None, wanted: set[str]) -> Results:
+def measured(
+    corpus: Corpus, sample_rows: Sample, histories: LocalHistoryStore | None, method_names: set[str]
+) -> Results:
     """Ask all questions of a sample with all methods, telling how it goes."""
     results: dict[str, list[NDArray[np.float64]]] = {}
     cost: dict[str, float] = {}
     done = 0
-    for target, rows in taken.groups():
+    for target, rows in sample_rows.groups():
         methods = Methods(corpus.engine, target, histories).all()
         for name, method in methods.items():
-            if wanted and name not in wanted | {"bm25", "ours"}:
+            if method_names and name not in method_names | {"bm25", "ours"}:
                 continue
             began = time.process_time()
             results.setdefault(name, []).append(measures(rows, [method(row) for row in rows]))
             cost[name] = cost.get(name, 0.0) + time.process_time() - began
         done += len(rows)
-        if taken.base is None and done % 20 == 0:
-            print(f"{taken.repository.name}: {done} of {len(taken.rows)}", file=sys.stderr, flush=True)
-    own = {name: np.concatenate(parts) for name, parts in results.items()}
-    for name, table in own.items():
+        if sample_rows.base is None and done % 20 == 0:
+            print(f"{sample_rows.repository.name}: {done} of {len(sample_rows.rows)}", file=sys.stderr, flush=True)
+    tables = {name: np.concatenate(parts) for name, parts in results.items()}
+    for name, table in tables.items():
         took = cost[name] / len(table) * 1000
-        print(f"{taken.repository.name} {name}: {' '.join(_cells(table))}, {took:.1f} ms", file=sys.stderr, flush=True)
-    return own
+        print(
+            f"{sample_rows.repository.name} {name}: {' '.join(_cells(table))}, {took:.1f} ms",
+            file=sys.stderr,
+            flush=True,
+        )
+    return tables
 
 
 @dataclass(slots=True)
@@ -262,21 +268,21 @@ class Kept:
     """What a file says of runs before."""
 
     file: Path | None
-    known: dict[tuple[str, str, int], Results] = field(default_factory=dict)
+    results: dict[tuple[str, str, int], Results] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.file is not None and self.file.exists():
             for line in self.file.read_text("utf-8").splitlines():
                 entry = json.loads(line)
                 tables = {name: np.array(table) for name, table in entry["methods"].items()}
-                self.known[entry["repository"], entry["form"], entry["rows"]] = tables
+                self.results[entry["repository"], entry["form"], entry["rows"]] = tables
 
-    def add(self, repository: str, form: str, rows: int, found: Results) -> None:
+    def add(self, repository: str, form: str, rows: int, result: Results) -> None:
         """Keep the results of a repository."""
         if self.file is None:
             return
         entry = {"repository": repository, "form": form, "rows": rows,
-                 "methods": {name: table.tolist() for name, table in found.items()}}  # fmt: skip
+                 "methods": {name: table.tolist() for name, table in result.items()}}  # fmt: skip
         with self.file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
@@ -296,7 +302,7 @@ def main() -> None:
     methods_wanted = {name for name in options.methods.split(",") if name}
     required = [name for name in options.repositories.split(",") if name]
     exact = [name for name in options.exact.split(",") if name]
-    kept = Kept(options.resume)
+    cache = Kept(options.resume)
     results: dict[str, dict[str, Results]] = {"cheap": {}, "exact": {}}
     with tempfile.TemporaryDirectory() as temporary:
         home = options.index or temporary
@@ -307,20 +313,20 @@ def main() -> None:
                 continue
             forms = ["cheap", "exact"] if any(name in repository.name for name in exact) else ["cheap"]
             for form in forms:
-                cached = kept.known.get((repository.name, form, options.rows))
+                cached = cache.results.get((repository.name, form, options.rows))
                 if cached is None:
-                    taken = sample(repository, options.rows, exact=form == "exact")
-                    if taken is None:
+                    sample_rows = sample(repository, options.rows, exact=form == "exact")
+                    if sample_rows is None:
                         print(f"{repository.name}: too few commits", file=sys.stderr)
                         break
-                    print(f"{repository.name}: {len(taken.rows)} questions, {form}", file=sys.stderr, flush=True)
-                    cached = measured(corpus, taken, histories, methods_wanted)
-                    kept.add(repository.name, form, options.rows, cached)
+                    print(f"{repository.name}: {len(sample_rows.rows)} questions, {form}", file=sys.stderr, flush=True)
+                    cached = measured(corpus, sample_rows, histories, methods_wanted)
+                    cache.add(repository.name, form, options.rows, cached)
                 results[form][repository.name] = cached
     if not results["cheap"]:
         sys.exit("no repository with enough commits")
     print(f"{machine()}\n")
-    gains = [_told(form, held) for form, held in results.items() if held]
+    gains = [_print_form(form, form_results) for form, form_results in results.items() if form_results]
     sys.exit(0 if min(gains) >= GOAL else 1)
 
 
@@ -328,15 +334,15 @@ _NAMES = ("hit@1", "hit@5", "r@5", "r@10", "MRR")
 _FORMS = {"cheap": "all asked at one commit", "exact": "each asked at its own parent"}
 
 
-def _told(form: str, results: Mapping[str, Results]) -> float:
+def _print_form(form: str, results: Mapping[str, Results]) -> float:
     """Print the tables of one form; give the points of hit@1 over BM25."""
-    names = [name for name in next(iter(results.values())) if all(name in own for own in results.values())]
-    merged = {name: np.concatenate([own[name] for own in results.values()]) for name in names}
+    names = [name for name in next(iter(results.values())) if all(name in tables for tables in results.values())]
+    merged = {name: np.concatenate([tables[name] for tables in results.values()]) for name in names}
     print(f"{len(results)} repositories, {len(merged['ours']):,} questions, {_FORMS[form]}, percent\n")
     print(markdown(["method", *_NAMES], [[name, *_cells(table)] for name, table in merged.items()]))
     rows = [
-        [name, str(len(own["ours"])), f"{own['bm25'][:, 0].mean() * 100:.1f}", *_cells(own["ours"])]
-        for name, own in results.items()
+        [name, str(len(tables["ours"])), f"{tables['bm25'][:, 0].mean() * 100:.1f}", *_cells(tables["ours"])]
+        for name, tables in results.items()
     ]
     print(f"\n{markdown(['repository', 'questions', 'bm25 hit@1', *(f'ours {name}' for name in _NAMES)], rows)}")
     gain = float(merged["ours"][:, 0].mean() - merged["bm25"][:, 0].mean()) * 100

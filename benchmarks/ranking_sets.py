@@ -101,19 +101,19 @@ class Place:
 class Source:
     """The files of one repository at its newest commit, with their definitions."""
 
-    def __init__(self, corpus: Corpus, opened: OpenedTerms) -> None:
-        self.opened, self._corpus = opened, corpus
+    def __init__(self, corpus: Corpus, terms_index: OpenedTerms) -> None:
+        self.terms_index, self._corpus = terms_index, corpus
         self.paths: dict[str, str] = {}
         self.places: list[Place] = []
         self.texts: dict[str, list[str]] = {}
-        view = opened.snapshot.view
+        view = terms_index.snapshot.view
         for file in range(view.files):
             path = view.path(file)
             self.paths[path] = "aside" if kind_of(path) == "code" and _ASIDE.search(path) else kind_of(path)
-        for shard, symbols in enumerate(opened.symbols):
+        for shard, symbols in enumerate(terms_index.symbols):
             if symbols is None:
                 continue
-            placement = opened.snapshot.placement(shard)
+            placement = terms_index.snapshot.placement(shard)
             for file, document in zip(placement.files.tolist(), placement.documents.tolist(), strict=True):
                 path = view.path(file)
                 language = symbols.language(document)
@@ -123,13 +123,13 @@ class Source:
     def lines(self, path: str) -> list[str]:
         """Return the lines of a file."""
         if path not in self.texts:
-            data = self._corpus.engine.store.read(self.opened.target, path) or b""
+            data = self._corpus.engine.store.read(self.terms_index.target, path) or b""
             self.texts[path] = data.decode("utf-8", "replace").split("\n")
         return self.texts[path]
 
-    def _read(self, path: str, found: FileDefinitions) -> None:
+    def _read(self, path: str, definitions: FileDefinitions) -> None:
         lines = self.lines(path)
-        for name, row in zip(found.names, found.rows.tolist(), strict=True):
+        for name, row in zip(definitions.names, definitions.rows.tolist(), strict=True):
             _, line, start, end, _, kind, _ = row
             if KINDS[kind] in _TYPES | _FUNCTIONS:
                 lead = lead_start(lines, start - 1)
@@ -160,12 +160,12 @@ def _sentence(comment: Sequence[str], name: str) -> str:
             break
     text = _END.split(" ".join(words), maxsplit=1)[0].strip(" .:")
     text = re.sub(rf"\b{re.escape(name)}\b", "", text).strip()
-    known = text.split()
-    fits = 5 <= len(known) <= 40 and text.isascii() and not _LICENSE.search(text) and "=" not in text
-    return " ".join(known) if fits else ""
+    tokens = text.split()
+    fits = 5 <= len(tokens) <= 40 and text.isascii() and not _LICENSE.search(text) and "=" not in text
+    return " ".join(tokens) if fits else ""
 
 
-def symbol_rows(source: Source, *, one: bool) -> Iterator[tuple[str, list[Place]]]:
+def symbol_rows(source: Source, *, is_single: bool) -> Iterator[tuple[str, list[Place]]]:
     """Names that few files define, of one word or of several."""
     by_name: dict[str, list[Place]] = {}
     for place in source.places:
@@ -173,11 +173,11 @@ def symbol_rows(source: Source, *, one: bool) -> Iterator[tuple[str, list[Place]
     for name, places in by_name.items():
         is_one = len(parts_of(name)) == 1
         is_long = len(name) > 2 and name.isidentifier() and places[0].last - places[0].first >= 4
-        if is_long and is_one == one and len({place.path for place in places}) <= 2:
+        if is_long and is_one == is_single and len({place.path for place in places}) <= 2:
             yield name, places
 
 
-def words_rows(source: Source, chance: random.Random, *, whole: bool) -> Iterator[tuple[str, list[Place]]]:
+def words_rows(source: Source, chance: random.Random, *, is_sentence: bool) -> Iterator[tuple[str, list[Place]]]:
     """Sentences of doc comments, or some of their words in order."""
     counts = Counter(place.sentence for place in source.places)
     for place in source.places:
@@ -187,7 +187,7 @@ def words_rows(source: Source, chance: random.Random, *, whole: bool) -> Iterato
         if len(words) < 4:
             continue
         selected = sorted(chance.sample(range(len(words)), chance.randint(2, 4)))
-        yield place.sentence if whole else " ".join(words[position] for position in selected), [place]
+        yield place.sentence if is_sentence else " ".join(words[position] for position in selected), [place]
 
 
 def topic_rows(source: Source, chance: random.Random) -> Iterator[tuple[str, list[Place]]]:
@@ -198,7 +198,7 @@ def topic_rows(source: Source, chance: random.Random) -> Iterator[tuple[str, lis
         name = place.path.rpartition("/")[2].partition(".")[0]
         words = [word for word in parts_of(name) if len(word) > 2]
         existing = [word for word in re.findall(r"[a-z]{4,}", place.sentence.lower()) if word not in FUNCTION_WORDS]
-        existing = [word for word in existing if not any(word.startswith(own[:4]) for own in words)]
+        existing = [word for word in existing if not any(word.startswith(earlier[:4]) for earlier in words)]
         if place.path in seen or stems[name] > 1 or not 1 <= len(words) <= 3 or not existing:
             continue
         seen.add(place.path)
@@ -234,11 +234,11 @@ def readme_rows(source: Source) -> Iterator[tuple[str, list[Place]]]:
             for sentence in re.split(r"(?<=[a-z)`])[.!]\s", " ".join(paragraph.split())):
                 spans = _SPAN.findall(sentence)
                 simple = [re.split(r"[.:#]+", span)[-1] for span in spans]
-                named = [name for name in dict.fromkeys(simple) if len({p.path for p in by_name.get(name, ())}) == 1]
+                names = [name for name in dict.fromkeys(simple) if len({p.path for p in by_name.get(name, ())}) == 1]
                 words = _MARKUP.sub("", _SPAN.sub(" ", sentence)).lstrip("-* ").split()
                 content = [word for word in words if word.isalpha() and word.lower() not in FUNCTION_WORDS]
-                if len(named) == 1 and len(spans) <= 2 and len(content) >= 6 and "](" not in sentence:
-                    yield " ".join(words), by_name[named[0]]
+                if len(names) == 1 and len(spans) <= 2 and len(content) >= 6 and "](" not in sentence:
+                    yield " ".join(words), by_name[names[0]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +293,7 @@ def changed_functions(git_dir: str, change: Change, source: Source) -> list[Plac
 
 def main_language(source: Source) -> str:
     """Return the language of most files of code; headers count for C++ where it has files of its own."""
-    view = source.opened.snapshot.view
+    view = source.terms_index.snapshot.view
     used: Counter[str] = Counter()
     for file in range(view.files):
         language, path = view.languages[int(view.language[file])][0], view.path(file)
@@ -303,9 +303,9 @@ def main_language(source: Source) -> str:
 
 
 def _languages(source: Source, path: str) -> Iterator[str]:
-    view = source.opened.snapshot.view
-    for shard, symbols in enumerate(source.opened.symbols):
-        placement = source.opened.snapshot.placement(shard)
+    view = source.terms_index.snapshot.view
+    for shard, symbols in enumerate(source.terms_index.symbols):
+        placement = source.terms_index.snapshot.placement(shard)
         if symbols is not None:
             for file, document in zip(placement.files.tolist(), placement.documents.tolist(), strict=True):
                 if view.path(file) == path:
@@ -321,22 +321,22 @@ def cases_of(source: Source, git_dir: str, rows: int, seed: int) -> Iterator[Dra
 
     def chance(kind: str) -> random.Random:
         # Seeded, since a set has to be drawn again.
-        return random.Random(f"{seed} {source.opened.target.repository.name} {kind}")  # noqa: S311
+        return random.Random(f"{seed} {source.terms_index.target.repository.name} {kind}")  # noqa: S311
 
-    def drawn(kind: str, entries: Iterator[tuple[str, list[Place]]]) -> Iterator[Draft]:
+    def draft_cases(kind: str, entries: Iterator[tuple[str, list[Place]]]) -> Iterator[Draft]:
         existing = list(dict(entries).items())
         for text, places in chance(kind).sample(existing, min(rows, len(existing))):
             yield kind, text, places, sorted({place.path for place in places}), ""
 
-    yield from drawn("symbol", symbol_rows(source, one=False))
-    yield from drawn("term", symbol_rows(source, one=True))
-    yield from drawn("topic", topic_rows(source, chance("topic words")))
-    yield from drawn("words", words_rows(source, chance("words words"), whole=False))
-    yield from drawn("sentence", words_rows(source, chance("sentence words"), whole=True))
-    yield from drawn("name", name_rows(source))
-    yield from drawn("readme", readme_rows(source))
+    yield from draft_cases("symbol", symbol_rows(source, is_single=False))
+    yield from draft_cases("term", symbol_rows(source, is_single=True))
+    yield from draft_cases("topic", topic_rows(source, chance("topic words")))
+    yield from draft_cases("words", words_rows(source, chance("words words"), is_sentence=False))
+    yield from draft_cases("sentence", words_rows(source, chance("sentence words"), is_sentence=True))
+    yield from draft_cases("name", name_rows(source))
+    yield from draft_cases("readme", readme_rows(source))
     subjects = issues = 0
-    for change in changes(git_dir, source.opened.commit, source):
+    for change in changes(git_dir, source.terms_index.commit, source):
         subject = change.subject
         if subjects < rows and 4 <= len(subject.split()) <= 20 and not _DROPPED_SUBJECT.search(subject):
             subjects += 1
@@ -366,10 +366,12 @@ def halves(languages: dict[str, str], seed: int) -> dict[str, str]:
         return hashlib.sha256(f"{seed} {name}".encode()).hexdigest()
 
     for language in sorted(set(languages.values()), key=key):
-        for name in sorted((name for name, own in languages.items() if own == language), key=key):
+        for name in sorted(
+            (name for name, language_of_repository in languages.items() if language_of_repository == language), key=key
+        ):
             counts = Counter(result.values())
-            own = Counter(result[other] for other in result if languages[other] == language)
-            result[name] = min(("tune", "report"), key=lambda half: (own[half], counts[half], half))
+            siblings = Counter(result[other] for other in result if languages[other] == language)
+            result[name] = min(("tune", "report"), key=lambda half: (siblings[half], counts[half], half))
     return result
 
 
@@ -390,10 +392,10 @@ def main() -> None:
             target = corpus.engine.target_of(repository)
             try:
                 corpus.engine.update_terms([target], Cancellation())
-                opened = corpus.engine.terms.open(target)
+                terms_index = corpus.engine.terms.open(target)
             except SourcelightError as exc:
                 sys.exit(f"{repository.name}: {exc}")
-            source = Source(corpus, opened)
+            source = Source(corpus, terms_index)
             sources[repository.name] = source, repository.git_dir
             languages[repository.name] = main_language(source)
         half = halves(languages, options.seed)

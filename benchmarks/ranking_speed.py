@@ -52,9 +52,9 @@ QUESTIONS = (
 _MOST = 10
 
 
-def plain(question: str, opened: list[OpenedTerms]) -> Any:
+def rank_plain(question: str, terms_indexes: list[OpenedTerms]) -> Any:
     """Give the ten best chunks by BM25 over the words of a question."""
-    space = make_collection(opened, [None] * len(opened))
+    space = make_collection(terms_indexes, [None] * len(terms_indexes))
     scores = np.zeros(space.chunks)
     norm = space.norms(0.5)[0]
     for term, weight in analyze(question).terms.items():
@@ -65,12 +65,12 @@ def plain(question: str, opened: list[OpenedTerms]) -> Any:
         idf = math.log(1.0 + (space.chunks - len(numbers) + 0.5) / (len(numbers) + 0.5))
         times /= norm.take(numbers)
         np.add.at(scores, numbers, weight * idf * 2.2 * times / (1.2 + times))
-    held = (scores > 0.0).nonzero()[0]
-    values = scores.take(held)
-    if len(held) > _MOST:
-        best = np.argpartition(values, len(held) - _MOST)[-_MOST:]
-        held, values = held.take(best), values.take(best)
-    return held.take(np.argsort(-values))
+    positive = (scores > 0.0).nonzero()[0]
+    values = scores.take(positive)
+    if len(positive) > _MOST:
+        best = np.argpartition(values, len(positive) - _MOST)[-_MOST:]
+        positive, values = positive.take(best), values.take(best)
+    return positive.take(np.argsort(-values))
 
 
 def cpu_ms(work: Callable[[str], Any], repeat: int) -> float:
@@ -95,29 +95,31 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         corpus = Corpus(options.corpus, options.index or temporary)
-        engine, stop = corpus.engine, Cancellation()
+        engine, cancellation = corpus.engine, Cancellation()
         targets = [engine.target_of(repository) for repository in corpus.repositories]
-        failed = engine.update_terms(targets, stop)
-        opened: list[OpenedTerms] = []
+        failed = engine.update_terms(targets, cancellation)
+        terms_indexes: list[OpenedTerms] = []
         for target in targets:
             try:
-                opened.append(engine.terms.open(target))
+                terms_indexes.append(engine.terms.open(target))
             except (SourcelightError, OSError) as exc:
                 print(f"left out: {target.repository.name}: {exc}", file=sys.stderr)
         before = _resident_mb()
-        space, none = make_collection(opened, [None] * len(opened)), [None] * len(opened)
+        space, none = make_collection(terms_indexes, [None] * len(terms_indexes)), [None] * len(terms_indexes)
         space.norms(0.5)
         grown = _resident_mb() - before
-        peer = cpu_ms(lambda question: plain(question, opened), options.repeat)
+        peer = cpu_ms(lambda question: rank_plain(question, terms_indexes), options.repeat)
 
         def ranked(limits: RankLimits) -> float:
-            return cpu_ms(lambda q: Ranker().rank(analyze(q), opened, none, limits, stop), options.repeat)
+            return cpu_ms(
+                lambda q: Ranker().rank(analyze(q), terms_indexes, none, limits, cancellation), options.repeat
+            )
 
         ours = {"ten chunks": ranked(RankLimits(_MOST)), "15 files, 3 chunks each": ranked(RankLimits(None, 15, 3))}
         context = ToolContext(engine, Viewer.owner())
 
         def answered(question: str) -> None:
-            inquiry = ResearchRequest(question, "", pin(engine, "", context.viewer, stop), context)
+            inquiry = ResearchRequest(question, "", pin(engine, "", context.viewer, cancellation), context)
             finish(ExtractiveResearcher().research(inquiry, None, lambda _: None), inquiry, lambda _: None)
 
         ours["a whole answer"] = cpu_ms(answered, 2)

@@ -73,16 +73,18 @@ def measure(
     """A row of the table."""
     name, ours, theirs = case
     query = f"{ours} type:file count:all"
-    zoekts, first, again = sides
+    zoekts, first, repeats = sides
     times: list[tuple[float, float, float]] = []
     for number in range(rounds + 1):
-        one = spent_s(zoekts, theirs), spent_s(first, query), spent_s(again, query)
+        sample = spent_s(zoekts, theirs), spent_s(first, query), spent_s(repeats, query)
         if number:  # the first round makes the query known
-            times.append(one)
+            times.append(sample)
     matches, other = int(corpus.client.count(query, progress=False)), zoekts.matches(theirs)
     note = "" if matches == other else f" (zoekt {other:,})"
     ms = [f"{statistics.median(column) * 1e3:,.1f}" for column in zip(*times, strict=True)]
-    ratios = [f"{statistics.median(one[0] / max(one[position], 1e-6) for one in times):.3g}" for position in (1, 2)]
+    ratios = [
+        f"{statistics.median(sample[0] / max(sample[position], 1e-6) for sample in times):.3g}" for position in (1, 2)
+    ]
     return [name.replace("|", r"\|"), f"{matches:,}{note}", ms[0], ms[1], ratios[0], ms[2], ratios[1]]
 
 

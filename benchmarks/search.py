@@ -73,10 +73,10 @@ class Bench:
         self.rows: list[tuple[str, str, str]] = []
         self.missed = False
 
-    def note(self, name: str, value: str, goal: str = "", *, met: bool = True) -> None:
+    def note(self, name: str, value: str, goal: str = "", *, is_met: bool = True) -> None:
         """Add a row."""
-        self.missed = self.missed or not met
-        self.rows.append((name, value, goal + ("" if met else " **missed**")))
+        self.missed = self.missed or not is_met
+        self.rows.append((name, value, goal + ("" if is_met else " **missed**")))
 
     def parts(self, query: TextQuery, options: SearchOptions | None = None) -> Iterator[SearchPart]:
         """Search everything."""
@@ -98,8 +98,8 @@ class Bench:
         )
         if report.built:
             speed = text / 1e6 / seconds
-            self.note("index build, MB of text per CPU-second", f"{speed:.1f}", ">= 15", met=speed >= 15)
-        self.note("index ÷ text, content included", f"{disk / text:.2f}", "<= 1.8", met=disk / text <= 1.8)
+            self.note("index build, MB of text per CPU-second", f"{speed:.1f}", ">= 15", is_met=speed >= 15)
+        self.note("index ÷ text, content included", f"{disk / text:.2f}", "<= 1.8", is_met=disk / text <= 1.8)
         return seconds
 
     def pull(self, full_s: float) -> None:
@@ -117,7 +117,7 @@ class Bench:
             f"re-index after {PULLED_COMMITS} commits ÷ full build ({report.files} files read)",
             f"{share:.3f}",
             "<= 0.1",
-            met=share <= 0.1,
+            is_met=share <= 0.1,
         )
 
     def first_batch(self) -> None:
@@ -133,13 +133,13 @@ class Bench:
                 pass
             shares.append(first / (time.process_time() - began))
         share = statistics.median(shares)
-        self.note("first batch ÷ whole search", f"{share:.4f}", "<= 0.1", met=share <= 0.1)
+        self.note("first batch ÷ whole search", f"{share:.4f}", "<= 0.1", is_met=share <= 0.1)
 
     def large_frame(self) -> None:
         """A million matched lines to a DataFrame: time, size, memory."""
         query = query_of(MANY[1], "literal", case_sensitive=True)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        batches_s, batches = timed(lambda: _some([b for part in self.parts(query) for b in part.batches]))
+        batches_s, batches = timed(lambda: _first_rows([b for part in self.parts(query) for b in part.batches]))
         frame_s, frame = timed(lambda: to_pandas(matches_table(batches)))
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
         size = int(frame.memory_usage(deep=False).sum()) / 1e6
@@ -147,10 +147,10 @@ class Bench:
             f"{len(frame):,} lines to batches, then to a frame",
             f"{batches_s:.2f} s + {frame_s:.2f} s",
             "< 1.5 s",
-            met=batches_s + frame_s < 1.5,
+            is_met=batches_s + frame_s < 1.5,
         )
-        self.note("size of that frame", f"{size:.0f} MB", "< 300 MB", met=size < 300)
-        self.note("growth of peak memory, mapped index included", f"{grown:.0f} MB", "< 1500 MB", met=grown < 1500)
+        self.note("size of that frame", f"{size:.0f} MB", "< 300 MB", is_met=size < 300)
+        self.note("growth of peak memory, mapped index included", f"{grown:.0f} MB", "< 1500 MB", is_met=grown < 1500)
 
     def against_ripgrep(self, tree: str) -> None:
         """Run all searches with both, in turns."""
@@ -174,7 +174,7 @@ class Bench:
                 f"ripgrep ÷ ours, {name}: `{text}`, {lines:,} lines",
                 f"{ratio:.1f} ({theirs_s * 1e3:.0f} ÷ {ours_s * 1e3:.1f} ms)",
                 f">= {required:.0f}",
-                met=ratio >= required,
+                is_met=ratio >= required,
             )
 
     def export(self, folder: str) -> None:
@@ -191,14 +191,14 @@ class Bench:
                     file.write_bytes(data)
 
 
-def _some(batches: list[Any]) -> list[Any]:
-    kept, rows = [], 0
+def _first_rows(batches: list[Any]) -> list[Any]:
+    slices, rows = [], 0
     for batch in batches:
         if rows >= LARGE_FRAME:
             break
-        kept.append(batch.slice(0, LARGE_FRAME - rows))
-        rows += kept[-1].num_rows
-    return kept
+        slices.append(batch.slice(0, LARGE_FRAME - rows))
+        rows += slices[-1].num_rows
+    return slices
 
 
 def _lines_of(command: list[str], tree: str) -> int:

@@ -30,9 +30,9 @@ Match = tuple[str, int, int]
 
 def cpu_s() -> float:
     """Processor seconds of this process, of those that run, and of those that have ended."""
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    own = [psutil.Process(), *psutil.Process().children(recursive=True)]
-    return ended.ru_utime + ended.ru_stime + sum(sum(item.cpu_times()[:2]) for item in own)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    return children.ru_utime + children.ru_stime + sum(sum(item.cpu_times()[:2]) for item in processes)
 
 
 def of_command(folder: Path, language: str, pattern: str, ending: str) -> tuple[set[Match], float]:
@@ -94,12 +94,12 @@ def places(rows: Any, folder: Path) -> set[Match]:
         continued = len(row["start"]) - row["match_count"]
         for index, (start, end) in enumerate(zip(row["start"], row["end"], strict=True)):
             end_byte = base + len(line[:end].encode()) + (end > len(line))
-            own = going_on[index] if index < continued else [base + len(line[:start].encode()), 0]
-            results.discard((path, *own))
-            own[1] = end_byte
-            results.add((path, *own))
+            span = going_on[index] if index < continued else [base + len(line[:start].encode()), 0]
+            results.discard((path, *span))
+            span[1] = end_byte
+            results.add((path, *span))
             if end > len(line):
-                next_going_on.append(own)
+                next_going_on.append(span)
         going_on = next_going_on
     return results
 

@@ -47,11 +47,11 @@ def seconds_by_file(report: Path) -> dict[str, float]:
 
 def keep_seconds(folder: Path) -> None:
     """Note how long files took in this run; what it did not run keeps its number."""
-    kept = folder.parent / "seconds.json"
-    seconds: dict[str, float] = json.loads(kept.read_text("utf-8")) if kept.is_file() else {}
+    path = folder.parent / "seconds.json"
+    seconds: dict[str, float] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     seconds.update(seconds_by_file(folder / "unit.xml"))
     if seconds:
-        kept.write_text(json.dumps(seconds, indent=1, sort_keys=True) + "\n", "utf-8")
+        path.write_text(json.dumps(seconds, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
 def main(folder: Path, elapsed_s: int | None = None) -> int:

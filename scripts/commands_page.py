@@ -43,8 +43,8 @@ def parameters(callback: Callable[..., Any]) -> Iterator[tuple[str, str, bool]]:
         default = parameter.default
         if isinstance(info, ArgumentInfo):
             name = (info.metavar or parameter.name.upper()).strip("[]")
-            several = f"{name}…" if get_origin(kind) is list else name
-            yield several if default is inspect.Parameter.empty else f"[{several}]", info.help or "", True
+            label = f"{name}…" if get_origin(kind) is list else name
+            yield label if default is inspect.Parameter.empty else f"[{label}]", info.help or "", True
             continue
         # In an annotation the first name stands where a default would.
         first = [info.default] if isinstance(info.default, str) and info.default.startswith("-") else []
@@ -65,8 +65,8 @@ def page() -> str:
 def _section(name: str, callback: Callable[..., Any]) -> str:
     doc = inspect.cleandoc(callback.__doc__ or "")
     rows = list(parameters(callback))
-    words = [shown for shown, _, is_argument in rows if is_argument]
-    table = "".join(f"| `{_cell(shown)}` | {_cell(text)} |\n" for shown, text, _ in rows)
+    words = [name for name, _, is_argument in rows if is_argument]
+    table = "".join(f"| `{_cell(name)}` | {_cell(text)} |\n" for name, text, _ in rows)
     usage = " ".join([name, *(["[OPTIONS]"] if len(words) < len(rows) else []), *words])
     head = f"\n## `{name}`\n\n{_cell(doc)}\n\n```text\n{usage}\n```\n"
     return f"{head}\n| argument or option | meaning |\n| --- | --- |\n{table}" if rows else head

@@ -47,8 +47,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Turn links that leave docs/ to the pages made here."""
     up = "../" * page.file.src_uri.count("/")
-    for name, made in PAGES.items():
-        markdown = markdown.replace(f"]({up}../{name}", f"]({up}{made}")
+    for name, target in PAGES.items():
+        markdown = markdown.replace(f"]({up}../{name}", f"]({up}{target}")
     return re.sub(rf"\]\({re.escape(up)}\.\./notebooks/([\w-]+)\.ipynb", rf"]({up}notebooks/\1.md", markdown)
 
 

@@ -352,8 +352,8 @@ def _components(graph: dict[str, set[str]]) -> list[set[str]]:
     """Return the strongly connected components of more than one node."""
     reachable = {node: _reachable(graph, node) for node in list(graph)}
     components = []
-    for node, others in reachable.items():
-        component = {other for other in others if node in reachable.get(other, ())}
+    for node, targets in reachable.items():
+        component = {other for other in targets if node in reachable.get(other, ())}
         if len(component) > 1 and component not in components:
             components.append(component)
     return components
@@ -414,6 +414,7 @@ def measures() -> dict[str, Any]:
         "odd names in src": len(odd_names()),
         "odd names in tests": len(odd_names(ROOT / "tests")),
         "odd names in benchmarks": len(odd_names(ROOT / "benchmarks")),
+        "odd names in scripts": len(odd_names(ROOT / "scripts")),
         "array aliases outside core.arrays": len(array_aliases()),
         "phrases of older texts": len(relapses()),
         "comment lines, %": round(comment_share(), 2),

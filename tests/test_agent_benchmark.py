@@ -106,8 +106,8 @@ def test_a_model_answers_by_calls_of_tools(tmp_path: Path, monkeypatch: pytest.M
         server.shutdown()
     assert listing == 0
     assert transcript.texts == ["cat lamp.py\ndef light():\n    return 1\n", "lamp.py:1"]
-    told = [message["content"] for message in requests[-1]["messages"] if message["role"] == "tool"]
-    assert [told[0], told[1][:20], told[2][:21]] == [
+    results = [message["content"] for message in requests[-1]["messages"] if message["role"] == "tool"]
+    assert [results[0], results[1][:20], results[2][:21]] == [
         "def light():\n    return 1\n",
         "the arguments are no",
         "there is no such call",
@@ -135,8 +135,8 @@ def test_a_draw_is_that_of_its_seed_and_true_to_git(tmp_path: Path) -> None:
     assert Counter(task["kind"] for task in drawing["tasks"]) == dict.fromkeys(agent_draw.KINDS, 4)
     for task in drawing["tasks"]:
         (tmp_path / "tasks.json").write_text(json.dumps({**drawing, "tasks": [task]}))
-        _, [one] = agent.read_tasks(tmp_path / "tasks.json")
-        assert agent.gold_units(one, builder.path)
+        _, [gold_task] = agent.read_tasks(tmp_path / "tasks.json")
+        assert agent.gold_units(gold_task, builder.path)
         for gold in task["gold"] if task["kind"] in {"trace", "compare"} else ():
             lines = builder.git("show", f"{gold.get('revision', 'HEAD')}:{gold['path']}").splitlines()
             assert task["terms"][0] in lines[gold["first"] - 1]

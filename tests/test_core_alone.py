@@ -145,7 +145,7 @@ def test_commands_need_no_frames(answers: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "library"),
+    ("feature", "library"),
     [
         ("matches", "pandas"),
         ("skipped", "pandas"),
@@ -161,8 +161,8 @@ def test_commands_need_no_frames(answers: dict[str, Any]) -> None:
         ("facets", "anywidget"),
     ],
 )
-def test_frames_widgets_and_figures_say_what_to_install(answers: dict[str, Any], what: str, library: str) -> None:
-    assert answers[what].endswith(f" needs {library}, which sourcelight-core leaves out: pip install sourcelight")
+def test_frames_widgets_and_figures_say_what_to_install(answers: dict[str, Any], feature: str, library: str) -> None:
+    assert answers[feature].endswith(f" needs {library}, which sourcelight-core leaves out: pip install sourcelight")
 
 
 def test_nothing_of_notebooks_was_there(answers: dict[str, Any]) -> None:

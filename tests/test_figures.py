@@ -30,5 +30,5 @@ def test_the_figures_of_git_know_nothing_of_ours(module: str) -> None:
     tree = ast.parse((SCRIPT.parent / f"{module}.py").read_text("utf-8"))
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    own = {"git_history"}
-    assert {name.partition(".")[0] for name in imported} <= set(sys.stdlib_module_names) | own
+    local_modules = {"git_history"}
+    assert {name.partition(".")[0] for name in imported} <= set(sys.stdlib_module_names) | local_modules

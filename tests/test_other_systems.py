@@ -36,21 +36,21 @@ posix = pytest.mark.skipif(os.name == "nt", reason="stands in for Windows elsewh
 @pytest.fixture
 def text_files(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Open files as Windows does; give the paths whose content would have been read or written as text."""
-    opened: set[str] = set()
-    plain = os.open
+    paths: set[str] = set()
+    original_open = os.open
 
-    def windows_open(path: os.PathLike[str] | str | bytes, flags: int, *rest: int, **named: int) -> int:
+    def windows_open(path: os.PathLike[str] | str | bytes, flags: int, *rest: int, **options: int) -> int:
         caller = sys._getframe(1).f_code
         # `open` gives its opener the flag where there is one.
         if "sourcelight" in caller.co_filename and caller.co_name != "_opener" and not flags & _BINARY:
-            opened.add(os.fsdecode(path))
-        return plain(path, flags & ~_BINARY, *rest, **named)
+            paths.add(os.fsdecode(path))
+        return original_open(path, flags & ~_BINARY, *rest, **options)
 
     for name in _ONLY_POSIX:
         monkeypatch.delattr(os, name)
     monkeypatch.setattr(os, "O_BINARY", _BINARY, raising=False)
     monkeypatch.setattr(os, "open", windows_open)
-    return opened
+    return paths
 
 
 @posix
@@ -95,18 +95,18 @@ class RegionLocks(types.ModuleType):
 
     def __init__(self) -> None:
         super().__init__("msvcrt")
-        self.held: dict[int, int] = {}
+        self.descriptors: dict[int, int] = {}
 
     def locking(self, descriptor: int, mode: int, count: int) -> None:
         """Lock or unlock the bytes from the position on."""
         assert (os.lseek(descriptor, 0, os.SEEK_CUR), count) == (0, 1), "each process locks the same byte"
         inode = os.fstat(descriptor).st_ino
         if mode == self.LK_UNLCK:
-            assert self.held.pop(inode) == descriptor
-        elif inode in self.held:
+            assert self.descriptors.pop(inode) == descriptor
+        elif inode in self.descriptors:
             raise OSError(errno.EDEADLOCK, "locked")
         else:
-            self.held[inode] = descriptor
+            self.descriptors[inode] = descriptor
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_locks_of_windows_keep_a_second_builder_out_until_the_first_is_done(
             order.append("first")
         builder.join(60)
     assert order == ["first", "second"]
-    assert sys.modules["msvcrt"].held == {}
+    assert sys.modules["msvcrt"].descriptors == {}
 
 
 class LoopWithoutSignals(asyncio.SelectorEventLoop):

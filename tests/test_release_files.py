@@ -88,11 +88,11 @@ def test_dependencies_have_floors_and_no_ceilings() -> None:
 
 
 def test_the_recipe_for_conda_has_the_dependencies_and_their_floors() -> None:
-    core, whole = yaml.safe_load(read("packages/conda/recipe.yaml"))["outputs"]
+    core, full = yaml.safe_load(read("packages/conda/recipe.yaml"))["outputs"]
     floors = {item.replace(">=", " >=").lower() for item in CORE["dependencies"]}
     assert set(core["requirements"]["run"]) - {"python >=3.11", "git >=2.31"} == floors
     required = {item.replace(">=", " >=").lower() for item in CORE["optional-dependencies"]["notebook"]}
-    assert {item for item in whole["requirements"]["run"] if not item.startswith("sourcelight-core")} == required
+    assert {item for item in full["requirements"]["run"] if not item.startswith("sourcelight-core")} == required
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)

@@ -68,15 +68,20 @@ def main() -> None:
             file, [diagnostic.spelling for diagnostic in unit.diagnostics if diagnostic.severity > 3], file=sys.stderr
         )
         for token in unit.get_tokens(extent=unit.cursor.extent):
-            here = place_of(token, root) if token.kind.name == "IDENTIFIER" else None
-            meant = token.cursor.referenced if here is not None and here not in seen else None
-            if here is None or meant is None or meant.spelling != token.spelling:
+            location = place_of(token, root) if token.kind.name == "IDENTIFIER" else None
+            meant = token.cursor.referenced if location is not None and location not in seen else None
+            if location is None or meant is None or meant.spelling != token.spelling:
                 continue
             locations = [place_of(diagnostic, root) for diagnostic in (meant, meant.get_definition(), meant.canonical)]
             targets = {place for place in locations if place is not None} | bodies.get(meant.get_usr(), set())
-            if targets and here not in targets:
-                seen.add(here)
-                row = {"file": here[0], "offset": here[1], "name": token.spelling, "category": category_of(meant)}
+            if targets and location not in targets:
+                seen.add(location)
+                row = {
+                    "file": location[0],
+                    "offset": location[1],
+                    "name": token.spelling,
+                    "category": category_of(meant),
+                }
                 print(json.dumps({**row, "targets": sorted(targets)}))
 
 

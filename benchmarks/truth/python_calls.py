@@ -48,10 +48,10 @@ class Call:
 def limited(seconds: int) -> Iterator[None]:
     """Raise `GivenUp` in the block after some seconds."""
 
-    def stop(*_: object) -> None:
+    def on_alarm(*_: object) -> None:
         raise GivenUp
 
-    previous = signal.signal(signal.SIGALRM, stop)
+    previous = signal.signal(signal.SIGALRM, on_alarm)
     signal.alarm(seconds)
     try:
         yield

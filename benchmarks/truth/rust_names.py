@@ -28,10 +28,10 @@ def offset_of(path: str, line: int, column: int) -> int:
     return sum(len(item.encode()) + 1 for item in lines[:line]) + len(lines[line][:column].encode())
 
 
-def category_of(line: str, one: ScipOccurrence) -> str:
+def category_of(line: str, occurrence: ScipOccurrence) -> str:
     """Tell how a name is used."""
-    before = line[: one.start_column].rstrip()
-    if one.symbol.startswith("local "):
+    before = line[: occurrence.start_column].rstrip()
+    if occurrence.symbol.startswith("local "):
         return "local name"
     if before.endswith("."):
         return "method or field"

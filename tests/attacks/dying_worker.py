@@ -15,8 +15,8 @@ def main() -> None:
         with Path(order["log"]).open("a", encoding="utf-8") as log:
             log.write("started\n")
         if order["do"] == "grow":
-            held = bytearray(order["bytes"])
-            sys.stdout.write(json.dumps({"event": "done", "bytes": len(held)}) + "\n")
+            buffer = bytearray(order["bytes"])
+            sys.stdout.write(json.dumps({"event": "done", "bytes": len(buffer)}) + "\n")
         else:
             time.sleep(60)
         sys.stdout.flush()

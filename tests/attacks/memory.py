@@ -43,8 +43,8 @@ def peak_bytes(action: str, home: Path, **names: object) -> tuple[int, str]:
     str
         What was assigned to ``answer``.
     """
-    given = "".join(f"{name} = {value!r}\n" for name, value in names.items())
-    code = _FRAME.format(action=given + "answer = ''\n" + textwrap.dedent(action)) + "\nprint(answer)\n"
+    assignments = "".join(f"{name} = {value!r}\n" for name, value in names.items())
+    code = _FRAME.format(action=assignments + "answer = ''\n" + textwrap.dedent(action)) + "\nprint(answer)\n"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -54,5 +54,5 @@ def peak_bytes(action: str, home: Path, **names: object) -> tuple[int, str]:
         env={**os.environ, "SOURCELIGHT_HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    own, children, idle = eval(done.stdout.splitlines()[0])  # noqa: S307 - three numbers that we printed
-    return max(own, children - idle), done.stdout.partition("\n")[2].rstrip("\n")
+    process_peak, children, idle = eval(done.stdout.splitlines()[0])  # noqa: S307 - three numbers that we printed
+    return max(process_peak, children - idle), done.stdout.partition("\n")[2].rstrip("\n")

@@ -140,8 +140,8 @@ def test_a_folder_is_mirrored_without_a_command_of_its_own(
 def test_a_whole_folder_with_traps_is_mirrored(
     git: RecordingGit, hostile: RepositoryBuilder, canaries: Path, tmp_path: Path
 ) -> None:
-    lost = hostile.git("hash-object", "-w", "--stdin", "--no-filters", stdin=b"def lost():\n    return 2\n")
-    assert lost
+    blob = hostile.git("hash-object", "-w", "--stdin", "--no-filters", stdin=b"def lost():\n    return 2\n")
+    assert blob
     for path in canaries.iterdir():
         path.unlink()
     mirror = clone(str(hostile.path), tmp_path / "mirrors")

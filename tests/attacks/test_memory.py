@@ -41,18 +41,18 @@ def test_tree_bombs_are_refused_by_name_and_the_rest_is_searched(tmp_path: Path)
     good = make_repo(tmp_path / "good", {"a.txt": "needle\n"})
     bombs = nested_folders(tmp_path / "nested"), wide_tree(tmp_path / "wide")
     locations = [str(repo.path) for repo in (good, *bombs)]
-    taken, answer = peak_bytes(SEARCH, tmp_path, places=locations, index=str(tmp_path / "index"))
+    peak, answer = peak_bytes(SEARCH, tmp_path, places=locations, index=str(tmp_path / "index"))
     assert answer.startswith("1 ")
     assert "`nested`: nested holds a path of" in answer
     assert "`wide`: wide names 4,121,760 files and folders in one commit by naming the same 480 again" in answer
-    assert taken < MOST, f"{taken:,}"
+    assert peak < MOST, f"{peak:,}"
 
 
 def test_the_history_of_tree_bombs_is_unread(tmp_path: Path) -> None:
     locations = [str(nested_folders(tmp_path / "nested").path), str(wide_tree(tmp_path / "wide").path)]
-    taken, answer = peak_bytes(HISTORY, tmp_path, places=locations, index=str(tmp_path / "index"))
+    peak, answer = peak_bytes(HISTORY, tmp_path, places=locations, index=str(tmp_path / "index"))
     assert answer == "{} [('nested', 1), ('wide', 1)]"
-    assert taken < MOST, f"{taken:,}"
+    assert peak < MOST, f"{peak:,}"
 
 
 def test_three_lines_of_a_file_of_400_megabytes_are_read(tmp_path: Path) -> None:
@@ -69,13 +69,13 @@ def test_three_lines_of_a_file_of_400_megabytes_are_read(tmp_path: Path) -> None
                 answer.append(str(error))
         answer = " | ".join(answer)
     """
-    taken, answer = peak_bytes(action, tmp_path, bomb=str(bomb.path), index=str(tmp_path / "index"))
-    *lines, whole, blame = answer.split(" | ")
+    peak, answer = peak_bytes(action, tmp_path, bomb=str(bomb.path), index=str(tmp_path / "index"))
+    *lines, refusal, blame = answer.split(" | ")
     assert len(lines) == 3
     assert all(line.startswith("line ") for line in lines)
-    assert "too large to be read at once" in whole
+    assert "too large to be read at once" in refusal
     assert "too large" in blame
-    assert taken < MOST, f"{taken:,}"
+    assert peak < MOST, f"{peak:,}"
 
 
 def test_patches_of_a_huge_commit_are_unread(tmp_path: Path) -> None:
@@ -83,16 +83,16 @@ def test_patches_of_a_huge_commit_are_unread(tmp_path: Path) -> None:
     part = b"\n" * (1 << 20)
     blobs = [write_object(repo, b"blob", [part] * 20 + [b"%d" % index], 20 * len(part) + 1) for index in range(4)]
     commit_tree(repo, write_tree(repo, [(b"100644", b"f%d" % index, oid.encode()) for index, oid in enumerate(blobs)]))
-    taken, answer = peak_bytes(HISTORY, tmp_path, places=[str(repo.path)], index=str(tmp_path / "index"))
+    peak, answer = peak_bytes(HISTORY, tmp_path, places=[str(repo.path)], index=str(tmp_path / "index"))
     assert answer == "{} [('bomb', 1)]"
-    assert taken < MOST, f"{taken:,}"
+    assert peak < MOST, f"{peak:,}"
 
 
 def test_a_content_that_is_too_large_for_a_patch_leaves_its_commit_unread(tmp_path: Path) -> None:
     bomb = large_file(tmp_path / "bomb", megabytes=40)
-    taken, answer = peak_bytes(HISTORY, tmp_path, places=[str(bomb.path)], index=str(tmp_path / "index"))
+    peak, answer = peak_bytes(HISTORY, tmp_path, places=[str(bomb.path)], index=str(tmp_path / "index"))
     assert answer == "{} [('bomb', 1)]"
-    assert taken < MOST, f"{taken:,}"
+    assert peak < MOST, f"{peak:,}"
 
 
 def test_a_huge_commit_is_refused_by_name(tmp_path: Path) -> None:
@@ -109,9 +109,9 @@ def test_a_huge_commit_is_refused_by_name(tmp_path: Path) -> None:
     except sourcelight.SourcelightError as error:
         answer = str(error).replace(chr(10), " ")
     """
-    taken, answer = peak_bytes(action, tmp_path, bomb=str(repo.path))
+    peak, answer = peak_bytes(action, tmp_path, bomb=str(repo.path))
     assert "bomb" in answer
-    assert taken < MOST, f"{taken:,}"
+    assert peak < MOST, f"{peak:,}"
 
 
 def test_folders_that_repeat_a_little_are_read(tmp_path: Path) -> None:

@@ -79,14 +79,14 @@ def test_answers_that_unfold_to_gigabytes_are_refused(tmp_path: Path) -> None:
             (twice, "search", ["x"]),
             (twice, "read_file", ["r", "p"]),
         ]
-        taken, answer = peak_bytes(ASK, tmp_path, asks=asks)
+        peak, answer = peak_bytes(ASK, tmp_path, asks=asks)
     reply = answer.split(" | ")
     assert len(reply) == len(asks)
     # The SDK keeps the reason of a broken stream of events to itself.
     assert [text.split()[0] for text in reply] == ["ProtocolError"] * 3 + ["StreamBroken"] + ["ProtocolError"] * 2, (
         reply
     )
-    assert taken < 300 << 20, f"{taken:,}"
+    assert peak < 300 << 20, f"{peak:,}"
 
 
 @pytest.mark.parametrize("coding", ["", "gzip"])
@@ -121,9 +121,9 @@ class Endless:
         headers = [(b"content-type", b"text/event-stream")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await receive()
-        gone = asyncio.ensure_future(receive())
+        disconnect = asyncio.ensure_future(receive())
         deadline = time.monotonic() + 60.0
-        while time.monotonic() < deadline and not gone.done():
+        while time.monotonic() < deadline and not disconnect.done():
             await asyncio.sleep(0)
             await send({"type": "http.response.body", "body": self._portion, "more_body": True})
             self.sent_bytes += len(self._portion)

@@ -136,11 +136,11 @@ def test_a_small_file_that_differs_from_a_huge_one_is_refused_by_name(tmp_path: 
             answer += str(error)
         client.search("needle type:diff")
     """
-    taken, answer = peak_bytes(action, tmp_path, places=[str(good.path), str(bomb.path)], index=str(tmp_path / "index"))
+    peak, answer = peak_bytes(action, tmp_path, places=[str(good.path), str(bomb.path)], index=str(tmp_path / "index"))
     assert answer.startswith("1 ")
     assert "not in this clone, or can't be read, so their content was not searched: 1, in\\n- `bomb`" in answer
     assert "path not found in bomb: small.txt" in answer
-    assert taken < MOST, f"{taken:,}"
+    assert peak < MOST, f"{peak:,}"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no measure of a child's memory")
@@ -157,9 +157,9 @@ def test_a_commit_that_differs_from_a_huge_one_is_refused(tmp_path: Path) -> Non
     except sourcelight.SourcelightError as error:
         answer = str(error).replace(chr(10), " ")
     """
-    taken, answer = peak_bytes(action, tmp_path, bomb=str(bomb.path))
+    peak, answer = peak_bytes(action, tmp_path, bomb=str(bomb.path))
     assert "bomb" in answer
-    assert taken < MOST, f"{taken:,}"
+    assert peak < MOST, f"{peak:,}"
 
 
 def test_every_object_of_ordinary_packs_is_read(tmp_path: Path) -> None:

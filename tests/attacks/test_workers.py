@@ -24,8 +24,8 @@ def run(tmp_path: Path, identity: str, **order: Any) -> list[dict[str, Any]]:
 def test_a_worker_that_takes_too_much_memory_dies_and_is_not_started_again(tmp_path: Path) -> None:
     (failed,) = run(tmp_path, "memory", do="grow", bytes=worker_pool.MAX_DATA_BYTES)
     assert failed["event"] == "failed"
-    (again,) = run(tmp_path, "memory", do="grow", bytes=worker_pool.MAX_DATA_BYTES)
-    assert "not tried again" in again["reason"]
+    (refusal,) = run(tmp_path, "memory", do="grow", bytes=worker_pool.MAX_DATA_BYTES)
+    assert "not tried again" in refusal["reason"]
     assert (tmp_path / "log").read_text() == "started\n"
     (other,) = run(tmp_path, "another commit", do="grow", bytes=1000)
     assert other == {"event": "done", "bytes": 1000}
@@ -35,5 +35,5 @@ def test_a_worker_that_says_nothing_is_killed(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(worker_pool, "MAX_SILENCE_S", 0.5)
     (failed,) = run(tmp_path, "silence", do="sleep")
     assert "said nothing for 0.5 s and was killed" in failed["reason"]
-    (again,) = run(tmp_path, "silence", do="sleep")
-    assert "not tried again" in again["reason"]
+    (refusal,) = run(tmp_path, "silence", do="sleep")
+    assert "not tried again" in refusal["reason"]

@@ -32,15 +32,15 @@ class Authorization:
     used: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
-    asked: list[dict[str, str]] = field(default_factory=list)
-    given: int = 0
+    queries: list[dict[str, str]] = field(default_factory=list)
+    token_count: int = 0
     url: str = ""
 
     def app(self, listener: socket.socket) -> Starlette:
         """The service."""
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         base = self.url
-        told = {
+        server_metadata = {
             "issuer": base,
             "authorization_endpoint": f"{base}/authorize",
             "token_endpoint": f"{base}/token",
@@ -56,7 +56,7 @@ class Authorization:
             return JSONResponse({"resource": f"{base}/.api/mcp", "authorization_servers": [base]})
 
         async def metadata(_: Request) -> Response:
-            return JSONResponse(told)
+            return JSONResponse(server_metadata)
 
         async def register(request: Request) -> Response:
             body = await request.json()
@@ -66,7 +66,7 @@ class Authorization:
 
         async def authorize(request: Request) -> Response:
             requests = dict(request.query_params)
-            self.asked.append(requests)
+            self.queries.append(requests)
             assert requests["response_type"] == "code"
             assert requests["code_challenge_method"] == "S256"
             assert requests["redirect_uri"] in self.clients[requests["client_id"]]["redirect_uris"]
@@ -80,13 +80,13 @@ class Authorization:
         async def token(request: Request) -> Response:
             form = dict(parse_qsl((await request.body()).decode()))
             if form["grant_type"] == "authorization_code":
-                asked = self.codes.pop(form["code"], None)
+                authorization = self.codes.pop(form["code"], None)
                 digest = hashlib.sha256(form["code_verifier"].encode()).digest()
                 challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
                 if (
-                    asked is None
-                    or asked["code_challenge"] != challenge
-                    or asked["redirect_uri"] != form["redirect_uri"]
+                    authorization is None
+                    or authorization["code_challenge"] != challenge
+                    or authorization["redirect_uri"] != form["redirect_uri"]
                 ):
                     return JSONResponse({"error": "invalid_grant"}, 400)
             else:
@@ -95,8 +95,8 @@ class Authorization:
                     return JSONResponse({"error": "invalid_grant", "error_description": form["refresh_token"]}, 400)
                 self.refresh.discard(form["refresh_token"])
                 self.access.clear()
-            self.given += 1
-            access, refresh = f"access-{self.given}-do-not-show", f"refresh-{self.given}-do-not-show"
+            self.token_count += 1
+            access, refresh = f"access-{self.token_count}-do-not-show", f"refresh-{self.token_count}-do-not-show"
             self.access.add(access)
             self.refresh.add(refresh)
             return JSONResponse(

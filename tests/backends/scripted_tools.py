@@ -96,9 +96,9 @@ class ScriptedTools:
                 await _send(send, 200, self.stream(query), **{"content-type": "text/event-stream"})
                 return
             if path in self.posts and scope["method"] == "POST":
-                asked = json.loads((await receive())["body"] or b"null")
-                self.calls.append((path, asked))
-                reply = self.posts[path](asked)
+                payload = json.loads((await receive())["body"] or b"null")
+                self.calls.append((path, payload))
+                reply = self.posts[path](payload)
                 status, value = reply if isinstance(reply, tuple) else (200, reply)
                 await _send(send, status, json.dumps(value).encode(), **{"content-type": "application/json"})
                 return

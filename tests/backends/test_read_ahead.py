@@ -29,7 +29,7 @@ def test_bytes_come_out_in_the_order_they_went_in(seed: int) -> None:
     """Compared with a list, whatever is in memory and whatever is in the file."""
     chance = random.Random(seed)  # noqa: S311 - a fixed seed
     spool, naive = Spool(memory_bytes=50, file_bytes=400), bytearray()
-    taken, put = bytearray(), bytearray()
+    output, put = bytearray(), bytearray()
     for number in range(2_000):
         if chance.random() < 0.55:
             portion = bytes([number % 251]) * chance.randrange(1, 40)
@@ -38,14 +38,14 @@ def test_bytes_come_out_in_the_order_they_went_in(seed: int) -> None:
                 put += portion
         else:
             portion = spool.take()
-            taken += portion
+            output += portion
             assert naive.startswith(portion)
             del naive[: len(portion)]
         assert bool(spool) is bool(naive)
         assert len(naive) <= 50 + 400 + 40
     while portion := spool.take():
-        taken += portion
-    assert taken == put
+        output += portion
+    assert output == put
     spool.close()
 
 
@@ -59,21 +59,21 @@ def test_no_more_is_kept_than_may_be_and_faults_come_last() -> None:
         raise StreamBroken("the line broke")
 
     async def work() -> int:
-        taken = 0
+        read_bytes = 0
         async with read_ahead(source(), Spool(memory_bytes=100, file_bytes=100)) as portions:
             await asyncio.sleep(0.05)
             assert len(read) <= 22, "the source waits"
             with pytest.raises(StreamBroken):  # noqa: PT012 - what came before it counts
                 async for portion in portions:
-                    taken += len(portion)
-        return taken
+                    read_bytes += len(portion)
+        return read_bytes
 
     with asyncio.Runner() as runner:
         assert runner.run(work()) == 1_000
 
 
 def test_leaving_ends_the_reading() -> None:
-    ended = []
+    endings = []
 
     async def source() -> AsyncGenerator[bytes, None]:
         try:
@@ -81,13 +81,13 @@ def test_leaving_ends_the_reading() -> None:
                 yield b"x"
                 await asyncio.sleep(0)
         finally:
-            ended.append(True)
+            endings.append(True)
 
     async def work() -> None:
         async with read_ahead(source()) as portions:
             async for _ in portions:
                 break
-        assert ended == [True]
+        assert endings == [True]
         assert [task for task in asyncio.all_tasks() if task.get_name() == "sourcelight-read-ahead"] == []
 
     with asyncio.Runner() as runner:

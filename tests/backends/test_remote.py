@@ -104,18 +104,18 @@ def test_a_service_below_a_path_keeps_it() -> None:
     assert service.received[0].path == "/code/.api/search/stream"
 
 
-@pytest.mark.parametrize("cut", [1, 7, 64])
-def test_any_pace_and_crlf_are_read(cut: int) -> None:
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_any_pace_and_crlf_are_read(size: int) -> None:
     stream = (b": hello\nid: 1\n" + MATCHES + PROGRESS + DONE).replace(b"\n", b"\r\n")
-    events, error, _ = served(ScriptedReply([stream[i : i + cut] for i in range(0, len(stream), cut)]))
+    events, error, _ = served(ScriptedReply([stream[i : i + size] for i in range(0, len(stream), size)]))
     assert error is None
     assert names(events) == ["MatchBatch", "Progress", "Done"]
 
 
-@pytest.mark.parametrize("cut", [1, 7, 10_000])
-def test_a_stream_whose_lines_end_with_cr_alone_keeps_its_rows(cut: int) -> None:
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_a_stream_whose_lines_end_with_cr_alone_keeps_its_rows(size: int) -> None:
     stream = (MATCHES + PROGRESS + DONE).replace(b"\n", b"\r")
-    portions = [stream[i : i + cut] for i in range(0, len(stream), cut)]
+    portions = [stream[i : i + size] for i in range(0, len(stream), size)]
     events, error, _ = served(ScriptedReply(portions))
     assert (names(events), error) == (["MatchBatch", "Progress", "Done"], None)
 

@@ -26,7 +26,7 @@ SYMBOL = schema("repo", "path", "symbol", repo="string", path="string", symbol="
 QUICK: dict[str, Any] = {"backoff_s": 0.001, "connect_timeout_s": 2.0, "retries": 1}
 
 
-def one(name: str, its_schema: Any, reply: Any) -> ScriptedTools:
+def service_of(name: str, its_schema: Any, reply: Any) -> ScriptedTools:
     """A service of one tool that always replies the same, or what a function of the arguments gives."""
     return ScriptedTools({name: (its_schema, reply if callable(reply) else lambda _: reply)})
 
@@ -61,7 +61,7 @@ FILE_FORMS = {
 
 @pytest.mark.parametrize("form", FILE_FORMS)
 def test_a_file_is_read_in_every_form(form: str) -> None:
-    frame = ask(one("read_file", READ, FILE_FORMS[form]), "read_file", "r/x", "a b.go", 3, 5)
+    frame = ask(service_of("read_file", READ, FILE_FORMS[form]), "read_file", "r/x", "a b.go", 3, 5)
     assert list(zip(frame["line_number"], frame["line"], strict=True)) == [(3, "x"), (4, ""), (5, "y")]
     assert set(frame["commit"]) == {COMMIT}
     assert set(frame["path"]) == {"a b.go"}
@@ -82,7 +82,7 @@ FOUND_FORMS = {
 
 @pytest.mark.parametrize("form", FOUND_FORMS)
 def test_what_was_found_is_read_in_every_form(form: str) -> None:
-    frame = ask(one("nls_search", QUERY, FOUND_FORMS[form]), "nls_search", "words")
+    frame = ask(service_of("nls_search", QUERY, FOUND_FORMS[form]), "nls_search", "words")
     assert list(frame["path"]) == ["p.go", "q"]
     assert frame["chunk"][0] == "a\n# r \u2013 no heading\nc"
     assert (frame["start_line"][0], frame["end_line"][0]) == (4, 6)
@@ -98,7 +98,7 @@ def test_chunks_of_a_text_are_told_apart_by_their_numbers() -> None:
 
 @pytest.mark.parametrize("words", ["No results.\n\nNo results found.", ""])
 def test_nothing_found_is_an_empty_frame_of_the_same_columns(words: str) -> None:
-    frame = ask(one("nls_search", QUERY, text(words)), "nls_search", "words")
+    frame = ask(service_of("nls_search", QUERY, text(words)), "nls_search", "words")
     assert len(frame) == 0
     assert tuple(frame.columns) == tuple(c.name for c in sl.columns_of("found_chunks"))
 
@@ -106,9 +106,9 @@ def test_nothing_found_is_an_empty_frame_of_the_same_columns(words: str) -> None
 def test_an_answer_as_large_as_the_limits_is_not_taken_for_all() -> None:
     blocks = [{**NAMED, "file": f"f{k}"} for k in range(15)]
     with pytest.warns(sl.IncompleteResultWarning, match="at most 15 files"):
-        frame = ask(one("nls_search", QUERY, typed({"blocks": blocks})), "nls_search", "words", limit=None)
+        frame = ask(service_of("nls_search", QUERY, typed({"blocks": blocks})), "nls_search", "words", limit=None)
     assert frame.attrs["status"] == "limited"
-    ten = ask(one("nls_search", QUERY, typed({"blocks": blocks})), "nls_search", "words")
+    ten = ask(service_of("nls_search", QUERY, typed({"blocks": blocks})), "nls_search", "words")
     assert (len(ten), ten.attrs["status"]) == (10, "partial"), "ten were asked for, and more came"
 
 
@@ -117,7 +117,7 @@ MORE = "\n(more results available - set a higher limit if you want to see more)"
 
 
 def test_repositories_are_read_from_text() -> None:
-    frame = ask(one("list_repos", schema("query", query="string"), text(REPO_TEXT)), "list_repos")
+    frame = ask(service_of("list_repos", schema("query", query="string"), text(REPO_TEXT)), "list_repos")
     assert list(frame["repository"]) == ["github.com/a/b", "c", "d"]
     assert list(frame["stars"]) == [120, 0, 0]
     assert list(frame["description"]) == ["A thing - with dashes", "", "plain"]
@@ -126,14 +126,14 @@ def test_repositories_are_read_from_text() -> None:
 
 def test_a_cut_list_without_pages_is_limited() -> None:
     with pytest.warns(sl.IncompleteResultWarning, match="more results available"):
-        frame = ask(one("list_repos", schema("query", query="string"), text(REPO_TEXT + MORE)), "list_repos")
+        frame = ask(service_of("list_repos", schema("query", query="string"), text(REPO_TEXT + MORE)), "list_repos")
     assert frame.attrs["status"] == "limited"
 
 
 def test_folders_are_read_in_every_form() -> None:
     rows = [{"path": "src/", "isDirectory": True}, {"path": "a.go", "isDirectory": False}]
     for reply in (typed({"files": rows}), text("src/\na.go\n")):
-        frame = ask(one("list_files", FILES, reply), "list_files", "r")
+        frame = ask(service_of("list_files", FILES, reply), "list_files", "r")
         assert list(frame["path"]) == ["src/", "a.go"]
         assert list(frame["is_directory"]) == [True, False]
 
@@ -147,7 +147,7 @@ def test_definitions_and_references_of_other_services_find_their_line() -> None:
         "chunks": [{"startLine": 10, "endLine": 13, "content": code}],
     }
     for reply in (typed({"definitions": [definition]}), text(f"# r \u2013 d.go\n{code}")):
-        service = one("go_to_definition", SYMBOL, reply)
+        service = service_of("go_to_definition", SYMBOL, reply)
         with service.running() as url, sl.connect(url, "t") as client:
             answer = _call(client, "go_to_definition", repo="r", path="u.go", symbol="Do")
         (row,) = answer.table.to_pylist()
@@ -200,7 +200,7 @@ READ_TYPED = {
 
 @pytest.mark.parametrize("reply", [text(READ_TEXT), typed(READ_TYPED)], ids=["text", "typed"])
 def test_conversations_are_read_in_every_form(reply: Any) -> None:
-    service = one("deepsearch_read", schema("identifier", identifier="string"), reply)
+    service = service_of("deepsearch_read", schema("identifier", identifier="string"), reply)
     with service.running() as url, sl.connect(url, "t") as client:
         answer = _call(client, "deepsearch_read", identifier="1")
     assert answer.attributes["title"] == "How it retries"
@@ -229,7 +229,7 @@ def test_an_unfinished_question_says_where_to_read_on() -> None:
 
 
 def test_arguments_are_fitted_to_what_the_server_takes() -> None:
-    service = one(
+    service = service_of(
         "get_contributor_repos",
         schema("authors", authors="array", limit={"type": "integer", "maximum": 100}),
         typed({"repos": []}),
@@ -242,7 +242,7 @@ def test_arguments_are_fitted_to_what_the_server_takes() -> None:
 def test_what_the_server_cannot_take_is_an_error_that_names_what_it_takes() -> None:
     with pytest.raises(ToolError, match=r"doesn't accept revision; it accepts repo, path") as caught:
         ask(
-            one("list_files", schema("repo", repo="string", path="string"), typed({"files": []})),
+            service_of("list_files", schema("repo", repo="string", path="string"), typed({"files": []})),
             "list_files",
             "r",
             revision="v1",
@@ -251,7 +251,7 @@ def test_what_the_server_cannot_take_is_an_error_that_names_what_it_takes() -> N
 
 
 def test_a_list_where_the_server_takes_one_is_an_error() -> None:
-    service = one("get_contributor_repos", schema("author", author="string"), typed({"repos": []}))
+    service = service_of("get_contributor_repos", schema("author", author="string"), typed({"repos": []}))
     with service.running() as url, sl.connect(url, "t") as client:
         _call(client, "get_contributor_repos", authors=["ada"])
         with pytest.raises(ToolError, match="accepts one authors, got 2"):
@@ -278,13 +278,13 @@ def test_names_of_old_services_are_understood() -> None:
 
 def test_a_tool_that_is_nowhere_is_refused_with_what_there_is() -> None:
     with pytest.raises(UnsupportedTool, match=r"no tool 'nls_search'; it has read_file") as caught:
-        ask(one("read_file", READ, text("")), "nls_search", "words")
+        ask(service_of("read_file", READ, text("")), "nls_search", "words")
     assert caught.value.accepted == ("read_file",)
 
 
 def test_an_analysis_says_why_no_service_answers_it() -> None:
     with (
-        one("read_file", READ, text("")).running() as url,
+        service_of("read_file", READ, text("")).running() as url,
         sl.connect(url, "t") as client,
         pytest.raises(UnsupportedTool, match="doesn't offer 'blame'"),
     ):
@@ -300,7 +300,7 @@ def test_all_pages_are_fetched_unless_one_is_wanted() -> None:
         names = [{"name": f"r{k:03}"} for k in range(first, min(first + 3, 8))]
         return typed({"repos": names, "pageInfo": {"endCursor": str(first + 3), "hasNextPage": first + 3 < 8}})
 
-    service = one("list_repos", REPOS, page)
+    service = service_of("list_repos", REPOS, page)
     frame = ask(service, "list_repos")
     assert list(frame["repository"]) == [f"r{k:03}" for k in range(8)]
     assert (frame.attrs["status"], len(service.calls)) == ("complete", 3)
@@ -308,12 +308,12 @@ def test_all_pages_are_fetched_unless_one_is_wanted() -> None:
     assert (len(part), part.attrs["status"], part.attrs["end_cursor"]) == (3, "partial", "3")
 
 
-def file_of(lines: int, most: int, *, honest: bool = True) -> Any:
+def file_of(lines: int, max_lines: int, *, honest: bool = True) -> Any:
     """A service that gives `most` lines of a file at once."""
 
     def reply(arguments: dict[str, Any]) -> Any:
         first, last = arguments.get("startLine", 1), min(arguments.get("endLine", lines), lines)
-        if last - first + 1 > most:
+        if last - first + 1 > max_lines:
             return text(f"file is too large ({lines} lines), use startLine and endLine", error=True)
         content = "".join(f"{k}: line {k}\n" for k in range(first, last + 1))
         total = {"totalLines": lines} if honest else {}
@@ -324,7 +324,7 @@ def file_of(lines: int, most: int, *, honest: bool = True) -> Any:
 
 @pytest.mark.parametrize("honest", [True, False])
 def test_a_large_file_is_read_in_parts(honest: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    service = one("read_file", READ, file_of(2_500, 700, honest=honest))
+    service = service_of("read_file", READ, file_of(2_500, 700, honest=honest))
     frame = ask(service, "read_file", "r/x", "a b.go")
     assert list(frame["line_number"]) == list(range(1, 2_501))
     assert frame["line"].iloc[-1] == "line 2500"
@@ -339,7 +339,7 @@ def test_a_file_that_is_cut_with_a_notice_is_read_to_its_end() -> None:
         content = "".join(f"{k}: x\n" for k in range(first, last + 1))
         return typed({"content": content, "url": BLOB, "totalLines": 450, "truncated": "endLine" not in arguments})
 
-    frame = ask(one("read_file", READ, reply), "read_file", "r/x", "a b.go")
+    frame = ask(service_of("read_file", READ, reply), "read_file", "r/x", "a b.go")
     assert list(frame["line_number"]) == list(range(1, 451))
     assert frame.attrs["status"] == "complete"
 
@@ -374,7 +374,7 @@ def commits_of(dates: list[int]) -> Any:
 
 
 def test_commits_are_walked_by_date_and_each_is_given_once() -> None:
-    service = one("commit_search", COMMITS, commits_of(list(range(0, 30, 2))))
+    service = service_of("commit_search", COMMITS, commits_of(list(range(0, 30, 2))))
     with service.running() as url, sl.connect(url, "t") as client:
         answer = _call(client, "commit_search", repos=["r1", "r2"])
         rows = answer.table.to_pylist()
@@ -392,7 +392,7 @@ def test_commits_are_walked_by_date_and_each_is_given_once() -> None:
 
 
 def test_more_commits_of_one_second_than_a_page_holds_are_said_to_be_missing() -> None:
-    same = one("commit_search", COMMITS, commits_of([]))
+    same = service_of("commit_search", COMMITS, commits_of([]))
 
     def reply(arguments: dict[str, Any]) -> Any:
         rows = [
@@ -421,7 +421,7 @@ def test_errors_of_tools_have_their_types() -> None:
     }
     for words, kind in messages.items():
         with pytest.raises(kind, match=words.partition(";")[0]) as caught:
-            ask(one("read_file", READ, text(words, error=True)), "read_file", "r", "a b.go")
+            ask(service_of("read_file", READ, text(words, error=True)), "read_file", "r", "a b.go")
         assert type(caught.value) is kind
 
 
@@ -429,7 +429,7 @@ def test_errors_of_tools_have_their_types() -> None:
     ("status", "kind"), [(401, sl.Unauthorized), (403, sl.Forbidden), (404, sl.NotFound), (503, sl.ServiceError)]
 )
 def test_refusals_have_their_types_and_show_no_token(status: int, kind: type[Exception]) -> None:
-    service = one("read_file", READ, text(""))
+    service = service_of("read_file", READ, text(""))
     service.refusal = (status, b"no: a-token")
     with pytest.raises(kind) as caught:
         ask(service, "read_file", "r", "p")
@@ -448,7 +448,7 @@ def test_a_service_that_is_not_there_is_a_failed_connection() -> None:
 
 
 def test_something_else_than_mcp_is_said_to_be_that() -> None:
-    service = one("read_file", READ, text(""))
+    service = service_of("read_file", READ, text(""))
     service.refusal = (200, b"<html>hello</html>")
     with pytest.raises(sl.ProtocolError, match="MCP"):
         ask(service, "read_file", "r", "p")
@@ -456,7 +456,7 @@ def test_something_else_than_mcp_is_said_to_be_that() -> None:
 
 def test_a_fault_inside_a_tool_is_a_protocol_error_and_the_connection_lives() -> None:
     replies: list[Any] = [ValueError("secret detail"), FILE_FORMS["text"]]
-    service = one("read_file", READ, lambda _: replies.pop(0))
+    service = service_of("read_file", READ, lambda _: replies.pop(0))
     with service.running() as url, sl.connect(url, "t") as code:
         with pytest.raises(sl.ProtocolError) as caught:
             code.read_file("r/x", "a b.go", 3, 5)
@@ -467,7 +467,7 @@ def test_a_fault_inside_a_tool_is_a_protocol_error_and_the_connection_lives() ->
 
 @pytest.mark.clock
 def test_an_interrupt_returns_at_once_and_hangs_up() -> None:
-    service = one("read_file", READ, "wait")
+    service = service_of("read_file", READ, "wait")
     pressed = 0.0
 
     def look(snapshot: ProgressSnapshot) -> None:
@@ -490,12 +490,12 @@ def test_an_interrupt_returns_at_once_and_hangs_up() -> None:
 
 def test_progress_of_the_service_arrives() -> None:
     seen: list[ProgressSnapshot] = []
-    ask(one("read_file", READ, FILE_FORMS["text"]), "read_file", "r/x", "a b.go", 3, 5, progress=seen.append)
+    ask(service_of("read_file", READ, FILE_FORMS["text"]), "read_file", "r/x", "a b.go", 3, 5, progress=seen.append)
     assert seen[-1].phase == "complete"
 
 
 def test_many_calls_share_one_connection() -> None:
-    service = one("read_file", READ, FILE_FORMS["text"])
+    service = service_of("read_file", READ, FILE_FORMS["text"])
     with service.running() as url, sl.connect(url, "t") as code:
         frames: list[int] = []
         threads = [

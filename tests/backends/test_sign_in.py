@@ -59,9 +59,9 @@ def test_signing_in_once_is_enough_until_the_tokens_are_revoked(home: Path) -> N
 
         with sl.connect(url, sign_in=True, open_browser=nobody) as code:
             code.search("x")
-        (kept,) = files(home)
-        assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-        assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+        (token_file,) = files(home)
+        assert stat.S_IMODE(token_file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(token_file.parent.stat().st_mode) == 0o700
         sl.sign_out(url)
         assert (files(home), server.refresh) == ([], set())
 
@@ -112,7 +112,7 @@ def test_an_ended_sign_in_says_so_without_a_secret() -> None:
             assert "do-not-show" not in displayed
         with sl.connect(url, sign_in=True, open_browser=person()) as code:
             assert code.search("x").status == "complete"
-    assert server.given == 2
+    assert server.token_count == 2
 
 
 def test_a_client_of_an_administrator_asks_for_everything_at_its_own_address(home: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_client_of_an_administrator_asks_for_everything_at_its_own_address(hom
         with sl.connect(url, sign_in=True, open_browser=person(), **existing) as code:
             assert code.search("x").status == "complete"
             assert "never-show" not in repr(vars(code.backend))
-        assert [asked["scope"] for asked in server.asked] == ["user:all"]
+        assert [request["scope"] for request in server.queries] == ["user:all"]
         with socket.create_server(("127.0.0.1", port)):
             sl.sign_out(url, client_id="fixed")
             with pytest.raises(SignInFailed, match="is taken"):
@@ -138,8 +138,8 @@ def test_without_a_browser_the_address_is_shown(capsys: pytest.CaptureFixture[st
     event = threading.Event()
     address: list[str] = []
 
-    def no_browser(wanted: str) -> bool:
-        address.append(wanted)
+    def no_browser(url: str) -> bool:
+        address.append(url)
         event.set()
         return False
 
@@ -183,8 +183,8 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_what_nobody_should_trust_is_refused(name: str, home: Path) -> None:
-    options, said = FAULTS[name]
-    with running(Authorization(**options)) as url, pytest.raises(SignInFailed, match=said):
+    options, message = FAULTS[name]
+    with running(Authorization(**options)) as url, pytest.raises(SignInFailed, match=message):
         sl.connect(url, sign_in=True, open_browser=person(), sign_in_timeout_s=5)
     assert files(home) == []
 

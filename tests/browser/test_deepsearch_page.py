@@ -112,7 +112,7 @@ def test_a_link_on_another_site_opens_as_its_reader(place: Place, *, script: boo
     with lab.chromium_page() as first:
         context = first.context.browser.new_context(java_script_enabled=script)
         page = signed_in(place, context.new_page())
-        (cookie,) = [each for each in context.cookies() if each["name"] == "sourcelight-reader"]
+        (cookie,) = [cookie for cookie in context.cookies() if cookie["name"] == "sourcelight-reader"]
         assert cookie["sameSite"] == "Strict"
         # Another name of this machine is another site.
         page.goto(place.url.replace("127.0.0.1", "localhost") + "/healthz")

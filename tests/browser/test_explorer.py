@@ -61,8 +61,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("explorer")
     with slow_service() as service:
         connect = f"import sourcelight as sl\ncode = sl.connect({service!r}, token='none')"
-        told = "print('kept', len(code.last), code.last.status)"
-        cells = [SETUP, "result.explore()", f"{connect}\ncode.explore('match')", told]
+        last_cell = "print('kept', len(code.last), code.last.status)"
+        cells = [SETUP, "result.explore()", f"{connect}\ncode.explore('match')", last_cell]
         lab.write_notebook(folder / "explore.ipynb", cells)
         with (
             lab.jupyter_lab(folder, {"SOURCELIGHT_PROGRESS": "on"}, dark=True) as address,

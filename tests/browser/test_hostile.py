@@ -59,22 +59,22 @@ class Views:
     text: dict[str, str] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
 
-    def take(self, name: str, shown: Any) -> None:
+    def take(self, name: str, view: Any) -> None:
         """Every form of an object that a front end may choose."""
-        bundle = getattr(shown, "_repr_mimebundle_", None)
+        bundle = getattr(view, "_repr_mimebundle_", None)
         result = bundle() if bundle is not None else {}
         data = result[0] if isinstance(result, tuple) else result or {}
         for kind, method in (
             ("text/html", "_repr_html_"), ("text/markdown", "_repr_markdown_"), ("image/svg+xml", "_repr_svg_"),
         ):  # fmt: skip
-            if kind not in data and getattr(shown, method, None) is not None:
-                data = {**data, kind: getattr(shown, method)()}
+            if kind not in data and getattr(view, method, None) is not None:
+                data = {**data, kind: getattr(view, method)()}
         for kind, value in data.items():
             if kind in {"text/html", "image/svg+xml"} and value:
                 self.html[f"{name}: {kind}"] = value
             elif kind == "text/markdown" and value:
                 self.html[f"{name}: {kind}"] = markdown.markdown(value, extensions=["tables", "fenced_code"])
-        self.text[name] = str(data.get("text/plain") or repr(shown))
+        self.text[name] = str(data.get("text/plain") or repr(view))
 
 
 @pytest.fixture(scope="module")
@@ -103,50 +103,58 @@ def name_of(code: sl.Client) -> str:
 @pytest.fixture(scope="module")
 def views(code: sl.Client, folder: Path) -> Views:
     """Everything that shows a repository."""
-    made = Views()
+    collection = Views()
     snapshots: list[Any] = []
     for name, (query, options) in QUERIES.items():
         result = code.search(query, progress=snapshots.append, **options)
-        made.take(name, result)
+        collection.take(name, result)
         frames = [getattr(result, kind) for kind in ("matches", "skipped", "filters", "repositories")]
-        made.frames[name] = "".join(map(_of_pandas, frames))
+        collection.frames[name] = "".join(map(_of_pandas, frames))
         result.to_csv(folder / f"{name}.csv", spreadsheet=True)
-        made.files.append(folder / f"{name}.csv")
-    made.take("many", code.search_many({ACT: "light", "other": "lamp"}))
-    made.take("explained", code.explain(f"light {ACT} repo:{ACT}"))
-    made.take("answer", code.deepsearch("who wrote light_the_lamp and how is the lamp lit?", progress=snapshots.append))
+        collection.files.append(folder / f"{name}.csv")
+    collection.take("many", code.search_many({ACT: "light", "other": "lamp"}))
+    collection.take("explained", code.explain(f"light {ACT} repo:{ACT}"))
+    collection.take(
+        "answer", code.deepsearch("who wrote light_the_lamp and how is the lamp lit?", progress=snapshots.append)
+    )
     assert code.last is not None
-    made.html["answer as a page"] = code.last.to_html()
-    made.html["answer as Markdown"] = markdown.markdown(code.last.to_markdown(), extensions=["fenced_code"])
-    made.frames["map"] = _of_pandas(code.repo_map(name_of(code)))
+    collection.html["answer as a page"] = code.last.to_html()
+    collection.html["answer as Markdown"] = markdown.markdown(code.last.to_markdown(), extensions=["fenced_code"])
+    collection.frames["map"] = _of_pandas(code.repo_map(name_of(code)))
     for path in PATHS[:4]:
-        made.take(f"file {path}", code.view_file(name_of(code), path, (1, 3)))
-    made.take("commit", code.view_commit(name_of(code), "v2"))
-    made.take("comparison", code.view_diff(name_of(code), "v1", "v2"))
-    found = code.search("light count:all")
-    for figure in (sl.plots.bars(found), sl.plots.treemap(found), sl.plots.ownership(code.ownership(name_of(code)))):
-        made.html[f"figure {figure.name}"] = figure.to_svg()
-        made.text[f"figure {figure.name}"] = repr(figure)
-    made.take("facets", found.facets())
+        collection.take(f"file {path}", code.view_file(name_of(code), path, (1, 3)))
+    collection.take("commit", code.view_commit(name_of(code), "v2"))
+    collection.take("comparison", code.view_diff(name_of(code), "v1", "v2"))
+    matches = code.search("light count:all")
+    for figure in (
+        sl.plots.bars(matches),
+        sl.plots.treemap(matches),
+        sl.plots.ownership(code.ownership(name_of(code))),
+    ):
+        collection.html[f"figure {figure.name}"] = figure.to_svg()
+        collection.text[f"figure {figure.name}"] = repr(figure)
+    collection.take("facets", matches.facets())
     drawing = [progress_html(snapshot) for snapshot in snapshots]
-    made.html["progress"] = "".join(dict.fromkeys(drawing))
+    collection.html["progress"] = "".join(dict.fromkeys(drawing))
     for title, report in {
         "contributors": sl.reports.contributors(code, title=ACT, progress=False),
         "changes": sl.reports.changes(code, name_of(code), "v1", "v2", title=ACT, progress=False),
     }.items():
-        made.take(title, report)
-        made.html[f"{title} as a page"] = report.to_html()
-        made.html[f"{title} as Markdown"] = markdown.markdown(report.to_markdown(), extensions=["tables"])
+        collection.take(title, report)
+        collection.html[f"{title} as a page"] = report.to_html()
+        collection.html[f"{title} as Markdown"] = markdown.markdown(report.to_markdown(), extensions=["tables"])
         for name in report.figures:
-            made.take(f"{title}: {name}", report.figure(name))
-        made.files += [Path(path) for path in report.save_tables(folder / title, "csv") if str(path).endswith(".csv")]
-    return made
+            collection.take(f"{title}: {name}", report.figure(name))
+        collection.files += [
+            Path(path) for path in report.save_tables(folder / title, "csv") if str(path).endswith(".csv")
+        ]
+    return collection
 
 
 def test_no_view_runs_a_script_or_asks_the_network(views: Views) -> None:
     assert len(views.html) > 20
     with lab.chromium_page() as page, hostile.judged(page) as judge:
-        wrong = {name: found for name, shown in {**views.html, **views.frames}.items() if (found := judge(shown))}
+        wrong = {name: problems for name, view in {**views.html, **views.frames}.items() if (problems := judge(view))}
         assert wrong == {}
         # The judge is right to be content: the same text unescaped does run.
         assert any("ran" in item for item in judge(f"<p>{ACT}</p>"))
@@ -205,9 +213,9 @@ def test_no_page_of_a_service_needs_its_policy_to_be_safe(folder: Path) -> None:
                     '<form class="inline"',
                     f'<form method="post" action="{answer["url"]}"',
                 )
-                own = ["FORM"] * sum(map(got.text.count, forms))
-                assert len(own) <= 3, address
-                assert [item for item in judge(got.text) if "asked for" not in item] == own, address
+                form_tags = ["FORM"] * sum(map(got.text.count, forms))
+                assert len(form_tags) <= 3, address
+                assert [item for item in judge(got.text) if "asked for" not in item] == form_tags, address
 
 
 def test_terminals_get_no_control_characters(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,8 +227,8 @@ def test_terminals_get_no_control_characters(folder: Path, capsys: pytest.Captur
     )  # fmt: skip
     for command in commands:
         main(list(command))
-        told = capsys.readouterr()
-        assert not CONTROLS.search(told.out + told.err), command
+        output = capsys.readouterr()
+        assert not CONTROLS.search(output.out + output.err), command
 
 
 def test_no_cell_of_an_exported_table_is_a_formula(views: Views) -> None:

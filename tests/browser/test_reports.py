@@ -57,8 +57,8 @@ def test_nothing_of_a_hostile_repository_runs_or_asks_the_network(pages: list[Pa
         requests: list[str] = []
         page.on("request", lambda request: requests.append(str(request.url)))
         page.on("dialog", lambda dialog: pytest.fail(dialog.message))
-        for made in pages:
-            page.goto(made.as_uri())
+        for path in pages:
+            page.goto(path.as_uri())
             assert page.title().startswith("A report <script>")
             assert page.locator("script, b b, td img, td b, li img").count() == 0
             links = page.locator("a").evaluate_all("found => found.map(a => a.href)")
@@ -79,8 +79,8 @@ def test_nothing_of_a_hostile_repository_runs_or_asks_the_network(pages: list[Pa
 def test_no_number_and_no_time_is_broken_across_lines(pages: list[Path], scheme: str) -> None:
     with lab.chromium_page() as page:
         page.emulate_media(color_scheme=scheme)
-        for made in pages:
-            page.goto(made.as_uri())
+        for path in pages:
+            page.goto(path.as_uri())
             heights = page.locator("td.sl-n, td.sl-w").evaluate_all(
                 "cells => cells.map(c => c.firstChild ? (r => (r.selectNodeContents(c), "
                 "new Set([...r.getClientRects()].map(box => Math.round(box.top))).size))"
@@ -94,8 +94,8 @@ def test_no_number_and_no_time_is_broken_across_lines(pages: list[Path], scheme:
 def test_figures_follow_the_scheme_of_the_reader(pages: list[Path], scheme: str) -> None:
     with lab.chromium_page() as page:
         page.emulate_media(color_scheme=scheme)
-        for made in pages:
-            page.goto(made.as_uri())
+        for path in pages:
+            page.goto(path.as_uri())
             colors = page.locator("figure svg path").evaluate_all("found => found.map(p => getComputedStyle(p).fill)")
             assert ("rgb(21, 24, 28)" in colors) == (scheme == "dark")
             assert ("rgb(255, 255, 255)" in colors) == (scheme == "light")
@@ -103,8 +103,8 @@ def test_figures_follow_the_scheme_of_the_reader(pages: list[Path], scheme: str)
 
 def test_printed_pages_have_numbers_and_end_with_no_heading(pages: list[Path], tmp_path: Path) -> None:
     pdfium = pytest.importorskip("pypdfium2")
-    for made in pages:
-        html = made.read_text(encoding="utf-8")
+    for path in pages:
+        html = path.read_text(encoding="utf-8")
         document = pdfium.PdfDocument(print_page(html, tmp_path / "report.pdf"))
         texts = [page.get_textpage().get_text_bounded() for page in document]
         assert len(texts) >= 3

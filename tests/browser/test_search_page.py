@@ -34,8 +34,8 @@ CODE_PAGES = [
 @pytest.fixture(scope="module")
 def service(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     engine = open_engine([fleet], index=tmp_path_factory.mktemp("index"), workers=1)
-    with running(engine, Settings(auth_public=True)) as made:
-        yield made
+    with running(engine, Settings(auth_public=True)) as service:
+        yield service
     engine.close()
 
 
@@ -114,14 +114,14 @@ def test_python_is_copied(service: Service, page: Any) -> None:
 
 def test_everything_is_there_without_script(service: Service, page: Any) -> None:
     context = page.context.browser.new_context(java_script_enabled=False)
-    plain = context.new_page()
-    plain.goto(service.url + "/search")
-    plain.get_by_label("Search code").fill("type:diff retry")
-    plain.get_by_role("button", name="Search").click()
-    plain.goto(plain.url + "&wait=1")
-    assert plain.locator(".result").count() > 2
-    plain.get_by_role("link", name="Retry failed requests").first.click()
-    assert "/-/commit/" in plain.url
+    plain_page = context.new_page()
+    plain_page.goto(service.url + "/search")
+    plain_page.get_by_label("Search code").fill("type:diff retry")
+    plain_page.get_by_role("button", name="Search").click()
+    plain_page.goto(plain_page.url + "&wait=1")
+    assert plain_page.locator(".result").count() > 2
+    plain_page.get_by_role("link", name="Retry failed requests").first.click()
+    assert "/-/commit/" in plain_page.url
     context.close()
 
 
@@ -196,10 +196,10 @@ def test_parts_of_a_repository_follow_by_themselves(service: Service, page: Any)
 
 def test_parts_of_a_repository_have_links_without_script(service: Service, page: Any) -> None:
     context = page.context.browser.new_context(java_script_enabled=False)
-    plain = context.new_page()
-    plain.goto(f"{service.url}/{HUB}/-/tree/frame")
-    plain.get_by_role("link", name="Show last changes").click()
-    assert plain.locator(".entries td:nth-child(2) a").count() > 0
+    plain_page = context.new_page()
+    plain_page.goto(f"{service.url}/{HUB}/-/tree/frame")
+    plain_page.get_by_role("link", name="Show last changes").click()
+    assert plain_page.locator(".entries td:nth-child(2) a").count() > 0
     context.close()
 
 

@@ -90,8 +90,8 @@ def test_a_user_signs_in_by_keyboard_and_allows_an_application(flow: Flow, appli
         page.wait_for_url(f"{application}**")
         assert page.title() == "done"
         assert complaints == []
-    (told,) = _Application.answers
-    code = parse_qs(urlsplit(told).query)["code"][0]
+    (redirect,) = _Application.answers
+    code = parse_qs(urlsplit(redirect).query)["code"][0]
     assert flow.exchange(client, code, redirect_uri=application).status_code == 200
 
 

@@ -64,7 +64,7 @@ def test_accounts_come_and_go(admin: Admin, state: State) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("user", "delete", "owner"), "built in"),
         (("user", "delete", "nobody"), "account 'nobody' doesn't exist"),
@@ -83,9 +83,9 @@ def test_accounts_come_and_go(admin: Admin, state: State) -> None:
         (("repo", "revoke", "a/b", "--user", "owner"), "not granted"),
     ],
 )
-def test_what_can_not_be_is_one_line_on_standard_error(admin: Admin, words: tuple[str, ...], told: str) -> None:
+def test_what_can_not_be_is_one_line_on_standard_error(admin: Admin, words: tuple[str, ...], message: str) -> None:
     assert admin(*words, status=2) == ""
-    assert told in admin.err
+    assert message in admin.err
     assert admin.err.count("\n") == 1
 
 

@@ -113,9 +113,9 @@ def test_an_answer_that_is_not_complete_says_so(run: Run, folder: Path) -> None:
     assert err == "sourcelight: partial: first 2 matches, as count: asks\n"
 
 
-@pytest.mark.parametrize("more", [(), ("--format", "jsonl"), ("--count-by", "repository")])
-def test_no_match_is_status_1_and_said(run: Run, folder: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
-    status, _, err = run("search", "nothing-of-this", folder, *more)
+@pytest.mark.parametrize("options", [(), ("--format", "jsonl"), ("--count-by", "repository")])
+def test_no_match_is_status_1_and_said(run: Run, folder: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
+    status, _, err = run("search", "nothing-of-this", folder, *options)
     assert (status, err) == (1, "sourcelight: no match\n")
     file = tmp_path / "none.csv"
     status, out, err = run("search", "nothing-of-this", folder, "-o", file)
@@ -138,18 +138,20 @@ def test_a_question_without_an_answer_is_status_1(run: Run, folder: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("more", "rows", "told"),
+    ("options", "rows", "notice"),
     [
         ((), 2, "partial: 2 of 63 matches shown, as -n asks"),
         (("--format", "jsonl"), 2, "partial: 2 of 63 matches shown, as -n asks"),
         (("--count-by", "path"), 2, "partial: 2 of 4 groups shown, as -n asks"),
     ],
 )
-def test_a_limit_says_what_it_holds_back(run: Run, folder: Path, more: tuple[str, ...], rows: int, told: str) -> None:
-    status, out, err = run("search", "needle", folder, "-n", "2", *more)
-    assert (status, err) == (0, f"sourcelight: {told}\n")
+def test_a_limit_says_what_it_holds_back(
+    run: Run, folder: Path, options: tuple[str, ...], rows: int, notice: str
+) -> None:
+    status, out, err = run("search", "needle", folder, "-n", "2", *options)
+    assert (status, err) == (0, f"sourcelight: {notice}\n")
     assert len([line for line in out.splitlines() if "needle" in line or ".go" in line or "evil" in line]) >= rows
-    status, _, err = run("search", "needle", folder, "-n", "1000", *more)
+    status, _, err = run("search", "needle", folder, "-n", "1000", *options)
     assert (status, err) == (0, "")
 
 
@@ -173,10 +175,10 @@ def test_csv_is_for_programs_unless_it_is_for_a_spreadsheet(run: Run, tmp_path: 
             status, out, err = run("search", "needle", tmp_path / "src", "--format", "csv", *options, *extra)
             assert (status, err) == (0, "")
             results.append(list(csv.DictReader(io.StringIO(out, newline=""))))
-        plain, safe = results
-        assert {row["path"] for row in plain} == {"=a.txt"}
+        raw_rows, safe = results
+        assert {row["path"] for row in raw_rows} == {"=a.txt"}
         assert {row["path"] for row in safe} == {"'=a.txt"}
-        assert [row.get("line") for row in plain] in ([None], ["=needle()", "\tneedle"])
+        assert [row.get("line") for row in raw_rows] in ([None], ["=needle()", "\tneedle"])
     status, _, err = run("search", "needle", tmp_path / "src", "--spreadsheet")
     assert status == 2
     assert "--spreadsheet needs the format csv, got table" in err
@@ -363,18 +365,18 @@ def test_an_interrupt_is_status_130_and_keeps_what_arrived(tmp_path: Path) -> No
     assert (process.returncode, out) == (130, "")
     assert "interrupted" in err
     assert "Traceback" not in err
-    (kept,) = tmp_path.iterdir()
-    assert kept.name == "x.partial.jsonl"
-    assert json.loads(kept.read_text(encoding="utf-8"))["line"] == line
+    (partial_file,) = tmp_path.iterdir()
+    assert partial_file.name == "x.partial.jsonl"
+    assert json.loads(partial_file.read_text(encoding="utf-8"))["line"] == line
 
 
 def test_a_service_is_asked_by_url_or_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def one(*_: Any) -> Iterator[Event]:
+    def events(*_: Any) -> Iterator[Event]:
         yield _batch()
         yield Progress(done=True, match_count=1, duration_ms=1)
         yield Done()
 
-    with running(ScriptedEngine(one)) as service:
+    with running(ScriptedEngine(events)) as service:
         monkeypatch.setenv("SRC_ACCESS_TOKEN", TOKEN)
         assert run("search", "needle", "--url", service.url)[:2] == (0, "r  p\n      1  needle\n")
         monkeypatch.setenv("SRC_ENDPOINT", service.url)

@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _how(folder: Path) -> Any:
+def _method(folder: Path) -> Any:
     return call(open_engine([folder / "code"]), "go_to_definition", **SOURCE).table.to_pylist()[0]["how"]
 
 
@@ -41,11 +41,11 @@ def test_a_file_is_kept_and_answers_first(folder: Path, capsys: pytest.CaptureFi
     assert main(["index", str(folder / "code"), "--scip", str(file)]) == 0
     output = "".join(capsys.readouterr())
     assert "given.scip: stored for one, 1 file, files skipped: 1, places skipped: 1" in output
-    assert _how(folder) == "scip"
+    assert _method(folder) == "scip"
 
 
 @pytest.mark.parametrize(
-    ("data", "why"),
+    ("data", "reason"),
     [
         pytest.param(INDEX[:-5], "truncated", id="truncated"),
         pytest.param(b"#!/bin/sh\necho this is no index\n", "", id="no-index"),
@@ -54,7 +54,7 @@ def test_a_file_is_kept_and_answers_first(folder: Path, capsys: pytest.CaptureFi
     ],
 )
 def test_a_file_that_cannot_be_used_is_told(
-    folder: Path, capsys: pytest.CaptureFixture[str], data: bytes | None, why: str
+    folder: Path, capsys: pytest.CaptureFixture[str], data: bytes | None, reason: str
 ) -> None:
     """The command fails and says why; text is indexed all the same, and what was kept before stays."""
     good, bad = folder / "good.scip", folder / "bad.scip"
@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_used_is_told(
     out, err = capsys.readouterr()
     assert status not in {0, None}
     assert "bad.scip" in out + err
-    assert why in out + err
+    assert reason in out + err
     assert "Traceback" not in out + err
     assert _state(folder) == before
-    assert _how(folder) == "scip"
+    assert _method(folder) == "scip"

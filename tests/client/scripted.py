@@ -66,7 +66,7 @@ class ScriptedBackend:
         self.script = list(script)
         self.counts = counts
         self.answers = list(answers)
-        self.told: list[Any] = []
+        self.partial_tables: list[Any] = []
         self.calls: list[tuple[str, Mapping[str, Any]]] = []
         self.closed = threading.Event()
         self.waiting = threading.Event()
@@ -113,7 +113,7 @@ class ScriptedBackend:
         step = self.answers.pop(0) if self.answers else UnsupportedTool(f"no script for {name}", tool=name)
         if observer is not None:
             observer(ToolProgress("reading", 3, 12, "r1"))
-            for rows in self.told:
+            for rows in self.partial_tables:
                 observer(ToolProgress("reading", 3, 12, "r1", rows))
         if isinstance(step, str):
             try:

@@ -108,11 +108,11 @@ def test_every_parameter_refuses_a_wrong_type_by_its_name(code: sl.Client) -> No
                 options[parameter.name] = Wrong()
             checked += 1
             try:
-                given = function(*arguments, **options)
-                if inspect.isgenerator(given):
-                    next(given, None)
-                elif inspect.iscoroutine(given):
-                    given.send(None)
+                result = function(*arguments, **options)
+                if inspect.isgenerator(result):
+                    next(result, None)
+                elif inspect.iscoroutine(result):
+                    result.send(None)
             except sl.SourcelightError as exc:
                 if parameter.name not in str(exc) or "must be" not in str(exc):
                     faults.append(f"{name}({parameter.name}): {exc!r}")

@@ -206,7 +206,9 @@ def test_everything_reaches_every_alternative() -> None:
     assert everything("foo count:3", "standard") == "foo count:3"
     assert everything("/(/", "standard") == "count:all /(/"
     query = sl.parse_query("(a file:x) or (b file:y)", "keyword")
-    assert all(len(found.all("repo")) == 1 for found in sl.parse_query(narrow(query, [("repo", "^r s$")])).plan)
+    assert all(
+        len(alternative.all("repo")) == 1 for alternative in sl.parse_query(narrow(query, [("repo", "^r s$")])).plan
+    )
 
 
 def test_an_empty_script_counts_nothing() -> None:

@@ -47,8 +47,8 @@ def test_a_call_gives_a_frame_that_says_what_it_is_of() -> None:
     backend = ScriptedBackend([], answers=[answer(total=2, notices=("as of now",), repo="r1")])
     frame = Client(backend).list_files("r1", path="src")
     assert list(frame["path"]) == ["src/", "a.go"]
-    told = {"total": 2, "repo": "r1", "status": "complete", "notices": ["as of now"], "call": "list_files"}
-    assert told.items() <= frame.attrs.items()
+    expected = {"total": 2, "repo": "r1", "status": "complete", "notices": ["as of now"], "call": "list_files"}
+    assert expected.items() <= frame.attrs.items()
     assert backend.calls == [("list_files", {"repo": "r1", "path": "src"})]
 
 
@@ -62,14 +62,14 @@ def test_arguments_have_the_wire_names_of_the_tool() -> None:
 
 
 def test_an_answer_that_was_cut_warns_at_the_callers_line() -> None:
-    cut = answer(complete=False, notices=("15 files at most",))
+    partial = answer(complete=False, notices=("15 files at most",))
     with pytest.warns(sl.IncompleteResultWarning, match="keyword_search: 15 files at most") as caught:
-        frame = Client(ScriptedBackend([], answers=[cut])).keyword_search("foo")
+        frame = Client(ScriptedBackend([], answers=[partial])).keyword_search("foo")
     assert caught[0].filename == __file__
     assert frame.attrs["status"] == "limited"
 
     async def awaited() -> None:
-        await AsyncClient(ScriptedBackend([], answers=[cut])).keyword_search("foo")
+        await AsyncClient(ScriptedBackend([], answers=[partial])).keyword_search("foo")
 
     with pytest.warns(sl.IncompleteResultWarning) as caught:
         run(awaited())
@@ -92,12 +92,12 @@ def test_progress_goes_from_running_to_the_number_of_rows() -> None:
 
     backend = ScriptedBackend([], answers=["wait"])
     looks: list[ProgressSnapshot] = []
-    stop = threading.Event()
+    stop_event = threading.Event()
 
     def look(snapshot: ProgressSnapshot) -> None:
         looks.append(snapshot)
-        if snapshot.phase == "running" and backend.waiting.is_set() and snapshot.done and not stop.is_set():
-            stop.set()
+        if snapshot.phase == "running" and backend.waiting.is_set() and snapshot.done and not stop_event.is_set():
+            stop_event.set()
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
@@ -110,18 +110,18 @@ def test_progress_goes_from_running_to_the_number_of_rows() -> None:
 
 def test_rows_are_given_as_they_are_told_and_the_status_at_the_end() -> None:
     backend = ScriptedBackend([], answers=[references(5, complete=False, notices=("cut",)), references(2)])
-    backend.told = [references(3).table, references(2).table]
+    backend.partial_tables = [references(3).table, references(2).table]
     frames = list(Client(backend).stream_references("r1", "a.py", "f", limit=5))
     assert [len(frame) for frame in frames] == [3, 2, 0]
     assert (frames[-1].attrs["status"], frames[-1].attrs["notices"]) == ("limited", ["cut"])
     assert backend.calls == [("find_references", {"repo": "r1", "path": "a.py", "symbol": "f", "limit": 5})]
-    backend.told = []
+    backend.partial_tables = []
     assert [len(frame) for frame in Client(backend).stream_references("r1", "a.py", "f")] == [2]
 
 
 def test_leaving_the_loop_over_rows_ends_the_call() -> None:
     backend = ScriptedBackend([], answers=["wait"])
-    backend.told = [references(1).table]
+    backend.partial_tables = [references(1).table]
     for frame in Client(backend).stream_references("r1", "a.py", "f"):
         assert len(frame) == 1
         break
@@ -130,7 +130,7 @@ def test_leaving_the_loop_over_rows_ends_the_call() -> None:
 
 def test_a_call_whose_rows_were_given_may_still_fail() -> None:
     backend = ScriptedBackend([], answers=[ToolError("broken", tool="find_references")])
-    backend.told = [references(1).table]
+    backend.partial_tables = [references(1).table]
     rows = Client(backend).stream_references("r1", "a.py", "f")
     assert len(next(rows)) == 1
     with pytest.raises(ToolError, match="broken"):

@@ -37,21 +37,21 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
 def code(
     request: pytest.FixtureRequest, repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[sl.Client]:
-    here: Any = sl.open(repo.path, index_dir=tmp_path_factory.mktemp("index") / "here")
+    local: Any = sl.open(repo.path, index_dir=tmp_path_factory.mktemp("index") / "here")
     if request.param == "embedded":
-        with here as client:
+        with local as client:
             yield client
         return
     other = RepositoryBuilder(tmp_path_factory.mktemp("there") / "other")
     other.commit({"src/models.py": "other\n"}, "other")
-    there = sl.open(other.path, index_dir=tmp_path_factory.mktemp("index") / "there")
-    with here, there, sl.federate({"here": here, "there": there}) as client:
+    remote = sl.open(other.path, index_dir=tmp_path_factory.mktemp("index") / "there")
+    with local, remote, sl.federate({"here": local, "there": remote}) as client:
         yield client
 
 
-@pytest.mark.parametrize("given", [{}, {"files": ["src/"]}, {"revisions": ["HEAD~2"]}, {"file_kinds": ["source"]}])
-def test_hotspots_lead_to_as_many_commits_as_they_count(code: sl.Client, given: dict[str, Any]) -> None:
-    frame = code.hotspots(["repo"], **given)
+@pytest.mark.parametrize("arguments", [{}, {"files": ["src/"]}, {"revisions": ["HEAD~2"]}, {"file_kinds": ["source"]}])
+def test_hotspots_lead_to_as_many_commits_as_they_count(code: sl.Client, arguments: dict[str, Any]) -> None:
+    frame = code.hotspots(["repo"], **arguments)
     assert len(frame)
     assert [len(code.drill_down(frame, row)) for row in range(len(frame))] == frame["commits"].tolist()
 

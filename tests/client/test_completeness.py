@@ -73,7 +73,7 @@ def _search(query: str, **options: Any) -> Ask:
     return ask
 
 
-def _counted(by: str | None) -> Ask:
+def _count_call(by: str | None) -> Ask:
     def ask(code: sl.Client) -> tuple[str, str]:
         with warnings.catch_warnings(record=True) as noted:
             warnings.simplefilter("always")
@@ -104,10 +104,10 @@ CALLS: dict[str, Ask] = {
     "search": _search("needle"),
     "search of definitions": _search("type:symbol needle"),
     "search for files": _search("select:file needle"),
-    "count": _counted(None),
-    "count by repository": _counted("repository"),
-    "count by language": _counted("language"),
-    "count by line": _counted("line"),
+    "count": _count_call(None),
+    "count by repository": _count_call("repository"),
+    "count by language": _count_call("language"),
+    "count by line": _count_call("line"),
     "keyword_search": _called(lambda code: code.keyword_search("needle")),
     "nls_search": _called(lambda code: code.nls_search("needle return")),
 }
@@ -130,15 +130,15 @@ OF_OTHERS: dict[str, Ask] = {
 def test_a_cause_has_one_status_in_every_call(cause: str, tmp_path: Path) -> None:
     folder = builder(tmp_path / "src")
     harm, expected = CAUSES[cause]
-    named = harm(folder)
+    subject = harm(folder)
     with sl.open(folder, progress=False) as code:
         code.search("type:symbol needle count:all")  # definitions are known
         results = {name: ask(code) for name, ask in CALLS.items()}
     assert {name: status for name, (status, _) in results.items()} == dict.fromkeys(CALLS, expected)
     if cause == "missing blob":
-        for name, (_, said) in results.items():
-            assert "lost.py" in said, (name, said)
-            assert named in said, (name, said)
+        for name, (_, message) in results.items():
+            assert "lost.py" in message, (name, message)
+            assert subject in message, (name, message)
 
 
 def test_navigation_names_the_contents_that_it_lacks(tmp_path: Path) -> None:
@@ -147,9 +147,9 @@ def test_navigation_names_the_contents_that_it_lacks(tmp_path: Path) -> None:
     blob = missing_blob(folder)
     with sl.open(folder, progress=False) as code:
         for name, ask in OF_ONE.items():
-            status, said = ask(code)
+            status, message = ask(code)
             assert status == "limited", name
-            assert f"lost.py (blob {blob})" in said, name
+            assert f"lost.py (blob {blob})" in message, name
         assert {name: ask(code)[0] for name, ask in OF_OTHERS.items()} == dict.fromkeys(OF_OTHERS, "complete")
         with pytest.raises(sl.PathNotFound, match=r"lost\.py"):
             code.read_file("one", "lost.py")
@@ -199,25 +199,25 @@ def test_a_warning_is_shown_once_for_each_run_of_a_cell(tmp_path: Path, monkeypa
 
 
 @pytest.fixture
-def whole(tmp_path: Path) -> Iterator[sl.Client]:
+def client(tmp_path: Path) -> Iterator[sl.Client]:
     with sl.open(builder(tmp_path / "src"), progress=False) as code:
         yield code
 
 
-def test_a_part_that_was_asked_for_is_no_limit(whole: sl.Client) -> None:
+def test_a_part_that_was_asked_for_is_no_limit(client: sl.Client) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for query, limit in (("needle count:2", None), ("needle", 2), ("(needle count:2)", None)):
-            result = whole.search(query, limit=limit)
+            result = client.search(query, limit=limit)
             assert result.status == "partial", query
             assert result.attrs["limit_hit"]
             assert "Limited" not in result._repr_mimebundle_()["text/html"]
             assert "warn-color" not in result._repr_mimebundle_()["text/html"].rpartition("</style>")[2]
-        assert "first 2 matches, as count: asks" in repr(whole.search("needle count:2"))
-        assert whole.count("needle count:2") == 2
-        assert whole.count_by("needle count:2", "repository").attrs["status"] == "partial"
-        assert whole.search("needle count:50").status == "complete"
-        assert whole.commit_search(repos=["one", "two"], limit=1).attrs["status"] == "partial"
+        assert "first 2 matches, as count: asks" in repr(client.search("needle count:2"))
+        assert client.count("needle count:2") == 2
+        assert client.count_by("needle count:2", "repository").attrs["status"] == "partial"
+        assert client.search("needle count:50").status == "complete"
+        assert client.commit_search(repos=["one", "two"], limit=1).attrs["status"] == "partial"
 
 
 def test_what_is_missing_beside_a_part_is_told(tmp_path: Path) -> None:
@@ -228,16 +228,16 @@ def test_what_is_missing_beside_a_part_is_told(tmp_path: Path) -> None:
         assert (result.status, len(result.reasons)) == ("limited", 1)
 
 
-def test_a_count_says_how_many_repositories_have_matches(whole: sl.Client) -> None:
+def test_a_count_says_how_many_repositories_have_matches(client: sl.Client) -> None:
     """The bar said 0 repositories above two rows."""
     for by in (None, "repository", "language", ["repository", "path"]):
         events: list[Any] = []
         if by is None:
-            whole.count("needle", progress=events.append)
+            client.count("needle", progress=events.append)
         else:
-            whole.count_by("needle", by, progress=events.append)
+            client.count_by("needle", by, progress=events.append)
         assert ("repositories", "2") in events[-1].fields, by
-    assert whole.count_by("no such text", "language").empty
+    assert client.count_by("no such text", "language").empty
 
 
 def test_the_command_line_names_what_is_missing(
@@ -248,10 +248,10 @@ def test_the_command_line_names_what_is_missing(
     monkeypatch.setenv("SOURCELIGHT_HOME", str(tmp_path / "home"))
     for options in ((), ("--format", "csv"), ("--count-by", "repository")):
         main(["search", "needle", str(folder), *options])
-        told = capsys.readouterr().err
-        assert told.startswith("sourcelight: limited: ")
-        assert "lost.py" in told
-        assert blob in told
+        output = capsys.readouterr().err
+        assert output.startswith("sourcelight: limited: ")
+        assert "lost.py" in output
+        assert blob in output
     main(["search", "needle count:2", str(folder / "two")])
     main(["search", "needle count:1", str(folder / "two")])
     assert capsys.readouterr().err.startswith("sourcelight: partial: first match, as count: asks")

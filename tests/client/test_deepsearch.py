@@ -33,9 +33,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def asked(status: str, **facts: Any) -> ToolResult:
+def conversation(status: str, **attributes: Any) -> ToolResult:
     """What `deepsearch` gives."""
-    return ToolResult("conversation", table_of("conversation", 0), {"status": status, "url": URL, **facts})
+    return ToolResult("conversation", table_of("conversation", 0), {"status": status, "url": URL, **attributes})
 
 
 def read(status: str, *answers: str) -> ToolResult:
@@ -45,7 +45,9 @@ def read(status: str, *answers: str) -> ToolResult:
 
 
 def test_a_service_is_read_until_it_has_answered() -> None:
-    backend = ScriptedBackend([], answers=[asked("processing"), read("processing", ""), read("completed", "Done.")])
+    backend = ScriptedBackend(
+        [], answers=[conversation("processing"), read("processing", ""), read("completed", "Done.")]
+    )
     answer = Client(backend).deepsearch("How?", repos=["a/b", "c d"], revision="v1")
     assert (answer.status, answer.text, answer.url) == ("complete", "Done.", URL)
     assert [name for name, _ in backend.calls] == ["deepsearch", "deepsearch_read", "deepsearch_read"]
@@ -54,7 +56,7 @@ def test_a_service_is_read_until_it_has_answered() -> None:
 
 
 def test_waiting_ends_in_time_and_says_so() -> None:
-    backend = ScriptedBackend([], answers=[asked("processing")])
+    backend = ScriptedBackend([], answers=[conversation("processing")])
     answer = Client(backend).deepsearch("How?", timeout_s=0.0)
     assert (answer.status, answer.text, answer.identifier) == ("running", "", URL)
     assert len(backend.calls) == 1
@@ -62,7 +64,7 @@ def test_waiting_ends_in_time_and_says_so() -> None:
 
 def test_a_follow_up_is_read_at_its_own_place() -> None:
     backend = ScriptedBackend(
-        [], answers=[asked("processing"), read("completed", "Old.", ""), read("completed", "Old.", "New.")]
+        [], answers=[conversation("processing"), read("completed", "Old.", ""), read("completed", "Old.", "New.")]
     )
     client = Client(backend)
     before = DeepSearchAnswer(
@@ -91,7 +93,7 @@ def test_what_was_found_is_kept_when_the_wait_is_stopped() -> None:
 
 
 def test_the_newest_kept_answer_is_given_while_a_service_is_away() -> None:
-    first = ScriptedBackend([], answers=[asked("completed", answer="Kept.")])
+    first = ScriptedBackend([], answers=[conversation("completed", answer="Kept.")])
     assert Client(first).deepsearch("How?").cached is False
     backend = ScriptedBackend([], answers=[ConnectFailed("no connection")] * 3)
     answer = Client(backend).deepsearch("How?")
@@ -114,7 +116,7 @@ class _Local(ScriptedBackend):
 
 
 def test_in_this_process_the_same_question_over_the_same_commits_is_not_asked_twice() -> None:
-    backend = _Local([], answers=[asked("completed", answer="Kept."), asked("completed", answer="New.")])
+    backend = _Local([], answers=[conversation("completed", answer="Kept."), conversation("completed", answer="New.")])
     client = Client(backend)
     assert [client.deepsearch("How?").text for _ in range(2)] == ["Kept.", "Kept."]
     assert client.deepsearch("How?", cache=False).text == "New."
@@ -157,16 +159,16 @@ def test_a_citation_does_not_lead_above_its_repository(path: str) -> None:
 
 def test_views_of_a_hostile_answer_do_nothing() -> None:
     info = {"status": "complete", "title": HOSTILE, "questions": [{"question": HOSTILE, "answer": HOSTILE}]}
-    here, there = DeepSearchAnswer(info), DeepSearchAnswer({**info, "url": URL}, base_url="https://host")
-    for answer in (here, there):
+    local, remote = DeepSearchAnswer(info), DeepSearchAnswer({**info, "url": URL}, base_url="https://host")
+    for answer in (local, remote):
         for html in (answer._repr_mimebundle_()["text/html"], answer.to_html()):
             assert "<script" not in html
             assert 'href="javascript' not in html
             assert 'href="https://evil' not in html
             assert "\u202e" not in html
         assert "\u202e" not in repr(answer) + answer.to_markdown()
-    assert "<a " not in here._repr_mimebundle_()["text/html"]
-    assert 'href="https://host/r@1/-/blob/f"' in there._repr_mimebundle_()["text/html"]
+    assert "<a " not in local._repr_mimebundle_()["text/html"]
+    assert 'href="https://host/r@1/-/blob/f"' in remote._repr_mimebundle_()["text/html"]
 
 
 def test_files_of_an_answer_are_whole_or_as_they_were(tmp_path: Path) -> None:
@@ -198,7 +200,7 @@ def test_steps_are_drawn_as_they_come() -> None:
     state.update(ToolProgress("reading words", 1, 5, "r1"))
     state.update(ToolProgress("nls_search", 0, 0, "a.py first of 6 files"))
     state.update(ToolProgress("evidence", 0, 0, "r1@1 a.py#L1-L2"))
-    assert [what for what, _ in state.turns] == ["nls_search", "evidence"]
+    assert [tool for tool, _ in state.turns] == ["nls_search", "evidence"]
     moment = state.snapshot()
     assert (moment.title, moment.activity) == ("How?", "Researching")
     assert ("info", "evidence: r1@1 a.py#L1-L2") in moment.notices
@@ -207,10 +209,10 @@ def test_steps_are_drawn_as_they_come() -> None:
         state.update(ToolProgress("writing", 0, 0, piece))
     moment = state.snapshot()
     assert len(state.turns) == 2
-    severity, told = moment.notices[-1]
-    assert (severity, told[:12]) == ("info", "unchecked: …")
-    assert told.endswith("to cents. to cents.")
-    assert len(told) < 300
+    severity, message = moment.notices[-1]
+    assert (severity, message[:12]) == ("info", "unchecked: …")
+    assert message.endswith("to cents. to cents.")
+    assert len(message) < 300
     state.update(ToolProgress("evidence", 0, 0, "r1@1 b.py#L1-L2"))
     assert "unchecked" not in str(state.snapshot().notices)
 
@@ -221,9 +223,9 @@ def test_sources_that_were_kept_under_former_columns_are_read(home: Path) -> Non
         [("r", "c")], {"status": "complete", "rows": [{"path": "a.py", "line_number": 3, "last_line_number": 9}]}
     )
     assert home.exists()
-    kept = cache.load([("r", "c")])
-    assert kept is not None
-    assert kept["rows"] == [{"path": "a.py", "start_line": 3, "end_line": 9}]
+    cached = cache.load([("r", "c")])
+    assert cached is not None
+    assert cached["rows"] == [{"path": "a.py", "start_line": 3, "end_line": 9}]
 
 
 def test_a_conversation_is_read_by_the_number_that_the_list_shows(tmp_path: Path) -> None:

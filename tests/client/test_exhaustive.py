@@ -65,7 +65,7 @@ def capped(engine: LocalEngine) -> Iterator[tuple[Service, ScriptedEngine]]:
 
 
 @pytest.fixture(scope="module")
-def whole(folder: Path) -> Iterator[sl.Client]:
+def uncapped(folder: Path) -> Iterator[sl.Client]:
     with sl.open(folder, index_dir=folder.parent / "capped-index") as client:
         yield client
 
@@ -90,26 +90,26 @@ QUERIES = [
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_union_of_parts_is_the_whole_answer(
-    capped: tuple[Service, ScriptedEngine], whole: sl.Client, query: str
+    capped: tuple[Service, ScriptedEngine], uncapped: sl.Client, query: str
 ) -> None:
-    service, asked = capped
+    service, engine = capped
     with sl.connect(service.url, TOKEN) as client:
         assert client.search(query).status == "limited"
         result = client.search(query, exhaustive=True)
-    expected = whole.search(query, exhaustive=True)
+    expected = uncapped.search(query, exhaustive=True)
     assert _rows(result) == _rows(expected)
     assert (result.status, result.match_count) == ("complete", expected.match_count)
-    assert len(asked.requests) > 2
+    assert len(engine.requests) > 2
 
 
 def test_counts_and_files_are_exhaustive_too(
-    capped: tuple[Service, ScriptedEngine], whole: sl.Client, tmp_path: Path
+    capped: tuple[Service, ScriptedEngine], uncapped: sl.Client, tmp_path: Path
 ) -> None:
     query = "needle -repo:big$"
     with sl.connect(capped[0].url, TOKEN) as client:
         counts = client.count_by(query, by="repository", exhaustive=True)
         export = client.export(query, tmp_path / "all.jsonl", exhaustive=True)
-    expected = whole.count_by(query, by="repository")
+    expected = uncapped.count_by(query, by="repository")
     assert counts.to_dict("records") == expected.to_dict("records")
     assert (export.status, export.matches) == ("complete", int(expected["matches"].sum()))
 
@@ -128,9 +128,9 @@ def test_parts_are_counted_while_they_run(capped: tuple[Service, ScriptedEngine]
     seen: list[Any] = []
     with sl.connect(capped[0].url, TOKEN) as client:
         client.search("needle -repo:big$", exhaustive=True, progress=seen.append)
-    done, known = dict(seen[-1].fields)["parts"].split(" of ")
-    assert done == known
-    assert int(known) > 10
+    done, total = dict(seen[-1].fields)["parts"].split(" of ")
+    assert done == total
+    assert int(total) > 10
 
 
 def test_a_query_that_limits_itself_is_refused() -> None:

@@ -27,26 +27,26 @@ def _end(body: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 def test_an_interrupted_process_keeps_its_partial_export(tmp_path: Path) -> None:
-    ended = _end(f"Client(backend).export('foo', {str(tmp_path / 'x.jsonl')!r})")
-    assert "KeyboardInterrupt" in ended.stderr
-    assert "During handling" not in ended.stderr
+    process = _end(f"Client(backend).export('foo', {str(tmp_path / 'x.jsonl')!r})")
+    assert "KeyboardInterrupt" in process.stderr
+    assert "During handling" not in process.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["x.partial.jsonl"]
     assert len((tmp_path / "x.partial.jsonl").read_text().splitlines()) == 10
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 def test_a_process_ends_while_a_stream_is_open() -> None:
-    ended = _end(
+    process = _end(
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         "events = Client(backend).stream('foo')\n"
         "print(type(next(events)).__name__)"
     )
-    assert (ended.stdout, ended.stderr, ended.returncode) == ("MatchBatch\n", "", 0)
+    assert (process.stdout, process.stderr, process.returncode) == ("MatchBatch\n", "", 0)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 def test_a_process_ends_while_a_client_is_still_to_be_closed() -> None:
-    ended = _end(
+    process = _end(
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         "def opened():\n"
         "    with Client(backend) as client:\n"
@@ -56,5 +56,5 @@ def test_a_process_ends_while_a_client_is_still_to_be_closed() -> None:
         "next(waiting)\n"
         "raise SystemExit(3)"
     )
-    assert ended.returncode == 3, ended.stderr
-    assert ended.stderr == ""
+    assert process.returncode == 3, process.stderr
+    assert process.stderr == ""

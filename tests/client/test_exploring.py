@@ -28,17 +28,17 @@ class Page:
 
     def __init__(self, explorer: Explorer) -> None:
         self.explorer = explorer
-        self.heard: list[dict[str, Any]] = []
-        explorer.send = lambda content, buffers=None: self.heard.append(json.loads(json.dumps(content)))  # noqa: ARG005
+        self.messages: list[dict[str, Any]] = []
+        explorer.send = lambda content, buffers=None: self.messages.append(json.loads(json.dumps(content)))  # noqa: ARG005
 
     def ask(self, kind: str, **message: Any) -> dict[str, Any]:
         """Say something, and give the answer."""
         self.explorer._on_message(self.explorer, {"kind": kind, "from": "page", "id": 1, **message}, [])
-        return self.heard[-1]
+        return self.messages[-1]
 
-    def view(self, count: int = 60, **asked: Any) -> dict[str, Any]:
+    def view(self, count: int = 60, **query: Any) -> dict[str, Any]:
         """Ask for rows."""
-        return self.ask("view", asked=asked, start=0, count=count)
+        return self.ask("view", asked=query, start=0, count=count)
 
     def lines(self, row: int, above: int = 1, below: int = 1) -> dict[str, Any]:
         """Ask for lines until they are there."""
@@ -129,7 +129,7 @@ def test_lines_around_a_row_are_read_when_asked_for() -> None:
         ("read_file", {"repo": "r1", "path": "f0.go", "startLine": 1, "endLine": 3, "revision": "c" * 40})
     ]
     assert answer["title"] == "r1/f0.go:2"
-    assert [(position, hit) for position, _, hit in answer["lines"]] == [(1, False), (2, True), (3, False)]
+    assert [(position, is_match) for position, _, is_match in answer["lines"]] == [(1, False), (2, True), (3, False)]
     assert answer["lines"][1][1][0] == ["foo", True]
     assert (answer["top"], answer["bottom"]) == (True, False)
     failed = page.lines(5)
@@ -150,10 +150,10 @@ def test_texts_of_a_hostile_repository_hide_nothing_and_leave_nothing_in_the_sta
     explorer = hostile.search("type:file lamp").explore()
     page = Page(explorer)
     view = page.view()
-    told = json.dumps([view, page.lines(0), page.lines(1)], ensure_ascii=False)
+    text = json.dumps([view, page.lines(0), page.lines(1)], ensure_ascii=False)
     assert view["shown"] == 2
-    assert not {"\u202e", "\x1b"} & set(told)
-    assert "\u27e8U+202E\u27e9" in told
+    assert not {"\u202e", "\x1b"} & set(text)
+    assert "\u27e8U+202E\u27e9" in text
     links = [link for row in (0, 1) for link in page.lines(row)["links"]]
     assert all(link["href"].startswith("https://github.com/evil/lamp/blob/") for link in links)
     assert len(links) == 2
@@ -166,7 +166,7 @@ def test_messages_that_no_page_of_ours_sends_do_no_harm() -> None:
     page = Page(Client(ScriptedBackend(COMPLETE)).search("foo").explore())
     page.explorer._on_message(page.explorer, "no mapping", [])
     page.explorer._on_message(page.explorer, {"kind": "absent"}, [])
-    assert page.heard == []
+    assert page.messages == []
     assert page.view(count=10**9, sort="absent", language=7, place=None)["shown"] == 0
     assert page.ask("view", asked=[], start=-5, count="x")["rows"] == []
     assert page.ask("lines", row=10**6)["fault"]
@@ -187,13 +187,13 @@ def test_a_notebook_gets_a_page_that_stays_in_exports(monkeypatch: pytest.Monkey
     monkeypatch.setattr("IPython.display.display", lambda data, **_: displayed.append(data))
     monkeypatch.setattr(html_pages, "in_notebook", lambda: True)
     result = Client(ScriptedBackend(COMPLETE)).search("foo")
-    for shown in (result.explore(), result.facets()):
+    for view in (result.explore(), result.facets()):
         displayed.clear()
-        shown._ipython_display_()
+        view._ipython_display_()
         widget, page = displayed
         assert set(widget) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
         assert page["text/html"].startswith('<div class="sl-static">')
-        assert page["text/plain"] == repr(shown)
+        assert page["text/plain"] == repr(view)
     monkeypatch.setattr(html_pages, "in_notebook", lambda: False)
     displayed.clear()
     result.explore()._ipython_display_()

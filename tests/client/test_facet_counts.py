@@ -42,12 +42,12 @@ def test_the_search_with_a_facet_has_what_its_number_says(code: sl.Client, query
             assert item.unit == "repositories left out"
             continue
         narrowed = code.search(add_facets(query, [item]), progress=False)
-        told = {
+        counts = {
             "matches": narrowed.match_count,
             "matches left out": result.match_count - narrowed.match_count,
             "commits": len(narrowed.matches[["repository", "commit"]].drop_duplicates()),
         }
-        assert told[item.unit] == item.count, item
+        assert counts[item.unit] == item.count, item
 
 
 def test_titles_say_what_is_counted_unless_it_is_matches_of_one_kind_each(code: sl.Client) -> None:

@@ -95,9 +95,9 @@ def test_joins_of_nothing_keep_their_columns(code: Client) -> None:
 
 
 def test_a_work_tree_has_no_blame_where_it_was_changed(repo: RepositoryBuilder, tmp_path: Path) -> None:
-    own = repo.clone(tmp_path / "clone")
-    own.write({"a.py": "one = 1\ntwo = 333\n"})
-    with sl.open(own.path, index_dir=tmp_path / "index", worktree=True) as client:
+    clone = repo.clone(tmp_path / "clone")
+    clone.write({"a.py": "one = 1\ntwo = 333\n"})
+    with sl.open(clone.path, index_dir=tmp_path / "index", worktree=True) as client:
         frame = client.search("two count:all").with_blame()
         assert frame["blame_commit"].isna().all()
         assert frame.attrs["notices"]

@@ -81,7 +81,7 @@ def follow():
 stopped(b.waiting, follow); print(len(got))""",
     "history": "b = waiting(answers=['wait']); stopped(b.waiting, Client(b).commit_search, ['r'], ['x7'])",
     "references": """
-b = waiting(answers=['wait']); b.told = [table_of('references', 0)] * 2; c = Client(b)
+b = waiting(answers=['wait']); b.partial_tables = [table_of('references', 0)] * 2; c = Client(b)
 stopped(b.waiting, c.find_references, 'r', 'p', 'x8'); print(c.last.attrs['status'])""",
     "report": """
 b = waiting(answers=['wait']); stopped(b.waiting, sl.reports.contributors, Client(b), progress=True)""",
@@ -162,7 +162,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], lis
     return {n: c.outputs for n, c in zip(code, notebook.cells, strict=True)}, texts
 
 
-def said(outputs: Any) -> str:
+def text_of(outputs: Any) -> str:
     """What a cell printed; its error, if it had one."""
     errors = [f"{o['ename']}: {o['evalue']}" for o in outputs if o["output_type"] == "error"]
     return "".join(o.get("text", "") for o in outputs if o.get("name") == "stdout") + "".join(errors)
@@ -170,7 +170,7 @@ def said(outputs: Any) -> str:
 
 @pytest.mark.parametrize("name", [*CALLS, *STOPS])
 def test_a_long_call_stops_at_once_and_keeps_what_arrived(cells: Any, name: str) -> None:
-    text = said(cells[0][name])
+    text = text_of(cells[0][name])
     result = re.search(r"after ([\d.]+)", text)
     assert result is not None, text
     # 0.3 s are the promise; a machine that is busy with other tests may take its time to run a thread.

@@ -21,8 +21,10 @@ HUGE_AT = 1_704_153_600  # a day later
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("repositories")
     repository = RepositoryBuilder(root / "large", origin=f"https://{NAME}.git")
-    apart = "".join(f"line {number}\n" for number in range(100))
-    repository.commit({f"{index:02}.txt": f"needle {index}\n" for index in range(12)} | {"hunks.txt": apart}, "files")
+    numbered_lines = "".join(f"line {number}\n" for number in range(100))
+    repository.commit(
+        {f"{index:02}.txt": f"needle {index}\n" for index in range(12)} | {"hunks.txt": numbered_lines}, "files"
+    )
     changed = "".join(f"line {number}{' needle' if number % 20 == 0 else ''}\n" for number in range(100))
     repository.commit({"hunks.txt": changed}, "hunks")
     repository.commit(
@@ -55,17 +57,17 @@ KEYS = ["commit", "path", "side", "line_number"]
 
 
 def test_a_service_gives_every_changed_line_of_many_files_and_hunks(clients: list[sl.Client]) -> None:
-    here, there = (client.diff_search("needle", NAME, files=["*.txt", "many/*"], before=HUGE) for client in clients)
-    assert here[KEYS].astype(str).to_numpy().tolist() == there[KEYS].astype(str).to_numpy().tolist()
-    assert len(here) == 12 + 5 + 12 + 130 + 6_001
-    assert here.attrs["status"] == there.attrs["status"] == "complete"
+    local, remote = (client.diff_search("needle", NAME, files=["*.txt", "many/*"], before=HUGE) for client in clients)
+    assert local[KEYS].astype(str).to_numpy().tolist() == remote[KEYS].astype(str).to_numpy().tolist()
+    assert len(local) == 12 + 5 + 12 + 130 + 6_001
+    assert local.attrs["status"] == remote.attrs["status"] == "complete"
 
 
 def test_lines_that_a_service_cuts_off_are_told_with_numbers(clients: list[sl.Client]) -> None:
-    here = clients[0].diff_search("needle", NAME, after=HUGE)
+    local = clients[0].diff_search("needle", NAME, after=HUGE)
     reply = r"truncates the patches of 1 of 2 files with 12,000 changed lines"
     with pytest.warns(sl.IncompleteResultWarning, match=reply):
-        there = clients[1].diff_search("needle", NAME, after=HUGE)
-    assert (len(here), here.attrs["status"]) == (12_001, "complete")
-    assert 0 < len(there) < len(here)
-    assert there.attrs["status"] == "limited"
+        remote = clients[1].diff_search("needle", NAME, after=HUGE)
+    assert (len(local), local.attrs["status"]) == (12_001, "complete")
+    assert 0 < len(remote) < len(local)
+    assert remote.attrs["status"] == "limited"

@@ -34,8 +34,8 @@ def test_added_filters_reach_every_alternative(query: str, pattern_type: str) ->
     except QueryError:
         return  # not a query of this type
     selected = [SuggestedFilter("lang:go", "Go", 1, True, "lang"), SuggestedFilter("lang:c", "C", 1, True, "lang")]
-    for written in (narrow(read, [("lang", "go")]), add_facets(query, selected[:1], pattern_type)):
-        plan = parse(written, pattern_type).plan
+    for query_text in (narrow(read, [("lang", "go")]), add_facets(query, selected[:1], pattern_type)):
+        plan = parse(query_text, pattern_type).plan
         assert len(plan) == len(read.plan)
         for new, old in zip(plan, read.plan, strict=True):
             assert [item.value for item in new.all("lang")] == ["go"]
@@ -121,8 +121,8 @@ def test_filters_are_left_out_and_never_text() -> None:
 
 @pytest.mark.parametrize("query", ["a b", "a or b", '"a) b" c', "a (b or /[)]/)", "a patternType:nonsense", "it's"])
 def test_a_query_in_another_type_is_read_in_it_whatever_is_asked_for(query: str) -> None:
-    written = in_pattern_type(query, "keyword")
+    text = in_pattern_type(query, "keyword")
     for requested in PATTERN_TYPES:
-        read = parse(written, requested)
+        read = parse(text, requested)
         assert read.pattern_type == "keyword"
         assert [item.pattern for item in read.plan] == [item.pattern for item in parse(query, "keyword").plan]

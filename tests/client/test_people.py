@@ -83,8 +83,8 @@ def test_the_answer_says_who_was_joined_and_each_leads_to_all_commits(code: sl.C
 def test_a_joined_person_counts_a_file_and_a_commit_once(code: sl.Client) -> None:
     row = code.contributors("one").set_index("author").loc["Bo Boson"]
     assert (row["files"], row["co_authored"]) == (1, 0)
-    apart = code.contributors("one", join_addresses=False).set_index("author")
-    assert (apart.loc["bo", "files"], apart.loc["bo", "co_authored"]) == (1, 1)
+    by_address = code.contributors("one", join_addresses=False).set_index("author")
+    assert (by_address.loc["bo", "files"], by_address.loc["bo", "co_authored"]) == (1, 1)
 
 
 def test_a_person_bears_the_name_with_the_most_commits_of_all_repositories(code: sl.Client) -> None:
@@ -119,15 +119,15 @@ def test_nothing_is_suggested_that_is_joined_anyway(code: sl.Client) -> None:
 
 def test_services_of_a_federation_count_a_person_once_under_one_name(folder: Path, tmp_path: Path) -> None:
     with (
-        sl.open(folder / "one", index_dir=tmp_path / "one", index_workers=1, background_index=False) as one,
-        sl.open(folder / "two", index_dir=tmp_path / "two", index_workers=1, background_index=False) as two,
-        sl.federate({"one": one, "two": two}) as code,
+        sl.open(folder / "one", index_dir=tmp_path / "one", index_workers=1, background_index=False) as first,
+        sl.open(folder / "two", index_dir=tmp_path / "two", index_workers=1, background_index=False) as second,
+        sl.federate({"one": first, "two": second}) as code,
     ):
         frame = code.contributors()
         rows = frame[frame["author_email"].str.casefold() == "bo@example.org"]
         assert rows[["author", "commits"]].to_numpy().tolist() == [["Bob Boson", 8]]
         assert len(code.drill_down(frame, int(rows.index[0]))) == 8
-        apart = code.contributors(join_addresses=False)
-        assert (apart["author_email"].str.casefold() == "bo@example.org").sum() == 3
+        by_address = code.contributors(join_addresses=False)
+        assert (by_address["author_email"].str.casefold() == "bo@example.org").sum() == 3
         by_author = code.churn(by="author")
         assert (by_author["author_email"].str.casefold() == "bo@example.org").sum() == 1

@@ -275,9 +275,9 @@ def test_an_awaited_search_draws_on_its_own_loop() -> None:
         await AsyncClient(ScriptedBackend(COMPLETE)).search("foo", progress=displayed.append)
         return displayed
 
-    shown = run(main())
-    assert [s.phase for s in (shown[0], shown[-1])] == ["running", "complete"]
-    assert shown[-1].done == 20
+    snapshots = run(main())
+    assert [s.phase for s in (snapshots[0], snapshots[-1])] == ["running", "complete"]
+    assert snapshots[-1].done == 20
 
 
 def test_a_fault_while_drawing_reaches_the_awaiting_caller() -> None:

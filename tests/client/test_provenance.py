@@ -60,7 +60,7 @@ def test_every_frame_of_a_search_says_where_it_came_from(code: sl.Client) -> Non
         check(frame, code)
 
 
-def _asked(code: sl.Client) -> dict[str, Any]:
+def _last_request(code: sl.Client) -> dict[str, Any]:
     """A call of every method that gives a frame, by its name."""
     result = code.search("type:symbol new count:1", timeout_s=60).matches
     repository, path, symbol = (str(result[name][0]) for name in ("repository", "path", "symbol"))
@@ -89,10 +89,10 @@ def _asked(code: sl.Client) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_every_method_that_gives_a_frame_says_where_it_came_from(code: sl.Client) -> None:
-    request = _asked(code)
+    request = _last_request(code)
     changes = {"deepsearch_update", "deepsearch_cancel", "deepsearch_delete", "deepsearch_reset_link"}
-    others = {"deepsearch", "deepsearch_read", *changes}
-    public = {name for name in dir(BlockingMethods) if not name.startswith("_")} - others
+    exceptions = {"deepsearch", "deepsearch_read", *changes}
+    public = {name for name in dir(BlockingMethods) if not name.startswith("_")} - exceptions
     kinds = {name: str(inspect.signature(getattr(BlockingMethods, name)).return_annotation) for name in public}
     assert {name for name, kind in kinds.items() if kind in {"DataFrame", "DependencyGraph"}} == set(request)
     for name, arguments in request.items():
@@ -100,8 +100,8 @@ def test_every_method_that_gives_a_frame_says_where_it_came_from(code: sl.Client
         frame = answer.edges if name == "dependency_graph" else answer
         check(frame, code)
         assert frame.attrs["call"]
-    told = code.deepsearch("where are things counted?", cache=False)
-    for frame in (told.sources, told.citations, told.steps):
+    reply = code.deepsearch("where are things counted?", cache=False)
+    for frame in (reply.sources, reply.citations, reply.steps):
         assert backend_of({str(k): v for k, v in frame.attrs.items()}) is code.backend
 
 

@@ -24,7 +24,7 @@ def event(name: str, data: Any) -> bytes:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 
-def found(path: str, line: str, at: int) -> dict[str, Any]:
+def file_match(path: str, line: str, offset: int) -> dict[str, Any]:
     """A content match with one span."""
     return {
         "type": "content",
@@ -34,12 +34,12 @@ def found(path: str, line: str, at: int) -> dict[str, Any]:
         "repoStars": 2,
         "commit": "c" * 40,
         "hunks": None,
-        "lineMatches": [{"line": line, "lineNumber": 4, "offsetAndLengths": [[at, 3]]}],
+        "lineMatches": [{"line": line, "lineNumber": 4, "offsetAndLengths": [[offset, 3]]}],
         "language": "Go",
     }
 
 
-MATCHES = event("matches", [found("a.go", "é🐍 foo", 3), found("b.go", "foo", 0)])
+MATCHES = event("matches", [file_match("a.go", "é🐍 foo", 3), file_match("b.go", "foo", 0)])
 PROGRESS = {"done": True, "matchCount": 2, "durationMs": 7, "skipped": [], "repositoriesCount": 1}
 END = event("progress", PROGRESS) + event("done", {})
 

@@ -48,10 +48,10 @@ def git(folder: Path, *arguments: str) -> list[str]:
 @pytest.mark.parametrize("query", ["needle", "type:commit needle", "type:diff needle", "type:path a.py"])
 def test_searches_tell_of_replaced_objects(code: sl.Client, query: str) -> None:
     result = code.search(query)
-    told = result.skipped[result.skipped["reason"] == "objects-replaced"]
-    assert list(told["title"]) == ["3 replaced objects"]
-    assert "old" in told["message"].iloc[0]
-    assert "plain" not in told["message"].iloc[0]
+    notices = result.skipped[result.skipped["reason"] == "objects-replaced"]
+    assert list(notices["title"]) == ["3 replaced objects"]
+    assert "old" in notices["message"].iloc[0]
+    assert "plain" not in notices["message"].iloc[0]
     assert result.status == "limited"
     assert "objects-replaced" not in set(code.search(f"repo:plain {query}").skipped["reason"])
 

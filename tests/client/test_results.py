@@ -270,8 +270,8 @@ def test_searches_have_the_same_keywords() -> None:
     for method in methods:
         keywords = _keywords(method) | {"progress": None}  # `stream` draws nothing unless asked, an explorer always
         assert {name: keywords[name] for name in expected} == expected, method.__name__
-    own = {"format", "spreadsheet", "concurrency"}
-    assert {name for method in methods for name in _keywords(method)} - set(expected) == own
+    extra_keywords = {"format", "spreadsheet", "concurrency"}
+    assert {name for method in methods for name in _keywords(method)} - set(expected) == extra_keywords
 
 
 def _keywords(method: Any) -> dict[str, Any]:

@@ -29,44 +29,46 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def clients(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[sl.Client, sl.Client]]:
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         index = tmp_path_factory.mktemp("index")
-        everything = opened.enter_context(sl.open(folder, index_dir=index / "whole"))
+        everything = stack.enter_context(sl.open(folder, index_dir=index / "whole"))
         parts = {
-            name: opened.enter_context(sl.open(folder / name, index_dir=index / name)) for name in ("beta", "alpha")
+            name: stack.enter_context(sl.open(folder / name, index_dir=index / name)) for name in ("beta", "alpha")
         }
-        yield everything, opened.enter_context(sl.federate(parts))
+        yield everything, stack.enter_context(sl.federate(parts))
 
 
 NAMED = ["example.org/beta", "example.org/alpha"]
 
 
-@pytest.mark.parametrize("at", [0, 1], ids=["one", "federation"])
-def test_files_with_equal_heat_are_in_the_order_of_their_names(clients: tuple[sl.Client, sl.Client], at: int) -> None:
+@pytest.mark.parametrize("index", [0, 1], ids=["one", "federation"])
+def test_files_with_equal_heat_are_in_the_order_of_their_names(
+    clients: tuple[sl.Client, sl.Client], index: int
+) -> None:
     for repos in (NAMED, NAMED[::-1]):
-        rows = clients[at].hotspots(repos)
+        rows = clients[index].hotspots(repos)
         keys = list(zip(-rows["score"], rows["repository"], rows["path"], strict=True))
         assert keys == sorted(keys)
         assert len(keys) == 14
-        displayed = clients[at].hotspots(repos, limit=5)
+        displayed = clients[index].hotspots(repos, limit=5)
         assert list(displayed["path"]) == list(rows["path"][:5])
 
 
-@pytest.mark.parametrize("at", [0, 1], ids=["one", "federation"])
+@pytest.mark.parametrize("index", [0, 1], ids=["one", "federation"])
 def test_pairs_with_equal_strength_are_in_the_order_of_their_names(
-    clients: tuple[sl.Client, sl.Client], at: int
+    clients: tuple[sl.Client, sl.Client], index: int
 ) -> None:
-    rows = clients[at].coupling(NAMED, min_commits=1, min_degree=0.0)
+    rows = clients[index].coupling(NAMED, min_commits=1, min_degree=0.0)
     strength = -rows["shared_commits"] * rows["degree"]
     keys = list(zip(strength, rows["repository"], rows["path"], rows["other_path"], strict=True))
     assert keys == sorted(keys)
 
 
-@pytest.mark.parametrize("at", [0, 1], ids=["one", "federation"])
+@pytest.mark.parametrize("index", [0, 1], ids=["one", "federation"])
 def test_authors_of_a_repository_with_equal_counts_are_in_the_order_of_their_names(
-    clients: tuple[sl.Client, sl.Client], at: int
+    clients: tuple[sl.Client, sl.Client], index: int
 ) -> None:
-    rows = clients[at].get_contributor_repos("example.com")
+    rows = clients[index].get_contributor_repos("example.com")
     assert list(rows["repository"]) == sorted(NAMED)
     assert [list(who) for who in rows["authors"]] == [[ANN, BO, ZOE]] * 2
 

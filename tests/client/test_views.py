@@ -37,8 +37,8 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     repository.commit(
         {"a.py": changed, "c.bin": b"\0\1", "b<i>.txt": f"{HOSTILE}\n"}, f"subject {HOSTILE}\n\nbody", author=author
     )
-    with sl.open(folder / "src", index_dir=folder / "index", index_workers=1, background_index=False) as opened:
-        yield opened
+    with sl.open(folder / "src", index_dir=folder / "index", index_workers=1, background_index=False) as client:
+        yield client
 
 
 def html(view: Any) -> str:
@@ -125,8 +125,8 @@ def test_many_files_and_long_patches_say_how_many_there_are(tmp_path: Path) -> N
     repository = RepositoryBuilder(tmp_path / "src" / "big")
     repository.commit({"x": "x\n"}, "begin")
     repository.commit({f"f{n:02}": "y\n" * (500 if n == 0 else 1) for n in range(25)}, "more")
-    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as opened:
-        view = opened.view_commit("big", "HEAD")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as client:
+        view = client.view_commit("big", "HEAD")
         result = view._repr_mimebundle_()["text/html"]
     assert "20 of 25 files" in result
     assert "and 5 more files" in result
@@ -147,12 +147,12 @@ FILTERS = (
 
 
 @pytest.mark.parametrize("query", ["foo", "foo or bar", "a b or c", ""])
-@pytest.mark.parametrize("chosen", [(0,), (1, 2), (0, 1, 3), (1, 2, 3)])
-def test_what_is_ticked_narrows_every_alternative(query: str, chosen: tuple[int, ...]) -> None:
-    text = add_facets(query, [FILTERS[position] for position in chosen])
+@pytest.mark.parametrize("positions", [(0,), (1, 2), (0, 1, 3), (1, 2, 3)])
+def test_what_is_ticked_narrows_every_alternative(query: str, positions: tuple[int, ...]) -> None:
+    text = add_facets(query, [FILTERS[position] for position in positions])
     for alternative in parse(text).plan:
-        assert (alternative.first("repo") is not None) == (0 in chosen)
-        assert (alternative.first("lang") is not None) == bool({1, 2} & set(chosen))
+        assert (alternative.first("repo") is not None) == (0 in positions)
+        assert (alternative.first("lang") is not None) == bool({1, 2} & set(positions))
     assert add_facets(query, []) == query
 
 
@@ -189,11 +189,11 @@ def test_files_and_commits_are_colored(tmp_path: Path) -> None:
     with sl.open(tmp_path, index_dir=tmp_path / ".index", progress=False) as code:
         name = code.list_repos()["repository"][0]
         displayed = code.view_file(name, "a.py", 5)._repr_mimebundle_()["text/html"]
-        plain = code.view_file(name, "b.unknown")._repr_mimebundle_()["text/html"]
+        html = code.view_file(name, "b.unknown")._repr_mimebundle_()["text/html"]
         diff = code.view_commit(name, commit)._repr_mimebundle_()["text/html"]
     for page in (displayed, diff):
         assert '<span class="sl-k">def</span> one():' in page
         assert '<span class="sl-s">&quot;&lt;b&gt;&quot;</span>' in page
         assert '<span class="sl-c"># four</span>' in page
     assert '<span class="sl-s">    if three</span>' in displayed, "a string over several lines"
-    assert "<td>return 1</td>" in plain
+    assert "<td>return 1</td>" in html

@@ -40,7 +40,7 @@ def embedded(fleet: Path) -> Iterator[sl.Client]:
 
 
 @pytest.fixture(scope="session")
-def whole(embedded: sl.Client) -> list[Line]:
+def all_lines(embedded: sl.Client) -> list[Line]:
     """The lines that one machine finds."""
     results = []
     for event in embedded.backend.engine.stream(SearchRequest(QUERY), Viewer.owner(), Cancellation()):  # type: ignore[attr-defined]

@@ -33,7 +33,7 @@ class HarmedDesk:
     def __init__(self, desk: RequestHandler) -> None:
         self.desk = desk
         self.harm: Harm | None = None
-        self.asked = 0
+        self.request_count = 0
         self.busy = 0
         self.versions = ""
         self.keeps = False
@@ -46,10 +46,10 @@ class HarmedDesk:
         return {**self.desk.hello(), **({"versions": self.versions} if self.versions else {})}
 
     async def messages(self, operation: str, order: Mapping[str, Any]) -> Messages:
-        self.asked += 1
+        self.request_count += 1
         self.busy += 1
-        heard = {**order, "versions": self.versions} if self.versions else order
-        reply: Messages = self.desk.messages(operation, heard)
+        request = {**order, "versions": self.versions} if self.versions else order
+        reply: Messages = self.desk.messages(operation, request)
         if self.harm is not None:
             reply = self.harm(reply)
         try:
@@ -116,7 +116,7 @@ class DeskCell:
 
 
 @contextmanager
-def asked(
+def desk_cluster(
     storage: str, folder: Path, *, keeps: bool = False, most_bytes: int | None = None
 ) -> Iterator[tuple[ClusterEngine, DeskCell]]:
     """Workers without any shard yet, which fetch what is placed on them if they `keeps`, and an engine over them."""

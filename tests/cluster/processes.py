@@ -55,7 +55,7 @@ class Cell:
         self.folder = folder
         self.workers: dict[str, subprocess.Popen[str]] = {}
         self.scheduler = start(["-c", _SCHEDULER, json.dumps(self.tls)])
-        self.address = said(self.scheduler, r"at (t\w\w://\S+)")
+        self.address = wait_for_line(self.scheduler, r"at (t\w\w://\S+)")
         for name in names:
             self.start(name)
 
@@ -92,15 +92,15 @@ def close_pipes(process: subprocess.Popen[str]) -> None:
             pipe.close()
 
 
-def wait_until(holds: Callable[[], bool], what: str, within_s: float = START_S) -> None:
+def wait_until(holds: Callable[[], bool], condition: str, within_s: float = START_S) -> None:
     """Wait for something that other processes do."""
     deadline = time.monotonic() + within_s
     while not holds():
-        assert time.monotonic() < deadline, f"{what}: not within {within_s:g} s"
+        assert time.monotonic() < deadline, f"{condition}: not within {within_s:g} s"
         time.sleep(0.02)
 
 
-def said(process: subprocess.Popen[str], pattern: str) -> str:
+def wait_for_line(process: subprocess.Popen[str], pattern: str) -> str:
     """What a process prints, once it fits."""
     lines: queue.Queue[str] = queue.Queue()
     assert process.stdout is not None
@@ -124,9 +124,9 @@ def _read(pipe: IO[str], lines: queue.Queue[str]) -> None:
 
 def start(arguments: list[str]) -> subprocess.Popen[str]:
     """Start this Python with ``-c``, code and arguments; it ends with this process, however this one ends."""
-    option, code, *more = arguments
+    option, code, *remaining = arguments
     return subprocess.Popen(
-        [sys.executable, option, _ENDS_WITH_ITS_PARENT + code, *more],
+        [sys.executable, option, _ENDS_WITH_ITS_PARENT + code, *remaining],
         env={**os.environ, "DASK_LOGGING__DISTRIBUTED": "error"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

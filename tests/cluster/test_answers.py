@@ -88,11 +88,11 @@ def test_counts_of_alternatives_hold_for_the_whole_cluster(
 ) -> None:
     embedded.search("type:symbol e count:all fork:yes archived:yes")  # definitions are known, as they are in shards
     ours, theirs = clustered.search(query), embedded.search(query)
-    named = [len(result.matches.query("type == 'repo'")) for result in (ours, theirs)]
-    assert named[0] == named[1]
+    counts = [len(result.matches.query("type == 'repo'")) for result in (ours, theirs)]
+    assert counts[0] == counts[1]
     # One machine gives repositories by alternative, a cluster by name.
-    assert sorted(rows(ours)[: named[0]]) == sorted(rows(theirs)[: named[0]])
-    assert rows(ours)[named[0] :] == rows(theirs)[named[0] :]
+    assert sorted(rows(ours)[: counts[0]]) == sorted(rows(theirs)[: counts[0]])
+    assert rows(ours)[counts[0] :] == rows(theirs)[counts[0] :]
     assert (ours.status, ours.match_count) == (theirs.status, theirs.match_count)
 
 
@@ -149,8 +149,8 @@ def test_what_is_missing_and_warned_of_is_said_in_the_same_words(
         ("skipped", ["reason", "title", "message", "severity"]),
         ("alerts", ["title", "description"]),
     ):
-        told = [getattr(item, name)[columns].astype(str).to_numpy().tolist() for item in (ours, theirs)]
-        assert told[0] == told[1]
+        tables = [getattr(item, name)[columns].astype(str).to_numpy().tolist() for item in (ours, theirs)]
+        assert tables[0] == tables[1]
     # One machine stops at once when it has enough; workers that had begun saw more.
     if theirs.status == "complete":
         assert ours.filters.astype(str).to_numpy().tolist() == theirs.filters.astype(str).to_numpy().tolist()

@@ -60,9 +60,9 @@ def harmed(cell: DeskCell, harm: Harm, *names: str) -> None:
         cell.desks[name].harm = harm
 
 
-async def as_dask_says(said: Messages) -> Messages:
+async def as_dask_says(messages: Messages) -> Messages:
     """What a server of Dask answers when a handler raises."""
-    async for _ in said:
+    async for _ in messages:
         raise RuntimeError("cannot schedule new futures after shutdown")
     yield {}
 
@@ -72,9 +72,9 @@ async def nonsense(_: Messages) -> Messages:
     yield {"kind": "end", "outcome": {"nosuch": 1}}
 
 
-async def cut(said: Messages) -> Messages:
+async def truncate(messages: Messages) -> Messages:
     """The connection ends with the first rows."""
-    async for message in said:
+    async for message in messages:
         if not message.get("pieces"):
             yield message
             continue
@@ -94,29 +94,29 @@ async def beating(_: Messages) -> Messages:
         await asyncio.sleep(BEAT_S)
 
 
-@pytest.mark.parametrize("harm", [as_dask_says, nonsense, cut, silent], ids=lambda harm: harm.__name__)
+@pytest.mark.parametrize("harm", [as_dask_says, nonsense, truncate, silent], ids=lambda harm: harm.__name__)
 def test_what_one_worker_does_costs_no_row(
-    harm: Harm, cell: DeskCell, engine: ClusterEngine, whole: list[Line]
+    harm: Harm, cell: DeskCell, engine: ClusterEngine, all_lines: list[Line]
 ) -> None:
     # Hashes of shards decide who holds what: one of three may hold nothing.
     request = next(iter(engine.snapshot().holders().values()))[0].name
     harmed(cell, harm, request)
     for _ in range(2):
-        found, search = searched(engine)
-        assert found == whole
+        lines, search = searched(engine)
+        assert lines == all_lines
         assert not search.accounting.skipped
-    assert cell.desks[request].asked
+    assert cell.desks[request].request_count
 
 
-def test_a_worker_that_shuts_down_costs_no_row(cell: DeskCell, engine: ClusterEngine, whole: list[Line]) -> None:
-    assert searched(engine)[0] == whole
+def test_a_worker_that_shuts_down_costs_no_row(cell: DeskCell, engine: ClusterEngine, all_lines: list[Line]) -> None:
+    assert searched(engine)[0] == all_lines
     cell.desks["w2"].desk.close()  # its connections are still answered for a moment
-    assert searched(engine)[0] == whole
+    assert searched(engine)[0] == all_lines
     cell.vanish("w2")
-    assert searched(engine)[0] == whole
+    assert searched(engine)[0] == all_lines
 
 
-@pytest.mark.parametrize("harm", [as_dask_says, nonsense, cut], ids=lambda harm: harm.__name__)
+@pytest.mark.parametrize("harm", [as_dask_says, nonsense, truncate], ids=lambda harm: harm.__name__)
 def test_what_all_workers_do_is_named_and_not_tried_for_ever(harm: Harm, cell: DeskCell, engine: ClusterEngine) -> None:
     harmed(cell, harm)
     _, search = searched(engine)
@@ -142,7 +142,7 @@ def test_a_query_that_fails_alike_on_two_workers_is_not_tried_on_a_third(cell: D
 
 def test_a_query_that_two_workers_died_of_is_not_tried_on_a_third(cell: DeskCell, engine: ClusterEngine) -> None:
     searched(engine)
-    harmed(cell, cut)
+    harmed(cell, truncate)
     _, search = searched(engine)
     assert search.accounting.skipped
     for tried in search.accounting.skipped.values():
@@ -150,21 +150,21 @@ def test_a_query_that_two_workers_died_of_is_not_tried_on_a_third(cell: DeskCell
 
 
 def test_storage_that_two_workers_can_not_read_is_asked_for_at_a_third(
-    cell: DeskCell, engine: ClusterEngine, whole: list[Line]
+    cell: DeskCell, engine: ClusterEngine, all_lines: list[Line]
 ) -> None:
     async def unreadable(_: Messages) -> Messages:
         yield {"kind": "fault", **error_to_plain(StorageError("s3://bucket", "no route"))}
 
     harmed(cell, unreadable, "w1", "w2")
-    found, search = searched(engine)
-    assert found == whole
+    lines, search = searched(engine)
+    assert lines == all_lines
     assert not search.accounting.skipped
 
 
 def test_a_generation_that_comes_while_a_search_is_planned_is_left_to_the_next(tmp_path: Path) -> None:
-    one, two = (RepositoryBuilder(tmp_path / "src" / name) for name in ("one", "two"))
-    one.commit({"a.txt": "tide\n"})
-    two.commit({"a.txt": "tide\n"})
+    first, second = (RepositoryBuilder(tmp_path / "src" / name) for name in ("one", "two"))
+    first.commit({"a.txt": "tide\n"})
+    second.commit({"a.txt": "tide\n"})
     storage = ShardStorage(str(tmp_path / "storage"))
     build_generation(Catalog.open(tmp_path / "src"), storage)
     cell = DeskCell(str(tmp_path / "storage"), tmp_path / "caches")
@@ -178,8 +178,8 @@ def test_a_generation_that_comes_while_a_search_is_planned_is_left_to_the_next(t
             engine.refresh()
 
     try:
-        found, search = searched(engine, "tide type:file", Swapped)
-        assert len(found) == 2
+        lines, search = searched(engine, "tide type:file", Swapped)
+        assert len(lines) == 2
         assert not search.accounting.skipped
         assert len(searched(engine, "tide type:file")[0]) == 1
     finally:
@@ -188,11 +188,11 @@ def test_a_generation_that_comes_while_a_search_is_planned_is_left_to_the_next(t
 
 
 def test_workers_of_another_version_are_refused_by_name_and_left_out(
-    cell: DeskCell, engine: ClusterEngine, whole: list[Line]
+    cell: DeskCell, engine: ClusterEngine, all_lines: list[Line]
 ) -> None:
     for name in ("w1", "w2"):
         cell.desks[name].versions = "sourcelight 0.0.1 (Python 3.9, pyarrow 1)"
-    assert searched(engine)[0] == whole
+    assert searched(engine)[0] == all_lines
     engine.fleet.run(engine.fleet.members.look())
     assert [member.name for member in engine.fleet.members.live] == ["w3"]
     cell.desks["w3"].versions = "sourcelight 0.0.1 (Python 3.9, pyarrow 1)"
@@ -216,20 +216,20 @@ def test_workers_of_another_version_are_refused_by_name_and_left_out(
 
 def test_workers_stop_when_whoever_asked_goes_away(cell: DeskCell, engine: ClusterEngine) -> None:
     harmed(cell, beating)
-    stop = Cancellation()
+    cancellation = Cancellation()
 
     def ask() -> None:
-        for _ in engine.stream(SearchRequest(QUERY), Viewer.owner(), stop):
+        for _ in engine.stream(SearchRequest(QUERY), Viewer.owner(), cancellation):
             pass
 
     thread = threading.Thread(target=ask)
     thread.start()
     wait_until(lambda: any(desk.busy for desk in cell.desks.values()), "a worker is asked")
-    stop.cancel()
+    cancellation.cancel()
     thread.join(30)
     assert not thread.is_alive()
     wait_until(lambda: not any(desk.busy for desk in cell.desks.values()), "workers stop")
-    harmed(cell, lambda said: said)
+    harmed(cell, lambda messages: messages)
     assert searched(engine)[0]
 
 

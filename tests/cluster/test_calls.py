@@ -81,7 +81,7 @@ def frame(client: sl.Client, name: str, arguments: Mapping[str, Any]) -> Any:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def known(embedded: sl.Client) -> None:
+def warm_definitions(embedded: sl.Client) -> None:
     """Definitions are known, as they are in shards."""
     embedded.search("type:symbol e count:all fork:yes archived:yes")
 

@@ -83,12 +83,12 @@ def test_a_call_of_the_lost_repository_alone_fails_by_name(without_board: sl.Cli
 def test_a_service_says_so_to_its_callers(without_board: sl.Client) -> None:
     engine = without_board.backend.engine  # type: ignore[attr-defined]
     with running(engine) as service, sl.connect(service.url, TOKEN) as remote:
-        with pytest.raises(ToolError, match=r"list_files could not be answered\. Tried: ") as told:
+        with pytest.raises(ToolError, match=r"list_files could not be answered\. Tried: ") as error:
             remote.list_files(BOARD)
         page = service.client.get(f"/{BOARD}/-/blob/README.md", timeout=30)
     assert page.status_code == 503
     assert "read_file could not be answered" in page.text
-    assert "tcp:" not in page.text + str(told.value)
+    assert "tcp:" not in page.text + str(error.value)
 
 
 def test_an_explanation_and_an_answer_name_it_too(without_board: sl.Client) -> None:

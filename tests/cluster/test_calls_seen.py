@@ -39,7 +39,7 @@ class Recording(ConnectionPool):
 
 
 @pytest.fixture
-def asked(calm: sl.Client) -> Iterator[list[Mapping[str, Any]]]:
+def orders(calm: sl.Client) -> Iterator[list[Mapping[str, Any]]]:
     """The orders that workers got in a test."""
     members = calm.backend.engine.fleet.members  # type: ignore[attr-defined]
     previous = members.connections
@@ -58,34 +58,34 @@ def context_of(client: sl.Client, desk: ConversationService | None = None) -> to
     return tools.ToolContext(engine, STRANGER, conversations=desk)
 
 
-def told(answer: Any) -> str:
+def text_of(answer: Any) -> str:
     return f"{answer.table.to_pylist()} {dict(answer.attributes)} {answer.notices}"
 
 
-def without_trace(text: str, asked: list[Mapping[str, Any]]) -> None:
+def without_trace(text: str, orders: list[Mapping[str, Any]]) -> None:
     assert not [name for name in UNSEEN if f"/{name}" in text]
-    names = {name for order in asked for name in order.get("names", ())}
+    names = {name for order in orders for name in order.get("names", ())}
     assert names <= set(SEEN)
-    assert not [name for name in UNSEEN if f"/{name}" in str(asked)]
+    assert not [name for name in UNSEEN if f"/{name}" in str(orders)]
 
 
 @pytest.mark.parametrize(("name", "arguments"), CALLS, ids=ids(CALLS))
 def test_a_call_shows_and_asks_nothing_of_what_is_not_seen(
     calm: sl.Client,
     embedded: sl.Client,
-    asked: list[Mapping[str, Any]],
+    orders: list[Mapping[str, Any]],
     name: str,
     arguments: Mapping[str, Any],
 ) -> None:
     if "repos" in arguments:
         arguments = {**arguments, "repos": [item for item in arguments["repos"] if item in SEEN]}
     ours, theirs = (tools.call(name, arguments, context_of(client)) for client in (calm, embedded))
-    without_trace(told(ours), asked)
-    assert told(ours) == told(theirs)
+    without_trace(text_of(ours), orders)
+    assert text_of(ours) == text_of(theirs)
 
 
 @pytest.mark.parametrize("name", ["commit_search", "diff_search", "contributors", "churn", "hotspots", "identities"])
-def test_naming_what_is_not_seen_is_naming_nothing(calm: sl.Client, asked: list[Mapping[str, Any]], name: str) -> None:
+def test_naming_what_is_not_seen_is_naming_nothing(calm: sl.Client, orders: list[Mapping[str, Any]], name: str) -> None:
     extra = {"pattern": "e"} if name == "diff_search" else {}
     for repos in ([HANDBOOK], [HUB, HANDBOOK]):
         with pytest.raises(sl.RepositoryNotFound) as unseen:
@@ -95,11 +95,11 @@ def test_naming_what_is_not_seen_is_naming_nothing(calm: sl.Client, asked: list[
         assert str(unseen.value).startswith(f"repository not found: {HANDBOOK}")
         assert str(absent.value) == "repository not found: example.org/absent"
         assert set(unseen.value.near) <= set(SEEN)  # what is like it, of what may be seen
-    assert not asked
+    assert not orders
 
 
 def test_a_question_and_an_explanation_keep_to_what_is_seen(
-    calm: sl.Client, embedded: sl.Client, asked: list[Mapping[str, Any]], tmp_path: Any
+    calm: sl.Client, embedded: sl.Client, orders: list[Mapping[str, Any]], tmp_path: Any
 ) -> None:
     service = ConversationService(State(str(tmp_path / "state.sqlite")))
     try:
@@ -114,7 +114,7 @@ def test_a_question_and_an_explanation_keep_to_what_is_seen(
     request = SearchRequest("e fork:yes archived:yes")
     explained = calm.backend.engine.explain(request, STRANGER, Cancellation())  # type: ignore[attr-defined]
     assert explained.alternatives[0].names == SEEN
-    steps = [order["arguments"]["asked"] for order in asked if "asked" in order.get("arguments", {})]
+    steps = [order["arguments"]["asked"] for order in orders if "asked" in order.get("arguments", {})]
     sent = [pickle.loads(step) for step in steps]  # noqa: S301 - what this very process sent
     assert sent
-    without_trace(f"{ours} {explained} {sent}", asked)
+    without_trace(f"{ours} {explained} {sent}", orders)

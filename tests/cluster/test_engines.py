@@ -20,8 +20,8 @@ def test_an_engine_stays_until_one_of_its_shards_goes(shards: str, tmp_path: Pat
     cache = ShardCache(storage, tmp_path)
     engines = EngineCache(storage, cache)
 
-    def over(*asked: str) -> LocalEngine:
-        with engines.over(generation, asked, Cancellation()) as (engine, missing):
+    def over(*names: str) -> LocalEngine:
+        with engines.over(generation, names, Cancellation()) as (engine, missing):
             assert not missing
             return engine
 

@@ -112,8 +112,8 @@ def test_an_answer_says_the_same_as_that_of_one_machine(both: tuple[sl.Client, s
         ("alerts", ["title", "description"]),
         ("filters", ["kind", "value", "count", "exhaustive"]),
     ):
-        told = [getattr(item, name)[columns].astype(str).to_numpy().tolist() for item in (ours, theirs)]
-        assert told[0] == told[1], name
+        tables = [getattr(item, name)[columns].astype(str).to_numpy().tolist() for item in (ours, theirs)]
+        assert tables[0] == tables[1], name
     assert ours.status == theirs.status
     assert ours.match_count == theirs.match_count
 
@@ -143,8 +143,8 @@ def test_a_repository_that_was_never_built_is_named(source: Path, tmp_path: Path
             for query in ("needle repo:plain|lost", "type:repo plain|lost patternType:regexp", "repo:lost needle"):
                 result = code.search(query)
                 assert result.status == "limited", query
-                named = result.skipped[result.skipped["reason"] == "repository-missing"]
-                assert "`lost`: the disk was full" in named["message"].iloc[0], query
+                rows = result.skipped[result.skipped["reason"] == "repository-missing"]
+                assert "`lost`: the disk was full" in rows["message"].iloc[0], query
             assert code.search("needle repo:plain").status == "complete"
             assert code.search("context:pair needle repo:plain").status == "complete"
     finally:

@@ -36,10 +36,10 @@ def rows(result: sl.SearchResult) -> list[tuple[object, ...]]:
 
 def accounted(client: sl.Client, result: sl.SearchResult) -> None:
     """Every repository is told whole, or is named as one that was not."""
-    told = set(result.skipped.loc[result.skipped["reason"] == "backend-missing", "title"])
+    titles = set(result.skipped.loc[result.skipped["reason"] == "backend-missing", "title"])
     names = {repository.name for repository in client.backend.engine.catalog.repositories}  # type: ignore[attr-defined]
-    missing = {name for name in names if f"{name} did not answer" in told}
-    assert len(told) == len(missing)
+    missing = {name for name in names if f"{name} did not answer" in titles}
+    assert len(titles) == len(missing)
     assert result.status == ("limited" if missing else "complete")
 
 
@@ -138,5 +138,7 @@ def test_a_worker_that_joins_takes_its_share(cell: Cell, clustered: sl.Client, e
     cell.start("w4")
     wait_until(lambda: len(clustered.cluster.workers) == 4, "the worker joins")
     assert rows(clustered.search(QUERY)) == everything
-    held = {address for name in clustered.list_repos()["repository"] for address in clustered.cluster.replicas(name)}
-    assert clustered.cluster.workers["w4"] in held
+    replicas = {
+        address for name in clustered.list_repos()["repository"] for address in clustered.cluster.replicas(name)
+    }
+    assert clustered.cluster.workers["w4"] in replicas

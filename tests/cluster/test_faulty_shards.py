@@ -14,7 +14,7 @@ import fsspec
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
-from cluster.desks import asked
+from cluster.desks import desk_cluster
 from cluster.questions import QUERY, Line, searched
 from sourcelight.backends.cluster.messages import WorkerRequest
 from sourcelight.backends.cluster.storage import ShardStorage, read_current
@@ -56,45 +56,47 @@ def unharmed() -> Iterator[None]:
 
 
 @pytest.fixture
-def own(shards: str, tmp_path: Path) -> Path:
+def storage_dir(shards: str, tmp_path: Path) -> Path:
     """A copy of the shards, to be harmed."""
     return Path(shutil.copytree(shards, tmp_path / "storage"))
 
 
 def test_storage_that_fails_is_named_and_what_is_missing_comes_when_it_is_back(
-    shards: str, tmp_path: Path, whole: list[Line]
+    shards: str, tmp_path: Path, all_lines: list[Line]
 ) -> None:
-    with asked(f"harmed://{shards}", tmp_path) as (engine, _):
+    with desk_cluster(f"harmed://{shards}", tmp_path) as (engine, _):
 
         def no_route(path: str) -> None:
             raise OSError(f"no route to {path}")
 
         HarmedFileSystem.harm = staticmethod(no_route)
-        found, search = searched(engine, QUERY)
-        assert not found
+        lines, search = searched(engine, QUERY)
+        assert not lines
         assert search.accounting.skipped is not None
         assert search.accounting.skipped.keys() == search.accounting.planned
         assert all("no route" in item.reason for tried in search.accounting.skipped.values() for item in tried)
         HarmedFileSystem.harm = staticmethod(lambda _: None)
-        assert searched(engine, QUERY)[0] == whole
+        assert searched(engine, QUERY)[0] == all_lines
 
 
-def test_only_what_storage_lost_is_missing_and_workers_go_on_with_what_they_hold(own: Path, tmp_path: Path) -> None:
-    generation = read_current(ShardStorage(str(own)))
+def test_only_what_storage_lost_is_missing_and_workers_go_on_with_what_they_hold(
+    storage_dir: Path, tmp_path: Path
+) -> None:
+    generation = read_current(ShardStorage(str(storage_dir)))
     assert generation is not None
-    lost, changed, *_ = sorted(generation.searchable, key=lambda entry: -entry.size)
-    (own / "shards" / f"{lost.shard}.parquet").unlink()
-    file = max(ShardFiles.read(ShardStorage(str(own)), changed.shard).files, key=lambda item: item.size)
-    object_ = own / "objects" / file.digest[:2] / file.digest
+    missing_entry, changed_entry, *_ = sorted(generation.searchable, key=lambda entry: -entry.size)
+    (storage_dir / "shards" / f"{missing_entry.shard}.parquet").unlink()
+    file = max(ShardFiles.read(ShardStorage(str(storage_dir)), changed_entry.shard).files, key=lambda item: item.size)
+    object_ = storage_dir / "objects" / file.digest[:2] / file.digest
     object_.write_bytes(object_.read_bytes()[:-1] + b"?")
-    with asked(str(own), tmp_path / "caches") as (engine, _):
+    with desk_cluster(str(storage_dir), tmp_path / "caches") as (engine, _):
         _, search = searched(engine, QUERY)
-        assert set(search.accounting.skipped or {}) == {lost.name, changed.name}
+        assert set(search.accounting.skipped or {}) == {missing_entry.name, changed_entry.name}
         assert search.accounting.skipped is not None
-        assert "does not have it" in search.accounting.skipped[lost.name][0].reason
-        assert "another hash" in search.accounting.skipped[changed.name][0].reason
-        shutil.rmtree(own / "objects")
-        assert set(searched(engine, QUERY)[1].accounting.skipped or {}) == {lost.name, changed.name}
+        assert "does not have it" in search.accounting.skipped[missing_entry.name][0].reason
+        assert "another hash" in search.accounting.skipped[changed_entry.name][0].reason
+        shutil.rmtree(storage_dir / "objects")
+        assert set(searched(engine, QUERY)[1].accounting.skipped or {}) == {missing_entry.name, changed_entry.name}
 
 
 def test_slow_storage_holds_up_nobody_beyond_the_time_that_is_allowed(shards: str, tmp_path: Path) -> None:
@@ -104,7 +106,7 @@ def test_slow_storage_holds_up_nobody_beyond_the_time_that_is_allowed(shards: st
         if "/objects/" in path:
             there.wait(30)
 
-    with asked(f"harmed://{shards}", tmp_path) as (engine, _):
+    with desk_cluster(f"harmed://{shards}", tmp_path) as (engine, _):
         HarmedFileSystem.harm = staticmethod(slow)
         try:
             _, search = searched(engine, f"{QUERY} timeout:200ms")
@@ -115,10 +117,10 @@ def test_slow_storage_holds_up_nobody_beyond_the_time_that_is_allowed(shards: st
 
 
 def test_a_shard_that_is_harmed_on_a_disk_costs_no_row_and_is_fetched_again(
-    shards: str, tmp_path: Path, whole: list[Line]
+    shards: str, tmp_path: Path, all_lines: list[Line]
 ) -> None:
-    with asked(shards, tmp_path) as (engine, _):
-        assert searched(engine, QUERY)[0] == whole
+    with desk_cluster(shards, tmp_path) as (engine, _):
+        assert searched(engine, QUERY)[0] == all_lines
     harmed = 0
     for path in (tmp_path / "w1" / "index").rglob("*"):
         if path.is_file() and path.stat().st_size > 64:
@@ -127,34 +129,34 @@ def test_a_shard_that_is_harmed_on_a_disk_costs_no_row_and_is_fetched_again(
             path.write_bytes(content[: len(content) // 2])
             harmed += 1
     assert harmed
-    with asked(shards, tmp_path) as (engine, cell):
-        found, search = searched(engine, QUERY)
-        assert found == whole
+    with desk_cluster(shards, tmp_path) as (engine, cell):
+        lines, search = searched(engine, QUERY)
+        assert lines == all_lines
         assert not search.accounting.skipped
         cell.vanish("w2")
         cell.vanish("w3")
         for _ in range(2):  # what one worker alone finds harmed is named once, and fetched for the next
-            found, search = searched(engine, QUERY)
-        assert found == whole
+            lines, search = searched(engine, QUERY)
+        assert lines == all_lines
         assert not search.accounting.skipped
 
 
 def test_a_shard_of_formats_that_no_worker_reads_is_named_and_the_others_are_told(
-    own: Path, tmp_path: Path, whole: list[Line]
+    storage_dir: Path, tmp_path: Path, all_lines: list[Line]
 ) -> None:
-    storage = ShardStorage(str(own))
+    storage = ShardStorage(str(storage_dir))
     generation = read_current(storage)
     assert generation is not None
     first = generation.searchable[0]
     old = [replace(entry, formats="index 0") if entry is first else entry for entry in generation.entries]
     write_generation(storage, replace(generation, entries=tuple(old)), generation.id)
-    with asked(str(own), tmp_path / "caches") as (engine, _):
-        found, search = searched(engine, QUERY)
+    with desk_cluster(str(storage_dir), tmp_path / "caches") as (engine, _):
+        lines, search = searched(engine, QUERY)
         assert set(search.accounting.skipped or {}) == {first.name}
         tried = (search.accounting.skipped or {})[first.name]
         assert {item.worker for item in tried} == {"w1", "w2", "w3"}
         assert all("index 0" in item.reason and formats() in item.reason for item in tried)
-        assert found == [line for line in whole if line[0] != first.name]
+        assert lines == [line for line in all_lines if line[0] != first.name]
 
 
 def test_a_bounded_disk_is_free_again_when_shards_are_let_go_of(shards: str, tmp_path: Path) -> None:
@@ -190,36 +192,36 @@ def test_shards_that_are_fetched_at_once_keep_the_bound_together(shards: str, tm
     storage = ShardStorage(f"harmed://{shards}")
     generation = read_current(storage)
     assert generation is not None
-    one, two, *_ = sorted(generation.searchable, key=lambda entry: -entry.size)
-    cache = ShardCache(storage, tmp_path / "cache", one.size + two.size - 1)
+    largest, second, *_ = sorted(generation.searchable, key=lambda entry: -entry.size)
+    cache = ShardCache(storage, tmp_path / "cache", largest.size + second.size - 1)
     coming, go_on = threading.Event(), threading.Event()
 
-    def held(path: str) -> None:
+    def hold(path: str) -> None:
         if "/objects/" in path and not coming.is_set():
             coming.set()
             go_on.wait(30)
 
-    HarmedFileSystem.harm = staticmethod(held)
+    HarmedFileSystem.harm = staticmethod(hold)
     results: list[dict[str, str]] = []
 
     def first() -> None:
-        with cache.pin([one]) as (_, failed):
+        with cache.pin([largest]) as (_, failed):
             results.append(failed)
 
     thread = threading.Thread(target=first)
     thread.start()
     try:
         assert coming.wait(30)
-        with cache.pin([two]) as (repositories, failed):
+        with cache.pin([second]) as (repositories, failed):
             assert not repositories
-            assert "in use" in failed[two.name]
+            assert "in use" in failed[second.name]
     finally:
         go_on.set()
         thread.join(30)
     assert results == [{}]
-    with cache.pin([two]) as (_, failed):
+    with cache.pin([second]) as (_, failed):
         assert not failed
-    assert set(cache.shard_sizes()) == {two.shard}
+    assert set(cache.shard_sizes()) == {second.shard}
     cache.close()
 
 

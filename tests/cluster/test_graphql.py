@@ -44,7 +44,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def here(root: Path) -> Iterator[httpx2.Client]:
+def local(root: Path) -> Iterator[httpx2.Client]:
     """A service over the folder."""
     with sl.open(root) as client, running(client.backend.engine) as service:  # type: ignore[attr-defined]
         service.client.timeout = httpx2.Timeout(60)
@@ -110,19 +110,19 @@ def settled(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_a_cluster_answers_what_one_machine_answers(here: httpx2.Client, clustered: httpx2.Client, name: str) -> None:
+def test_a_cluster_answers_what_one_machine_answers(local: httpx2.Client, clustered: httpx2.Client, name: str) -> None:
     query = QUERIES[name].replace("$COMMIT", COMMIT).replace("$BLOB", BLOB)
-    expected = settled(ask(here, query))
+    expected = settled(ask(local, query))
     assert "errors" not in expected
     assert settled(ask(clustered, query)) == expected
 
 
 @pytest.mark.parametrize("path", [str(path) for path in FILES])
-def test_files_are_read_byte_for_byte(here: httpx2.Client, clustered: httpx2.Client, path: str) -> None:
+def test_files_are_read_byte_for_byte(local: httpx2.Client, clustered: httpx2.Client, path: str) -> None:
     fields = "path name byteSize binary content" if path.endswith(".bin") else BLOB
     query = f'{{ repository(name: "{NAME}") {{ commit(rev: "HEAD") {{ blob(path: $path) {{ {fields} }} }} }} }}'
     query = f"query($path: String!) {query}"
-    expected = ask(here, query, path=path)
+    expected = ask(local, query, path=path)
     assert expected["data"]["repository"]["commit"]["blob"]["byteSize"] >= 0
     assert ask(clustered, query, path=path) == expected
 

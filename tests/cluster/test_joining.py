@@ -90,13 +90,13 @@ def test_definitions_that_come_first_do_not_end_what_comes_after_them() -> None:
     assert names_of(list(slots.batches(lambda: False))) == [["a", "b"], ["a", "b"]]
 
 
-@pytest.mark.parametrize("late", [piece_of(FILES, "a"), piece_of(COMMITS, "b")])
-def test_rows_out_of_their_order_are_refused_and_not_lost(late: ResultPiece) -> None:
+@pytest.mark.parametrize("piece", [piece_of(FILES, "a"), piece_of(COMMITS, "b")])
+def test_rows_out_of_their_order_are_refused_and_not_lost(piece: ResultPiece) -> None:
     slots = OrderedMerge(["a", "b"])
     copies = slots.open(["a", "b"])
     slots.add(copies, piece_of(FILES, "b"))
     with pytest.raises(ClusterError, match="order"):
-        slots.add(copies, late)
+        slots.add(copies, piece)
 
 
 def test_what_was_not_given_on_when_time_ended_is_known() -> None:
@@ -111,12 +111,12 @@ def test_what_was_not_given_on_when_time_ended_is_known() -> None:
 
 def test_rows_say_in_which_phase_of_which_repository_they_are() -> None:
     phases = Phases(frozenset({"b"}), with_commits=True, symbols_first=False)
-    told = [
+    actual = [
         (piece.phase, piece.repositories, piece.ends)
         for kind, names in (("repo", "ab"), ("commit", "bb"), ("repo", "c"), ("content", "aabc"))
         for piece in phases.pieces(batch_of([(name, None, []) for name in names], kind))
     ]
-    assert told == [
+    assert actual == [
         (COMMITS, ("a", "b"), (1, 2)),
         (COMMITS, ("b",), (2,)),
         (COMMITS, ("c",), (1,)),

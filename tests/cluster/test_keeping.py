@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.desks import asked
+from cluster.desks import desk_cluster
 from cluster.processes import wait_until
 from cluster.questions import QUERY, searched
 from sourcelight.backends.cluster.engine import ClusterEngine
@@ -26,25 +26,25 @@ def placed(engine: ClusterEngine) -> dict[str, set[str]]:
 
 
 def test_both_replicas_are_there_after_the_first_search_and_storage_may_go(shards: str, tmp_path: Path) -> None:
-    own = shutil.copytree(shards, tmp_path / "storage")
-    with asked(str(own), tmp_path / "caches", keeps=True) as (engine, cell):
-        whole, _ = searched(engine, QUERY)
+    storage_dir = shutil.copytree(shards, tmp_path / "storage")
+    with desk_cluster(str(storage_dir), tmp_path / "caches", keeps=True) as (engine, cell):
+        all_lines, _ = searched(engine, QUERY)
         required = placed(engine)
         assert sum(map(len, required.values())) == 2 * len(engine.generation.searchable)
 
-        def held() -> bool:
-            return all(cell.desks[name].desk.cache.shard_sizes().keys() >= own for name, own in required.items())
+        def has_replicas() -> bool:
+            return all(cell.desks[name].desk.cache.shard_sizes().keys() >= shards for name, shards in required.items())
 
-        wait_until(held, "replicas are fetched")
-        shutil.rmtree(own / "objects")
+        wait_until(has_replicas, "replicas are fetched")
+        shutil.rmtree(storage_dir / "objects")
         cell.vanish("w2")
-        assert searched(engine, QUERY)[0] == whole
+        assert searched(engine, QUERY)[0] == all_lines
 
 
 def test_what_has_no_room_is_left_until_it_is_asked_for(shards: str, tmp_path: Path) -> None:
-    with asked(shards, tmp_path / "unbound", keeps=True) as (engine, _):
+    with desk_cluster(shards, tmp_path / "unbound", keeps=True) as (engine, _):
         largest = max(entry.size for entry in engine.generation.searchable)
-    with asked(shards, tmp_path / "bound", keeps=True, most_bytes=largest) as (engine, cell):
+    with desk_cluster(shards, tmp_path / "bound", keeps=True, most_bytes=largest) as (engine, cell):
         engine.snapshot().holders()
         for name in placed(engine):
             cache = cell.desks[name].desk.cache

@@ -17,7 +17,7 @@ def scopes_of(query: str) -> list[ScopedAlternative]:
 
 def test_plans_are_kept_for_one_viewer_and_the_same_repositories() -> None:
     cache = ClusterPlanCache()
-    scopes, others = scopes_of("tide"), scopes_of("ebb")
+    scopes, other_scopes = scopes_of("tide"), scopes_of("ebb")
     repository = Repository(RepositoryInfo("a"), "a", "git", "", "", "")
     repositories = (repository,)
     cache.put(scopes, OWNER, repositories, ([], ["private"]))
@@ -25,7 +25,7 @@ def test_plans_are_kept_for_one_viewer_and_the_same_repositories() -> None:
     assert cache.get(scopes_of("tide"), OWNER, repositories) == ([], ["private"])
     assert cache.get(scopes, STRANGER, repositories) is None
     assert cache.get(scopes, Viewer("owner", sees_private=True, only=frozenset({"a"})), repositories) is None
-    assert cache.get(others, OWNER, repositories) is None
+    assert cache.get(other_scopes, OWNER, repositories) is None
     assert cache.get(scopes, OWNER, (*repositories, repository)) is None
 
 

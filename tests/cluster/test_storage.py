@@ -37,7 +37,7 @@ def cache(storage: ShardStorage, tmp_path: Path) -> Iterator[ShardCache]:
     cache.close()
 
 
-def found(engines: EngineCache, generation: str, name: str) -> int:
+def count_matches(engines: EngineCache, generation: str, name: str) -> int:
     """How many rows a search for ``e`` gives in one repository."""
     with engines.over(generation, (name,), Cancellation()) as (engine, failed):
         assert not failed
@@ -116,15 +116,15 @@ def test_a_generation_that_was_changed_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_build_of_what_did_not_change_builds_nothing_and_a_change_builds_one(tmp_path: Path) -> None:
-    one, two = (RepositoryBuilder(tmp_path / "src" / name) for name in ("one", "two"))
-    one.commit({"a.py": "def one(): pass\n"})
-    two.commit({"a.py": "def two(): pass\n"})
+    builder, other_builder = (RepositoryBuilder(tmp_path / "src" / name) for name in ("one", "two"))
+    builder.commit({"a.py": "def one(): pass\n"})
+    other_builder.commit({"a.py": "def two(): pass\n"})
     storage = ShardStorage(str(tmp_path / "storage"))
     first = build_generation(Catalog.open(tmp_path / "src"), storage)
     assert len(first.built) == 2
     repeated = build_generation(Catalog.open(tmp_path / "src"), storage)
     assert (repeated.built, len(repeated.current), repeated.generation.id) == ((), 2, first.generation.id)
-    one.commit({"b.py": "def more(): pass\n"})
+    builder.commit({"b.py": "def more(): pass\n"})
     third = build_generation(Catalog.open(tmp_path / "src"), storage)
     assert len(third.built) == 1
     assert third.generation.number == first.generation.number + 1
@@ -147,7 +147,7 @@ def test_a_harmed_cache_is_fetched_again(storage: ShardStorage, cache: ShardCach
     assert generation is not None
     entry = generation.searchable[0]
     engines = EngineCache(storage, cache)
-    everything = found(engines, generation.id, entry.name)
+    everything = count_matches(engines, generation.id, entry.name)
     assert everything
     cache.close()
     # What a killed worker left: a shard without the word that it is whole, and one that is cut off.
@@ -159,7 +159,7 @@ def test_a_harmed_cache_is_fetched_again(storage: ShardStorage, cache: ShardCach
     with ShardCacheAgain(storage, tmp_path / "cache") as other:
         assert other.shard_sizes() == {}
         assert not (tmp_path / "cache" / "index" / key).exists()
-        assert found(EngineCache(storage, other), generation.id, entry.name) == everything
+        assert count_matches(EngineCache(storage, other), generation.id, entry.name) == everything
         assert set(other.shard_sizes()) == {entry.shard}
 
 
@@ -217,11 +217,11 @@ def test_a_worker_that_is_told_to_stop_never_says_that_it_told_all(storage: Shar
     generation = read_current(storage)
     assert generation is not None
     names = tuple(entry.name for entry in generation.searchable)
-    stop = Cancellation()
-    with EngineCache(storage, cache).over(generation.id, names, stop) as (engine, _):
+    cancellation = Cancellation()
+    with EngineCache(storage, cache).over(generation.id, names, cancellation) as (engine, _):
         order = WorkerRequest(generation.id, names, request=SearchRequest("e count:all"), limit=10**9)
-        pieces = shard_search(engine, order, stop).pieces(order.limit)
+        pieces = shard_search(engine, order, cancellation).pieces(order.limit)
         next(pieces)
-        stop.cancel()
+        cancellation.cancel()
         with pytest.raises(Cancelled):
             list(pieces)

@@ -32,21 +32,21 @@ def cell(shards: str, files: dict[str, str], tmp_path_factory: pytest.TempPathFa
 
 
 def test_a_cluster_behind_tls_answers_whoever_shows_a_certificate(
-    cell: Cell, files: dict[str, str], shards: str, whole: list[Line]
+    cell: Cell, files: dict[str, str], shards: str, all_lines: list[Line]
 ) -> None:
     assert cell.address.startswith("tls://")
     with sl.open_cluster(cell.address, shards, tls=files) as client:
         wait_until(lambda: set(client.cluster.workers) == {"w1"}, "the worker joins")
         assert all(address.startswith("tls://127.0.0.1:") for address in client.cluster.workers.values())
         result = client.search(QUERY)
-        assert (result.status, len(result.matches)) == ("complete", len(whole))
+        assert (result.status, len(result.matches)) == ("complete", len(all_lines))
 
 
 def test_nobody_is_answered_without_a_certificate_of_its_authority(
     cell: Cell, files: dict[str, str], shards: str, tmp_path: Path
 ) -> None:
-    others = certified(tmp_path / "other")
-    for tls in (others, {**others, "ca": files["ca"]}):
+    other_files = certified(tmp_path / "other")
+    for tls in (other_files, {**other_files, "ca": files["ca"]}):
         with sl.open_cluster(cell.address, shards, tls=tls) as client:
             assert not client.cluster.workers
             result = client.search(QUERY)

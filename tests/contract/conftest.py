@@ -52,7 +52,7 @@ def federated(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         "harbour": ("board", "gauge", "hub", "hub-fork", "collector.git", "repos.toml"),
         "office": ("hub", "handbook.git", "pytide", "repos.toml"),
     }
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         clients = {}
         for name, entries in parts.items():
             folder = tmp_path_factory.mktemp(name)
@@ -61,8 +61,8 @@ def federated(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             # Each part has the settings of the whole fleet, which describe repositories of the other part too.
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", ".* describes .* there is no such repository")
-                clients[name] = opened.enter_context(sl.open(folder))
-        yield opened.enter_context(sl.federate(clients))
+                clients[name] = stack.enter_context(sl.open(folder))
+        yield stack.enter_context(sl.federate(clients))
 
 
 @pytest.fixture(scope="session", params=["remote", "clustered"])

@@ -77,7 +77,7 @@ def progress(matches: int, *, done: bool = True, skipped: tuple[Any, ...] = ()) 
     return "progress", {"done": done, "matchCount": matches, "durationMs": 7, "skipped": list(skipped)}
 
 
-def content(path: str = "log.txt", line: str = "tide", number: int = 3, **more: Any) -> dict[str, Any]:
+def content(path: str = "log.txt", line: str = "tide", number: int = 3, **fields: Any) -> dict[str, Any]:
     """A content match with one matched line."""
     return {
         "type": "content",
@@ -88,7 +88,7 @@ def content(path: str = "log.txt", line: str = "tide", number: int = 3, **more: 
         "commit": COMMIT,
         "hunks": None,
         "lineMatches": [{"line": line, "lineNumber": number, "offsetAndLengths": [[0, 4]]}],
-        **more,
+        **fields,
     }
 
 

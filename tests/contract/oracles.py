@@ -74,8 +74,8 @@ def paths(repository: Path) -> dict[bytes, bool]:
     """Every path at HEAD, and whether its content is searched: neither binary nor too large."""
     results = {}
     for row in git(repository, "ls-tree", "-r", "-l", "-z", "HEAD").split(b"\0")[:-1]:
-        facts, _, path = row.partition(b"\t")
-        _mode, _kind, blob, size = facts.split()
+        header, _, path = row.partition(b"\t")
+        _mode, _kind, blob, size = header.split()
         searched = int(size) <= MAX_FILE_BYTES and b"\0" not in git(repository, "cat-file", "blob", blob.decode())
         results[path] = searched
     return results
@@ -124,7 +124,7 @@ def holds(tree: Tree, has: Callable[[Atom], bool]) -> bool:
 
 def expected(fleet: Path, case: Case) -> Found:
     """Answer a case by `git grep`, file by file."""
-    found = Found()
+    result = Found()
     sensitive = case.case_sensitive
     flags = 0 if sensitive else re.IGNORECASE
     for folder in VISIBLE:
@@ -138,11 +138,11 @@ def expected(fleet: Path, case: Case) -> Found:
                 continue
             if any(re.search(pattern, text, flags) for pattern in case.without_files):
                 continue
-            collect(found, repository, name, path, case)
-    return found
+            collect(result, repository, name, path, case)
+    return result
 
 
-def collect(found: Found, repository: Path, name: str, path: bytes, case: Case) -> None:
+def collect(result: Found, repository: Path, name: str, path: bytes, case: Case) -> None:
     sensitive = case.case_sensitive
 
     def numbers(atom: Atom) -> set[int]:
@@ -154,9 +154,9 @@ def collect(found: Found, repository: Path, name: str, path: bytes, case: Case) 
     if not holds(case.tree, has):
         return
     rows = {(name, path, number) for atom in positive(case.tree) for number in numbers(atom)}
-    found.lines |= rows
+    result.lines |= rows
     if not rows:
-        found.names.add((name, path))
+        result.names.add((name, path))
 
 
 def ripgrep(fleet: Path, atom: Atom, *, case_sensitive: bool) -> set[Row]:

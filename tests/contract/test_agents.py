@@ -67,18 +67,18 @@ def backends(
     del repositories  # they are in the folder
     shards = tmp_path_factory.mktemp("agent-shards")
     assert not build_generation(Catalog.open(folder), ShardStorage(str(shards))).failures
-    with ExitStack() as opened:
-        parts = {name: opened.enter_context(sl.open(folder / name)) for name in ("one", "two")}
-        _, address = opened.enter_context(serving(str(folder), home=shut_environment / "agents", token=TOKEN))
+    with ExitStack() as stack:
+        parts = {name: stack.enter_context(sl.open(folder / name)) for name in ("one", "two")}
+        _, address = stack.enter_context(serving(str(folder), home=shut_environment / "agents", token=TOKEN))
         cell = Cell(str(shards), tmp_path_factory.mktemp("agent-caches"), ("w1",))
-        opened.callback(cell.close)
-        clustered = opened.enter_context(sl.open_cluster(cell.address, str(shards)))
+        stack.callback(cell.close)
+        clustered = stack.enter_context(sl.open_cluster(cell.address, str(shards)))
         wait_until(lambda: len(clustered.cluster.workers) == 1, "the worker joins")
         yield {
-            "embedded": opened.enter_context(sl.open(folder)),
-            "remote": opened.enter_context(sl.connect(address, TOKEN)),
+            "embedded": stack.enter_context(sl.open(folder)),
+            "remote": stack.enter_context(sl.connect(address, TOKEN)),
             "clustered": clustered,
-            "federated": opened.enter_context(sl.federate(parts)),
+            "federated": stack.enter_context(sl.federate(parts)),
         }
 
 
@@ -135,11 +135,11 @@ def test_all_backends_say_the_same(backends: dict[str, sl.Client], backend: str)
         assert columns, name
         keys = [column for column in ("repository", "commit", "path", "author_email", "email", "name", "side",
                                       "line_number") if column in ours.columns]  # fmt: skip
-        here, there = (
+        local, remote = (
             frame[[*keys, *columns]].astype(dict.fromkeys(keys, "str")).sort_values(keys).reset_index(drop=True)
             for frame in (ours, theirs)
         )
-        assert_frame_equal(here, there, check_categorical=False, check_dtype=False, obj=name)
+        assert_frame_equal(local, remote, check_categorical=False, check_dtype=False, obj=name)
 
 
 @pytest.mark.parametrize("backend", ["embedded", "remote", "clustered", "federated"])
@@ -191,8 +191,8 @@ def test_counts_are_those_of_their_commits(
         assert frame["agent_commits"].sum() > 0
         for row in range(len(frame)):
             behind = code.drill_down(frame, row)
-            named = sum(agents[commit] != "" for commit in behind["commit"])
-            assert frame["agent_commits"][row] == named
+            agent_count = sum(agents[commit] != "" for commit in behind["commit"])
+            assert frame["agent_commits"][row] == agent_count
     people = code.contributors()
     assert people["agent_commits"].sum() == sum(agent != "" for agent in agents.values())
     assert any("lower bound" in notice for notice in people.attrs["notices"])

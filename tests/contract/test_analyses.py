@@ -112,7 +112,7 @@ def test_all_backends_give_the_same_rows_and_facts(
     assert_frame_equal(ours, theirs, check_categorical=False)
     assert [str(dtype) for dtype in ours.dtypes] == [str(dtype) for dtype in theirs.dtypes]
     results = {key: value for key, value in ours.attrs.items() if key not in _OWN}
-    assert plain({key: value for key, value in theirs.attrs.items() if key not in _OWN}) == plain(results)
+    assert normalize({key: value for key, value in theirs.attrs.items() if key not in _OWN}) == normalize(results)
 
 
 @pytest.mark.parametrize(("name", "arguments", "fault"), FAULTS, ids=ids(FAULTS))
@@ -163,8 +163,8 @@ def test_reports_are_the_same_by_url(embedded: sl.Client, remote: sl.Client, kin
         assert_frame_equal(table, theirs.tables[name], check_categorical=False)
 
 
-def plain(value: Any) -> Any:
+def normalize(value: Any) -> Any:
     """Facts as JSON has them, which knows no tuples."""
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+        return {str(key): normalize(item) for key, item in value.items()}
+    return [normalize(item) for item in value] if isinstance(value, list | tuple) else value

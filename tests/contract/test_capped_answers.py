@@ -68,8 +68,8 @@ def address(many: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
 
 
 def test_a_client_is_given_what_a_groupby_needs(many: Path, address: str) -> None:
-    with sl.open(many) as here, sl.connect(address, TOKEN) as there:
-        for code in (here, there):
+    with sl.open(many) as local, sl.connect(address, TOKEN) as remote:
+        for code in (local, remote):
             result = code.search("needle")
             assert result.status == "complete"
             assert result.matches.groupby("repository", observed=True)["match_count"].sum().to_dict() == {
@@ -84,9 +84,9 @@ def test_a_client_is_given_what_a_groupby_needs(many: Path, address: str) -> Non
 def test_others_are_given_the_number_of_the_endpoint(address: str) -> None:
     url = f"{address}/.api/search/stream"
     headers = {"Authorization": f"token {TOKEN}"}
-    told = httpx2.get(url, params={"q": "needle", "v": "V3"}, headers=headers).text
-    assert '"matchCount":10000,' in told
-    assert '"queryExpression":"count:all"' in told
+    text = httpx2.get(url, params={"q": "needle", "v": "V3"}, headers=headers).text
+    assert '"matchCount":10000,' in text
+    assert '"queryExpression":"count:all"' in text
     extra = httpx2.get(url, params={"q": "needle", "v": "V3", "default-count": "10200"}, headers=headers).text
     assert '"matchCount":10200,' in extra
     wrong = httpx2.get(url, params={"q": "needle", "v": "V3", "default-count": "many"}, headers=headers).text

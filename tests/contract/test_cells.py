@@ -50,8 +50,8 @@ def notebooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
         builder = RepositoryBuilder(root / name)
         builder.commit(files, "notebooks")
-        again = notebook(code([*source[:2], "load(x)\n"], stream("loaded")), language=language, indent=1)
-        builder.commit({"a.ipynb": again, "d.ipynb": again}, "again")
+        new_version = notebook(code([*source[:2], "load(x)\n"], stream("loaded")), language=language, indent=1)
+        builder.commit({"a.ipynb": new_version, "d.ipynb": new_version}, "again")
         builder.commit({"a.ipynb": files["a.ipynb"], "d.ipynb": None}, "as before")
     return root
 
@@ -64,21 +64,21 @@ def pair(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[sl.Client, sl.Client]]:
     """The engines in this process, and each other way to ask them."""
-    with ExitStack() as opened:
-        embedded = opened.enter_context(sl.open(notebooks))
+    with ExitStack() as stack:
+        embedded = stack.enter_context(sl.open(notebooks))
         if request.param == "by URL":
             service = serving(str(notebooks), home=shut_environment / "notebooks", token=TOKEN)
-            _, address = opened.enter_context(service)
-            other = opened.enter_context(sl.connect(address, TOKEN))
+            _, address = stack.enter_context(service)
+            other = stack.enter_context(sl.connect(address, TOKEN))
         elif request.param == "cluster":
             storage = tmp_path_factory.mktemp("shards")
             build_generation(Catalog.open(notebooks), ShardStorage(str(storage)))
-            cell = opened.enter_context(closing(Cell(str(storage), tmp_path_factory.mktemp("caches"), ("w1",))))
-            other = opened.enter_context(sl.open_cluster(cell.address, str(storage)))
+            cell = stack.enter_context(closing(Cell(str(storage), tmp_path_factory.mktemp("caches"), ("w1",))))
+            other = stack.enter_context(sl.open_cluster(cell.address, str(storage)))
             wait_until(lambda: len(other.cluster.workers) == 1, "the worker joins")
         else:
-            parts = {name: opened.enter_context(sl.open(notebooks / name)) for name in ("one", "two")}
-            other = opened.enter_context(sl.federate(parts))
+            parts = {name: stack.enter_context(sl.open(notebooks / name)) for name in ("one", "two")}
+            other = stack.enter_context(sl.federate(parts))
         yield embedded, other
 
 

@@ -29,13 +29,13 @@ QUERIES = [
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_commits_are_the_same_from_both(embedded: sl.Client, other: sl.Client, query: str) -> None:
-    here, there = (client.search(query) for client in (embedded, other))
-    assert (here.status, here.match_count) == (there.status, there.match_count)
+    local, remote = (client.search(query) for client in (embedded, other))
+    assert (local.status, local.match_count) == (remote.status, remote.match_count)
     keys = ["repository", "commit", "path", "side", "line_number"]
-    frames = [r.matches.astype({"path": "str", "side": "str"}).sort_values(keys) for r in (here, there)]
+    frames = [r.matches.astype({"path": "str", "side": "str"}).sort_values(keys) for r in (local, remote)]
     mine, theirs = (frame.reset_index(drop=True) for frame in frames)
     assert_frame_equal(mine, theirs, check_categorical=False, check_dtype=False)
-    assert set(here.skipped["reason"]) == set(there.skipped["reason"])
+    assert set(local.skipped["reason"]) == set(remote.skipped["reason"])
 
 
 def _git(fleet: Path, *arguments: str) -> set[str]:

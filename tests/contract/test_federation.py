@@ -40,9 +40,9 @@ SUMMED: list[tuple[str, Mapping[str, Any]]] = [
 ]
 
 
-def plain(found: Any) -> Any:
+def normalize(frame: Any) -> Any:
     """Rows without the service that they are of, and in an order that does not depend on ties."""
-    rows = found.drop(columns="service", errors="ignore")
+    rows = frame.drop(columns="service", errors="ignore")
     rows = rows.astype({name: str for name in rows if str(rows[name].dtype) in {"category", "object"}})
     keys = rows.map(str).agg("\0".join, axis=1) if len(rows) else pd.Series(dtype=str)
     return rows.loc[keys.sort_values(kind="stable").index].reset_index(drop=True)
@@ -50,21 +50,21 @@ def plain(found: Any) -> Any:
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_rows_stand_in_the_order_of_one_service(embedded: sl.Client, federated: sl.Client, query: str) -> None:
-    whole, parts = embedded.search(query), federated.search(query)
+    expected, parts = embedded.search(query), federated.search(query)
     assert_frame_equal(
-        whole.matches.drop(columns=["repository_id"]),
+        expected.matches.drop(columns=["repository_id"]),
         parts.matches.drop(columns=["service", "repository_id"]),
         check_categorical=False,
     )
-    assert (parts.status, parts.match_count) == (whole.status, whole.match_count)
-    assert parts.services["rows"].sum() == len(whole)
+    assert (parts.status, parts.match_count) == (expected.status, expected.match_count)
+    assert parts.services["rows"].sum() == len(expected)
     assert list(parts.services["status"]) == ["complete", "complete"]
     assert set(parts.matches["service"]) <= {"harbour", "office"}
 
 
 def test_a_limit_is_of_the_answer_and_not_of_each_service(embedded: sl.Client, federated: sl.Client) -> None:
-    whole, parts = (client.search("e count:25") for client in (embedded, federated))
-    assert (parts.match_count, parts.status, parts.reasons) == (25, whole.status, whole.reasons)
+    expected, parts = (client.search("e count:25") for client in (embedded, federated))
+    assert (parts.match_count, parts.status, parts.reasons) == (25, expected.status, expected.reasons)
     result = federated.search("level count:all", limit=10)
     assert result.matches["match_count"].sum() == 10
     assert "display" in set(result.skipped["reason"])
@@ -74,11 +74,11 @@ def test_a_limit_is_of_the_answer_and_not_of_each_service(embedded: sl.Client, f
 @pytest.mark.parametrize("by", ["repository", ["repository", "language"], None], ids=str)
 def test_counts_count_a_shared_repository_once(embedded: sl.Client, federated: sl.Client, by: Any) -> None:
     clients = embedded, federated
-    whole, parts = (code.count("retry") if by is None else code.count_by("retry", by) for code in clients)
+    expected, parts = (code.count("retry") if by is None else code.count_by("retry", by) for code in clients)
     if by is None:
-        assert whole == parts
+        assert expected == parts
     else:
-        assert_frame_equal(plain(whole), plain(parts))
+        assert_frame_equal(normalize(expected), normalize(parts))
     assert federated.count_by("retry", "service")["matches"].sum() == embedded.count("retry")
 
 
@@ -87,14 +87,14 @@ def test_counts_count_a_shared_repository_once(embedded: sl.Client, federated: s
 def test_tools_give_the_tables_of_one_service(
     embedded: sl.Client, federated: sl.Client, name: str, arguments: Mapping[str, Any]
 ) -> None:
-    whole, parts = frame(embedded, name, arguments), frame(federated, name, arguments)
-    assert_frame_equal(plain(whole), plain(parts), check_categorical=False)
+    expected, parts = frame(embedded, name, arguments), frame(federated, name, arguments)
+    assert_frame_equal(normalize(expected), normalize(parts), check_categorical=False)
     if name not in ACROSS | RANKED:
         of_rows = () if (name, arguments) in SUMMED else ("repository", "commit")
-        keys = [column for column in (*of_rows, "commits", "period", "score") if column in whole]
-        assert_frame_equal(whole[keys].astype(str), parts[keys].astype(str))
+        keys = [column for column in (*of_rows, "commits", "period", "score") if column in expected]
+        assert_frame_equal(expected[keys].astype(str), parts[keys].astype(str))
     if name not in ACROSS:
-        assert parts.attrs["status"] == whole.attrs["status"]
+        assert parts.attrs["status"] == expected.attrs["status"]
 
 
 @pytest.mark.parametrize("repo", [HUB, PYTIDE, GAUGE, HANDBOOK])

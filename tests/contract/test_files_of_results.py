@@ -12,11 +12,11 @@ import pytest
 import sourcelight as sl
 
 
-def assert_equal(found: pd.DataFrame, frame: pd.DataFrame) -> None:
-    assert [str(dtype) for dtype in found.dtypes] == [str(dtype) for dtype in frame.dtypes]
+def assert_equal(actual: pd.DataFrame, frame: pd.DataFrame) -> None:
+    assert [str(dtype) for dtype in actual.dtypes] == [str(dtype) for dtype in frame.dtypes]
     # pandas reads no categories as objects, whatever they were: only their dtype differs then.
     is_full = all(len(frame[name].cat.categories) for name in frame.select_dtypes("category"))
-    pd.testing.assert_frame_equal(found, frame, check_index_type=True, check_categorical=is_full)
+    pd.testing.assert_frame_equal(actual, frame, check_index_type=True, check_categorical=is_full)
 
 
 QUERIES = ["retry", "type:symbol a", "type:commit a", "type:diff retry", "nothing_of_the_kind"]
@@ -39,9 +39,9 @@ def test_files_of_a_result_read_back_as_its_frame(code: sl.Client, query: str, t
     frame.to_parquet(tmp_path / "b.parquet")
     code.export(f"{query} count:all", tmp_path / "c.parquet")
     for name in ("a", "b"):
-        found = pd.read_parquet(tmp_path / f"{name}.parquet")
-        assert_equal(found, frame)
-        assert found.attrs == frame.attrs
+        actual = pd.read_parquet(tmp_path / f"{name}.parquet")
+        assert_equal(actual, frame)
+        assert actual.attrs == frame.attrs
     streamed = pd.read_parquet(tmp_path / "c.parquet")
     assert [str(dtype) for dtype in streamed.dtypes] == [str(dtype) for dtype in frame.dtypes]
     assert len(streamed) == len(frame)

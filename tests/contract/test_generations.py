@@ -470,8 +470,8 @@ _PREVIEWS = {
 @pytest.mark.parametrize("release", ["5.x", "7.6"])
 @pytest.mark.parametrize("form", _PREVIEWS)
 def test_a_diff_without_highlights_keeps_its_preview(form: str, release: str, through: str) -> None:
-    found = _commit("diff", _PREVIEWS[form], [])
-    stream = sse(("matches", [found]), progress(1), ("done", {}))
+    commit_match = _commit("diff", _PREVIEWS[form], [])
+    stream = sse(("matches", [commit_match]), progress(1), ("done", {}))
     with client_of(service(release, stream=lambda _: stream), through) as code:
         result = code.search("type:diff author:ada")
     rows = result.matches[["path", "side", "line_number", "line"]].values.tolist()

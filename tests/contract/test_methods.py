@@ -16,7 +16,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
-from contract.test_analyses import CLIENT_PY, plain
+from contract.test_analyses import CLIENT_PY, normalize
 from contract.test_searches import SENT as STREAM_COLUMNS
 from contract.test_tools import ALL, HUB, PYTIDE
 from sourcelight.client import AsyncClient, Client
@@ -59,7 +59,7 @@ def _explanation(code: sl.Client) -> list[Any]:
     queries = (QUERY, "repo:nothing x", "(lang:go retry) or file:md frame", "type:symbol hub", "type:diff retry")
     explained = [code.explain(query).data for query in queries]
     explained += [code.explain("ret.y hub", pattern_type="regexp").data]
-    alternatives = [{**each, "timeout_s": None} for data in explained for each in data["alternatives"]]
+    alternatives = [{**alternative, "timeout_s": None} for data in explained for alternative in data["alternatives"]]
     return [{**data, "alternatives": None} for data in explained] + alternatives
 
 
@@ -193,26 +193,28 @@ def test_a_method_gives_the_same_over_http_as_in_this_process(
     assert_same(CALLS[name](embedded), CALLS[name](remote), name)
 
 
-def assert_same(ours: Any, theirs: Any, where: str) -> None:
+def assert_same(ours: Any, theirs: Any, label: str) -> None:
     """Compare two answers, frames with their columns, dtypes, rows and facts."""
-    assert type(theirs) is type(ours), where
+    assert type(theirs) is type(ours), label
     match ours:
         case pd.DataFrame():
-            assert list(theirs.columns) == list(ours.columns), where
-            assert [str(dtype) for dtype in theirs.dtypes] == [str(dtype) for dtype in ours.dtypes], where
-            assert_frame_equal(theirs, ours, check_categorical=False, obj=where)
-            info = [plain({k: v for k, v in frame.attrs.items() if k not in _OWN_FACTS}) for frame in (theirs, ours)]
-            assert info[0] == info[1], where
+            assert list(theirs.columns) == list(ours.columns), label
+            assert [str(dtype) for dtype in theirs.dtypes] == [str(dtype) for dtype in ours.dtypes], label
+            assert_frame_equal(theirs, ours, check_categorical=False, obj=label)
+            info = [
+                normalize({k: v for k, v in frame.attrs.items() if k not in _OWN_FACTS}) for frame in (theirs, ours)
+            ]
+            assert info[0] == info[1], label
         case pa.Table():
-            assert theirs.schema.names == ours.schema.names, where
-            assert theirs.to_pylist() == ours.to_pylist(), where
+            assert theirs.schema.names == ours.schema.names, label
+            assert theirs.to_pylist() == ours.to_pylist(), label
         case Mapping():
-            assert list(theirs) == list(ours), where
+            assert list(theirs) == list(ours), label
             for key, value in ours.items():
-                assert_same(value, theirs[key], f"{where} {key}")
+                assert_same(value, theirs[key], f"{label} {key}")
         case list():
-            assert len(theirs) == len(ours), where
+            assert len(theirs) == len(ours), label
             for index, value in enumerate(ours):
-                assert_same(value, theirs[index], f"{where} {index}")
+                assert_same(value, theirs[index], f"{label} {index}")
         case _:
-            assert theirs == ours, where
+            assert theirs == ours, label

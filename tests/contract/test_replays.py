@@ -22,7 +22,7 @@ def session(code: sl.Client) -> dict[str, Any]:
     """What a notebook would ask."""
     answer = code.deepsearch("Where is the retry policy defined?")
     result = code.search("retry")
-    made = {
+    results = {
         "search": result.matches,
         "chunks": code.search("type:symbol new", context_lines=1).matches,
         "exhaustive": code.search("return count:all", exhaustive=False).matches,
@@ -39,7 +39,7 @@ def session(code: sl.Client) -> dict[str, Any]:
     }
     with pytest.raises(sl.RepositoryNotFound) as error:
         code.read_file("example.org/no/where", "x")
-    return {**made, "answer": answer.text, "fault": str(error.value), "explained": repr(result)}
+    return {**results, "answer": answer.text, "fault": str(error.value), "explained": repr(result)}
 
 
 def test_a_session_is_the_same_without_its_service(service: str, tmp_path: Path) -> None:
@@ -64,11 +64,11 @@ def test_what_is_asked_at_once_comes_in_the_recorded_order(service: str, tmp_pat
     async def order(code: sl.Client) -> list[tuple[str, int]]:
         seen: list[tuple[str, int]] = []
 
-        async def one(query: str) -> None:
+        async def run_query(query: str) -> None:
             async for event in code.backend.stream(SearchRequest(query)):
                 seen.extend([(query, event.batch.num_rows)] if isinstance(event, MatchBatch) else [])
 
-        await asyncio.gather(*(one(query) for query in queries))
+        await asyncio.gather(*(run_query(query) for query in queries))
         return seen
 
     file = tmp_path / "session.jsonl"

@@ -94,9 +94,9 @@ def test_rows_are_those_of_git_grep(code: sl.Client, fleet: Path, query: str) ->
     """Repository, path and line of every row, and the files that match by name alone."""
     case = BY_QUERY[query]
     result = code.search(f"{query} count:all", pattern_type=case.pattern_type)
-    found, wanted = found_by(result), expected(fleet, case)
-    assert found.lines == {(name, lossy(path).encode(), number) for name, path, number in wanted.lines}
-    assert found.names == {(name, lossy(path).encode()) for name, path in wanted.names}
+    actual, oracle = found_by(result), expected(fleet, case)
+    assert actual.lines == {(name, lossy(path).encode(), number) for name, path, number in oracle.lines}
+    assert actual.names == {(name, lossy(path).encode()) for name, path in oracle.names}
     assert result.status == "complete"
 
 
@@ -146,23 +146,23 @@ def test_both_backends_give_the_same_tables(
     embedded: sl.Client, other: sl.Client, query: str, options: dict[str, Any]
 ) -> None:
     """Every column of matches, the status with its reasons, and what was skipped, filtered and said."""
-    here, there = (client.search(f"{query} count:all", **options) for client in (embedded, other))
-    assert_frame_equal(here.matches, there.matches, check_categorical=False)
-    assert (here.status, here.reasons, here.match_count) == (there.status, there.reasons, there.match_count)
-    assert_frame_equal(here.repositories[SENT], there.repositories[SENT])
+    local, remote = (client.search(f"{query} count:all", **options) for client in (embedded, other))
+    assert_frame_equal(local.matches, remote.matches, check_categorical=False)
+    assert (local.status, local.reasons, local.match_count) == (remote.status, remote.reasons, remote.match_count)
+    assert_frame_equal(local.repositories[SENT], remote.repositories[SENT])
     for table in ("skipped", "filters", "alerts"):
-        assert_frame_equal(getattr(here, table), getattr(there, table))
+        assert_frame_equal(getattr(local, table), getattr(remote, table))
 
 
 def test_long_lines_of_chunks_are_cut_alike(embedded: sl.Client, other: sl.Client) -> None:
     """A service cuts what it sends, so `line` itself is whole only where nothing is sent."""
-    here, there = (
+    local, remote = (
         client.search("decodeFrame count:all", context_lines=1, max_line_bytes=200).matches
         for client in (embedded, other)
     )
-    assert here["truncated"].any()
+    assert local["truncated"].any()
     same = ["type", "repository", "path", "line_number", "match_count", "chunk", "truncated"]
-    assert_frame_equal(here[same], there[same])
+    assert_frame_equal(local[same], remote[same])
 
 
 @pytest.mark.parametrize("by", ["repository", ["repository", "language"], "path", None], ids=str)
@@ -202,22 +202,22 @@ def test_a_fault_in_the_query_is_the_same_error(embedded: sl.Client, other: sl.C
             client.search(query)
         errors.append(caught.value)
     # An alert's description starts with a capital letter.
-    here, there = map(str, errors)
-    assert (here[:1].lower(), here[1:]) == (there[:1].lower(), there[1:])
+    local, remote = map(str, errors)
+    assert (local[:1].lower(), local[1:]) == (remote[:1].lower(), remote[1:])
 
 
 def test_a_limit_is_told_alike(embedded: sl.Client, other: sl.Client) -> None:
-    here, there = (client.search("e count:25") for client in (embedded, other))
-    assert here.status == there.status == "partial"
-    assert here.reasons == there.reasons
-    assert here.match_count == there.match_count == 25
+    local, remote = (client.search("e count:25") for client in (embedded, other))
+    assert local.status == remote.status == "partial"
+    assert local.reasons == remote.reasons
+    assert local.match_count == remote.match_count == 25
 
 
 def test_display_limits_rows_and_not_the_count(embedded: sl.Client, other: sl.Client) -> None:
-    here, there = (client.search("level count:all", limit=10) for client in (embedded, other))
-    assert here.matches["match_count"].sum() == there.matches["match_count"].sum() == 10
-    assert here.status == there.status
-    assert here.progress["match_count"].iloc[-1] == there.progress["match_count"].iloc[-1] > 10
+    local, remote = (client.search("level count:all", limit=10) for client in (embedded, other))
+    assert local.matches["match_count"].sum() == remote.matches["match_count"].sum() == 10
+    assert local.status == remote.status
+    assert local.progress["match_count"].iloc[-1] == remote.progress["match_count"].iloc[-1] > 10
 
 
 @pytest.mark.parametrize("query", ["retry", "type:commit retry", "type:diff retry"])

@@ -35,7 +35,7 @@ class Person:
         self._token = token
         self._decision = decision
         self._reading: list[threading.Thread] = []
-        self.opened: list[str] = []
+        self.addresses: list[str] = []
 
     def __enter__(self) -> Self:
         return self
@@ -46,7 +46,7 @@ class Person:
             assert not thread.is_alive()
 
     def __call__(self, address: str) -> bool:
-        self.opened.append(address)
+        self.addresses.append(address)
         self._reading.append(threading.Thread(target=self._decide, args=(address,), daemon=True))
         self._reading[-1].start()
         return True
@@ -69,11 +69,11 @@ def test_tools_answer_a_client_that_signed_in_and_searches_say_why_they_do_not(f
                 assert len(code.keyword_search("e")) > 0
         with sl.connect(flow.url, sign_in=True, open_browser=person) as code:
             assert len(code.list_repos()) > 3
-        assert len(person.opened) == 1
+        assert len(person.addresses) == 1
         sl.sign_out(flow.url)
         with sl.connect(flow.url, sign_in=True, open_browser=person, sign_in_timeout_s=20) as code:
             assert len(code.list_repos()) > 3
-        assert len(person.opened) == 2
+        assert len(person.addresses) == 2
 
 
 def test_an_old_token_is_renewed_and_the_new_one_is_kept(flow: Flow) -> None:

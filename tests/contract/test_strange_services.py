@@ -156,7 +156,7 @@ _LINK = types.ResourceLink(type="resource_link", name="rows", uri="https://host/
 _LISTS = ("files", "repos", "blocks", "commits", "results", "fileDiffs", "definitions", "references")
 
 
-def said(words: str) -> types.TextContent:
+def text_block(words: str) -> types.TextContent:
     return types.TextContent(type="text", text=words)
 
 
@@ -168,13 +168,13 @@ def blocks(*content: Any, structured: Mapping[str, Any] | None = None) -> types.
 ODD_ANSWERS: Mapping[str, Callable[[], types.CallToolResult]] = {
     "an image": lambda: blocks(_IMAGE),
     "a link": lambda: blocks(_LINK),
-    "nothing and an image": lambda: blocks(said("No results found."), _IMAGE),
+    "nothing and an image": lambda: blocks(text_block("No results found."), _IMAGE),
     "no content": blocks,
-    "an empty text": lambda: blocks(said("")),
-    "an empty object": lambda: blocks(said("{}"), structured={}),
-    "another object": lambda: blocks(said('{"answer": 42}'), structured={"answer": 42}),
-    "null": lambda: blocks(said("null")),
-    "an error page": lambda: blocks(said("<html><body><h1>502 Bad Gateway</h1></body></html>")),
+    "an empty text": lambda: blocks(text_block("")),
+    "an empty object": lambda: blocks(text_block("{}"), structured={}),
+    "another object": lambda: blocks(text_block('{"answer": 42}'), structured={"answer": 42}),
+    "null": lambda: blocks(text_block("null")),
+    "an error page": lambda: blocks(text_block("<html><body><h1>502 Bad Gateway</h1></body></html>")),
     "texts in place of lists": lambda: typed(dict.fromkeys(_LISTS, "oops") | {"content": 7}),
     "nulls in lists": lambda: typed({key: [None, 3] for key in _LISTS}),
     "other types inside": lambda: typed({key: [{"chunks": 4, "commits": []}] for key in _LISTS}),

@@ -25,8 +25,8 @@ def answer(client: sl.Client, query: str) -> tuple[list[dict[str, object]], str,
     result = client.search(query, progress=False)
     frame = result.matches[COLUMNS].astype(object)
     records = frame.where(frame.notna(), None).to_dict("records")
-    plain = [{k: v if v is None or k not in {"start", "end"} else list(v) for k, v in r.items()} for r in records]
-    return plain, result.status, set(result.skipped["reason"])
+    rows = [{k: v if v is None or k not in {"start", "end"} else list(v) for k, v in r.items()} for r in records]
+    return rows, result.status, set(result.skipped["reason"])
 
 
 @pytest.mark.parametrize("query", QUERIES)

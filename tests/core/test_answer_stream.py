@@ -105,10 +105,10 @@ def test_a_slice_of_a_table_sends_its_own_rows() -> None:
 @pytest.mark.parametrize(("max_rows", "max_bytes"), [(10, 1 << 30), (10_000, 4_000)])
 def test_a_cut_answer_is_not_complete_and_says_so(max_rows: int, max_bytes: int) -> None:
     answer = ToolResult("blame_lines", table_of("blame_lines", 1000, line=["x" * 100] * 1000))
-    cut = limit_answer(answer, max_rows, max_bytes)
-    assert 0 < cut.table.num_rows < 100
-    assert not cut.complete
-    assert f"the first {cut.table.num_rows:,} of 1,000 rows" in cut.notices[0]
+    partial = limit_answer(answer, max_rows, max_bytes)
+    assert 0 < partial.table.num_rows < 100
+    assert not partial.complete
+    assert f"the first {partial.table.num_rows:,} of 1,000 rows" in partial.notices[0]
     assert limit_answer(answer) is answer
 
 

@@ -34,7 +34,7 @@ def git(repository: Path, *arguments: str) -> bytes:
 def blobs(repository: Path) -> dict[bytes, bytes]:
     rows = git(repository, "ls-tree", "-r", "-z", "HEAD").split(b"\0")[:-1]
     pairs = (row.split(b"\t", 1) for row in rows)
-    return {path: git(repository, "cat-file", "blob", facts.split()[2].decode()) for facts, path in pairs}
+    return {path: git(repository, "cat-file", "blob", attributes.split()[2].decode()) for attributes, path in pairs}
 
 
 def test_every_machine_makes_the_same_commits(fleet: Path) -> None:

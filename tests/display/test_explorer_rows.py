@@ -18,7 +18,7 @@ TEXTS = ("foo(bar)", "Foo", "", "x = [foo]", "ÜBER über", "a\tb")
 files = st.tuples(
     st.sampled_from(["r1", "r2", "org/R1"]), st.sampled_from(NAMES), st.lists(st.sampled_from(TEXTS), max_size=4)
 )
-asked = st.builds(
+row_queries = st.builds(
     RowQuery,
     repository=st.sampled_from(["", "r1", "org/R1", "absent"]),
     language=st.sampled_from(["", None, "Go"]),
@@ -36,54 +36,56 @@ def _has(row: dict[str, Any], word: str) -> bool:
     return False
 
 
-def _naive(rows: list[dict[str, Any]], asked: RowQuery) -> list[int]:
+def _naive(rows: list[dict[str, Any]], query: RowQuery) -> list[int]:
     def fits(row: dict[str, Any]) -> bool:
-        words = asked.place.lower().split()
+        words = query.place.lower().split()
         unwanted = [word[1:] for word in words if word.startswith("-") and len(word) > 1]
         required = [word for word in words if not word.startswith("-") or len(word) == 1]
         return (
-            asked.repository in {"", row["repository"]}
-            and asked.language in {"", row["language"]}
+            query.repository in {"", row["repository"]}
+            and query.language in {"", row["language"]}
             and all(_has(row, word) for word in required)
             and not any(_has(row, word) for word in unwanted)
-            and asked.text.lower() in (row["line"] or "").lower()
+            and query.text.lower() in (row["line"] or "").lower()
         )
 
     results = [n for n, row in enumerate(rows) if fits(row)]
-    if not asked.sort:
+    if not query.sort:
         return results
-    column = "line" if asked.sort == "text" else asked.sort
-    then = [name for name in ("repository", "path", "line_number") if name != asked.sort]
-    if asked.sort != "text":
+    column = "line" if query.sort == "text" else query.sort
+    then = [name for name in ("repository", "path", "line_number") if name != query.sort]
+    if query.sort != "text":
         results.sort(key=lambda n: [rows[n][name] or ("" if name != "line_number" else 0) for name in then])
-    results.sort(key=lambda n: rows[n][column] or (0 if column == "line_number" else ""), reverse=asked.descending)
+    results.sort(key=lambda n: rows[n][column] or (0 if column == "line_number" else ""), reverse=query.descending)
     return results
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(files, max_size=5), st.lists(st.integers(0, 5), max_size=3), asked)
-def test_a_selection_is_what_a_look_at_each_row_finds(found: Any, cuts: list[int], wanted: RowQuery) -> None:
+@given(st.lists(files, max_size=5), st.lists(st.integers(0, 5), max_size=3), row_queries)
+def test_a_selection_is_what_a_look_at_each_row_finds(entries: Any, cuts: list[int], query: RowQuery) -> None:
     batches = [lines(repository, path, [(n + 1, text, []) for n, text in enumerate(texts)])
-               for repository, path, texts in found]  # fmt: skip
+               for repository, path, texts in entries]  # fmt: skip
     rows = ExplorerRows()
-    for cut in sorted(cuts):
-        rows.take_in(batches[:cut])
+    for count in sorted(cuts):
+        rows.take_in(batches[:count])
     rows.take_in(batches)
-    plain = [row for batch in batches for row in batch.to_pylist()]
-    assert len(rows) == len(plain)
-    selection = rows.select(wanted)
-    expected = _naive(plain, wanted)
+    records = [row for batch in batches for row in batch.to_pylist()]
+    assert len(rows) == len(records)
+    selection = rows.select(query)
+    expected = _naive(records, query)
     numbers = selection.numbers.tolist()
     assert sorted(numbers) == sorted(expected)
-    if wanted.sort != "text" and not (wanted.descending and wanted.sort):
+    if query.sort != "text" and not (query.descending and query.sort):
         assert numbers == expected
-    elif wanted.sort == "text":
-        texts = [plain[n]["line"] for n in numbers]
-        assert texts == sorted(texts, reverse=wanted.descending)
+    elif query.sort == "text":
+        texts = [records[n]["line"] for n in numbers]
+        assert texts == sorted(texts, reverse=query.descending)
     got = rows.rows(selection.numbers)
-    assert [(r["row"], r["line"], r["path"]) for r in got] == [(n, plain[n]["line"], plain[n]["path"]) for n in numbers]
+    assert [(r["row"], r["line"], r["path"]) for r in got] == [
+        (n, records[n]["line"], records[n]["path"]) for n in numbers
+    ]
     assert sum(count for _, count in selection.repositories) >= len(numbers)
-    if not wanted.repository:
+    if not query.repository:
         assert sum(count for _, count in selection.repositories) == len(numbers)
 
 

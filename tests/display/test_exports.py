@@ -124,8 +124,8 @@ def test_a_repository_of_hostile_bytes_is_exported_as_its_frame(tmp_path: Path) 
             code.export("needle", tmp_path / f"b.{kind}", progress=False)
             getattr(many, f"to_{kind}")(tmp_path / f"c.{kind}")
             for name, frame in (("a", expected), ("b", expected), ("c", many.matches)):
-                found = sl.read_matches(tmp_path / f"{name}.{kind}")
-                pd.testing.assert_frame_equal(found, frame)
+                actual = sl.read_matches(tmp_path / f"{name}.{kind}")
+                pd.testing.assert_frame_equal(actual, frame)
         code.export("needle", tmp_path / "people.csv", spreadsheet=True, progress=False)
         result.to_csv(tmp_path / "people2.csv", spreadsheet=True)
     for path in (tmp_path / "people.csv", tmp_path / "people2.csv"):

@@ -47,20 +47,20 @@ def value(column: Column, rng: random.Random) -> Any:
 def table(name: str, rows: int) -> pa.Table:
     rng = random.Random(name)  # noqa: S311 - examples, no secrets
     columns = columns_of(name)
-    arrays = [pa.array([value(c, rng) for _ in range(rows)], _plain(c)).cast(arrow_type(c.type)) for c in columns]
+    arrays = [pa.array([value(c, rng) for _ in range(rows)], _plain_type(c)).cast(arrow_type(c.type)) for c in columns]
     return pa.Table.from_arrays(arrays, schema=table_schema(columns))
 
 
-def _plain(column: Column) -> Any:
+def _plain_type(column: Column) -> Any:
     kind = arrow_type(column.type)
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def assert_equal(found: pd.DataFrame, frame: pd.DataFrame) -> None:
-    assert [str(dtype) for dtype in found.dtypes] == [str(dtype) for dtype in frame.dtypes]
+def assert_equal(actual: pd.DataFrame, frame: pd.DataFrame) -> None:
+    assert [str(dtype) for dtype in actual.dtypes] == [str(dtype) for dtype in frame.dtypes]
     # pandas reads no categories as objects, whatever they were: only their dtype differs then.
     is_full = all(len(frame[name].cat.categories) for name in frame.select_dtypes("category"))
-    pd.testing.assert_frame_equal(found, frame, check_index_type=True, check_categorical=is_full)
+    pd.testing.assert_frame_equal(actual, frame, check_index_type=True, check_categorical=is_full)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 40])

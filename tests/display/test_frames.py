@@ -222,12 +222,12 @@ def test_frames_and_spans_equal_those_made_row_by_row(files: list[tuple[str, str
 
 def test_counts_have_one_dtype_with_rows_without_and_with_nulls() -> None:
     by = ["repository", "path", "line_number", "symbol_kind", "author_date"]
-    empty, some = MatchCounter(by), MatchCounter(by)
-    some.add(lines("r", "a.go", [(2, "x", [(0, 1)])]))
+    empty, nonempty = MatchCounter(by), MatchCounter(by)
+    nonempty.add(lines("r", "a.go", [(2, "x", [(0, 1)])]))
     mixed = MatchCounter(by)
     for batch in MIXED:
         mixed.add(batch)
-    frames = [counts_frame(counter.table(), {}) for counter in (empty, some, mixed)]
+    frames = [counts_frame(counter.table(), {}) for counter in (empty, nonempty, mixed)]
     assert [len(frame) > 0 for frame in frames] == [False, True, True]
     expected = ["str", "str", "Int32", "str", "datetime64[us, UTC]", "int64", "int64"]
     for frame in frames:

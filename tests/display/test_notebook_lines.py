@@ -36,16 +36,16 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
             "line.ipynb": json.dumps(notebook("first\nprint(1)\nlast")),
         }
     )
-    with sl.open(folder) as opened:
-        yield opened
+    with sl.open(folder) as client:
+        yield client
 
 
 texts = st.text(st.sampled_from('ab "\\\n\té\U0001f600/'), max_size=12)
 
 
 @given(texts, st.integers(0, 12), st.integers(0, 12), st.booleans())
-def test_spans_mark_the_same_text(text: str, one: int, other: int, ensure_ascii: bool) -> None:  # noqa: FBT001
-    start, end = sorted((min(one, len(text)), min(other, len(text))))
+def test_spans_mark_the_same_text(text: str, first: int, second: int, ensure_ascii: bool) -> None:  # noqa: FBT001
+    start, end = sorted((min(first, len(text)), min(second, len(text))))
     line_end = text.find("\n", start)
     end = end if line_end < 0 else min(end, line_end)
 
@@ -54,10 +54,10 @@ def test_spans_mark_the_same_text(text: str, one: int, other: int, ensure_ascii:
 
     line = f'    "{dump(text)}",'
     shift = 5
-    shown = cell_text(line, [shift + len(dump(text[:start]))], [shift + len(dump(text[:end]))])
-    assert shown is not None
-    assert shown.text[shown.starts[0] : shown.ends[0]] == text[start:end]
-    assert shown.text == text[text.rfind("\n", 0, start) + 1 :].split("\n", maxsplit=1)[0]
+    display = cell_text(line, [shift + len(dump(text[:start]))], [shift + len(dump(text[:end]))])
+    assert display is not None
+    assert display.text[display.starts[0] : display.ends[0]] == text[start:end]
+    assert display.text == text[text.rfind("\n", 0, start) + 1 :].split("\n", maxsplit=1)[0]
 
 
 def test_only_strings_of_lists_are_context() -> None:
@@ -74,7 +74,7 @@ def test_the_line_of_a_cell_search_stays_as_it_is() -> None:
 @pytest.mark.parametrize("query", ["print file:a.ipynb", "print file:a.ipynb cell:code"])
 def test_results_show_the_line_of_the_cell(client: sl.Client, query: str) -> None:
     result, chunks = client.search(query), client.search(query, context_lines=1)
-    pages = [one._repr_mimebundle_()["text/html"] for one in (result, chunks)]
+    pages = [view._repr_mimebundle_()["text/html"] for view in (result, chunks)]
     pages.append(frame_html(result.matches, lambda _: LinkResolver()))
     for html in pages:
         assert '<mark>print</mark>("na' in html.replace("&quot;", '"')
@@ -111,6 +111,6 @@ def test_the_explorer_shows_cells(client: sl.Client) -> None:
     assert messages[-1]["rows"][0]["text"][0] == ("print", True)
     while "lines" not in messages[-1]:
         explorer._on_message(explorer, {**ask, "kind": "lines"}, [])
-    shown = ["".join(text for text, _ in pieces) for _, pieces, _ in messages[-1]["lines"]]
-    assert shown == ["if x:", '    print("na\u00efve <b>")', "y = 2"]
+    lines = ["".join(text for text, _ in pieces) for _, pieces, _ in messages[-1]["lines"]]
+    assert lines == ["if x:", '    print("na\u00efve <b>")', "y = 2"]
     assert messages[-1]["about"] == "cell 1 (code), line 2"

@@ -28,8 +28,8 @@ ROW = {"type": "content", "repository": "r", "commit": COMMIT, "path": "a dir/x#
     ],
 )  # fmt: skip
 def test_a_line_leads_to_its_code_host(url: str, words: str, href: str) -> None:
-    (found,) = LinkResolver(hosts={"r": url}).of(ROW)
-    assert (found.kind, found.words, found.href) == ("host", words, href)
+    (link,) = LinkResolver(hosts={"r": url}).of(ROW)
+    assert (link.kind, link.words, link.href) == ("host", words, href)
 
 
 @pytest.mark.parametrize("url", ["https://example.org/o/r", "javascript:alert(1)", "https://[", "", "//github.com/x"])
@@ -67,8 +67,8 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "repo" / "javascript:alert(1)").write_text("x")
     (root / "repo" / ".hidden" / "a.py").write_text("x")
     (tmp_path / "outside.py").write_text("x")
-    told = {"root_dir": str(root), "token": "secret-of-the-server"}
-    (tmp_path / "runtime" / "jpserver-4711.json").write_text(json.dumps(told))
+    server_info = {"root_dir": str(root), "token": "secret-of-the-server"}
+    (tmp_path / "runtime" / "jpserver-4711.json").write_text(json.dumps(server_info))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     monkeypatch.setenv("JPY_PARENT_PID", "4711")
     monkeypatch.setenv("JPY_SESSION_NAME", str(root / "notes" / "one.ipynb"))
@@ -78,12 +78,12 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_file_that_jupyterlab_shows_is_opened_there(lab: Path) -> None:
     resolver = LinkResolver(folder_of=lambda _: str(lab / "repo"))
-    (found,) = resolver.of({**ROW, "path": "javascript:alert(1)"})
-    assert (found.kind, found.path, found.line) == ("lab", "repo/javascript:alert(1)", 12)
-    assert found.href == "../repo/javascript%3Aalert%281%29#line=11"
-    html = anchor("open", (found,))
-    assert html == f'<a href="{found.href}" title="Open in JupyterLab">open</a>'
-    assert "secret" not in repr(found) + html
+    (link,) = resolver.of({**ROW, "path": "javascript:alert(1)"})
+    assert (link.kind, link.path, link.line) == ("lab", "repo/javascript:alert(1)", 12)
+    assert link.href == "../repo/javascript%3Aalert%281%29#line=11"
+    html = anchor("open", (link,))
+    assert html == f'<a href="{link.href}" title="Open in JupyterLab">open</a>'
+    assert "secret" not in repr(link) + html
 
 
 @pytest.mark.parametrize(

@@ -46,12 +46,12 @@ TAGS = {
 }
 
 
-def facts(
-    *batches: Any, status: Status = "complete", reasons: tuple[str, ...] = (), query: str = "foo", **more: Any
+def result_info(
+    *batches: Any, status: Status = "complete", reasons: tuple[str, ...] = (), query: str = "foo", **fields: Any
 ) -> ResultView:
     """Facts of a result over some batches."""
     matches = sum(pa.compute.sum(b["match_count"]).as_py() for b in batches)
-    arguments = {"skipped": (), "alerts": (), "facts": (RepositoryInfo("r1"),)} | more
+    arguments = {"skipped": (), "alerts": (), "facts": (RepositoryInfo("r1"),)} | fields
     arguments.setdefault("places", LinkResolver(hosts={fact.name: fact.url for fact in arguments["facts"]}))
     return ResultView(query=query, status=status, reasons=reasons, matches=matches, batches=batches, **arguments)
 
@@ -61,7 +61,7 @@ LIMIT = Skipped("shard-match-limit", "result limit hit", "", "info", QuerySugges
 
 
 def test_text_is_stable_and_says_what_is_missing() -> None:
-    displayed = facts(
+    displayed = result_info(
         MANY,
         status="limited",
         reasons=("shard-match-limit: result limit hit", "alert: slow"),
@@ -85,44 +85,44 @@ def test_what_was_asked_for_is_no_warning_and_what_limits_is_one() -> None:
     unparsed = Skipped("symbols-incomplete", "2 files parsed in part", "", "info")
     asked_for = "first 25 matches, as count: asks"
     reasons = ("symbols-incomplete: 2 files parsed in part", asked_for)
-    limited = facts(MANY, status="limited", reasons=reasons, skipped=(unparsed, LIMIT))
+    limited = result_info(MANY, status="limited", reasons=reasons, skipped=(unparsed, LIMIT))
     assert result_text(limited).splitlines()[2:5] == [
         "  warning: skipped symbols-incomplete: 2 files parsed in part",
         "  info: skipped shard-match-limit: result limit hit (add count:all to the query)",
         f"  info: {asked_for}",
     ]
-    assert "warning" not in result_text(facts(MANY, status="partial", reasons=(asked_for,), skipped=(LIMIT,)))
+    assert "warning" not in result_text(result_info(MANY, status="partial", reasons=(asked_for,), skipped=(LIMIT,)))
 
 
 def test_text_of_small_answers() -> None:
-    assert result_text(facts()).splitlines()[0] == "SearchResult: 0 matches in 0 rows of 1 repository: complete"
-    one = facts(repos(["r1"], (0, 1)), facts=())
-    assert result_text(one).splitlines() == ["SearchResult: 1 match in 1 row: complete", "  query: foo", "  r1"]
+    assert result_text(result_info()).splitlines()[0] == "SearchResult: 0 matches in 0 rows of 1 repository: complete"
+    single = result_info(repos(["r1"], (0, 1)), facts=())
+    assert result_text(single).splitlines() == ["SearchResult: 1 match in 1 row: complete", "  query: foo", "  r1"]
     result = record_batch(
         {"type": ["path"], "repository": ["r"], "revision": ["v1"], "path": ["p"], "match_count": [1]}
     )
-    assert result_text(facts(result)).splitlines()[-1] == "  r@v1/p"
+    assert result_text(result_info(result)).splitlines()[-1] == "  r@v1/p"
 
 
 @pytest.mark.parametrize("status", ["complete", "limited", "interrupted", "failed"])
 def test_every_status_has_its_banner(status: Status) -> None:
     reasons = () if status == "complete" else (status, "why it is so")
-    html = result_html(facts(MANY, status=status, reasons=reasons))
+    html = result_html(result_info(MANY, status=status, reasons=reasons))
     assert f"of 1 repository: {status}</b>" in html
     assert ("why it is so" in html) == (status != "complete")
     assert ('class="sl-error"' in html) == (status == "failed")
 
 
 def test_the_first_page_says_of_how_many() -> None:
-    html = result_html(facts(MANY))
+    html = result_html(result_info(MANY))
     assert html.count("<tr>") == 11
     assert "10 of 25 rows" in html
-    assert "of 25 rows" not in result_html(facts(MANY.slice(0, 3)))
-    assert "no matches" in result_html(facts())
+    assert "of 25 rows" not in result_html(result_info(MANY.slice(0, 3)))
+    assert "no matches" in result_html(result_info())
 
 
 def test_columns_without_a_value_are_hidden() -> None:
-    html = result_html(facts(MANY))
+    html = result_html(result_info(MANY))
     assert re.findall(r'<th scope="col"[^>]*>(\w+)</th>', html) == [
         "repository",
         "path",
@@ -130,20 +130,22 @@ def test_columns_without_a_value_are_hidden() -> None:
         "line",
         "language",
     ]
-    html = result_html(facts(repos(["r1"], (0, 1))))
+    html = result_html(result_info(repos(["r1"], (0, 1))))
     assert re.findall(r'<th scope="col"[^>]*>(\w+)</th>', html) == ["repository"]
     assert "<mark>r</mark>1" in html
 
 
 def test_matches_are_marked_in_lines_and_paths() -> None:
-    html = result_html(facts(lines("r1", "a", [(1, "a<b é🐍foo", [(1, 2), (6, 9)])]), paths("r1", ["foo.py"], (0, 3))))
+    html = result_html(
+        result_info(lines("r1", "a", [(1, "a<b é🐍foo", [(1, 2), (6, 9)])]), paths("r1", ["foo.py"], (0, 3)))
+    )
     assert "a<mark>&lt;</mark>b é🐍<mark>foo</mark>" in html
     assert "<mark>foo</mark>.<wbr>py" in html or "<mark>foo</mark>.py" in html
 
 
 def test_long_lines_are_shown_around_their_match() -> None:
     text = "x" * 5000 + "needle" + "y" * 5000
-    html = result_html(facts(lines("r1", "a", [(1, text, [(5000, 5006)]), (2, "z" * 400, [(399, 401)])])))
+    html = result_html(result_info(lines("r1", "a", [(1, text, [(5000, 5006)]), (2, "z" * 400, [(399, 401)])])))
     assert "…" + "x" * 40 + "<mark>needle</mark>" in html
     assert "<mark>z</mark>" in html
     assert len(html) < 6000
@@ -155,7 +157,7 @@ def test_hostile_content_neither_runs_nor_hides(text: str, chunked: bool) -> Non
     batch = lines(text, text, [(1, text, [(0, 3)]), (2, text, [])])
     if chunked:
         batch = _with_chunk(batch, f"{text}\n{text}", 1)
-    displayed = facts(
+    displayed = result_info(
         batch,
         query=text,
         status="failed",
@@ -175,7 +177,7 @@ def test_hostile_content_neither_runs_nor_hides(text: str, chunked: bool) -> Non
 
 
 def test_repositories_link_to_their_host() -> None:
-    html = result_html(facts(MANY, facts=(RepositoryInfo("r1", url="https://host/r1"),)))
+    html = result_html(result_info(MANY, facts=(RepositoryInfo("r1", url="https://host/r1"),)))
     assert '<a href="https://host/r1" target="_blank" rel="noopener noreferrer">r1</a>' in html
 
 
@@ -186,8 +188,8 @@ def _with_chunk(batch: Any, text: str, line_number: int, *, truncated: bool = Fa
 
 
 def test_chunks_stand_under_their_file_with_numbers() -> None:
-    hits = lines("r1", "a.go", [(9, "foo 9", [(0, 3)]), (11, "foo 11", [(0, 3)])])
-    html = result_html(facts(_with_chunk(hits, "eight\nfoo 9\nten\nfoo 11", 8, truncated=True)))
+    batch = lines("r1", "a.go", [(9, "foo 9", [(0, 3)]), (11, "foo 11", [(0, 3)])])
+    html = result_html(result_info(_with_chunk(batch, "eight\nfoo 9\nten\nfoo 11", 8, truncated=True)))
     pre = re.search(r'<pre tabindex="0">(.*?)</pre>', html, re.DOTALL)
     assert pre is not None
     assert re.sub(r"<[^>]*>", "", pre[1]).splitlines() == [
@@ -202,8 +204,8 @@ def test_chunks_stand_under_their_file_with_numbers() -> None:
 
 
 def test_rows_without_a_chunk_stand_among_chunks() -> None:
-    hits = _with_chunk(lines("r1", "a.go", [(1, "foo", [(0, 3)])]), "foo", 1)
-    html = result_html(facts(hits, lines("r1", "b.go", [(7, "foo 7", [(0, 3)])]), paths("r1", ["c"], (0, 1))))
+    batch = _with_chunk(lines("r1", "a.go", [(1, "foo", [(0, 3)])]), "foo", 1)
+    html = result_html(result_info(batch, lines("r1", "b.go", [(7, "foo 7", [(0, 3)])]), paths("r1", ["c"], (0, 1))))
     assert "<b>r1/b.go</b>" in html
     assert "<mark>foo</mark> 7" in html
     assert "<b>r1/c</b>" in html
@@ -219,5 +221,7 @@ def test_gaps_between_chunks_are_marked() -> None:
             }
         )  # fmt: skip
 
-    html = result_html(facts(chunk(11, 10, "a\nfoo\nb"), chunk(14, 13, "c\nfoo\nd"), chunk(101, 100, "e\nfoo\nf")))
+    html = result_html(
+        result_info(chunk(11, 10, "a\nfoo\nb"), chunk(14, 13, "c\nfoo\nd"), chunk(101, 100, "e\nfoo\nf"))
+    )
     assert re.findall(r"⋯ (\d+) lines? left out ⋯", html) == ["84"], "10 to 12 and 13 to 15 touch; 16 to 99 are missing"

@@ -105,7 +105,7 @@ def test_hostile_text_stays_text() -> None:
 
 
 @pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def displays(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What is displayed, collected where IPython would publish it; updates of a page after it."""
     results: list[Any] = []
 
@@ -123,31 +123,31 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return results
 
 
-def drawn(box: ProgressBox) -> str:
+def box_text(box: ProgressBox) -> str:
     return "".join(map(html_of, box.drawing))
 
 
-def test_the_box_is_displayed_once_and_follows_every_state(shown: list[Any]) -> None:
+def test_the_box_is_displayed_once_and_follows_every_state(displays: list[Any]) -> None:
     box = ProgressBox()
     for phase in PHASES:
         box.draw(snapshot(phase))
-        assert WORDS[phase] in drawn(box)
-    assert shown[0] is box
-    assert shown.count(box) == 1
+        assert WORDS[phase] in box_text(box)
+    assert displays[0] is box
+    assert displays.count(box) == 1
     assert not box.stoppable
 
 
-def test_a_box_that_stays_the_same_sends_nothing(shown: list[Any]) -> None:
+def test_a_box_that_stays_the_same_sends_nothing(displays: list[Any]) -> None:
     box = ProgressBox()
     changes: list[Any] = []
     box.observe(changes.append, "drawing")
     for _ in range(5):
         box.draw(snapshot("running"))
     assert len(changes) == 1
-    assert shown == [box]
+    assert displays == [box]
 
 
-def test_stop_is_there_while_it_can_work(shown: list[Any]) -> None:
+def test_stop_is_there_while_it_can_work(displays: list[Any]) -> None:
     pressed: list[int] = []
     box = ProgressBox(lambda: pressed.append(1))
     box.draw(snapshot("running"))
@@ -157,29 +157,31 @@ def test_stop_is_there_while_it_can_work(shown: list[Any]) -> None:
     assert pressed == [1]
     box.draw(snapshot("interrupted"))
     assert not box.stoppable
-    assert shown.count(box) == 1
+    assert displays.count(box) == 1
 
 
-def test_the_stored_text_never_changes(shown: list[Any]) -> None:
+def test_the_stored_text_never_changes(displays: list[Any]) -> None:
     box = ProgressBox()
     assert repr(box) == "sourcelight progress"
     box.draw(snapshot("complete"))
     bundle = box._repr_mimebundle_()
     data = bundle[0] if isinstance(bundle, tuple) else bundle
     assert data["text/plain"] == "sourcelight progress"
-    assert shown
+    assert displays
 
 
-def test_a_front_end_without_widgets_sees_a_page_that_lives(shown: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_front_end_without_widgets_sees_a_page_that_lives(
+    displays: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     box = ProgressBox()
     for _ in range(30):
         now[0] += 0.1
         box.draw(snapshot("running"))
-    assert 2 <= len(shown) <= 4, "at most a page in a second"
+    assert 2 <= len(displays) <= 4, "at most a page in a second"
     box.draw(snapshot("limited", notices=(("warn", "one"),)))
-    box_shown, page, *updates = shown
+    box_shown, page, *updates = displays
     assert box_shown is box
     assert "Searching" in page["text/html"]
     assert "Limited" in updates[-1][1]["text/html"]
@@ -187,7 +189,9 @@ def test_a_front_end_without_widgets_sees_a_page_that_lives(shown: list[Any], mo
     assert {page["text/plain"], updates[-1][1]["text/plain"]} == {"sourcelight progress"}
 
 
-def test_where_widgets_are_drawn_the_page_comes_at_the_end(shown: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_widgets_are_drawn_the_page_comes_at_the_end(
+    displays: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     first = ProgressBox()
@@ -196,23 +200,23 @@ def test_where_widgets_are_drawn_the_page_comes_at_the_end(shown: list[Any], mon
     for _ in range(30):
         now[0] += 0.1
         box.draw(snapshot("running"))
-    assert shown == [box]
+    assert displays == [box]
     box.draw(snapshot("complete"))
-    assert "Complete" in shown[1]["text/html"]
+    assert "Complete" in displays[1]["text/html"]
 
 
-def test_notebooks_that_are_compared_get_widgets_alone(shown: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notebooks_that_are_compared_get_widgets_alone(displays: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCELIGHT_PROGRESS", "widget")
     box = ProgressBox()
     box.draw(snapshot("complete"))
-    assert shown == [box]
+    assert displays == [box]
 
 
-def test_the_state_of_a_box_is_small_whatever_it_is_told(shown: list[Any]) -> None:
+def test_the_state_of_a_box_is_small_whatever_it_is_told(displays: list[Any]) -> None:
     box = ProgressBox()
     box.draw(snapshot("failed", title="x" * 10**6, notices=(("error", "y" * 10**6),) * 1000))
     state = box.get_state()
     sizes = {name: len(json.dumps(value)) for name, value in state.items() if name not in {"layout", "comm"}}
     assert sizes["drawing"] < 6_000, sizes
     assert sum(sizes.values()) < 20_000, sizes
-    assert shown
+    assert displays

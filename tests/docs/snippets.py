@@ -59,8 +59,8 @@ class Snippet:
 def snippets(page: Path) -> Iterator[Snippet]:
     """The fenced blocks of a page."""
     text = page.read_text(encoding="utf-8")
-    for found in re.finditer(r"^( *)```([^\n`]*)\n(.*?)^\1```$", text, re.MULTILINE | re.DOTALL):
-        yield Snippet(found[2].strip(), found[3], text.count("\n", 0, found.start()) + 2)
+    for fence in re.finditer(r"^( *)```([^\n`]*)\n(.*?)^\1```$", text, re.MULTILINE | re.DOTALL):
+        yield Snippet(fence[2].strip(), fence[3], text.count("\n", 0, fence.start()) + 2)
 
 
 def commands(snippet: Snippet) -> Iterator[str]:
@@ -98,37 +98,37 @@ class Session:
     replaced: dict[str, str]
     names: dict[str, Any]
     environment: dict[str, str] = field(default_factory=dict)
-    counted: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
     interactive: Any = None
 
     def run(self, page: Path, snippet: Snippet) -> None:
         """Run a block, or check it where it is data; any fault says where the block is."""
-        where = f"{page.relative_to(ROOT)}:{snippet.line}"
+        location = f"{page.relative_to(ROOT)}:{snippet.line}"
         match snippet.language:
             case "python" if page.name == "cluster.md":
                 self.count("run by tests/cluster, where a cluster is")
             case "python":
-                source = "\n" * (snippet.line - 1) + self.here(snippet.text)
+                source = "\n" * (snippet.line - 1) + self.substitute(snippet.text)
                 exec(compile(source, str(page), "exec"), self.names)  # noqa: S102 - our own page
                 self.count("run")
             case "ipython":
-                self.cell(self.here(snippet.text))
+                self.cell(self.substitute(snippet.text))
                 self.count("run")
             case "sh" | "console":
                 for command in commands(snippet):
-                    self.shell(command, where)
+                    self.shell(command, location)
             case "json":
-                self.data(json.loads(snippet.text), where)
+                self.data(json.loads(snippet.text), location)
             case "toml":
                 assert set(tomllib.loads(snippet.text)) <= {
                     "defaultVisibility",
                     "repositories",
                     "contexts",
                     "mcp_servers",
-                }, where
+                }, location
                 self.count("checked")
             case language:
-                assert language in PLAIN, f"{where}: a block of {language or 'no language'} is neither run nor plain"
+                assert language in PLAIN, f"{location}: a block of {language or 'no language'} is neither run nor plain"
                 self.count("plain")
 
     def cell(self, text: str) -> None:
@@ -141,30 +141,30 @@ class Session:
             self.interactive.history_manager.end_session()
         self.interactive.run_cell(text).raise_error()
 
-    def count(self, what: str) -> None:
+    def count(self, kind: str) -> None:
         """One more of a kind."""
-        self.counted[what] = self.counted.get(what, 0) + 1
+        self.counts[kind] = self.counts.get(kind, 0) + 1
 
-    def here(self, text: str) -> str:
+    def substitute(self, text: str) -> str:
         """The text with what stands in pages replaced by what it is here."""
-        for written, meant in self.replaced.items():
-            text = text.replace(written, meant)
+        for placeholder, meant in self.replaced.items():
+            text = text.replace(placeholder, meant)
         return text
 
-    def data(self, value: Any, where: str) -> None:
+    def data(self, value: Any, location: str) -> None:
         """Check a site configuration, or a client's list of servers."""
         from sourcelight.server.http.settings import load_settings
 
         if "mcpServers" in value:
             for server in value["mcpServers"].values():
-                assert {"command", "args"} <= set(server) or {"type", "url"} <= set(server), where
+                assert {"command", "args"} <= set(server) or {"type", "url"} <= set(server), location
         elif not {"servers", "context_servers", "mcp"} & set(value):  # tests/server/mcp/test_installation.py has these
             path = self.folder / "site.json"
             path.write_text(json.dumps(value), encoding="utf-8")
             load_settings(str(path), {})
         self.count("checked")
 
-    def shell(self, command: str, where: str) -> None:
+    def shell(self, command: str, location: str) -> None:
         """Run one command, in this process where it is ours."""
         bare = re.split(r"\s+#", command, maxsplit=1)[0]
         stands_for = next((reason for pattern, reason in NOT_RUN.items() if re.fullmatch(pattern, bare)), "")
@@ -172,22 +172,22 @@ class Session:
             if bare.startswith("pip install"):
                 _extras_exist(bare)
             return self.count(f"not run: {stands_for}")
-        words = shlex.split(self.here(bare))
+        words = shlex.split(self.substitute(bare))
         if words[0] == "export":
             self.environment.update((name, value) for name, _, value in (word.partition("=") for word in words[1:]))
         elif words[:2] == ["sourcelight", "serve"]:
             self._serve(words)
         elif words[0] == "sourcelight" and words[1] != "mcp":
-            self._ours(words, where)
+            self._ours(words, location)
         elif words[:1] == ["python"] and words[1].startswith("benchmarks/"):
             _takes(words)
         else:
             done = subprocess.run(
-                ["sh", "-c", self.here(bare)],
+                ["sh", "-c", self.substitute(bare)],
                 cwd=self.folder, env=self._environ(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
                 timeout=60, check=False,
             )  # fmt: skip
-            assert done.returncode == 0, f"{where}: {bare}: {done.stderr}"
+            assert done.returncode == 0, f"{location}: {bare}: {done.stderr}"
         return self.count("run")
 
     def _path(self, word: str) -> str:
@@ -198,18 +198,18 @@ class Session:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         return {**os.environ, "PATH": path, "HOME": str(self.home), **self.environment}
 
-    def _ours(self, words: list[str], where: str) -> None:
+    def _ours(self, words: list[str], location: str) -> None:
         line = " ".join(words)
         out, err = io.StringIO(), io.StringIO()
         with self.placed(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = main([self._path(word) for word in words[1:]])
         if line in REFUSED:
-            assert status == 2, where
-            assert REFUSED[line] in err.getvalue(), where
+            assert status == 2, location
+            assert REFUSED[line] in err.getvalue(), location
         else:
-            assert status == 0, f"{where}: {line}: {err.getvalue()}"
-        for made in re.findall(r"\b(sl[a-z]_)([\w-]{16,})", out.getvalue()):
-            self.replaced[f"{made[0]}…"] = "".join(made)
+            assert status == 0, f"{location}: {line}: {err.getvalue()}"
+        for credential in re.findall(r"\b(sl[a-z]_)([\w-]{16,})", out.getvalue()):
+            self.replaced[f"{credential[0]}…"] = "".join(credential)
 
     def _serve(self, words: list[str]) -> None:
         """Start a service, read what it says first, and stop it."""

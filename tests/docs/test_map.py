@@ -49,8 +49,8 @@ def test_the_map_has_every_floor() -> None:
 
 @pytest.mark.parametrize("floor", FLOORS)
 def test_the_map_has_every_room_of_a_floor_and_no_other(floor: str) -> None:
-    named = set(re.findall(r"`(\w+)`:", rows()[floor]))
-    assert named == rooms_below(floor)
+    rooms = set(re.findall(r"`(\w+)`:", rows()[floor]))
+    assert rooms == rooms_below(floor)
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: str(room.relative_to(PACKAGE)))

@@ -56,8 +56,10 @@ def test_every_method_of_a_client_is_in_the_library_or_among_the_tools(client: t
 
 def test_every_builder_of_queries_is_in_the_library() -> None:
     listed = re.findall(r"members: \[([^\]]*)\]", text("library.md"))
-    here = {name for name, member in inspect.getmembers(sl.q, inspect.isfunction) if member.__module__ == sl.q.__name__}
-    public = {name for name in here if not name.startswith("_")}
+    functions = {
+        name for name, member in inspect.getmembers(sl.q, inspect.isfunction) if member.__module__ == sl.q.__name__
+    }
+    public = {name for name in functions if not name.startswith("_")}
     assert any(public <= set(re.findall(r"\w+", item)) for item in listed), public
 
 
@@ -89,9 +91,9 @@ def test_every_command_and_each_of_its_options_is_in_the_reference() -> None:
     assert page == commands_page.page()
     for name, callback in commands_page.commands():
         section = page.split(f"## `{name}`\n")[1].split("\n## ")[0]
-        for shown, meaning, _ in commands_page.parameters(callback):
-            assert f"| `{shown.replace('|', chr(92) + '|')}` |" in section, (name, shown)
-            assert meaning, (name, shown)
+        for option, meaning, _ in commands_page.parameters(callback):
+            assert f"| `{option.replace('|', chr(92) + '|')}` |" in section, (name, option)
+            assert meaning, (name, option)
 
 
 def test_the_page_of_commands_has_what_the_help_has() -> None:
@@ -106,10 +108,10 @@ def test_the_page_of_commands_has_what_the_help_has() -> None:
 def test_every_environment_variable_that_is_read_is_documented() -> None:
     table = set(re.findall(r"^\| `(S[A-Z_]+)` \|", text("environment.md"), re.MULTILINE))
     sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
-    named = set(re.findall(r"\b((?:SOURCELIGHT|SRC)_[A-Z_]*[A-Z])\b", sources))
+    variables = set(re.findall(r"\b((?:SOURCELIGHT|SRC)_[A-Z_]*[A-Z])\b", sources))
     of_git_children = {"SOURCELIGHT_USER", "SOURCELIGHT_SECRET"}  # set for one run of git, read by it alone
     constants = {"SRC_CLI_VERSION", "SRC_HEADER"}  # a name in the code; the start of SRC_HEADER_NAME
-    assert named - of_git_children - constants == table
+    assert variables - of_git_children - constants == table
 
 
 def test_every_error_that_is_public_is_said_to_be_raised_or_stands_in_the_tree() -> None:

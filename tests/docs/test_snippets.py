@@ -54,11 +54,11 @@ def warm(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def session(home: Path, service: str, folder: Path) -> Iterator[Session]:
     """The session of one page, in a home of its own over an index that is there already."""
-    own = folder / "home"
-    own.mkdir()
+    session_home = folder / "home"
+    session_home.mkdir()
     for name in ("src", "samples"):
-        (own / name).symlink_to((home / name).resolve())
-    shutil.copytree(home / ".sourcelight", own / ".sourcelight")
+        (session_home / name).symlink_to((home / name).resolve())
+    shutil.copytree(home / ".sourcelight", session_home / ".sourcelight")
     (folder / "work").mkdir()
     listed = [f"file://{(home / 'samples').resolve() / name}" for name in ("hub", "pytide")]
     (folder / "work" / "repositories.txt").write_text("\n".join(listed) + "\n", encoding="utf-8")
@@ -74,10 +74,10 @@ def session(home: Path, service: str, folder: Path) -> Iterator[Session]:
         "sign_in=True": "sign_in=True, open_browser=person, sign_in_timeout_s=20",
     }
     with pytest.MonkeyPatch.context() as patch, flow.browser, Person(flow, token=TOKEN) as person:
-        patch.setenv("HOME", str(own))
-        patch.setenv("SOURCELIGHT_HOME", str(own / ".sourcelight"))
+        patch.setenv("HOME", str(session_home))
+        patch.setenv("SOURCELIGHT_HOME", str(session_home / ".sourcelight"))
         names = {"sl": sl, "person": person, "__name__": "page"}
-        yield Session(folder / "work", own, replaced, names, {"SRC_ACCESS_TOKEN": TOKEN})
+        yield Session(folder / "work", session_home, replaced, names, {"SRC_ACCESS_TOKEN": TOKEN})
         for client in [value for value in names.values() if isinstance(value, sl.Client)]:
             client.close()
 
@@ -96,7 +96,7 @@ def test_every_block_of_a_page_runs(page: Path, warm: Path, service: str, tmp_pa
                 with running.placed():
                     running.run(page, snippet)
         gc.collect()
-    assert running.counted
+    assert running.counts
 
 
 def test_no_exception_is_listed_in_vain() -> None:

@@ -93,21 +93,21 @@ def test_go_is_read_as_a_naive_reader_of_gofmt_reads_it(fleet: Path) -> None:
     names: set[tuple[str, str]] = set()
     naive: set[tuple[str, str]] = set()
     for path in sorted((fleet / "hub").rglob("*.go")):
-        where = path.relative_to(fleet / "hub").as_posix()
+        relative_path = path.relative_to(fleet / "hub").as_posix()
         text = path.read_text("utf-8")
-        if not is_public_file(where) or "\npackage main\n" in f"\n{text}":
+        if not is_public_file(relative_path) or "\npackage main\n" in f"\n{text}":
             continue
-        names |= {(where, symbol.name) for symbol in public_symbols(where, text.encode())[0]}
-        naive |= {(where, name) for name in re.findall(r"^func ([A-Z]\w*)", text, re.MULTILINE)}
-        naive |= {(where, f"{holder}.{name}") for holder, name in
+        names |= {(relative_path, symbol.name) for symbol in public_symbols(relative_path, text.encode())[0]}
+        naive |= {(relative_path, name) for name in re.findall(r"^func ([A-Z]\w*)", text, re.MULTILINE)}
+        naive |= {(relative_path, f"{holder}.{name}") for holder, name in
                   re.findall(r"^func \((?:\w+ )?\*?([A-Z]\w*)\) ([A-Z]\w*)", text, re.MULTILINE)}  # fmt: skip
-        naive |= {(where, name) for name in re.findall(r"^(?:type|var|const) ([A-Z]\w*)", text, re.MULTILINE)}
+        naive |= {(relative_path, name) for name in re.findall(r"^(?:type|var|const) ([A-Z]\w*)", text, re.MULTILINE)}
         for group in re.findall(r"^(?:const|var) \((.*?)^\)", text, re.MULTILINE | re.DOTALL):
-            naive |= {(where, name) for name in re.findall(r"^\t([A-Z]\w*)", group, re.MULTILINE)}
+            naive |= {(relative_path, name) for name in re.findall(r"^\t([A-Z]\w*)", group, re.MULTILINE)}
         for name, body in re.findall(
             r"^type ([A-Z]\w*) (?:struct|interface) \{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL
         ):
-            naive |= {(where, f"{name}.{inner}") for inner in re.findall(r"^\t([A-Z]\w*)", body, re.MULTILINE)}
+            naive |= {(relative_path, f"{name}.{inner}") for inner in re.findall(r"^\t([A-Z]\w*)", body, re.MULTILINE)}
     assert len(naive) > 10
     assert names == naive
 

@@ -159,8 +159,10 @@ def test_a_trend_is_what_each_commit_measures_alone(tmp_path: Path) -> None:
     builder.tag("last")
     with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1) as code:
         trend = code.complexity_trend("lib", points=4)
-        named = code.complexity_trend("lib", revisions=["last", "last~3"], by="function", path="tests")
-        alone: dict[str, Any] = {one: code.complexity("lib", by="file", revision=one) for one in trend["commit"]}
+        revision_trend = code.complexity_trend("lib", revisions=["last", "last~3"], by="function", path="tests")
+        single_frames: dict[str, Any] = {
+            commit: code.complexity("lib", by="file", revision=commit) for commit in trend["commit"]
+        }
         wrongs: list[dict[str, Any]] = [{"points": 1}, {"revisions": ["last"] * 201}, {"by": "class"}]
         for wrong in wrongs:
             with pytest.raises(sl.SourcelightError):
@@ -169,12 +171,12 @@ def test_a_trend_is_what_each_commit_measures_alone(tmp_path: Path) -> None:
             code.complexity_trend("lib", revisions=["absent"])
     log = [line.split() for line in builder.git("log", "--first-parent", "--reverse", "--format=%H %ct").split("\n")]
     first, last = int(log[0][1]), int(log[-1][1])
-    wanted = [first + (last - first) * step / 3 for step in range(4)]
-    expected = dict.fromkeys(max((int(time), oid) for oid, time in log if int(time) <= at)[1] for at in wanted)
+    moments = [first + (last - first) * step / 3 for step in range(4)]
+    expected = dict.fromkeys(max((int(time), oid) for oid, time in log if int(time) <= moment)[1] for moment in moments)
     assert trend["commit"].tolist() == list(expected)
     rows: list[dict[str, Any]] = [{str(name): value for name, value in row.items()} for row in trend.to_dict("records")]
     for row in rows:
-        files = alone[row["commit"]]
+        files = single_frames[row["commit"]]
         code_files, tests = files[~files["test"]], files[files["test"]]
         for name in ("lines", "code_lines", "comment_lines", "cyclomatic", "cognitive", "functions"):
             assert row[name] == code_files[name].sum(), name
@@ -182,7 +184,7 @@ def test_a_trend_is_what_each_commit_measures_alone(tmp_path: Path) -> None:
         assert row["test_code_lines"] == tests["code_lines"].sum()
         assert row["comment_ratio"] == row["comment_lines"] / row["code_lines"]
         assert row["test_ratio"] == row["test_code_lines"] / row["code_lines"]
-    assert named[["revision", "path", "symbol", "line_number"]].values.tolist() == [
+    assert revision_trend[["revision", "path", "symbol", "line_number"]].values.tolist() == [
         ["last", "tests/test_a.py", "test_a", 1]
     ]
 

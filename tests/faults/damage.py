@@ -104,26 +104,26 @@ def damage(home: Path, draw: random.Random) -> str:
     files = sorted(p for p in home.rglob("*") if p.is_file() and p.name != "lock" and p.stat().st_size)
     file = draw.choice(files)
     raw = bytearray(file.read_bytes())
-    how = draw.choice(("flip", "flip", "flip", "zero", "noise", "cut", "grow", "swap", "delete", "empty"))
+    kind = draw.choice(("flip", "flip", "flip", "zero", "noise", "cut", "grow", "swap", "delete", "empty"))
     position = draw.randrange(len(raw))
-    if how == "flip":
+    if kind == "flip":
         raw[position] ^= 1 << draw.randrange(8)
-    elif how in {"zero", "noise"}:
+    elif kind in {"zero", "noise"}:
         size = min(draw.choice((1, 8, 64, 4096)), len(raw) - position)
-        raw[position : position + size] = bytes(size) if how == "zero" else draw.randbytes(size)
-    elif how == "cut":
+        raw[position : position + size] = bytes(size) if kind == "zero" else draw.randbytes(size)
+    elif kind == "cut":
         del raw[position:]
-    elif how == "grow":
+    elif kind == "grow":
         raw += draw.randbytes(draw.choice((1, 16, 4096)))
-    elif how == "swap":
+    elif kind == "swap":
         raw = bytearray(draw.choice(files).read_bytes())
-    elif how == "empty":
+    elif kind == "empty":
         raw.clear()
-    if how == "delete":
+    if kind == "delete":
         file.unlink()
     else:
         file.write_bytes(bytes(raw))
-    return f"{how} {file.relative_to(home)} at {position}"
+    return f"{kind} {file.relative_to(home)} at {position}"
 
 
 def attempt(folder: Path, seed: int) -> tuple[int, str]:
@@ -137,16 +137,20 @@ def attempt(folder: Path, seed: int) -> tuple[int, str]:
         try:
             devnull = os.open(os.devnull, os.O_WRONLY)
             os.dup2(devnull, 1)
-            verdict, said = _judge(folder, home, seed)
-            note.write_text(said)
+            verdict, message = _judge(folder, home, seed)
+            note.write_text(message)
         except BaseException:  # noqa: BLE001 - the verdict on whatever happens
             note.write_text(traceback.format_exc())
         os._exit(verdict)
     status = os.waitpid(child, 0)[1]
-    said = note.read_text() if note.exists() else ""
+    message = note.read_text() if note.exists() else ""
     note.unlink(missing_ok=True)
     shutil.rmtree(home, ignore_errors=True)
-    return (os.WEXITSTATUS(status), said) if os.WIFEXITED(status) else (_CRASH, f"signal {os.WTERMSIG(status)}; {said}")
+    return (
+        (os.WEXITSTATUS(status), message)
+        if os.WIFEXITED(status)
+        else (_CRASH, f"signal {os.WTERMSIG(status)}; {message}")
+    )
 
 
 def _judge(folder: Path, home: Path, seed: int) -> tuple[int, str]:
@@ -154,14 +158,14 @@ def _judge(folder: Path, home: Path, seed: int) -> tuple[int, str]:
     reply = damage(home, draw)
     (folder / f"note-{seed}").write_text(reply)
     truth = json.loads((folder / "truth.json").read_text())
-    for asked in ("first", "again"):
-        given = answers(folder, home)
-        wrong = [name for name, rows in given.items() if rows is not None and rows != truth[name]]
+    for round_name in ("first", "again"):
+        results = answers(folder, home)
+        wrong = [name for name, rows in results.items() if rows is not None and rows != truth[name]]
         if wrong:
-            return _LIE, f"{reply}; {asked}: {wrong}"
-        if all(rows is not None for rows in given.values()):
+            return _LIE, f"{reply}; {round_name}: {wrong}"
+        if all(rows is not None for rows in results.values()):
             return _RIGHT, reply
-    refused = [name for name, rows in given.items() if rows is None]
+    refused = [name for name, rows in results.items() if rows is None]
     return _REFUSED, f"{reply}; refused twice: {refused}"
 
 
@@ -183,8 +187,8 @@ def main() -> None:
         if os.waitpid(child, 0)[1]:
             sys.exit("the sample could not be made")
     for number in range(seed, seed + count):
-        verdict, said = attempt(folder, number)
-        print(json.dumps({"seed": number, "verdict": _VERDICTS[min(verdict, _CRASH)], "said": said}), flush=True)  # noqa: T201 - a script's answer
+        verdict, message = attempt(folder, number)
+        print(json.dumps({"seed": number, "verdict": _VERDICTS[min(verdict, _CRASH)], "said": message}), flush=True)  # noqa: T201 - a script's answer
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ IDS = [f"{number}-{case['query'][:40]}" for number, case in enumerate(CASES)]
 OPERAND = "I'm having trouble understanding that query. Putting parentheses around the search pattern may help."
 
 
-def told(case: dict[str, Any]) -> str:
+def expected_message(case: dict[str, Any]) -> str:
     """What the service says of a fault: a sentence, and of a missing operand the words its readers know."""
     message: str = case["error"]
     return OPERAND if message.startswith("expected operand at ") else message[:1].upper() + message[1:]
@@ -51,14 +51,14 @@ def test_the_service_tells_it_as_alert_and_done(service: Service, case: dict[str
     (_, alert), _ = events = read_strictly(answer.content)
     assert [name for name, _ in events] == ["alert", "done"]
     assert (alert["title"], alert["kind"]) == ("Unable To Process Query", "error")
-    assert alert["description"] == told(case)
+    assert alert["description"] == expected_message(case)
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_a_client_of_the_service_raises_it(remote: sl.Client, case: dict[str, Any]) -> None:
     with pytest.raises(QueryError) as caught:
         remote.search(case["query"], pattern_type=case["patternType"])
-    assert (caught.value.message, caught.value.query) == (told(case), case["query"])
+    assert (caught.value.message, caught.value.query) == (expected_message(case), case["query"])
 
 
 def test_there_are_as_many_errors_as_the_file_is_known_to_have() -> None:

@@ -63,10 +63,10 @@ def repository(tmp_path: Path) -> RepositoryBuilder:
 def test_no_damage_of_a_file_crashes_or_shortens_a_complete_answer(tmp_path: Path) -> None:
     # Two processes, for two cores; the first one makes the sample for both.
     first = _attempts(tmp_path, _FIRST_SEED, 1)
-    each = _ATTEMPTS // 2
+    half = _ATTEMPTS // 2
     running = [
-        _started(tmp_path, _FIRST_SEED + 1, each),
-        _started(tmp_path, _FIRST_SEED + 1 + each, _ATTEMPTS - each - 1),
+        _started(tmp_path, _FIRST_SEED + 1, half),
+        _started(tmp_path, _FIRST_SEED + 1 + half, _ATTEMPTS - half - 1),
     ]
     outcomes = first + [outcome for process in running for outcome in _outcomes(process)]
     assert len(outcomes) == _ATTEMPTS
@@ -90,12 +90,12 @@ def _outcomes(process: subprocess.Popen[str]) -> list[dict[str, str]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
-@pytest.mark.parametrize("how", ["cut", "overwrite"])
+@pytest.mark.parametrize("damage", ["cut", "overwrite"])
 @pytest.mark.parametrize("kind", ["shard", "view"])
 def test_a_file_damaged_under_a_reader_is_built_anew(
-    repository: RepositoryBuilder, tmp_path: Path, kind: str, how: str
+    repository: RepositoryBuilder, tmp_path: Path, kind: str, damage: str
 ) -> None:
-    command = [sys.executable, "-c", _UNDER_A_READER, str(repository.path), str(tmp_path / "index"), kind, how]
+    command = [sys.executable, "-c", _UNDER_A_READER, str(repository.path), str(tmp_path / "index"), kind, damage]
     run = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert run.returncode == 0, run.stderr
     before, *after = run.stdout.splitlines()
@@ -131,14 +131,14 @@ def test_what_an_earlier_version_left_open_is_closed(repository: RepositoryBuild
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems have other rights")
 def test_a_folder_of_somebodys_own_files_stays_open(repository: RepositoryBuilder, tmp_path: Path) -> None:
-    own = tmp_path / "own"
-    own.mkdir(mode=0o755)
-    (own / "letter.txt").write_text("dear all")
-    (own / "letter.txt").chmod(0o644)
-    with sl.open(repository.path, index_dir=own, progress=False, background_index=False) as code:
+    directory = tmp_path / "own"
+    directory.mkdir(mode=0o755)
+    (directory / "letter.txt").write_text("dear all")
+    (directory / "letter.txt").chmod(0o644)
+    with sl.open(repository.path, index_dir=directory, progress=False, background_index=False) as code:
         assert len(code.search("needle count:all", progress=False)) == 80
-    assert own.stat().st_mode & 0o777 == 0o755
-    assert (own / "letter.txt").stat().st_mode & 0o777 == 0o644
+    assert directory.stat().st_mode & 0o777 == 0o755
+    assert (directory / "letter.txt").stat().st_mode & 0o777 == 0o644
 
 
 def _use_everything(repository: RepositoryBuilder, tmp_path: Path) -> None:
@@ -167,9 +167,9 @@ def test_a_damaged_file_goes_and_its_successor_stays(tmp_path: Path) -> None:
 
     path = write()
     reader = SectionFile(path, "shard")
-    with path.open("r+b") as opened:
-        opened.seek(-24, os.SEEK_END)
-        opened.write(b"\xff" * 4)
+    with path.open("r+b") as file:
+        file.seek(-24, os.SEEK_END)
+        file.write(b"\xff" * 4)
     path.rename(tmp_path / "former")
     write()
     with pytest.raises(IndexDamaged):

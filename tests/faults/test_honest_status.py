@@ -43,7 +43,7 @@ def lacking(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 
 
 @pytest.fixture(scope="module")
-def asked(lacking: LocalEngine) -> Iterator[dict[str, sl.Client]]:
+def clients(lacking: LocalEngine) -> Iterator[dict[str, sl.Client]]:
     backend: Any = EmbeddedBackend(lacking)
     with running(lacking) as service, sl.Client(backend) as embedded, sl.connect(service.url, TOKEN) as remote:
         yield {"embedded": embedded, "remote": remote}
@@ -67,27 +67,27 @@ def asked(lacking: LocalEngine) -> Iterator[dict[str, sl.Client]]:
     ],
 )
 def test_what_is_left_out_is_said(
-    asked: dict[str, sl.Client], side: str, query: str, options: dict[str, Any], reason: str, part: str
+    clients: dict[str, sl.Client], side: str, query: str, options: dict[str, Any], reason: str, part: str
 ) -> None:
-    result = asked[side].search(query, **options)
-    found = result.skipped[result.skipped["reason"] == reason]
-    assert len(found) == 1, list(result.skipped["reason"])
-    assert part in found["message"].iloc[0]
-    assert found["title"].iloc[0]
-    assert found["severity"].iloc[0] in {"info", "warn"}
+    result = clients[side].search(query, **options)
+    rows = result.skipped[result.skipped["reason"] == reason]
+    assert len(rows) == 1, list(result.skipped["reason"])
+    assert part in rows["message"].iloc[0]
+    assert rows["title"].iloc[0]
+    assert rows["severity"].iloc[0] in {"info", "warn"}
 
 
-def test_both_sides_say_the_same(asked: dict[str, sl.Client]) -> None:
+def test_both_sides_say_the_same(clients: dict[str, sl.Client]) -> None:
     for query in ("needle", "needle count:3", "needle type:path", "nothing-like-this", "repo:one needle"):
         results = {
             side: [tuple(row) for row in client.search(query).skipped[["reason", "title", "message"]].to_numpy()]
-            for side, client in asked.items()
+            for side, client in clients.items()
         }
         assert results["embedded"] == results["remote"]
 
 
-def test_only_limits_that_hide_matches_make_an_answer_limited(asked: dict[str, sl.Client]) -> None:
-    for client in asked.values():
+def test_only_limits_that_hide_matches_make_an_answer_limited(clients: dict[str, sl.Client]) -> None:
+    for client in clients.values():
         assert client.search("needle count:3").status == "limited"
         assert client.search("needle", limit=1).status == "limited"
         assert client.search("x repo:one file:c.txt fork:yes archived:yes type:path").status != "failed"

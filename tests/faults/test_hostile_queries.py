@@ -51,12 +51,12 @@ def get(service: Service, raw_query: str) -> tuple[int, bytes]:
             answer += portion
     headers, _, body = answer.partition(b"\r\n\r\n")
     if b"transfer-encoding: chunked" in headers.lower():
-        plain = b""
+        content = b""
         while body:
             size, _, body = body.partition(b"\r\n")
-            plain += body[: int(size, 16)]
+            content += body[: int(size, 16)]
             body = body[int(size, 16) + 2 :]
-        body = plain
+        body = content
     return int(headers.split()[1]), body
 
 

@@ -180,20 +180,20 @@ def test_matches_that_take_too_long_to_write_are_said_to_be_missing(remote: sl.C
     result = remote.search("a count:all file:huge timeout:600ms")
     assert time.monotonic() - start < 0.6 + 4 * LATE_S
     if result.status == "limited":
-        told = [*result.skipped["reason"], *result.alerts["title"]]
-        assert told in (["shard-timeout"], ["Timed out while searching"])
+        reasons = [*result.skipped["reason"], *result.alerts["title"]]
+        assert reasons in (["shard-timeout"], ["Timed out while searching"])
 
 
 def test_what_the_service_could_not_encode_is_told_to_the_engine() -> None:
     """A batch of megabytes whose encoding never looks at the clock, at the end of a search that was in time."""
-    slow, told = threading.Event(), []
+    slow, reports = threading.Event(), []
 
     def script(_: SearchRequest, __: Viewer, cancellation: Cancellation) -> Iterator[Event]:
         cancellation.limit(1.0)
         line = "x" * 5_000_000
         columns = {"type": ["content"], "repository": ["one"], "line": [line]}
         yield MatchBatch(pa.RecordBatch.from_pydict(columns))
-        told.append(set(cancellation.untold))
+        reports.append(set(cancellation.untold))
         yield Done()
 
     def encode(_: MatchBatch, __: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
@@ -203,16 +203,16 @@ def test_what_the_service_could_not_encode_is_told_to_the_engine() -> None:
 
     async def search() -> list[Any]:
         producer = Producer(ScriptedEngine(script), SearchRequest("x"), Viewer.owner(), Cancellation(), encode)
-        ended = asyncio.Event()
-        producer.start(SearchThreads(), ended.set)
-        await asyncio.wait_for(ended.wait(), 20)
+        end_event = asyncio.Event()
+        producer.start(SearchThreads(), end_event.set)
+        await asyncio.wait_for(end_event.wait(), 20)
         return await producer.take(0)
 
     start = time.monotonic()
     items = anyio.run(search)
     assert time.monotonic() - start < 1.0 + LATE_S
     slow.set()
-    assert told == [{"one"}]
+    assert reports == [{"one"}]
     assert items == [EncodedMatches(b"[1]"), Done()]
 
 

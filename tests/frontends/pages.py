@@ -31,7 +31,7 @@ class Kernel:
         self._draws_widgets = draws_widgets
         self._arrived: queue.Queue[str] = queue.Queue()
         self._to_send: queue.Queue[str] = queue.Queue()
-        self._ended = threading.Event()
+        self._end_event = threading.Event()
         self.errors: list[str] = []
         # zmq's sockets belong to one thread, and Playwright's event loop to that of the test.
         self._thread = threading.Thread(target=self._carry, daemon=True)
@@ -62,11 +62,11 @@ class Kernel:
 
     def close(self) -> None:
         """End the thread."""
-        self._ended.set()
+        self._end_event.set()
         self._thread.join(10)
 
     def _carry(self) -> None:
-        while not self._ended.is_set():
+        while not self._end_event.is_set():
             with contextlib.suppress(queue.Empty):
                 while True:
                     self._send(json.loads(self._to_send.get_nowait()))
@@ -74,11 +74,11 @@ class Kernel:
                 self._sort(self._client.get_iopub_msg(timeout=0.02))
         ensure_event_loop().close()  # made by the client for this thread, and closed by nobody
 
-    def _send(self, said: dict[str, Any]) -> None:
-        message = self._client.session.msg(said["kind"], said["content"], metadata=said.get("metadata"))
-        if "id" in said:
-            message["msg_id"] = message["header"]["msg_id"] = said["id"]
-        message["buffers"] = [base64.b64decode(item) for item in said["buffers"]]
+    def _send(self, request: dict[str, Any]) -> None:
+        message = self._client.session.msg(request["kind"], request["content"], metadata=request.get("metadata"))
+        if "id" in request:
+            message["msg_id"] = message["header"]["msg_id"] = request["id"]
+        message["buffers"] = [base64.b64decode(item) for item in request["buffers"]]
         self._client.shell_channel.send(message)
 
     def _sort(self, message: dict[str, Any]) -> None:

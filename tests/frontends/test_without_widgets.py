@@ -94,8 +94,10 @@ def test_papermill_stores_every_view(tmp_path: Path, service: str) -> None:
     notebook.cells[1].source = cells("")[0].replace("''", "service", 1)
     nbformat.write(notebook, tmp_path / "search.ipynb")
     run(tmp_path, "papermill", "search.ipynb", "out.ipynb", "-p", "service", service)
-    made = [cell for cell in nbformat.read(tmp_path / "out.ipynb", as_version=4).cells if cell.cell_type == "code"]
-    pages = ["".join(output.get("data", {}).get("text/html", "") for output in cell.outputs) for cell in made[2:]]
+    code_cells = [
+        cell for cell in nbformat.read(tmp_path / "out.ipynb", as_version=4).cells if cell.cell_type == "code"
+    ]
+    pages = ["".join(output.get("data", {}).get("text/html", "") for output in cell.outputs) for cell in code_cells[2:]]
     bar, result, explorer, facets = pages
     assert "Complete" in bar
     assert "f7.py" in result

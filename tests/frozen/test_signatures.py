@@ -18,30 +18,30 @@ def signatures() -> dict[str, str]:
 
     Annotations are left out: they name classes of the inside.
     """
-    taken: dict[str, str] = {}
+    entries: dict[str, str] = {}
     for name in sl.__all__:
         value = getattr(sl, name)
         if inspect.ismodule(value):
             for inner in value.__all__ if hasattr(value, "__all__") else vars(value):
                 member = getattr(value, inner)
                 if not inner.startswith("_") and getattr(member, "__module__", "").startswith("sourcelight"):
-                    _take(taken, f"{name}.{inner}", member)
+                    _take(entries, f"{name}.{inner}", member)
         else:
-            _take(taken, name, value)
-    return taken
+            _take(entries, name, value)
+    return entries
 
 
-def _take(taken: dict[str, str], name: str, value: Any) -> None:
+def _take(entries: dict[str, str], name: str, value: Any) -> None:
     if inspect.isclass(value):
-        taken[name] = "class" + _parameters(value)
+        entries[name] = "class" + _parameters(value)
         if not issubclass(value, BaseException):
             for member in dir(value):
                 if not member.startswith("_"):
                     inner = inspect.getattr_static(value, member)
                     inner = inner.__func__ if isinstance(inner, (classmethod, staticmethod)) else inner
-                    taken[f"{name}.{member}"] = _parameters(inner) if callable(inner) else "value"
+                    entries[f"{name}.{member}"] = _parameters(inner) if callable(inner) else "value"
     elif callable(value):
-        taken[name] = _parameters(value)
+        entries[name] = _parameters(value)
 
 
 def _parameters(value: Any) -> str:

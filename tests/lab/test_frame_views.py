@@ -45,7 +45,7 @@ def shell() -> Iterator[Any]:
     InteractiveShell.clear_instance()
 
 
-def shown(shell: Any, frame: pd.DataFrame) -> tuple[str, str]:
+def render(shell: Any, frame: pd.DataFrame) -> tuple[str, str]:
     """HTML and text that IPython displays."""
     data, _ = shell.display_formatter.format(frame)
     return data["text/html"], data["text/plain"]
@@ -68,7 +68,7 @@ def heads(html: str) -> list[str]:
 )
 def test_matches_show_what_their_search_fills(shell: Any, code: sl.Client, query: str, columns: list[str]) -> None:
     frame = code.search(query, progress=False).matches
-    html, text = shown(shell, frame)
+    html, text = render(shell, frame)
     names = heads(html)
     assert names[: len(columns)] == columns
     assert not {"repository_id", "start", "end", "name_start", "url", "committer", "chunk"} & set(names)
@@ -78,7 +78,7 @@ def test_matches_show_what_their_search_fills(shell: Any, code: sl.Client, query
 
 def test_commits_are_short_on_display_only(shell: Any, code: sl.Client) -> None:
     frame = code.search("needle count:all", progress=False).matches
-    html, text = shown(shell, frame)
+    html, text = render(shell, frame)
     commit = frame["commit"].iloc[0]
     assert len(commit) == 40
     assert f">{commit[:10]}</a>" in html or f">{commit[:10]}</span>" in html
@@ -87,7 +87,7 @@ def test_commits_are_short_on_display_only(shell: Any, code: sl.Client) -> None:
 
 
 def test_the_match_is_in_the_first_hundred_characters_of_its_row(shell: Any, code: sl.Client) -> None:
-    html, _ = shown(shell, code.search("needle count:all", progress=False).matches)
+    html, _ = render(shell, code.search("needle count:all", progress=False).matches)
     assert html.count("<mark>needle</mark>") == 3
     for row in re.findall(r'<tr><th scope="row">.*?</tr>', html):
         before = re.sub(r"<[^>]+>", "", row.split("<mark>")[0])
@@ -99,7 +99,7 @@ def test_the_match_is_in_the_first_hundred_characters_of_its_row(shell: Any, cod
 
 def test_rows_link_to_their_lines(shell: Any, code: sl.Client) -> None:
     frame = code.search("needle file:a.py", progress=False).matches
-    html, _ = shown(shell, frame)
+    html, _ = render(shell, frame)
     commit = frame["commit"].iloc[0]
     assert f'href="https://github.com/acme/limits/blob/{commit}/a.py#L2"' in html
     assert f'href="https://github.com/acme/limits/commit/{commit}"' in html
@@ -107,47 +107,47 @@ def test_rows_link_to_their_lines(shell: Any, code: sl.Client) -> None:
 
 def test_a_reader_who_chose_columns_sees_these(shell: Any, code: sl.Client) -> None:
     frame = code.search("needle count:all", progress=False).matches
-    html, _ = shown(shell, frame[["start", "commit", "repository_id"]])
+    html, _ = render(shell, frame[["start", "commit", "repository_id"]])
     assert heads(html) == ["start", "commit", "repository_id"]
-    html, _ = shown(shell, frame.assign(owner="ada"))
+    html, _ = render(shell, frame.assign(owner="ada"))
     assert heads(html)[-1] == "owner"
 
 
 def test_pandas_option_for_columns_shows_all(shell: Any, code: sl.Client) -> None:
     frame = code.search("needle count:all", progress=False).matches
-    html, text = shown(shell, frame)
+    html, text = render(shell, frame)
     assert f"31 columns, {len(heads(html))} shown" in html
     assert f"31 columns, {len(heads(html))} shown" in text
     with pd.option_context("display.max_columns", None):
-        html, _ = shown(shell, frame)
+        html, _ = render(shell, frame)
     assert heads(html) == list(frame.columns)
 
 
 def test_frames_of_tools_show_places_and_text_first(shell: Any, code: sl.Client) -> None:
     name = code.list_repos()["repository"].iloc[0]
     frame = code.commit_search(message_terms=["needle"], progress=False)
-    html, _ = shown(shell, frame)
+    html, _ = render(shell, frame)
     assert heads(html)[:5] == ["repository", "commit", "author_date", "author", "subject"]
     frame = code.find_references(symbol="patience", repo=name, path="a.py", progress=False)
-    assert heads(shown(shell, frame)[0])[:4] == ["repository", "path", "line_number", "line"]
+    assert heads(render(shell, frame)[0])[:4] == ["repository", "path", "line_number", "line"]
     frame = code.blame(name, "a.py", progress=False)
-    assert heads(shown(shell, frame)[0])[:4] == ["path", "line_number", "line", "commit"]
+    assert heads(render(shell, frame)[0])[:4] == ["path", "line_number", "line", "commit"]
 
 
 def test_an_empty_frame_shows_its_first_columns(shell: Any, code: sl.Client) -> None:
-    html, text = shown(shell, code.search("nothing-of-this", progress=False).matches)
+    html, text = render(shell, code.search("nothing-of-this", progress=False).matches)
     assert heads(html) == ["repository", "path", "line_number", "line"]
     assert "0 rows" in text
 
 
 def test_other_frames_and_plain_prints_stay_as_pandas_has_them(shell: Any, code: sl.Client) -> None:
     other = pd.DataFrame({"line": ["needle"], "path": ["a.py"]})
-    html, text = shown(shell, other)
+    html, text = render(shell, other)
     assert "sl-frame" not in html
     assert text == repr(other)
     frame = code.search("needle", progress=False).matches
     grouped = frame.groupby(["repository", "path"], observed=True).size().to_frame("n")
-    assert "sl-frame" not in shown(shell, grouped)[0]
+    assert "sl-frame" not in render(shell, grouped)[0]
     assert "repository_id" in frame.to_string()
 
 
@@ -155,7 +155,7 @@ def test_a_closed_client_costs_only_the_links(shell: Any, tmp_path: Path) -> Non
     RepositoryBuilder(tmp_path / "one").commit({"a.txt": "needle\n"})
     with sl.open(tmp_path, index_dir=tmp_path / ".index", progress=False) as client:
         frame = client.search("needle", progress=False).matches
-    html, _ = shown(shell, frame)
+    html, _ = render(shell, frame)
     assert "<mark>needle</mark>" in html
     assert "href" not in html
 
@@ -163,7 +163,7 @@ def test_a_closed_client_costs_only_the_links(shell: Any, tmp_path: Path) -> Non
 def test_many_rows_show_head_and_tail(shell: Any, tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "one").commit({"a.txt": "".join(f"needle {i}\n" for i in range(200))})
     with sl.open(tmp_path, index_dir=tmp_path / ".index", progress=False) as client:
-        html, _ = shown(shell, client.search("needle count:all", progress=False).matches)
+        html, _ = render(shell, client.search("needle count:all", progress=False).matches)
     assert html.count('<tr><th scope="row">') == pd.get_option("display.min_rows")
     assert "</mark> 0<" in html
     assert "</mark> 199<" in html
@@ -171,20 +171,20 @@ def test_many_rows_show_head_and_tail(shell: Any, tmp_path: Path) -> None:
 
 
 def test_columns_without_a_value_are_not_shown(shell: Any, code: sl.Client) -> None:
-    assert heads(shown(shell, code.list_repos(progress=False))[0]) == [
+    assert heads(render(shell, code.list_repos(progress=False))[0]) == [
         "repository", "stars", "fork", "archived", "private", "last_fetched", "commit",
     ]  # fmt: skip
-    assert "trace" not in heads(shown(shell, code.search("needle", progress=False).progress)[0])
+    assert "trace" not in heads(render(shell, code.search("needle", progress=False).progress)[0])
 
 
 def test_named_groups_are_seen_beside_their_places(shell: Any, code: sl.Client) -> None:
     groups = code.search(r"/def (?P<function>\w+)/ count:all", progress=False).matches.code.groups()
-    assert heads(shown(shell, groups)[0]) == ["repository", "path", "line_number", "match", "function"]
+    assert heads(render(shell, groups)[0]) == ["repository", "path", "line_number", "match", "function"]
 
 
 def test_comparisons_and_graphs_look_like_other_tables(shell: Any, code: sl.Client) -> None:
     comparison = sl.compare_results(code.search("needle", progress=False), code.search("x", progress=False))
-    html, _ = shown(shell, comparison)
+    html, _ = render(shell, comparison)
     assert "sl-frame" in html
     assert heads(html)[0] == "change"
     assert "name" not in heads(html)
@@ -193,15 +193,15 @@ def test_comparisons_and_graphs_look_like_other_tables(shell: Any, code: sl.Clie
 
 def test_tables_of_reports_look_like_other_tables(shell: Any, code: sl.Client) -> None:
     report = sl.reports.contributors(code, progress=False)
-    html, _ = shown(shell, report.summary)
+    html, _ = render(shell, report.summary)
     assert "sl-frame" in html
     assert "merges included, as git rev-list --count" in html  # the whole text, not its beginning
-    assert all("sl-frame" in shown(shell, table)[0] for table in report.tables.values())
+    assert all("sl-frame" in render(shell, table)[0] for table in report.tables.values())
 
 
 def test_added_columns_are_shown_in_the_place_of_details(shell: Any, code: sl.Client) -> None:
     blamed = code.search("needle count:all", progress=False).matches.code.blame()
-    assert heads(shown(shell, blamed)[0]) == [
+    assert heads(render(shell, blamed)[0]) == [
         "repository", "path", "line_number", "line", "blame_commit", "blame_author", "blame_commit_date",
         "blame_subject",
     ]  # fmt: skip

@@ -22,17 +22,17 @@ _COMMIT = re.compile(rb"[0-9a-f]{40}")
 _LARGEST = 20_000  # bytes; blame of longer files takes long
 
 
-def numstat(made: Made, history: History) -> dict[str, list[tuple[bytes, int, int]]]:
+def numstat(repository: Made, history: History) -> dict[str, list[tuple[bytes, int, int]]]:
     """Path, added and removed lines of each change, by commit; merges have none."""
     names = "".join(f"{commit.name}\n" for commit in history.commits if not commit.is_merge)
     options = ("--stdin", "--root", "-r", "-M", "--numstat", "-z", "--diff-algorithm=myers")
-    cells = bare_git(made.folder, *OPTIONS, "diff-tree", *options, stdin=names.encode()).split(b"\0")[:-1]
+    cells = bare_git(repository.folder, *OPTIONS, "diff-tree", *options, stdin=names.encode()).split(b"\0")[:-1]
     rows: dict[str, list[tuple[bytes, int, int]]] = {}
-    own: list[tuple[bytes, int, int]] = []
+    changes: list[tuple[bytes, int, int]] = []
     position = 0
     while position < len(cells):
         if _COMMIT.fullmatch(cells[position]):
-            own = rows.setdefault(cells[position].decode(), [])
+            changes = rows.setdefault(cells[position].decode(), [])
             position += 1
             continue
         added, removed, path = cells[position].split(b"\t", 2)
@@ -40,7 +40,7 @@ def numstat(made: Made, history: History) -> dict[str, list[tuple[bytes, int, in
         if not path:  # a rename: the old and the new name follow
             path = cells[position + 1]
             position += 2
-        own.append((path, int(added.replace(b"-", b"0")), int(removed.replace(b"-", b"0"))))
+        changes.append((path, int(added.replace(b"-", b"0")), int(removed.replace(b"-", b"0"))))
     return rows
 
 
@@ -65,7 +65,7 @@ def directory(path: str, depth: int) -> str:
 
 def churn(epoch: Epoch, rng: Random) -> Outcome:
     """Changed lines by place, author and period."""
-    made, history = chosen(epoch, rng)
+    repository, history = choose(epoch, rng)
     place, depth = rng.choice(("", "path", "directory", "directory")), rng.choice((1, 1, 2))
     period = rng.choice(("", "", "day", "month", "quarter", "year"))
     by = [name for name in (place, period) if name]
@@ -73,7 +73,7 @@ def churn(epoch: Epoch, rng: Random) -> Outcome:
         by.append("author")
     if rng.random() < 0.3:
         by.append("repository")
-    stats = numstat(made, history)
+    stats = numstat(repository, history)
     sums: dict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0, 0])
     commits, people = defaultdict(set), defaultdict(set)
     for commit in history.commits:
@@ -87,7 +87,7 @@ def churn(epoch: Epoch, rng: Random) -> Outcome:
             if "author" in by:
                 key += author(commit)
             if "repository" in by:
-                key.append(made.name)
+                key.append(repository.name)
             count = sums[tuple(key)]
             count[0] += added
             count[1] += removed
@@ -96,20 +96,20 @@ def churn(epoch: Epoch, rng: Random) -> Outcome:
     want = Counter((*key, *both, len(commits[key]), len(people[key])) for key, both in sums.items())
     # Names are told apart as git does it; `benchmarks/figures.py` looks at addresses that are joined.
     requests: dict[str, Any] = {"by": by, "join_addresses": False} | ({"depth": depth} if place == "directory" else {})
-    frame = epoch.client.churn(made.name, **requests)
+    frame = epoch.client.churn(repository.name, **requests)
     names = [name for name in (place, "period" if period else "") if name]
     names += ["author", "author_email"] if "author" in by else []
     names += ["repository"] if "repository" in by else []
     names += ["additions", "deletions", "commits", "authors"]
-    got = Counter(zip(*(plain(frame[name]) for name in names), strict=True))
-    return compared(f"churn({made.name!r}, {requests})", want, got)
+    got = Counter(zip(*(values_of(frame[name]) for name in names), strict=True))
+    return compared(f"churn({repository.name!r}, {requests})", want, got)
 
 
 def hotspots(epoch: Epoch, rng: Random) -> Outcome:
     """Commits, people and lines of files that no commit renamed."""
-    made, history = chosen(epoch, rng)
-    steady = steady_files(epoch, made, history)
-    stats = numstat(made, history)
+    repository, history = choose(epoch, rng)
+    steady = steady_files(epoch, repository, history)
+    stats = numstat(repository, history)
     sums: dict[bytes, list[int]] = defaultdict(lambda: [0, 0])
     commits, people, times = defaultdict(set), defaultdict(set), defaultdict(set)
     for commit in history.commits:
@@ -124,12 +124,12 @@ def hotspots(epoch: Epoch, rng: Random) -> Outcome:
         if commits[path]:
             lines = None if is_binary(document) else line_count(document)
             dates = (datetime.fromtimestamp(pick(times[path]), UTC) for pick in (min, max))
-            want[document.shown, len(commits[path]), len(people[path]), *sums[path], lines, *dates] += 1
-    frame = epoch.client.hotspots(made.name, join_addresses=False)
+            want[document.display_path, len(commits[path]), len(people[path]), *sums[path], lines, *dates] += 1
+    frame = epoch.client.hotspots(repository.name, join_addresses=False)
     names = ("path", "commits", "authors", "additions", "deletions", "lines", "first_date", "last_date")
-    displayed = {document.shown for document in steady.values()}
-    rows = list(zip(*(plain(frame[name]) for name in names), strict=True))
-    outcome = compared(f"hotspots({made.name!r})", want, Counter(row for row in rows if row[0] in displayed))
+    displayed = {document.display_path for document in steady.values()}
+    rows = list(zip(*(values_of(frame[name]) for name in names), strict=True))
+    outcome = compared(f"hotspots({repository.name!r})", want, Counter(row for row in rows if row[0] in displayed))
     if outcome.difference:
         return outcome
     # Of all files, since the score is relative to the highest; it says how a file's own numbers are weighed.
@@ -142,34 +142,41 @@ def hotspots(epoch: Epoch, rng: Random) -> Outcome:
 
 def coupling(epoch: Epoch, rng: Random) -> Outcome:
     """Pairs of files that no commit renamed."""
-    made, history = chosen(epoch, rng)
-    least, degree, most = rng.choice((1, 1, 2)), rng.choice((0.0, 0.3, 0.7)), rng.choice((2, 5, 30))
-    steady = steady_files(epoch, made, history)
-    alone: Counter[bytes] = Counter()
+    repository, history = choose(epoch, rng)
+    least, degree, max_files = rng.choice((1, 1, 2)), rng.choice((0.0, 0.3, 0.7)), rng.choice((2, 5, 30))
+    steady = steady_files(epoch, repository, history)
+    commit_counts: Counter[bytes] = Counter()
     together: Counter[tuple[bytes, bytes]] = Counter()
     for commit in history.commits:
         paths = sorted({change.path for change in commit.changes if change.path in steady})
-        alone.update(paths)
-        if len(commit.changes) <= most:
+        commit_counts.update(paths)
+        if len(commit.changes) <= max_files:
             together.update(combinations(paths, 2))
     want: Counter[Any] = Counter()
     for (item, other), count in together.items():
-        share = 2 * count / (alone[item] + alone[other])
+        share = 2 * count / (commit_counts[item] + commit_counts[other])
         if count >= least and share >= degree:
-            want[steady[item].shown, steady[other].shown, count, alone[item], alone[other], round(share, 9)] += 1
-    requests: dict[str, Any] = {"min_commits": least, "min_degree": degree, "max_files": most}
-    frame = epoch.client.coupling(made.name, **requests)
+            want[
+                steady[item].display_path,
+                steady[other].display_path,
+                count,
+                commit_counts[item],
+                commit_counts[other],
+                round(share, 9),
+            ] += 1
+    requests: dict[str, Any] = {"min_commits": least, "min_degree": degree, "max_files": max_files}
+    frame = epoch.client.coupling(repository.name, **requests)
     names = ("path", "other_path", "shared_commits", "commits", "other_commits")
-    displayed = {document.shown for document in steady.values()}
-    rows = zip(*(plain(frame[name]) for name in names), frame["degree"].round(9), strict=True)
+    displayed = {document.display_path for document in steady.values()}
+    rows = zip(*(values_of(frame[name]) for name in names), frame["degree"].round(9), strict=True)
     got = Counter(row for row in rows if row[0] in displayed and row[1] in displayed)
-    return compared(f"coupling({made.name!r}, {requests})", want, got)
+    return compared(f"coupling({repository.name!r}, {requests})", want, got)
 
 
 def survival(epoch: Epoch, rng: Random) -> Outcome:
     """Lines of today by the year of their commit, and lines ever added."""
-    made, history = chosen(epoch, rng, small=True)
-    owned, times = blamed(epoch, made, history), {commit.name: commit.commit_time for commit in history.commits}
+    repository, history = choose(epoch, rng, small=True)
+    owned, times = blamed(epoch, repository, history), {commit.name: commit.commit_time for commit in history.commits}
     if owned is None:
         return Outcome("survival of large files")
     alive: Counter[int] = Counter()
@@ -177,10 +184,10 @@ def survival(epoch: Epoch, rng: Random) -> Outcome:
         for name, count in lines.items():
             alive[datetime.fromtimestamp(times[name], UTC).year] += count
     added: Counter[int] = Counter()
-    for name, changes in numstat(made, history).items():
+    for name, changes in numstat(repository, history).items():
         added[datetime.fromtimestamp(times[name], UTC).year] += sum(change[1] for change in changes)
-    frame = epoch.client.survival(made.name, exact=True)
-    subject = f"survival({made.name!r}, exact=True)"
+    frame = epoch.client.survival(repository.name, exact=True)
+    subject = f"survival({repository.name!r}, exact=True)"
     everything = sum(alive.values()) or 1
     got = Counter(zip(frame["year"], frame["added"], frame["surviving_lines"], frame["share"].round(9), strict=True))
     want = Counter((year, added[year], alive[year], round(alive[year] / everything, 9))
@@ -192,9 +199,9 @@ def survival(epoch: Epoch, rng: Random) -> Outcome:
 
 def bus_factor(epoch: Epoch, rng: Random) -> Outcome:
     """Fewest authors of more than half of the lines of each folder."""
-    made, history = chosen(epoch, rng, small=True)
+    repository, history = choose(epoch, rng, small=True)
     depth = rng.choice((1, 1, 2))
-    owned, people = blamed(epoch, made, history), {commit.name: author(commit) for commit in history.commits}
+    owned, people = blamed(epoch, repository, history), {commit.name: author(commit) for commit in history.commits}
     if owned is None:
         return Outcome("bus_factor of large files")
     folders: dict[str, Counter[Person]] = {"/": Counter()}
@@ -205,18 +212,18 @@ def bus_factor(epoch: Epoch, rng: Random) -> Outcome:
                 folders.setdefault(directory(path, depth), Counter())[people[name]] += count
     want: Counter[Any] = Counter()
     for folder, counts in folders.items():
-        whole, running, factor = sum(counts.values()), 0, 0
+        total, running, factor = sum(counts.values()), 0, 0
         for _, count in counts.most_common():
             running += count
             factor += 1
-            if running * 2 > whole:
+            if running * 2 > total:
                 break
-        want[folder, factor, whole, len(counts), round(running / whole, 9) if whole else 0.0] += 1
-    frame = epoch.client.bus_factor(made.name, depth=depth, exact=True, join_addresses=False)
-    subject = f"bus_factor({made.name!r}, depth={depth}, exact=True)"
-    exact = set(plain(frame["path"][frame["exact"]]))
+        want[folder, factor, total, len(counts), round(running / total, 9) if total else 0.0] += 1
+    frame = epoch.client.bus_factor(repository.name, depth=depth, exact=True, join_addresses=False)
+    subject = f"bus_factor({repository.name!r}, depth={depth}, exact=True)"
+    exact = set(values_of(frame["path"][frame["exact"]]))
     names = ("path", "bus_factor", "lines", "authors")
-    got = Counter(zip(*(plain(frame[name]) for name in names), frame["share"].round(9), strict=True))
+    got = Counter(zip(*(values_of(frame[name]) for name in names), frame["share"].round(9), strict=True))
     paths = Counter(row[0] for row in want), Counter(row[0] for row in got)
     outcome = compared(subject, *paths)
     if outcome.difference:
@@ -224,9 +231,9 @@ def bus_factor(epoch: Epoch, rng: Random) -> Outcome:
     return compared(subject, *(Counter(row for row in rows if row[0] in exact) for rows in (want, got)))
 
 
-def chosen(epoch: Epoch, rng: Random, *, small: bool = False) -> tuple[Made, History]:
+def choose(epoch: Epoch, rng: Random, *, small: bool = False) -> tuple[Made, History]:
     """A repository, and the history of its default branch."""
-    result = {item.name: item for item in epoch.fleet.made}
+    result = {item.name: item for item in epoch.fleet.repositories}
     histories = [item for item in epoch.histories.histories if not item.revision]
     # The oldest commits of a shallow clone have lines that are exact for nobody.
     retained = [item for item in histories if not (small and result[item.repository].shape.clone == "shallow")]
@@ -234,30 +241,30 @@ def chosen(epoch: Epoch, rng: Random, *, small: bool = False) -> tuple[Made, His
     return result[history.repository], history
 
 
-def steady_files(epoch: Epoch, made: Made, history: History) -> dict[bytes, Document]:
+def steady_files(epoch: Epoch, repository: Made, history: History) -> dict[bytes, Document]:
     """Files of HEAD by path that no commit gave another name, and that are told apart when shown."""
-    documents = next(c.documents for c in epoch.reader.commits if c.repository == made.name and not c.revision)
+    documents = next(c.documents for c in epoch.reader.commits if c.repository == repository.name and not c.revision)
     renamed = {change.path for commit in history.commits for change in commit.changes if change.status == "R"}
-    displayed = Counter(document.shown for document in documents)
+    displayed = Counter(document.display_path for document in documents)
     displayed.update({path.decode(errors="replace") for path in renamed})
-    return {item.path: item for item in documents if item.path not in renamed and displayed[item.shown] == 1}
+    return {item.path: item for item in documents if item.path not in renamed and displayed[item.display_path] == 1}
 
 
-def blamed(epoch: Epoch, made: Made, history: History) -> dict[str, Counter[str]] | None:
+def blamed(epoch: Epoch, repository: Made, history: History) -> dict[str, Counter[str]] | None:
     """Lines of each file of HEAD by commit, as `git blame` gives them; None where a file is large."""
-    documents = next(c.documents for c in epoch.reader.commits if c.repository == made.name and not c.revision)
+    documents = next(c.documents for c in epoch.reader.commits if c.repository == repository.name and not c.revision)
     texts = [item for item in documents if not is_binary(item)]
     if any(len(item.data) > _LARGEST for item in texts):
         return None
-    known = epoch.blames.setdefault(f"{made.name}@{history.commits[0].name}", {})
-    if not known:
+    blame_counts = epoch.blames.setdefault(f"{repository.name}@{history.commits[0].name}", {})
+    if not blame_counts:
         for document in texts:
-            count = known.setdefault(document.shown, Counter())
+            count = blame_counts.setdefault(document.display_path, Counter())
             if document.data:
-                out = bare_git(made.folder, "blame", "--porcelain", "HEAD", "--", document.path)
+                out = bare_git(repository.folder, "blame", "--porcelain", "HEAD", "--", document.path)
                 # Of each line, the header begins with its commit; only where a group begins has it a fourth field.
                 count.update(line_commits(out))
-    return known
+    return blame_counts
 
 
 def line_commits(porcelain: bytes) -> list[str]:
@@ -276,7 +283,7 @@ def line_count(document: Document) -> int:
     return document.data.count(b"\n") + (bool(document.data) and not document.data.endswith(b"\n"))
 
 
-def plain(column: Any) -> list[Any]:
+def values_of(column: Any) -> list[Any]:
     """Cells without the types of pandas; None for what is missing."""
     cells = column.astype(object).where(column.notna(), None)
     return [cell.to_pydatetime() if hasattr(cell, "to_pydatetime") else cell for cell in cells]

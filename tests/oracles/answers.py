@@ -77,7 +77,7 @@ def difference(want: Counter[Row], got: Counter[Row]) -> str:
     return "\n".join(out)
 
 
-def shorter(value: object, most: int = 500) -> str:
+def shorter(value: object, limit: int = 500) -> str:
     """The text of a value, cut."""
     text = repr(value)
-    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"

@@ -48,7 +48,7 @@ def cluster(epoch: Epoch, rng: Random) -> Outcome:
     return check_history(epoch, epoch.clustered, drawer.history_question(*epoch.history_words))
 
 
-def again(epoch: Epoch, rng: Random) -> Outcome:
+def repeat(epoch: Epoch, rng: Random) -> Outcome:
     """A query asked three times, the last time with another limit: what was kept changes no answer."""
     question = drawer_of(epoch, rng).question()
     first = check_text(epoch, epoch.client, question)
@@ -75,7 +75,7 @@ AREAS: dict[str, Check] = {
     "definitions": definitions.definitions,
     "http": http,
     "cluster": cluster,
-    "again": again,
+    "again": repeat,
     "update": updates.update,
 }
 WEIGHTS = {

@@ -38,10 +38,10 @@ def read_file(epoch: Epoch, rng: Random) -> Outcome:
     """Lines of a file, as `git cat-file` gives them."""
     commit = rng.choice([item for item in epoch.reader.commits if item.documents])
     document = rng.choice(commit.documents)
-    subject = f"read_file({commit.repository!r}, {document.shown!r}, revision={commit.revision!r})"
+    subject = f"read_file({commit.repository!r}, {document.display_path!r}, revision={commit.revision!r})"
     if not document.searchable or not utf8(document.path):
         return Outcome(subject)
-    frame = epoch.client.read_file(commit.repository, document.shown, revision=commit.revision or None)
+    frame = epoch.client.read_file(commit.repository, document.display_path, revision=commit.revision or None)
     rows = document.data.split(b"\n")
     if not rows[-1]:
         rows.pop()
@@ -53,7 +53,7 @@ def list_files(epoch: Epoch, rng: Random) -> Outcome:
     """Entries of a folder, as `git ls-tree` gives them."""
     commit = rng.choice([item for item in epoch.reader.commits if item.documents])
     folder = rng.choice(commit.documents).path.rpartition(b"/")[0]
-    created = next(item for item in epoch.fleet.made if item.name == commit.repository)
+    created = next(item for item in epoch.fleet.repositories if item.name == commit.repository)
     subject = f"list_files({commit.repository!r}, {folder!r}, revision={commit.revision!r})"
     if not utf8(folder):
         return Outcome(subject)
@@ -61,8 +61,8 @@ def list_files(epoch: Epoch, rng: Random) -> Outcome:
     out = git(created.folder, "ls-tree", "-z", "--full-tree", f"{location}:".encode() + folder)
     want: Counter[Any] = Counter()
     for row in out.split(b"\0")[:-1]:
-        facts, _, name = row.partition(b"\t")
-        kind = {b"120000": "symlink", b"160000": "submodule", b"040000": "directory"}.get(facts.split()[0], "file")
+        attributes, _, name = row.partition(b"\t")
+        kind = {b"120000": "symlink", b"160000": "submodule", b"040000": "directory"}.get(attributes.split()[0], "file")
         path = (folder + b"/" + name if folder else name).decode(errors="replace")
         want[path + ("/" if kind == "directory" else ""), kind] += 1
     frame = epoch.client.list_files(commit.repository, folder.decode() or None, revision=commit.revision or None)
@@ -73,35 +73,37 @@ def list_files(epoch: Epoch, rng: Random) -> Outcome:
 
 def compare(epoch: Epoch, rng: Random) -> Outcome:
     """Files between two commits, as `git diff -M` gives them."""
-    made, history = chosen_history(epoch, rng)
+    repository, history = chosen_history(epoch, rng)
     if not history.commits:
         return Outcome("compare_revisions of nothing")
     base, head = rng.choice(history.commits).name, rng.choice(history.commits).name
-    want = change_rows(git_history.changes_of(made.folder, base, head))
+    want = change_rows(git_history.changes_of(repository.folder, base, head))
     return compared(
-        f"compare_revisions({made.name!r}, {base!r}, {head!r})",
+        f"compare_revisions({repository.name!r}, {base!r}, {head!r})",
         want,
-        frame_rows(epoch.client.compare_revisions(made.name, base, head)),
+        frame_rows(epoch.client.compare_revisions(repository.name, base, head)),
     )
 
 
 def details(epoch: Epoch, rng: Random) -> Outcome:
     """What one commit changed."""
-    made, history = chosen_history(epoch, rng)
-    own = [commit for commit in history.commits if not commit.is_merge]
-    if not own:
+    repository, history = chosen_history(epoch, rng)
+    candidates = [commit for commit in history.commits if not commit.is_merge]
+    if not candidates:
         return Outcome("commit_details of nothing")
-    commit = rng.choice(own)
-    frame = epoch.client.commit_details(made.name, commit.name)
-    return compared(f"commit_details({made.name!r}, {commit.name!r})", change_rows(commit.changes), frame_rows(frame))
+    commit = rng.choice(candidates)
+    frame = epoch.client.commit_details(repository.name, commit.name)
+    return compared(
+        f"commit_details({repository.name!r}, {commit.name!r})", change_rows(commit.changes), frame_rows(frame)
+    )
 
 
 def blame(epoch: Epoch, rng: Random) -> Outcome:
     """Commits of the lines of a file, as `git blame` gives them."""
     commit = rng.choice([item for item in epoch.reader.commits if item.documents])
     document = rng.choice(commit.documents)
-    created = next(item for item in epoch.fleet.made if item.name == commit.repository)
-    subject = f"blame({commit.repository!r}, {document.shown!r}, revision={commit.revision!r})"
+    created = next(item for item in epoch.fleet.repositories if item.name == commit.repository)
+    subject = f"blame({commit.repository!r}, {document.display_path!r}, revision={commit.revision!r})"
     if not document.searchable or not utf8(document.path) or len(document.data) > 20_000:
         return Outcome(subject)
     out = bare_git(created.folder, "blame", "--porcelain", commit.revision or "HEAD", "--", document.path)
@@ -113,17 +115,17 @@ def blame(epoch: Epoch, rng: Random) -> Outcome:
             header = []
         elif not header:
             header = row.decode(errors="replace").split()
-    frame = epoch.client.blame(commit.repository, document.shown, revision=commit.revision or None)
+    frame = epoch.client.blame(commit.repository, document.display_path, revision=commit.revision or None)
     columns = ("line_number", "commit", "original_line_number", "line")
     return compared(subject, want, Counter(zip(*(frame[name] for name in columns), strict=True)))
 
 
 def commits(epoch: Epoch, rng: Random) -> Outcome:
     """Commits by their messages, people, changed lines and dates."""
-    made, history = chosen_history(epoch, rng)
+    repository, history = chosen_history(epoch, rng)
     words, times = epoch.history_words
     use_regex = rng.random() < 0.5
-    requests: dict[str, Any] = {"repos": made.name, "use_regex": use_regex}
+    requests: dict[str, Any] = {"repos": repository.name, "use_regex": use_regex}
     tests: list[Callable[[LoggedCommit], bool]] = []
 
     def terms(samples: list[str]) -> list[str]:
@@ -152,13 +154,13 @@ def commits(epoch: Epoch, rng: Random) -> Outcome:
         requests["before"] = str(first + 86_400)
         tests.append(lambda commit: commit.commit_time < first + 86_400)
     want = Counter(commit.name for commit in history.commits if all(test(commit) for test in tests))
-    subject = f"commit_search({shown(requests)})"
+    subject = f"commit_search({format_arguments(requests)})"
     frame = epoch.client.commit_search(**requests)
     outcome = compared(subject, want, Counter(frame["commit"].astype(str)))
-    return outcome if outcome.difference else facts(subject, history, frame)
+    return outcome if outcome.difference else check_metadata(subject, history, frame)
 
 
-def facts(subject: str, history: History, frame: Any) -> Outcome:
+def check_metadata(subject: str, history: History, frame: Any) -> Outcome:
     """What is said of each commit."""
     existing = {commit.name: commit for commit in history.commits}
     want: Counter[Any] = Counter()
@@ -179,12 +181,12 @@ def facts(subject: str, history: History, frame: Any) -> Outcome:
 
 def lines(epoch: Epoch, rng: Random) -> Outcome:
     """Changed lines that match."""
-    made, history = chosen_history(epoch, rng)
+    repository, history = chosen_history(epoch, rng)
     use_regex = rng.random() < 0.5
     draw = expressions.expression if use_regex else expressions.literal
     pattern = draw(rng, epoch.history_words[0])
     side = rng.choice(("", "added", "removed"))
-    requests: dict[str, Any] = {"repos": made.name, "use_regex": use_regex} | ({side: True} if side else {})
+    requests: dict[str, Any] = {"repos": repository.name, "use_regex": use_regex} | ({side: True} if side else {})
     matcher = matchers([pattern], use_regex=use_regex)[0]
     want: Counter[Any] = Counter()
     for commit in history.commits:
@@ -193,7 +195,7 @@ def lines(epoch: Epoch, rng: Random) -> Outcome:
                 if side in ("", line.side) and matcher.any(line.text):
                     path = change.path.decode(errors="replace")
                     want[commit.name, path, line.side, line.number, line.text.decode(errors="replace")] += 1
-    subject = f"diff_search({pattern!r}, {shown(requests)})"
+    subject = f"diff_search({pattern!r}, {format_arguments(requests)})"
     frame = epoch.client.diff_search(pattern, **requests)
     columns = ("commit", "path", "side", "line_number", "line")
     return compared(subject, want, Counter(zip(*(frame[name] for name in columns), strict=True)))
@@ -201,24 +203,26 @@ def lines(epoch: Epoch, rng: Random) -> Outcome:
 
 def people(epoch: Epoch, rng: Random) -> Outcome:
     """Commits by author, as `git shortlog` counts them, and changed lines."""
-    made, history = chosen_history(epoch, rng)
+    repository, history = chosen_history(epoch, rng)
     want: Counter[Any] = Counter()
     sums: dict[tuple[str, ...], list[int]] = {}
     for commit in history.commits:
         count = sums.setdefault(decoded(commit.mapped_author), [0, 0, 0, 0])
         # A binary file that becomes a link has no numbers in git, though the patch shows the link's line.
         changed = [line.side for change in commit.changes if not change.binary for line in change.lines]
-        for index, more in enumerate((1, int(commit.is_merge), changed.count("added"), changed.count("removed"))):
-            count[index] += more
+        for index, amount in enumerate((1, int(commit.is_merge), changed.count("added"), changed.count("removed"))):
+            count[index] += amount
     want.update((*person, *count) for person, count in sums.items())
-    frame = epoch.client.contributors(made.name, join_addresses=False)
+    frame = epoch.client.contributors(repository.name, join_addresses=False)
     columns = ("author", "author_email", "commits", "merges", "additions", "deletions")
-    return compared(f"contributors({made.name!r})", want, Counter(zip(*(frame[name] for name in columns), strict=True)))
+    return compared(
+        f"contributors({repository.name!r})", want, Counter(zip(*(frame[name] for name in columns), strict=True))
+    )
 
 
 def pickaxe(epoch: Epoch, rng: Random) -> Outcome:
     """Sums of added and removed lines that match."""
-    made, history = chosen_history(epoch, rng)
+    repository, history = chosen_history(epoch, rng)
     use_regex = rng.random() < 0.5
     draw = expressions.expression if use_regex else expressions.literal
     pattern = draw(rng, epoch.history_words[0])
@@ -227,64 +231,64 @@ def pickaxe(epoch: Epoch, rng: Random) -> Outcome:
     for commit in history.commits:
         for change in commit.changes:
             want.update(line.side for line in change.lines if matcher.any(line.text))
-    frame = epoch.client.pickaxe(pattern, made.name, by=["repository"], use_regex=use_regex)
+    frame = epoch.client.pickaxe(pattern, repository.name, by=["repository"], use_regex=use_regex)
     got = Counter({"added": int(frame["added"].sum()), "removed": int(frame["removed"].sum())})
-    return compared(f"pickaxe({pattern!r}, {made.name!r}, use_regex={use_regex})", +want, +got)
+    return compared(f"pickaxe({pattern!r}, {repository.name!r}, use_regex={use_regex})", +want, +got)
 
 
 def owners(epoch: Epoch, rng: Random) -> Outcome:
     """Lines of files by author: where they are called exact, those of `git blame`."""
-    made, history = chosen_history(epoch, rng)
+    repository, history = chosen_history(epoch, rng)
     people_of = {commit.name: decoded(commit.mapped_author) for commit in history.commits}
-    documents = next(c.documents for c in epoch.reader.commits if c.repository == made.name and not c.revision)
-    shown_as = Counter(document.shown for document in documents)
-    requests = [d for d in documents if d.searchable and len(d.data) < 20_000 and shown_as[d.shown] == 1]
-    frame = epoch.client.ownership(made.name, by="file", exact=True, join_addresses=False)
+    documents = next(c.documents for c in epoch.reader.commits if c.repository == repository.name and not c.revision)
+    shown_as = Counter(document.display_path for document in documents)
+    requests = [d for d in documents if d.searchable and len(d.data) < 20_000 and shown_as[d.display_path] == 1]
+    frame = epoch.client.ownership(repository.name, by="file", exact=True, join_addresses=False)
     exact = set(frame.loc[frame["exact"], "path"].astype(str))
     names = ("path", "author", "author_email", "lines")
     got: Counter[Any] = Counter()
     want: Counter[Any] = Counter()
     for document in rng.sample(requests, min(3, len(requests))):
-        if document.data and document.shown not in exact:
+        if document.data and document.display_path not in exact:
             continue
-        here = frame[frame["path"].astype(str) == document.shown]
-        got.update(tuple(row) for row in zip(*(here[name].astype(object) for name in names), strict=True))
-        out = bare_git(made.folder, "blame", "--porcelain", "HEAD", "--", document.path)
+        file_rows = frame[frame["path"].astype(str) == document.display_path]
+        got.update(tuple(row) for row in zip(*(file_rows[name].astype(object) for name in names), strict=True))
+        out = bare_git(repository.folder, "blame", "--porcelain", "HEAD", "--", document.path)
         counts: Counter[tuple[str, str]] = Counter()
         # The header of each line begins with its commit and has the number of lines only where a group begins.
-        for found in re.finditer(rb"^([0-9a-f]{40}) \d+ \d+(?: \d+)?\n(?:[^\t\n][^\n]*\n)*\t", out, re.MULTILINE):
-            counts[people_of[found[1].decode()]] += 1
-        want.update((document.shown, *person, count) for person, count in counts.items())
-    return compared(f"ownership({made.name!r}, by='file', exact=True)", want, got)
+        for match in re.finditer(rb"^([0-9a-f]{40}) \d+ \d+(?: \d+)?\n(?:[^\t\n][^\n]*\n)*\t", out, re.MULTILINE):
+            counts[people_of[match[1].decode()]] += 1
+        want.update((document.display_path, *person, count) for person, count in counts.items())
+    return compared(f"ownership({repository.name!r}, by='file', exact=True)", want, got)
 
 
 def changed_last(epoch: Epoch, rng: Random) -> Outcome:
     """How many commits changed a file or a directory under its name, merges left out."""
-    made, history = chosen_history(epoch, rng)
-    documents = next(c.documents for c in epoch.reader.commits if c.repository == made.name and not c.revision)
-    named = [document for document in documents if utf8(document.path)]
-    selected = rng.sample(named, min(3, len(named)))
+    repository, history = chosen_history(epoch, rng)
+    documents = next(c.documents for c in epoch.reader.commits if c.repository == repository.name and not c.revision)
+    candidates = [document for document in documents if utf8(document.path)]
+    selected = rng.sample(candidates, min(3, len(candidates)))
     want: Counter[Any] = Counter()
     for document in selected:
         changes = [c for c in history.commits for change in c.changes if document.path == change.path]
-        want[document.shown, len({commit.name for commit in changes})] += 1
-    paths = [document.shown for document in selected]
+        want[document.display_path, len({commit.name for commit in changes})] += 1
+    paths = [document.display_path for document in selected]
     if not paths:
         return Outcome("last_changes of nothing")
     for folder in sorted({document.path.rpartition(b"/")[0] for document in selected} - {b""}):
         start = folder + b"/"
-        changed = {c.name for c in history.commits if any(each.path.startswith(start) for each in c.changes)}
+        changed = {c.name for c in history.commits if any(change.path.startswith(start) for change in c.changes)}
         want[folder.decode(), len(changed)] += 1
         paths.append(folder.decode())
-    frame = epoch.client.last_changes(made.name, paths)
+    frame = epoch.client.last_changes(repository.name, paths)
     got = Counter(zip(frame["path"], frame["changed_commits"], strict=True))
-    return compared(f"last_changes({made.name!r}, {paths!r})", want, got)
+    return compared(f"last_changes({repository.name!r}, {paths!r})", want, got)
 
 
 def chosen_history(epoch: Epoch, rng: Random) -> tuple[Made, History]:
     """A repository, and the history of its default branch."""
     history = rng.choice([item for item in epoch.histories.histories if not item.revision])
-    return next(made for made in epoch.fleet.made if made.name == history.repository), history
+    return next(repository for repository in epoch.fleet.repositories if repository.name == history.repository), history
 
 
 def matchers(terms: list[str], *, use_regex: bool) -> list[Matcher]:
@@ -339,6 +343,6 @@ def compared(subject: str, want: Counter[Any], got: Counter[Any]) -> Outcome:
     return Outcome(subject, answers.difference(want, got), sum(want.values()))
 
 
-def shown(asked: dict[str, Any]) -> str:
+def format_arguments(arguments: dict[str, Any]) -> str:
     """Arguments as one would type them."""
-    return ", ".join(f"{name}={value!r}" for name, value in asked.items())
+    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())

@@ -14,7 +14,7 @@ from oracles.questions import Atom, Question, atoms
 
 
 def check_text(
-    epoch: Epoch, client: sl.Client, question: Question, shown: Callable[[Row], Row] | None = None
+    epoch: Epoch, client: sl.Client, question: Question, transform: Callable[[Row], Row] | None = None
 ) -> Outcome:
     """Ask a question about text, and hold the rows, as `shown` makes them, against the oracle's."""
     typed = question.text()
@@ -22,13 +22,13 @@ def check_text(
     try:
         result = client.search(typed, pattern_type=question.requested)
         got = answers.text_rows(result, question.select)
-        if shown:
-            got = Counter({shown(row): count for row, count in got.items()})
-        status = told(result, epoch, {commit.repository for commit in epoch.reader.chosen(question)})
+        if transform:
+            got = Counter({transform(row): count for row, count in got.items()})
+        status = status_problem(result, epoch, {commit.repository for commit in epoch.reader.select(question)})
     except sl.SourcelightError as error:
-        return Outcome(asked(question), f"{type(error).__name__}: {error}", question=question)
+        return Outcome(subject_of(question), f"{type(error).__name__}: {error}", question=question)
     pairs = documents(epoch, question)
-    return Outcome(asked(question), status + answers.difference(want, got), pairs, question=question)
+    return Outcome(subject_of(question), status + answers.difference(want, got), pairs, question=question)
 
 
 def has_vain_pattern(epoch: Epoch, question: Question) -> bool:
@@ -40,9 +40,9 @@ def has_vain_pattern(epoch: Epoch, question: Question) -> bool:
     return any(not any(matcher.any(line.text) for change in changes for line in change.lines) for matcher in matchers)
 
 
-def told(result: Any, epoch: Epoch, names: set[str], *, history: bool = False, unread: bool = False) -> str:
+def status_problem(result: Any, epoch: Epoch, names: set[str], *, history: bool = False, unread: bool = False) -> str:
     """What is wrong with the status of an answer about these repositories."""
-    shapes = [made.shape for made in epoch.fleet.made if made.name in names]
+    shapes = [repository.shape for repository in epoch.fleet.repositories if repository.name in names]
     want = {"objects-replaced"} if any(shape.replace for shape in shapes) else set()
     if history and any(shape.clone == "shallow" for shape in shapes):
         want.add("history-incomplete")
@@ -59,7 +59,7 @@ def told(result: Any, epoch: Epoch, names: set[str], *, history: bool = False, u
 def documents(epoch: Epoch, question: Question) -> int:
     """How many pairs of a pattern and a text a question is about."""
     patterns = 1 if isinstance(question.tree, Atom) else 2
-    return patterns * sum(len(commit.documents) for commit in epoch.reader.chosen(question))
+    return patterns * sum(len(commit.documents) for commit in epoch.reader.select(question))
 
 
 def check_history(epoch: Epoch, client: sl.Client, question: Question) -> Outcome:
@@ -72,17 +72,17 @@ def check_history(epoch: Epoch, client: sl.Client, question: Question) -> Outcom
         got = answers.history_rows(result)
     except sl.SourcelightError as error:
         if "newline" in str(error) and "diff" in question.types and has_vain_pattern(epoch, question):
-            return Outcome(asked(question))  # refused by name: no line has a newline
-        return Outcome(asked(question), f"{type(error).__name__}: {error}", question=question)
-    names = {history.repository for history in epoch.histories.chosen(question)}
+            return Outcome(subject_of(question))  # refused by name: no line has a newline
+        return Outcome(subject_of(question), f"{type(error).__name__}: {error}", question=question)
+    names = {history.repository for history in epoch.histories.select(question)}
     # What is selected may be of another kind than commits, so that none has to be read.
     unread = question.select not in ("", "repo", "commit") and not want
-    status = told(result, epoch, names, history=True, unread=unread)
+    status = status_problem(result, epoch, names, history=True, unread=unread)
     return Outcome(
-        asked(question), status + answers.difference(want, got), epoch.histories.pairs - before, question=question
+        subject_of(question), status + answers.difference(want, got), epoch.histories.pairs - before, question=question
     )
 
 
-def asked(question: Question) -> str:
+def subject_of(question: Question) -> str:
     """The call as one would type it."""
     return f"search({question.text()!r}, pattern_type={question.requested!r})"

@@ -57,7 +57,7 @@ def definitions(epoch: Epoch, rng: Random) -> Outcome:
         frame = epoch.client.symbols(commit.repository, path=FOLDER.decode())
         rows = zip(frame["path"], frame["symbol"], frame["line_number"], frame["kind"], strict=True)
         got = Counter((commit.repository, *row) for row in rows if row[3] not in _OTHER_KINDS)
-        return compared(f"symbols({commit.repository!r}, path='definitions/')", wanted([commit], None), got)
+        return compared(f"symbols({commit.repository!r}, path='definitions/')", expected_rows([commit], None), got)
     atom = drawer.atom("rl")
     kind = rng.choice(("", "", *(name for name, _ in _KINDS)))
     question = Question(
@@ -73,15 +73,15 @@ def definitions(epoch: Epoch, rng: Random) -> Outcome:
     table: Any = epoch.client.search(typed, pattern_type=question.requested).arrow
     names = ("repository", "path", "symbol", "line_number", "symbol_kind")
     cells = zip(*(table.column(name).to_pylist() for name in names), strict=True)
-    matcher = Matcher(atom, case_sensitive=question.case_sensitive, whole=True)
+    matcher = Matcher(atom, case_sensitive=question.case_sensitive, whole_text=True)
     return compared(
         f"search({typed!r}, pattern_type={question.requested!r})",
-        Counter({row: count for row, count in wanted(commits, matcher).items() if kind in ("", row[4])}),
+        Counter({row: count for row, count in expected_rows(commits, matcher).items() if kind in ("", row[4])}),
         Counter(row for row in cells if row[4] not in _OTHER_KINDS),
     )
 
 
-def wanted(commits: list[Any], matcher: Matcher | None) -> Counter[Any]:
+def expected_rows(commits: list[Any], matcher: Matcher | None) -> Counter[Any]:
     """Definitions of commits, of those names that match."""
     result: Counter[Any] = Counter()
     for commit in commits:
@@ -89,5 +89,5 @@ def wanted(commits: list[Any], matcher: Matcher | None) -> Counter[Any]:
             if document.path.startswith(FOLDER):
                 for name, line, kind in read(document.path, document.data):
                     if matcher is None or matcher.any(name.encode()):
-                        result[commit.repository, document.shown, name, line, kind] += 1
+                        result[commit.repository, document.display_path, name, line, kind] += 1
     return result

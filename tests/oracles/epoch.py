@@ -89,15 +89,15 @@ class Epoch:
     def histories(self) -> HistoryReader:
         """Oracle of searches in history."""
         results = []
-        for made in self.fleet.made:
+        for repository in self.fleet.repositories:
             existing: dict[str, list[git_history.FileChange]] = {}
-            for revision in ["", *made.revisions]:
+            for revision in ["", *repository.revisions]:
                 try:
-                    git_reader.resolve(made.folder, revision or "HEAD")
+                    git_reader.resolve(repository.folder, revision or "HEAD")
                 except AssertionError:
                     continue
-                commits = git_history.log(made.folder, revision or "HEAD", known=existing)
-                results.append(History(made.name, revision, commits))
+                commits = git_history.log(repository.folder, revision or "HEAD", cached=existing)
+                results.append(History(repository.name, revision, commits))
         return HistoryReader(results)
 
     @cached_property
@@ -144,8 +144,8 @@ class Epoch:
     @cached_property
     def client(self) -> sl.Client:
         """Client over engines in this process."""
-        assert self.fleet.made
-        return self.stack.enter_context(fleets.opened(self.fleet, self.folder / "index"))
+        assert self.fleet.repositories
+        return self.stack.enter_context(fleets.open_client(self.fleet, self.folder / "index"))
 
     @cached_property
     def remote(self) -> sl.Client:

@@ -104,11 +104,11 @@ def _derived(rng: Random, sample: str) -> str:
 
 def _token(rng: Random, character: str) -> str:  # noqa: PLR0911 - a table of chances
     roll = rng.random()
-    own = quoted(character)
+    token = quoted(character)
     if roll < 0.55:
-        return own
+        return token
     if roll < 0.62:
-        return own + rng.choice(REPEATS)
+        return token + rng.choice(REPEATS)
     if roll < 0.72:
         kinds = (
             [r"\w", r"\w+"] if character.isascii() and (character.isalnum() or character == "_") else [r"\W", r"\W*"]
@@ -119,12 +119,12 @@ def _token(rng: Random, character: str) -> str:  # noqa: PLR0911 - a table of ch
         return "." if character != "\n" else r"[^x]"
     if roll < 0.86:
         other = quoted(rng.choice(texts.WORDS)[0])
-        return f"(?:{own}|{other})" if rng.random() < 0.5 else f"[{own}{other}]"
+        return f"(?:{token}|{other})" if rng.random() < 0.5 else f"[{token}{other}]"
     if roll < 0.9:
         return f"(?i:{quoted(character.swapcase()[0])})"
     if roll < 0.95:
         return rng.choice((".*", ".*?", r"[^\n]*", r"\S*", r"\s*", r"[^)]*"))
-    return own + rng.choice(("?", "*", r"\b", r"\B", "$", "^", "()"))
+    return token + rng.choice(("?", "*", r"\b", r"\B", "$", "^", "()"))
 
 
 def _node(rng: Random, depth: int) -> str:

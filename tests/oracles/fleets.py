@@ -39,20 +39,20 @@ class Fleet:
     """Repositories below one folder, and what git says of them."""
 
     folder: Path
-    made: list[Made]
+    repositories: list[Made]
     commits: list[Commit] = field(default_factory=list)
 
     def read(self) -> Reader:
         """Read every tree again by git; gives a reader that knows no answers yet."""
         self.commits = []
-        for made in self.made:
-            for revision in ["", *made.revisions]:
+        for repository in self.repositories:
+            for revision in ["", *repository.revisions]:
                 try:
-                    commit = git_reader.resolve(made.folder, revision or "HEAD")
+                    commit = git_reader.resolve(repository.folder, revision or "HEAD")
                 except AssertionError:
                     continue
-                documents = git_reader.documents(made.folder, commit)
-                self.commits.append(Commit(made.name, revision, documents))
+                documents = git_reader.documents(repository.folder, commit)
+                self.commits.append(Commit(repository.name, revision, documents))
         return Reader(self.commits)
 
     def drawer(self, rng: Random) -> Drawer:
@@ -60,14 +60,16 @@ class Fleet:
         samples, paths = [], []
         for commit in self.commits:
             for document in commit.documents:
-                paths.append(document.shown.replace("\ufffd", "") or "x")
+                paths.append(document.display_path.replace("\ufffd", "") or "x")
                 if document.searchable and document.data:
                     position = rng.randrange(max(1, len(document.data) - 400))
                     text = document.data[position : position + 400].decode(errors="ignore")
                     if text:
                         samples.append(text)
-        common = set.intersection(*({c.revision for c in self.commits if c.repository == m.name} for m in self.made))
-        return Drawer(rng, samples, paths, [made.name for made in self.made], sorted(common - {""}))
+        common = set.intersection(
+            *({c.revision for c in self.commits if c.repository == m.name} for m in self.repositories)
+        )
+        return Drawer(rng, samples, paths, [repository.name for repository in self.repositories], sorted(common - {""}))
 
 
 def build(rng: Random, folder: Path, shapes: tuple[Shape, ...] = SHAPES) -> Fleet:
@@ -77,7 +79,7 @@ def build(rng: Random, folder: Path, shapes: tuple[Shape, ...] = SHAPES) -> Flee
 
 
 @contextmanager
-def opened(fleet: Fleet, index: Path, **options: Any) -> Iterator[sl.Client]:
+def open_client(fleet: Fleet, index: Path, **options: Any) -> Iterator[sl.Client]:
     """Client over engines in this process."""
     with sl.open(fleet.folder, index_dir=index, progress=False, background_index=False, **options) as client:
         yield client

@@ -60,7 +60,7 @@ class LoggedCommit:
 
 
 def log(
-    folder: Path, *revisions: str, changes: bool = True, known: dict[str, list[FileChange]] | None = None
+    folder: Path, *revisions: str, changes: bool = True, cached: dict[str, list[FileChange]] | None = None
 ) -> list[LoggedCommit]:
     """Commits behind revisions in git's order, with the changes of all that are no merges."""
     out = bare_git(
@@ -72,10 +72,10 @@ def log(
         row = cells[index : index + len(_FIELDS)]
         commit = LoggedCommit(
             row[0].decode(), row[1].decode().split(), pair(row[2:4]), pair(row[4:6]), pair(row[6:8]), pair(row[8:10]),
-            int(row[10] or 0), int(row[11] or 0), shown(row[12]), shown(row[13]),
+            int(row[10] or 0), int(row[11] or 0), display_name(row[12]), display_name(row[13]),
         )  # fmt: skip
         if changes and not commit.is_merge:
-            retained = {} if known is None else known
+            retained = {} if cached is None else cached
             if commit.name not in retained:
                 retained[commit.name] = changes_of(folder, commit.name)
             commit.changes = retained[commit.name]
@@ -83,14 +83,14 @@ def log(
     return results
 
 
-def shown(text: bytes) -> bytes:
+def display_name(text: bytes) -> bytes:
     """People and messages are looked for as they are shown: with U+FFFD in place of what is no UTF-8."""
     return text.decode(errors="replace").encode()
 
 
 def pair(cells: list[bytes]) -> tuple[bytes, bytes]:
     """A name and an address, as shown."""
-    return shown(cells[0]), shown(cells[1])
+    return display_name(cells[0]), display_name(cells[1])
 
 
 def changes_of(folder: Path, *commits: str) -> list[FileChange]:

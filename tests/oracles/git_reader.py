@@ -33,7 +33,7 @@ def git(
     *arguments: str | bytes,
     stdin: bytes = b"",
     accept: Sequence[int] = (0,),
-    more: dict[str, str] | None = None,
+    extra_env: dict[str, str] | None = None,
 ) -> bytes:
     """Standard output of a git command."""
     done = subprocess.run(
@@ -41,7 +41,7 @@ def git(
         cwd=folder,
         input=stdin,
         capture_output=True,
-        env=environment() | (more or {}),
+        env=environment() | (extra_env or {}),
         timeout=120,
         check=False,
     )
@@ -61,7 +61,7 @@ def bare_git(folder: Path, *arguments: str | bytes, stdin: bytes = b"", accept: 
     # The index of a linked work tree would give attributes, too.
     return git(
         git_folder(folder), "--git-dir=.", "-c", "core.bare=true", *arguments, stdin=stdin, accept=accept,
-        more={"GIT_INDEX_FILE": str(git_folder(folder) / "no-index")},
+        extra_env={"GIT_INDEX_FILE": str(git_folder(folder) / "no-index")},
     )  # fmt: skip
 
 
@@ -72,11 +72,11 @@ class Document:
     path: bytes
     data: bytes
     searchable: bool
-    shown: str = ""
+    display_path: str = ""
     starts: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.shown = self.path.decode(errors="replace")
+        self.display_path = self.path.decode(errors="replace")
         position = 0
         while position < len(self.data):
             self.starts.append(position)
@@ -92,8 +92,8 @@ def documents(folder: Path, commit: str) -> list[Document]:
     """Every regular file of a commit, by path."""
     rows = []
     for row in git(folder, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
-        facts, _, path = row.partition(b"\t")
-        mode, kind, blob = facts.split()
+        attributes, _, path = row.partition(b"\t")
+        mode, kind, blob = attributes.split()
         if kind == b"blob" and mode != b"120000":
             rows.append((path, blob))
     contents = blobs(folder, {blob for _, blob in rows})
@@ -108,10 +108,10 @@ def blobs(folder: Path, names: set[bytes]) -> dict[bytes, bytes]:
     """Contents by object name."""
     required = sorted(names)
     out = git(folder, "cat-file", "--batch", "--buffer", stdin=b"".join(name + b"\n" for name in required))
-    found, position = {}, 0
+    contents, position = {}, 0
     for name in required:
         end = out.index(b"\n", position)
         size = int(out[position:end].split()[2])
-        found[name] = out[end + 1 : end + 1 + size]
+        contents[name] = out[end + 1 : end + 1 + size]
         position = end + 2 + size
-    return found
+    return contents

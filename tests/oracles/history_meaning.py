@@ -28,17 +28,17 @@ class HistoryReader:
     pairs: int = 0
     _matchers: dict[tuple[Atom, bool, bool], Matcher] = field(default_factory=dict)
 
-    def matcher(self, atom: Atom, *, case_sensitive: bool, whole: bool = False) -> Matcher:
+    def matcher(self, atom: Atom, *, case_sensitive: bool, whole_text: bool = False) -> Matcher:
         """The compiled form of a pattern."""
-        key = (atom, case_sensitive, whole)
+        key = (atom, case_sensitive, whole_text)
         if key not in self._matchers:
-            self._matchers[key] = Matcher(atom, case_sensitive=case_sensitive, whole=whole)
+            self._matchers[key] = Matcher(atom, case_sensitive=case_sensitive, whole_text=whole_text)
         return self._matchers[key]
 
     def rows(self, question: Question) -> Counter[Row]:
         """Rows: type, repository, commit, path, line number, side, line, starts, ends."""
         result: Counter[Row] = Counter()
-        for history in self.chosen(question):
+        for history in self.select(question):
             for commit in history.commits:
                 if not self._commit_passes(commit, question):
                     continue
@@ -52,20 +52,22 @@ class HistoryReader:
             return Counter()
         return result if question.select.startswith("commit") or not question.select else Counter()
 
-    def chosen(self, question: Question) -> list[History]:
+    def select(self, question: Question) -> list[History]:
         """Histories that the filters by repository and revision leave."""
         return [
             history
             for history in self.histories
-            if history.revision == question.revision and self._named(history, question)
+            if history.revision == question.revision and self._is_named(history, question)
         ]
 
-    def _named(self, history: History, question: Question) -> bool:
+    def _is_named(self, history: History, question: Question) -> bool:
         name = history.repository.encode()
         return all(self._matches(f, [name], case=False) != f.negated for f in question.filters if f.field == "repo")
 
-    def _matches(self, chosen: Filter, texts: list[bytes], *, case: bool) -> bool:
-        matcher = self.matcher(Atom(chosen.value, regexp=True), case_sensitive=case, whole=chosen.field != "message")
+    def _matches(self, condition: Filter, texts: list[bytes], *, case: bool) -> bool:
+        matcher = self.matcher(
+            Atom(condition.value, regexp=True), case_sensitive=case, whole_text=condition.field != "message"
+        )
         return any(matcher.any(text) for text in texts)
 
     def _commit_passes(self, commit: LoggedCommit, question: Question) -> bool:
@@ -135,13 +137,15 @@ class HistoryReader:
         tree, sensitive = question.tree, question.case_sensitive
         side = question.select.removeprefix("commit.diff.") if question.select.startswith("commit.diff.") else ""
         rows: list[Row] = []
-        hit = False
+        has_match = False
         for change in self._changes(commit, question):
 
             def spans(atom: Atom, lines: list[Line] = change.lines) -> dict[int, list[Span]]:
                 self.pairs += len(lines)
                 matcher = self.matcher(atom, case_sensitive=sensitive)
-                return {index: found for index, line in enumerate(lines) if (found := matcher.spans(line.text))}
+                return {
+                    index: line_spans for index, line in enumerate(lines) if (line_spans := matcher.spans(line.text))
+                }
 
             def occurs(atom: Atom, lines: list[Line] = change.lines) -> bool:
                 matcher = self.matcher(atom, case_sensitive=sensitive)
@@ -153,22 +157,22 @@ class HistoryReader:
                 self._fits(tree, line, sensitive=sensitive) for line in change.lines if line.side == side
             ):
                 continue
-            hit = True
+            has_match = True
             by_line: dict[int, list[Span]] = {}
             for atom in positive(tree):
-                for position, found in spans(atom).items():
-                    by_line.setdefault(position, []).extend(found)
-            for position, found in by_line.items():
+                for position, line_spans in spans(atom).items():
+                    by_line.setdefault(position, []).extend(line_spans)
+            for position, line_spans in by_line.items():
                 line = change.lines[position]
                 if side and line.side != side:
                     continue
-                marked = merged(found)
+                marked = merged(line_spans)
                 rows.append((
                     "diff", history.repository, commit.name, change.path.decode(errors="replace"), line.number,
                     line.side, line.text.decode(errors="replace"), points(line.text, (start for start, _ in marked)),
                     points(line.text, (end for _, end in marked)),
                 ))  # fmt: skip
-        if hit and not rows:
+        if has_match and not rows:
             return [("diff", history.repository, commit.name, None, None, None, None, (), ())]
         return rows
 
@@ -197,8 +201,8 @@ def spans_by_line(text: bytes, spans: list[Span]) -> list[tuple[int, str, tuple[
     rows = []
     position = 0
     for number, line in enumerate(text.split(b"\n"), 1):
-        cut = [(max(start - position, 0), min(end - position, len(line))) for start, end in spans]
-        marked = [(start, end) for start, end in cut if start < end]
+        bounds = [(max(start - position, 0), min(end - position, len(line))) for start, end in spans]
+        marked = [(start, end) for start, end in bounds if start < end]
         if marked:
             starts = points(line, (start for start, _ in marked))
             ends = points(line, (end for _, end in marked))

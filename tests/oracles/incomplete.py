@@ -39,22 +39,22 @@ class Incomplete:
     objects: dict[str, frozenset[str]] = field(default_factory=dict)
     lacking: dict[str, set[str]] = field(default_factory=dict)
 
-    def made(self, name: str) -> Made:
+    def repository_of(self, name: str) -> Made:
         """The repository of a name."""
-        return next(item for item in self.epoch.fleet.made if item.name == name)
+        return next(item for item in self.epoch.fleet.repositories if item.name == name)
 
 
 def build(epoch: Epoch) -> Incomplete:
     """Write such a fleet below the folder of an epoch."""
-    own = Epoch(f"{epoch.seed}/incomplete", epoch.folder / "incomplete", SHAPES)
-    created = fleets.build(own.rng("fleet"), own.folder / "fleet", SHAPES).made
-    empty = own.folder / "fleet" / EMPTY
+    inner_epoch = Epoch(f"{epoch.seed}/incomplete", epoch.folder / "incomplete", SHAPES)
+    created = fleets.build(inner_epoch.rng("fleet"), inner_epoch.folder / "fleet", SHAPES).repositories
+    empty = inner_epoch.folder / "fleet" / EMPTY
     empty.mkdir()
     git_reader.git(empty, "init", "-q", "-b", "main", ".")
     readable = [item for item in created if item.shape.name not in UNREADABLE]
-    built = Incomplete(own)
-    fleet = Fleet(own.folder / "fleet", [*created])
-    own.__dict__["fleet"] = fleet
+    built = Incomplete(inner_epoch)
+    fleet = Fleet(inner_epoch.folder / "fleet", [*created])
+    inner_epoch.__dict__["fleet"] = fleet
     for item in created:
         if item.shape.name in _PARTIAL:
             built.objects[item.name] = repositories.objects_of(item.folder)
@@ -64,32 +64,32 @@ def build(epoch: Epoch) -> Incomplete:
         commits.append(commit)
         histories.append(history)
     fleet.commits = commits
-    own.__dict__["reader"] = Reader(commits)
-    own.__dict__["histories"] = HistoryReader(histories)
-    epoch.stack.callback(own.close)
+    inner_epoch.__dict__["reader"] = Reader(commits)
+    inner_epoch.__dict__["histories"] = HistoryReader(histories)
+    epoch.stack.callback(inner_epoch.close)
     return built
 
 
-def read(built: Incomplete, made: Made) -> tuple[Commit, History]:
+def read(built: Incomplete, repository: Made) -> tuple[Commit, History]:
     """What a whole repository holds, and of that what this one has."""
-    there = built.objects.get(made.name)
-    source = made.folder if there is None else repositories.source_of(made)
-    head = {"unborn": "main"}.get(made.shape.head, "HEAD")
+    there = built.objects.get(repository.name)
+    source = repository.folder if there is None else repositories.source_of(repository)
+    head = {"unborn": "main"}.get(repository.shape.head, "HEAD")
     documents = git_reader.documents(source, head)
-    history = History(made.name, "", git_history.log(source, head))
-    lacking = built.lacking.setdefault(made.name, set())
+    history = History(repository.name, "", git_history.log(source, head))
+    lacking = built.lacking.setdefault(repository.name, set())
     if there is not None:
         rows = git_reader.git(source, "ls-tree", "-r", "-z", "--full-tree", head).split(b"\0")[:-1]
         names = {row.partition(b"\t")[2]: row.split()[2].decode() for row in rows}
         documents = [document if names[document.path] in there else Document(document.path, b"", searchable=False)
                      for document in documents]  # fmt: skip
-        built.lacking[f"{made.name}/files"] = {name for name in names.values() if name not in there}
+        built.lacking[f"{repository.name}/files"] = {name for name in names.values() if name not in there}
         for commit in history.commits:
             if b".mailmap" in names and names[b".mailmap"] not in there:  # people are as written then
                 commit.mapped_author, commit.mapped_committer = commit.author, commit.committer
             if not commit.is_merge and not is_whole(source, commit, there):
                 lacking.add(commit.name)
-    return Commit(made.name, "", documents), history
+    return Commit(repository.name, "", documents), history
 
 
 def is_whole(source: Path, commit: git_history.LoggedCommit, there: frozenset[str]) -> bool:
@@ -110,14 +110,14 @@ def is_whole(source: Path, commit: git_history.LoggedCommit, there: frozenset[st
 def incomplete(epoch: Epoch, rng: Random) -> Outcome:
     """One question about such a fleet, and whether anything was fetched for it."""
     built: Incomplete = epoch.incomplete
-    own = built.epoch
-    drawer = replace(own.drawer, rng=rng)
-    client = own.remote if rng.random() < 0.15 else own.client
+    inner_epoch = built.epoch
+    drawer = replace(inner_epoch.drawer, rng=rng)
+    client = inner_epoch.remote if rng.random() < 0.15 else inner_epoch.client
     outcome = (text if rng.random() < 0.6 else history)(built, client, drawer)
     if outcome.difference:
         return outcome
     for name, objects in built.objects.items():
-        extra = repositories.objects_of(built.made(name).folder) - objects
+        extra = repositories.objects_of(built.repository_of(name).folder) - objects
         if extra:
             built.objects[name] |= extra
             return Outcome(outcome.subject, f"{len(extra)} objects of {name} were fetched")
@@ -126,34 +126,36 @@ def incomplete(epoch: Epoch, rng: Random) -> Outcome:
 
 def text(built: Incomplete, client: sl.Client, drawer: Drawer) -> Outcome:
     """Text, paths and names."""
-    own, question = built.epoch, replace(drawer.question(), revision="")
-    want = answers.unmarked(own.reader.rows(question), question.select)
-    subject = checks.asked(question)
+    inner_epoch, question = built.epoch, replace(drawer.question(), revision="")
+    want = answers.unmarked(inner_epoch.reader.rows(question), question.select)
+    subject = checks.subject_of(question)
     try:
         result = client.search(question.text(), pattern_type=question.requested)
     except sl.SourcelightError as error:
         return Outcome(subject, f"{type(error).__name__}: {error}")
-    found = answers.difference(want, answers.text_rows(result, question.select)) or unsaid(built, result, question)
-    if not found and question.count is None:
+    difference = answers.difference(want, answers.text_rows(result, question.select)) or unsaid(built, result, question)
+    if not difference and question.count is None:
         counts = client.count_by(question.text(), by="repository", pattern_type=question.requested)
         if counts.attrs["reasons"] != "; ".join(result.reasons):
-            found = f"a count says {counts.attrs['reasons']!r}, and a search {result.reasons}\n"
-    return Outcome(subject, found)
+            difference = f"a count says {counts.attrs['reasons']!r}, and a search {result.reasons}\n"
+    return Outcome(subject, difference)
 
 
 def history(built: Incomplete, client: sl.Client, drawer: Drawer) -> Outcome:
     """Commits and changed lines: those of commits that can't be read may be missing, and that is said."""
-    own = built.epoch
-    drawing = drawer.history_question(*own.history_words)
+    inner_epoch = built.epoch
+    drawing = drawer.history_question(*inner_epoch.history_words)
     filters = tuple(item for item in drawing.filters if item.field not in {"file", "lang"})
     tree = drawing.tree if isinstance(drawing.tree, Atom) else Atom("foo")
     question = replace(drawing, filters=filters, tree=tree, select="", revision="")
-    want = own.histories.rows(question)
-    subject = checks.asked(question)
+    want = inner_epoch.histories.rows(question)
+    subject = checks.subject_of(question)
     try:
         result = client.search(question.text(), pattern_type=question.requested)
     except sl.SourcelightError as error:
-        refused = "newline" in str(error) and "diff" in question.types and checks.has_vain_pattern(own, question)
+        refused = (
+            "newline" in str(error) and "diff" in question.types and checks.has_vain_pattern(inner_epoch, question)
+        )
         return Outcome(subject, "" if refused else f"{type(error).__name__}: {error}")
     got = answers.history_rows(result)
     if "diff" in question.types:
@@ -168,27 +170,27 @@ def history(built: Incomplete, client: sl.Client, drawer: Drawer) -> Outcome:
 
 def unsaid(built: Incomplete, result: sl.SearchResult, question: Question, *, history: bool = False) -> str:
     """What an answer should say of what it lacks, and does not."""
-    own = built.epoch
-    request = own.histories.chosen(question) if history else own.reader.chosen(question)
+    inner_epoch = built.epoch
+    request = inner_epoch.histories.select(question) if history else inner_epoch.reader.select(question)
     names = {item.repository for item in request}
     want = {"repository-unreadable"}
     # A partial clone is named as one, whether or not a commit of it can't be read.
     if history and any(f"/{name}" in item for name in _PARTIAL for item in names):
         want.add("history-incomplete")
     got = {reason.partition(":")[0] for reason in result.reasons}
-    if not history and may_miss(own, question):
+    if not history and may_miss(inner_epoch, question):
         want.add("document-missing")
     messages = "\n".join(result.skipped["message"])
-    locations = [str(own.folder / "fleet" / name) for name in (*UNREADABLE, EMPTY)]
+    locations = [str(inner_epoch.folder / "fleet" / name) for name in (*UNREADABLE, EMPTY)]
     unnamed = [place for place in locations if place not in messages]
     if got == want and not unnamed and result.status == "limited":
         return ""
     return f"status {result.status}: {', '.join(result.reasons)} for {', '.join(sorted(want))}; unnamed {unnamed}\n"
 
 
-def may_miss(own: Epoch, question: Question) -> bool:
+def may_miss(inner_epoch: Epoch, question: Question) -> bool:
     """Whether contents are looked at of which some are missing."""
-    if any(may_pass(own, commit, question) for commit in own.reader.commits):
+    if any(may_pass(inner_epoch, commit, question) for commit in inner_epoch.reader.commits):
         return True
     required = any(item.field == "file:has.content" for item in question.filters)
     if question.types and not {"file", "path"} & set(question.types):
@@ -197,20 +199,20 @@ def may_miss(own: Epoch, question: Question) -> bool:
         return False
     bare = replace(question, filters=tuple(item for item in question.filters if item.field != "file:has.content"))
     return any(
-        is_missing(document) and own.reader.passes(document, bare)
-        for commit in own.reader.chosen(question)
+        is_missing(document) and inner_epoch.reader.passes(document, bare)
+        for commit in inner_epoch.reader.select(question)
         for document in commit.documents
     )
 
 
-def may_pass(own: Epoch, commit: Commit, question: Question) -> bool:
+def may_pass(inner_epoch: Epoch, commit: Commit, question: Question) -> bool:
     """Whether what is missing decides if a repository is searched."""
-    fits = [(item, own.reader.fits(commit, item, question)) for item in question.filters]
+    fits = [(item, inner_epoch.reader.fits(commit, item, question)) for item in question.filters]
     unknown = [
-        item.field == "repo:has.content" and held is item.negated and any(map(is_missing, commit.documents))
-        for item, held in fits
+        item.field == "repo:has.content" and passes is item.negated and any(map(is_missing, commit.documents))
+        for item, passes in fits
     ]
-    return any(unknown) and all(held or open_ for (_, held), open_ in zip(fits, unknown, strict=True))
+    return any(unknown) and all(passes or open_ for (_, passes), open_ in zip(fits, unknown, strict=True))
 
 
 def is_missing(document: Document) -> bool:

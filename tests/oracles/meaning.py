@@ -35,22 +35,22 @@ class Commit:
 class Matcher:
     """RE2 alone: an expression over bytes, `^` and `$` at lines, bad bytes in no class."""
 
-    def __init__(self, atom: Atom, *, case_sensitive: bool, whole: bool = False) -> None:
+    def __init__(self, atom: Atom, *, case_sensitive: bool, whole_text: bool = False) -> None:
         source = atom.text if atom.regexp else re.sub(r"[^\w]|[^\x00-\x7f]", _escaped, atom.text, flags=re.ASCII)
-        flags = ("" if whole else "m") + ("" if case_sensitive else "i")
+        flags = ("" if whole_text else "m") + ("" if case_sensitive else "i")
         self._compiled = re2.compile((f"(?{flags})" if flags else "").encode() + source.encode(), _OPTIONS)
 
     def spans(self, data: bytes) -> list[Span]:
         """All matches that are not empty."""
-        return [span for found in self._compiled.finditer(data) if (span := found.span())[0] < span[1]]
+        return [span for match in self._compiled.finditer(data) if (span := match.span())[0] < span[1]]
 
     def any(self, data: bytes) -> bool:
         """Whether it matches at all, and be it an empty text."""
         return self._compiled.search(data) is not None
 
 
-def _escaped(found: re.Match[str]) -> str:
-    character = found[0]
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
     return f"\\{character}" if character.isascii() and character.isprintable() else f"\\x{{{ord(character):x}}}"
 
 
@@ -68,13 +68,13 @@ def points(raw: bytes, places: Iterable[int]) -> tuple[int, ...]:
     if raw.isascii():
         return tuple(places)
     results = []
-    position = shown = 0
+    position = char_offset = 0
     for place in places:
         if place < position:  # ends and starts of spans come in order; others begin anew
-            position = shown = 0
-        shown += len(raw[position:place].decode(errors="replace"))
+            position = char_offset = 0
+        char_offset += len(raw[position:place].decode(errors="replace"))
         position = min(place, len(raw))
-        results.append(shown + max(place - len(raw), 0))
+        results.append(char_offset + max(place - len(raw), 0))
     return tuple(results)
 
 
@@ -106,32 +106,32 @@ class Reader:
     commits: list[Commit]
     pairs: int = 0
     _matchers: dict[tuple[Atom, bool, bool], Matcher] = field(default_factory=dict)
-    _known: dict[tuple[Atom, bool], dict[int, list[Span]]] = field(default_factory=dict)
+    _span_cache: dict[tuple[Atom, bool], dict[int, list[Span]]] = field(default_factory=dict)
 
-    def matcher(self, atom: Atom, *, case_sensitive: bool, whole: bool = False) -> Matcher:
+    def matcher(self, atom: Atom, *, case_sensitive: bool, whole_text: bool = False) -> Matcher:
         """The compiled form of a pattern."""
-        key = (atom, case_sensitive, whole)
+        key = (atom, case_sensitive, whole_text)
         if key not in self._matchers:
             if len(self._matchers) > 500:
                 self._matchers.clear()
-                self._known.clear()
-            self._matchers[key] = Matcher(atom, case_sensitive=case_sensitive, whole=whole)
+                self._span_cache.clear()
+            self._matchers[key] = Matcher(atom, case_sensitive=case_sensitive, whole_text=whole_text)
         return self._matchers[key]
 
     def content_spans(self, atom: Atom, document: Document, *, case_sensitive: bool) -> list[Span]:
         """Matches of a pattern in a content."""
         if not document.searchable:
             return []
-        known = self._known.setdefault((atom, case_sensitive), {})
-        spans = known.get(id(document))
+        cache = self._span_cache.setdefault((atom, case_sensitive), {})
+        spans = cache.get(id(document))
         if spans is None:
             self.pairs += 1
-            spans = known[id(document)] = self.matcher(atom, case_sensitive=case_sensitive).spans(document.data)
+            spans = cache[id(document)] = self.matcher(atom, case_sensitive=case_sensitive).spans(document.data)
         return spans
 
     def path_spans(self, atom: Atom, path: bytes, *, case_sensitive: bool) -> list[Span]:
         """Matches of a pattern in a path."""
-        return self.matcher(atom, case_sensitive=case_sensitive, whole=True).spans(path)
+        return self.matcher(atom, case_sensitive=case_sensitive, whole_text=True).spans(path)
 
     def holds(self, tree: Tree, document: Document, question: Question) -> bool:
         """Whether a file is a hit."""
@@ -155,7 +155,7 @@ class Reader:
         for item in question.filters:
             if item.field == "file":
                 matcher = self.matcher(
-                    Atom(item.value, regexp=True), case_sensitive=question.case_sensitive, whole=True
+                    Atom(item.value, regexp=True), case_sensitive=question.case_sensitive, whole_text=True
                 )
                 fits = matcher.any(document.path)
             elif item.field == "lang":
@@ -169,21 +169,21 @@ class Reader:
                 return False
         return True
 
-    def chosen(self, question: Question) -> list[Commit]:
+    def select(self, question: Question) -> list[Commit]:
         """The commits that the filters by repository leave."""
         revisions = question.revision.split(":")
         required = [commit for commit in self.commits if commit.revision in revisions]
         return [commit for commit in required if all(self.fits(commit, item, question) for item in question.filters)]
 
-    def fits(self, commit: Commit, chosen: Filter, question: Question) -> bool:
+    def fits(self, commit: Commit, condition: Filter, question: Question) -> bool:
         """Whether a filter by repository leaves a commit."""
         sensitive = question.case_sensitive
-        atom = Atom(chosen.value, regexp=True)
-        match chosen.field:
+        atom = Atom(condition.value, regexp=True)
+        match condition.field:
             case "repo":
-                result = self.named(commit, chosen)
+                result = self.is_named(commit, condition)
             case "repo:has.path":
-                matcher = self.matcher(atom, case_sensitive=sensitive, whole=True)
+                matcher = self.matcher(atom, case_sensitive=sensitive, whole_text=True)
                 result = any(matcher.any(document.path) for document in commit.documents)
             case "repo:has.content":
                 result = any(
@@ -191,18 +191,18 @@ class Reader:
                 )
             case _:
                 return True
-        return result != chosen.negated
+        return result != condition.negated
 
-    def named(self, commit: Commit, chosen: Filter) -> bool:
+    def is_named(self, commit: Commit, condition: Filter) -> bool:
         """Whether the name of a repository matches, whatever its case."""
-        return self.matcher(Atom(chosen.value, regexp=True), case_sensitive=False, whole=True).any(
+        return self.matcher(Atom(condition.value, regexp=True), case_sensitive=False, whole_text=True).any(
             commit.repository.encode()
         )
 
     def rows(self, question: Question) -> Counter[Row]:
         """Rows that must be found: type, repository, revision, path, then of lines what `line_rows` gives."""
         result: Counter[Row] = Counter()
-        commits = self.chosen(question)
+        commits = self.select(question)
         files = not question.types or bool({"file", "path"} & set(question.types))
         if files and not (question.tree is None and not self.by_file(question)):
             for commit in commits:
@@ -222,7 +222,7 @@ class Reader:
         """Rows of one file."""
         if not self.passes(document, question):
             return []
-        head = (commit.repository, commit.revision, document.shown)
+        head = (commit.repository, commit.revision, document.display_path)
         if question.tree is None:
             return [("path", *head, (), ())]
         if not self.holds(question.tree, document, question):
@@ -257,10 +257,14 @@ class Reader:
         """Whether the name of a repository is a hit."""
         match tree:
             case Atom():
-                cut = Atom(tree.text.partition("@")[0], tree.regexp)
-                if not cut.text or tree.content or (cut.regexp and not compiles(cut.text)):
+                name_atom = Atom(tree.text.partition("@")[0], tree.regexp)
+                if not name_atom.text or tree.content or (name_atom.regexp and not compiles(name_atom.text)):
                     return False
-                return bool(self.matcher(cut, case_sensitive=question.case_sensitive, whole=True).spans(name.encode()))
+                return bool(
+                    self.matcher(name_atom, case_sensitive=question.case_sensitive, whole_text=True).spans(
+                        name.encode()
+                    )
+                )
             case Without(part):
                 # A pattern that starts with @ is asked of no repository's name, also where it is negated.
                 if part.text.startswith("@"):

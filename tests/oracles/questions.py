@@ -74,7 +74,7 @@ class Question:
 
     def text(self) -> str:
         """The query as a user types it."""
-        return _written(self)
+        return _format_query(self)
 
 
 def atoms(tree: Tree | None) -> list[Atom]:
@@ -104,7 +104,7 @@ def positive(tree: Tree | None) -> list[Atom]:
 _PLAIN = re.compile(r"[A-Za-z0-9_.=+*?~$%&-]+")
 
 
-def _written(question: Question) -> str:
+def _format_query(question: Question) -> str:
     parts = [f"patternType:{question.pattern_type}"] if question.style % 2 else []
     if question.case_sensitive:
         parts.append("case:yes")
@@ -149,13 +149,13 @@ def _slashed(expression: str, style: int) -> str:
     return "/" + re.sub(r"\\(.)|/", _typed, expression, flags=re.DOTALL) + "/"
 
 
-def _typed(found: re.Match[str]) -> str:
-    escaped = found[1]
+def _typed(match: re.Match[str]) -> str:
+    escaped = match[1]
     if escaped is None or escaped == "/":
         return r"\/"
     if escaped == "\\":
         return "\\" * 4
-    return found[0]
+    return match[0]
 
 
 def _atom(atom: Atom, question: Question) -> str:
@@ -166,8 +166,8 @@ def _atom(atom: Atom, question: Question) -> str:
         return "content:" + _delimited(atom.text, mark)
     if atom.regexp:
         return _slashed(atom.text, question.style)
-    plain = _PLAIN.fullmatch(atom.text) and atom.text.lower() not in {"and", "or", "not"}
-    if question.pattern_type in {"standard", "literal"} or (plain and question.pattern_type == "keyword"):
+    is_plain = _PLAIN.fullmatch(atom.text) and atom.text.lower() not in {"and", "or", "not"}
+    if question.pattern_type in {"standard", "literal"} or (is_plain and question.pattern_type == "keyword"):
         return atom.text
     return _delimited(atom.text, mark)
 
@@ -184,8 +184,8 @@ def _tree(tree: Tree, question: Question, *, inner: bool = False) -> str:
             merged = " or "
     if question.style % 7 == 0:
         merged = merged.upper()
-    written = merged.join(_tree(part, question, inner=True) for part in parts)
-    return f"({written})" if inner or question.filters or isinstance(tree, Either) else written
+    text = merged.join(_tree(part, question, inner=True) for part in parts)
+    return f"({text})" if inner or question.filters or isinstance(tree, Either) else text
 
 
 def balanced(question: Question) -> bool:
@@ -343,9 +343,9 @@ class Drawer:
 
     def _history_question(self, words: list[str], times: list[int]) -> Question:
         rng = self.rng
-        own = replace_samples(self, words)
+        drawer = replace_samples(self, words)
         pattern_type = rng.choice(("keyword", "keyword", "regexp"))
-        tree = own.tree(rng.choice((0, 0, 1, 1, 2, 4)), pattern_type) if rng.random() < 0.85 else None
+        tree = drawer.tree(rng.choice((0, 0, 1, 1, 2, 4)), pattern_type) if rng.random() < 0.85 else None
         if isinstance(tree, Atom) and rng.random() < 0.08:
             tree = Without(tree)
         filters = [item for item in self.filters() if ":" not in item.field]

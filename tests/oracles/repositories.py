@@ -125,9 +125,9 @@ def write(rng: Random, parent: Path, shape: Shape) -> Made:
     return Made(folder, f"example.org/zoo/{shape.name}", shape, revisions)
 
 
-def source_of(made: Made) -> Path:
+def source_of(repository: Made) -> Path:
     """The whole repository that a clone was made from."""
-    return made.folder.parent.parent / f"{made.folder.parent.name}-sources" / made.folder.name
+    return repository.folder.parent.parent / f"{repository.folder.parent.name}-sources" / repository.folder.name
 
 
 def _partial(rng: Random, source: Path, folder: Path, kind: str) -> None:
@@ -145,7 +145,7 @@ def _partial(rng: Random, source: Path, folder: Path, kind: str) -> None:
         names = [git(source, "rev-parse", name).decode().strip() for name in fetched]
         depth = () if kind == "blobless" else ("--no-filter",)
         extra = {"GIT_NO_LAZY_FETCH": "0"}
-        git(folder, "fetch", "-q", "--no-tags", *depth, "promisor", *names, more=extra)
+        git(folder, "fetch", "-q", "--no-tags", *depth, "promisor", *names, extra_env=extra)
 
 
 def objects_of(folder: Path) -> frozenset[str]:
@@ -154,12 +154,12 @@ def objects_of(folder: Path) -> frozenset[str]:
     return frozenset(out.decode().split())
 
 
-def extend(rng: Random, made: Made) -> None:
+def extend(rng: Random, repository: Made) -> None:
     """Add commits to the first branch of a repository that is no clone."""
-    previous = git(made.folder, "ls-tree", "-r", "-z", "main").split(b"\0")[:-1]
+    previous = git(repository.folder, "ls-tree", "-r", "-z", "main").split(b"\0")[:-1]
     paths = [row.partition(b"\t")[2] for row in previous if b" blob " in row and not row.startswith(b"120000")]
     paths = [path for path in paths if not path.startswith(sources.FOLDER) and path != OWNERS]
-    writer = Writer(rng, made.shape)
+    writer = Writer(rng, repository.shape)
     stream = writer.head(b"refs/heads/main", writer.message(), [b"refs/heads/main^0"])
     selected = rng.sample(paths, min(2, len(paths)))
     for path in selected:
@@ -168,7 +168,7 @@ def extend(rng: Random, made: Made) -> None:
         stream += b"D " + quoted(next(path for path in paths if path not in selected)) + b"\n"
     new = b"new-%d.txt" % rng.randrange(10_000)
     stream += b"M 100644 inline " + new + b"\n" + block(texts.data(rng)) + b"\n"
-    git(made.folder, "fast-import", "--quiet", "--force", "--date-format=raw-permissive", stdin=stream)
+    git(repository.folder, "fast-import", "--quiet", "--force", "--date-format=raw-permissive", stdin=stream)
 
 
 def _replace(folder: Path) -> None:
@@ -184,7 +184,7 @@ def _replace(folder: Path) -> None:
             *(x for parent in parents for x in ("-p", parent)),
             "-m",
             "replaced foo",
-            more=person,
+            extra_env=person,
         )
         .decode()
         .strip()
@@ -226,11 +226,11 @@ class Writer:
             base, former = tips.get(branch, tips[b"main"])
             parents = [base]
             if branch == b"main" and len(tips) > 1 and rng.random() < 0.4:
-                others = [tips[name] for name in tips if name != b"main"][: rng.randint(1, 2)]
-                parents += [mark for mark, _ in others]
+                other_tips = [tips[name] for name in tips if name != b"main"][: rng.randint(1, 2)]
+                parents += [mark for mark, _ in other_tips]
                 after = dict(former)
-                for _, other in others:
-                    after.update({path: what for path, what in other.items() if rng.random() < 0.5})
+                for _, other in other_tips:
+                    after.update({path: entry for path, entry in other.items() if rng.random() < 0.5})
                 after = sound(after)
             else:
                 after = self.changed(former)
@@ -319,12 +319,12 @@ class Writer:
         self.when += rng.choice((0, 1, 60, 3600, 86_400, -3600 if self.shape.odd else 0))
         author, committer = rng.choice(PEOPLE), rng.choice(PEOPLE)
         date = b"%d %s" % (self.when, rng.choice(ZONES) if self.shape.odd else b"+0000")
-        written = rng.choice(ODD_DATES) if self.shape.odd and rng.random() < 0.1 else date
+        date_text = rng.choice(ODD_DATES) if self.shape.odd and rng.random() < 0.1 else date
         out = b"commit %s\nmark :%d\nauthor %s %s\ncommitter %s %s\n" % (
             branch,
             self.mark,
             author,
-            written,
+            date_text,
             committer,
             date,
         )
@@ -354,10 +354,10 @@ class Writer:
 def sound(tree: Tree) -> Tree:
     """The tree without files that stand where another path needs a folder, and without names git refuses."""
     folders = {path[:index] for path in tree for index, byte in enumerate(path) if byte == 47}
-    return {path: what for path, what in tree.items() if path not in folders and b"/./" not in path}
+    return {path: entry for path, entry in tree.items() if path not in folders and b"/./" not in path}
 
 
-def plain(
+def make_simple(
     folder: Path,
     files: dict[bytes, bytes],
     message: bytes = b"files\n",

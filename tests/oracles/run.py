@@ -85,7 +85,7 @@ def run_epoch(options: argparse.Namespace, number: int, ends: float, base: Path)
                 numbers[area] += 1
                 finding = run_case(epoch, area, position, tally)
                 if finding:
-                    finding |= {"again": again(options, number, f"--areas {area} --case {position}")}
+                    finding |= {"again": reproduction(options, number, f"--areas {area} --case {position}")}
                     tally.findings.append(finding)
                 if time.monotonic() >= ends or len(tally.findings) >= MOST_FINDINGS:
                     break
@@ -94,11 +94,11 @@ def run_epoch(options: argparse.Namespace, number: int, ends: float, base: Path)
     return tally
 
 
-def run_case(epoch: Epoch, area: str, at: int, tally: Tally) -> dict[str, str]:
+def run_case(epoch: Epoch, area: str, position: int, tally: Tally) -> dict[str, str]:
     """One case; gives the finding, if it is one."""
     tally.cases[area] += 1
     try:
-        outcome = AREAS[area](epoch, epoch.rng(area, at))
+        outcome = AREAS[area](epoch, epoch.rng(area, position))
     except Exception:  # noqa: BLE001 - a fault of any kind is a finding
         return {"area": area, "subject": "", "difference": traceback.format_exc()[-3000:]}
     tally.pairs[area] += outcome.pairs
@@ -114,7 +114,7 @@ def run_case(epoch: Epoch, area: str, at: int, tally: Tally) -> dict[str, str]:
     return finding
 
 
-def again(options: argparse.Namespace, number: int, rest: str) -> str:
+def reproduction(options: argparse.Namespace, number: int, rest: str) -> str:
     """The command that asks the same again."""
     left_out = f" --leave-out {options.leave_out}" if options.leave_out else ""
     return f"scripts/test fuzz --seed {options.seed} --epoch {number}{left_out} {rest}"
@@ -129,7 +129,7 @@ def work(options: argparse.Namespace, first: int, ends: float, base: Path, out: 
             tally = run_epoch(options, number, min(ends, time.monotonic() + EPOCH_S), base)
         except Exception:  # noqa: BLE001 - a fleet that cannot be opened is a finding, too
             finding = {"area": "open", "subject": "", "difference": traceback.format_exc()[-3000:]}
-            tally = Tally(findings=[finding | {"again": again(options, number, "--minutes 1")}])
+            tally = Tally(findings=[finding | {"again": reproduction(options, number, "--minutes 1")}])
         out.put(tally)
         number += options.jobs
     out.put(None)

@@ -50,7 +50,7 @@ def client(epoch: Epoch) -> sl.Client:
     """Client over the fleet of an epoch with these annotations."""
     path = Path(epoch.folder) / "annotated.toml"
     path.write_text(toml())
-    return epoch.stack.enter_context(fleets.opened(epoch.fleet, epoch.folder / "annotated", config=path))
+    return epoch.stack.enter_context(fleets.open_client(epoch.fleet, epoch.folder / "annotated", config=path))
 
 
 def base(rng: Random, epoch: Epoch) -> Question:
@@ -63,23 +63,23 @@ def rows_of(epoch: Epoch, question: Question, extra: tuple[Filter, ...]) -> Coun
     """Rows of a question, of the repositories and files that further filters leave."""
     rows = epoch.reader.rows(replace(question, select=""))
     by_file = any(item.field in {"file:has.owner", "file:has.contributor"} for item in extra)
-    kept: Counter[Row] = Counter()
+    selection: Counter[Row] = Counter()
     for row, count in rows.items():
         if row[0] == "repo" and by_file:
             continue
         if scoped(row[1], question, extra) and all(
             fits(epoch, row, item, case=question.case_sensitive) != item.negated for item in extra
         ):
-            kept[row] = count
-    return selected(kept, question.select)
+            selection[row] = count
+    return selected(selection, question.select)
 
 
 def scoped(repository: str, question: Question, extra: tuple[Filter, ...]) -> bool:
     """Whether forks and archives let a repository pass: they are left out unless one is named alone and exactly."""
     arguments = {item.field: item.value for item in extra}
     name = repository.rpartition("/")[2]
-    named = [item.value for item in question.filters if item.field == "repo" and not item.negated]
-    exactly = len(named) == 1 and re.fullmatch(r"\^(?:[\w/-]|\\.)*\$", named[0]) is not None
+    values = [item.value for item in question.filters if item.field == "repo" and not item.negated]
+    exactly = len(values) == 1 and re.fullmatch(r"\^(?:[\w/-]|\\.)*\$", values[0]) is not None
     for field, members in (("fork", FORKS), ("archived", ARCHIVES)):
         choice = arguments.get(field, "yes" if exactly else "no")
         if (choice == "no" and name in members) or (choice == "only" and name not in members):
@@ -87,33 +87,33 @@ def scoped(repository: str, question: Question, extra: tuple[Filter, ...]) -> bo
     return True
 
 
-def fits(epoch: Epoch, row: Row, chosen: Filter, *, case: bool) -> bool:  # noqa: PLR0911 - one for each filter
+def fits(epoch: Epoch, row: Row, condition: Filter, *, case: bool) -> bool:  # noqa: PLR0911 - one for each filter
     """Whether the repository or file of a row passes a filter."""
     name = row[1].rpartition("/")[2]
-    match chosen.field:
+    match condition.field:
         case "visibility":
-            return chosen.value == "any" or (name in PRIVATE) == (chosen.value == "private")
+            return condition.value == "any" or (name in PRIVATE) == (condition.value == "private")
         case "context":
-            members = CONTEXTS.get(chosen.value)
-            if chosen.value == "global":
+            members = CONTEXTS.get(condition.value)
+            if condition.value == "global":
                 return True
             return name in members if members is not None else name.lower()[0] in "ab"
         case "repo:has.topic":
-            return chosen.value in TOPICS.get(name, ())
+            return condition.value in TOPICS.get(name, ())
         case "repo:has.meta":
-            key, colon, wanted = chosen.value.partition(":")
-            held = METADATA.get(name, {}).get(key)
-            return held is not None and (not colon or (held is True if not wanted else held == wanted))
+            key, colon, value = condition.value.partition(":")
+            stored = METADATA.get(name, {}).get(key)
+            return stored is not None and (not colon or (stored is True if not value else stored == value))
         case "repo:has.commit.after":
             history = next(h for h in epoch.histories.histories if h.repository == row[1] and not h.revision)
-            return any(commit.commit_time > int(chosen.value) for commit in history.commits)
+            return any(commit.commit_time > int(condition.value) for commit in history.commits)
         case "file:has.contributor":
             history = next(h for h in epoch.histories.histories if h.repository == row[1] and not h.revision)
-            return row[3] in contributed(history, chosen.value, case=case)
+            return row[3] in contributed(history, condition.value, case=case)
         case "file:has.owner":
             names = owners(row[3]) if any(d.path == OWNERS for d in documents_of(epoch, row[1])) else []
-            plain = chosen.value.lower().removeprefix("@")
-            return plain in names if plain else bool(names)
+            owner = condition.value.lower().removeprefix("@")
+            return owner in names if owner else bool(names)
     return True
 
 
@@ -173,7 +173,7 @@ def owning(epoch: Epoch, rng: Random) -> Outcome:
 
 def contributed(history: History, expression: str, *, case: bool) -> frozenset[str]:
     """Files that someone changed, under this name or under one that it had before."""
-    matcher = Matcher(Atom(expression, regexp=True), case_sensitive=case, whole=True)
+    matcher = Matcher(Atom(expression, regexp=True), case_sensitive=case, whole_text=True)
     paths = {change.path for commit in history.commits for change in commit.changes
              if any(matcher.any(text) for text in people(commit.author, commit.mapped_author))}  # fmt: skip
     renames = {(change.old_path, change.path) for commit in history.commits for change in commit.changes
@@ -185,7 +185,7 @@ def contributed(history: History, expression: str, *, case: bool) -> frozenset[s
     return frozenset(path.decode(errors="replace") for path in paths)
 
 
-def drawn(epoch: Epoch, rng: Random) -> tuple[Filter, ...]:
+def draw_filters(epoch: Epoch, rng: Random) -> tuple[Filter, ...]:
     """Filters of this area."""
     times = [time for time in epoch.history_words[1] if time >= 100_000] or [100_000]
     choices = (
@@ -208,13 +208,13 @@ def drawn(epoch: Epoch, rng: Random) -> tuple[Filter, ...]:
 
 def annotated(epoch: Epoch, rng: Random) -> Outcome:
     """A question with filters by what is known of repositories and of people."""
-    question, extra = base(rng, epoch), drawn(epoch, rng)
+    question, extra = base(rng, epoch), draw_filters(epoch, rng)
     if any(item.field.startswith("file:") for item in extra) and question.types not in ((), ("file",)):
         question = replace(question, types=())
     request = replace(question, filters=(*question.filters, *extra))
     if rng.random() < 0.2:
         request = replace(request, options=("timeout:60s",))
-    return held(epoch.annotated, request, rows_of(epoch, question, extra))
+    return compare_question(epoch.annotated, request, rows_of(epoch, question, extra))
 
 
 def globs(epoch: Epoch, rng: Random) -> Outcome:
@@ -225,25 +225,25 @@ def globs(epoch: Epoch, rng: Random) -> Outcome:
     reader, refs = epoch.refs
     want: Counter[Row] = Counter()
     for repository, names in refs.items():
-        displayed = [shown_as(name, names) for name in names if taken(name, glob)]
+        displayed = [shown_as(name, names) for name in names if matches_glob(name, glob)]
         if displayed:
             rows = reader.rows(replace(question, revision=":".join(displayed), select=""))
             want.update({row: count for row, count in rows.items() if row[1] == repository})
-    plain = Filter("repo", "zoo" if rng.random() < 0.5 else f"zoo@{glob}")
-    request = replace(question, filters=(*filters, plain))
-    if "@" not in plain.value:
+    repo_filter = Filter("repo", "zoo" if rng.random() < 0.5 else f"zoo@{glob}")
+    request = replace(question, filters=(*filters, repo_filter))
+    if "@" not in repo_filter.value:
         request = replace(request, options=(f"rev:{glob}",))
-    return held(epoch.client, request, selected(want, question.select))
+    return compare_question(epoch.client, request, selected(want, question.select))
 
 
-def taken(name: str, glob: str) -> bool:
+def matches_glob(name: str, glob: str) -> bool:
     """Whether globs of refs, of which later ones decide, take a ref."""
     required = False
     for part in glob.split(":"):
         body = part.removeprefix("*").removeprefix("!")
         body = body if body.startswith("refs/") else f"refs/{body}"
-        plain = not set(body) & set("?*[")
-        expression = re.escape(body.rstrip("/")).replace(r"\*", ".*") + ("(?:/.*)?" if plain else "")
+        is_literal = not set(body) & set("?*[")
+        expression = re.escape(body.rstrip("/")).replace(r"\*", ".*") + ("(?:/.*)?" if is_literal else "")
         if re.fullmatch(expression, name):
             required = not part.startswith("*!")
     return required
@@ -258,13 +258,13 @@ def shown_as(name: str, names: list[str]) -> str:
 def read_refs(epoch: Epoch) -> tuple[Reader, dict[str, list[str]]]:
     """Every branch and tag of every repository as git has them."""
     commits, refs = [], {}
-    for made in epoch.fleet.made:
-        out = git_reader.git(made.folder, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags")
-        refs[made.name] = out.decode().split()
-        documents = cache(lambda commit, folder=made.folder: git_reader.documents(folder, commit))
-        for name in refs[made.name]:
-            commit = git_reader.resolve(made.folder, name)
-            commits.append(Commit(made.name, shown_as(name, refs[made.name]), documents(commit)))
+    for repository in epoch.fleet.repositories:
+        out = git_reader.git(repository.folder, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags")
+        refs[repository.name] = out.decode().split()
+        documents = cache(lambda commit, folder=repository.folder: git_reader.documents(folder, commit))
+        for name in refs[repository.name]:
+            commit = git_reader.resolve(repository.folder, name)
+            commits.append(Commit(repository.name, shown_as(name, refs[repository.name]), documents(commit)))
     return Reader(commits), refs
 
 
@@ -276,9 +276,9 @@ def alternatives(epoch: Epoch, rng: Random) -> Outcome:
     first = replace(first, pattern_type="keyword", style=first.style // 2 * 2)
     if any(not fine(item) for item in (first, second)):
         return Outcome("no alternatives")
-    own, other = Filter("file", r"\.(txt|py)$"), Filter("file", r"\.(txt|py)$", negated=True)
-    first = replace(first, filters=(*first.filters, own))
-    second = replace(second, filters=(*second.filters, other))
+    positive, negative = Filter("file", r"\.(txt|py)$"), Filter("file", r"\.(txt|py)$", negated=True)
+    first = replace(first, filters=(*first.filters, positive))
+    second = replace(second, filters=(*second.filters, negative))
     want = epoch.reader.rows(first) | epoch.reader.rows(second)
     bodies = [part.text().replace("count:all ", "", 1) for part in (first, second)]
     typed = f"count:all ({bodies[0]}) or ({bodies[1]})"
@@ -291,9 +291,9 @@ def fine(question: Question) -> bool:
     return not re.search(r"[()\\/\"']", text) and question.tree is not None
 
 
-def held(client: sl.Client, asked: Question, want: Counter[Row]) -> Outcome:
+def compare_question(client: sl.Client, question: Question, want: Counter[Row]) -> Outcome:
     """Ask a question, and hold its rows against others."""
-    return compared(client, asked.text(), asked.requested, asked.select, want)
+    return compared(client, question.text(), question.requested, question.select, want)
 
 
 def compared(client: sl.Client, typed: str, kind: str, select: str, want: Counter[Row]) -> Outcome:
@@ -303,10 +303,10 @@ def compared(client: sl.Client, typed: str, kind: str, select: str, want: Counte
         result: Any = client.search(typed, pattern_type=kind)
     except sl.SourcelightError as error:
         return Outcome(subject, f"{type(error).__name__}: {error}")
-    found = answers.difference(answers.unmarked(want, select), answers.text_rows(result, select))
-    others = [reason for reason in result.reasons if not reason.startswith(("objects-replaced", "history-incomplete",
+    difference = answers.difference(answers.unmarked(want, select), answers.text_rows(result, select))
+    reasons = [reason for reason in result.reasons if not reason.startswith(("objects-replaced", "history-incomplete",
                                                                            "repository-missing"))]  # fmt: skip
-    return Outcome(subject, found or "".join(f"told: {reason}\n" for reason in others), sum(want.values()))
+    return Outcome(subject, difference or "".join(f"told: {reason}\n" for reason in reasons), sum(want.values()))
 
 
 def scopes(epoch: Epoch, rng: Random) -> Outcome:

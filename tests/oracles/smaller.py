@@ -31,10 +31,10 @@ def smallest(epoch: Epoch, area: str, outcome: Outcome) -> dict[str, str]:
         return time.monotonic() < deadline and bool(check(epoch, client, candidate).difference)
 
     question = shrunk(question, fails)
-    result = f"{checks.asked(question)}\n{check(epoch, client, question).difference}"
+    result = f"{checks.subject_of(question)}\n{check(epoch, client, question).difference}"
     if area != "http" and not question.revision:
-        alone = one_file if check is checks.check_text else one_change
-        result += alone(epoch, question, deadline)
+        reducer = one_file if check is checks.check_text else one_change
+        result += reducer(epoch, question, deadline)
     return {"smaller": result}
 
 
@@ -97,7 +97,7 @@ def smaller_texts(text: str) -> Iterator[str]:
 
 def one_file(epoch: Epoch, question: Question, ends: float) -> str:
     """The smallest single file, in a repository of its own, about which the question is still answered wrongly."""
-    for commit in epoch.reader.chosen(question):
+    for commit in epoch.reader.select(question):
         for document in commit.documents:
             if time.monotonic() > ends:
                 return ""
@@ -121,7 +121,7 @@ def is_suspect(epoch: Epoch, question: Question, commit: Commit, document: Docum
     """Whether the rows of one file are wrong."""
     want = set(epoch.reader.file_rows(commit, document, question))
     result = epoch.client.search(question.text(), pattern_type=question.requested)
-    got = {row for row in answers.text_rows(result) if row[1] == commit.repository and row[3] == document.shown}
+    got = {row for row in answers.text_rows(result) if row[1] == commit.repository and row[3] == document.display_path}
     return want != got
 
 
@@ -130,15 +130,15 @@ _COUNT = iter(range(1_000_000))
 
 def fails_alone(epoch: Epoch, question: Question, path: bytes, data: bytes) -> bool:
     """Whether the question fails in a repository that holds one file."""
-    alone = Epoch(epoch.seed, epoch.folder / f"alone-{next(_COUNT)}", shapes=())
-    folder = alone.folder / "fleet" / "alone"
+    small_epoch = Epoch(epoch.seed, epoch.folder / f"alone-{next(_COUNT)}", shapes=())
+    folder = small_epoch.folder / "fleet" / "alone"
     try:
-        created = repositories.plain(folder, {path: data})
-        alone.__dict__["fleet"] = fleets.Fleet(alone.folder / "fleet", [created])
+        created = repositories.make_simple(folder, {path: data})
+        small_epoch.__dict__["fleet"] = fleets.Fleet(small_epoch.folder / "fleet", [created])
         bare = replace(question, filters=tuple(f for f in question.filters if f.field != "repo"))
-        return bool(checks.check_text(alone, alone.client, bare).difference)
+        return bool(checks.check_text(small_epoch, small_epoch.client, bare).difference)
     finally:
-        alone.close()
+        small_epoch.close()
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Change:
     path: bytes = b""
     new: bytes | None = None
 
-    def shown(self) -> str:
+    def to_text(self) -> str:
         """In words."""
         files = f"{self.old_path!r} {answers.shorter(self.old)} -> {self.path!r} {answers.shorter(self.new)}"
         return f"\nalone: message {self.message!r} by {self.person!r} at {self.date!r}, {files}"
@@ -164,18 +164,18 @@ def one_change(epoch: Epoch, question: Question, ends: float) -> str:
     want = epoch.histories.rows(question)
     got = answers.history_rows(epoch.client.search(question.text(), pattern_type=question.requested))
     wrong = {(row[1], row[2]) for row in (want - got) | (got - want) if len(row) > 2}
-    result = {item.name: item for item in epoch.fleet.made}
-    for history in epoch.histories.chosen(question):
+    result = {item.name: item for item in epoch.fleet.repositories}
+    for history in epoch.histories.select(question):
         for commit in history.commits:
             if (history.repository, commit.name) not in wrong:
                 continue
             for change in changes_of(result[history.repository], commit):
                 if time.monotonic() < ends and change_fails(epoch, question, change):
-                    return shrunk_change(epoch, question, change, ends).shown()
+                    return shrunk_change(epoch, question, change, ends).to_text()
     return ""
 
 
-def changes_of(made: Made, commit: LoggedCommit) -> Iterator[Change]:
+def changes_of(repository: Made, commit: LoggedCommit) -> Iterator[Change]:
     """A commit without any file, then with each that it changed alone."""
     person = b"%s <%s>" % commit.author
     bare = Change(commit.message, person, b"%d +0000" % commit.commit_time)
@@ -183,13 +183,13 @@ def changes_of(made: Made, commit: LoggedCommit) -> Iterator[Change]:
     for change in commit.changes:
         if any(mode not in ("000000", "100644", "100755") for mode in change.modes):
             continue
-        old, new = (None if set(name) == {"0"} else blob_of(made, name) for name in change.objects)
+        old, new = (None if set(name) == {"0"} else blob_of(repository, name) for name in change.objects)
         yield replace(bare, old_path=change.old_path, old=old, path=change.path, new=new)
 
 
-def blob_of(made: Made, name: str) -> bytes:
+def blob_of(repository: Made, name: str) -> bytes:
     """A content by the name of its object."""
-    return git(made.folder, "cat-file", "blob", name)
+    return git(repository.folder, "cat-file", "blob", name)
 
 
 def shrunk_change(epoch: Epoch, question: Question, change: Change, ends: float) -> Change:
@@ -208,15 +208,15 @@ def shrunk_change(epoch: Epoch, question: Question, change: Change, ends: float)
 
 def change_fails(epoch: Epoch, question: Question, change: Change) -> bool:
     """Whether the question fails in a repository of two commits."""
-    alone = Epoch(epoch.seed, epoch.folder / f"alone-{next(_COUNT)}", shapes=())
-    folder = alone.folder / "fleet" / "alone"
+    small_epoch = Epoch(epoch.seed, epoch.folder / f"alone-{next(_COUNT)}", shapes=())
+    folder = small_epoch.folder / "fleet" / "alone"
     before = {} if change.old is None else {change.old_path: change.old}
     after = {} if change.new is None else {change.path: change.new}
     try:
-        repositories.plain(folder, before, b"before\n")
-        created = repositories.plain(folder, after, change.message, change.date, change.person)
-        alone.__dict__["fleet"] = fleets.Fleet(alone.folder / "fleet", [created])
+        repositories.make_simple(folder, before, b"before\n")
+        created = repositories.make_simple(folder, after, change.message, change.date, change.person)
+        small_epoch.__dict__["fleet"] = fleets.Fleet(small_epoch.folder / "fleet", [created])
         bare = replace(question, filters=tuple(f for f in question.filters if f.field != "repo"))
-        return bool(checks.check_history(alone, alone.client, bare).difference)
+        return bool(checks.check_history(small_epoch, small_epoch.client, bare).difference)
     finally:
-        alone.close()
+        small_epoch.close()

@@ -73,7 +73,7 @@ def ending(git: Git, repository: str, pattern: str) -> int:
     return len([path for path in git.files(repository) if re.search(pattern, path)])
 
 
-def most(names: list[str]) -> str:
+def most_common(names: list[str]) -> str:
     (name, first), (_, second) = Counter(names).most_common(2)
     assert first > second
     return name
@@ -283,7 +283,7 @@ BESIDE_A_LARGE_FILE = {
 
 def blamed(git: Git, repository: str, path: str) -> str:
     rows = git.lines(repository, "blame", "--line-porcelain", "HEAD", "--", path)
-    return most([row.removeprefix("author ") for row in rows if row.startswith("author ")])
+    return most_common([row.removeprefix("author ") for row in rows if row.startswith("author ")])
 
 
 PEOPLE_AND_DATES: dict[str, Truth] = {
@@ -298,7 +298,7 @@ PEOPLE_AND_DATES: dict[str, Truth] = {
     "Who removed api/legacy.go in hub?": lambda git: git.last(
         "hub", *HISTORY, "--diff-filter=D", "--", "api/legacy.go"
     ),
-    "Which file in hub mentions return the most?": lambda git: most(
+    "Which file in hub mentions return the most?": lambda git: most_common(
         [line.split(":")[1] for line in git.grep("hub", "-ow", "return")]
     ),
     "Who created store/sqlite.go in hub?": lambda git: git.first(
@@ -308,17 +308,19 @@ PEOPLE_AND_DATES: dict[str, Truth] = {
     "Who introduced `PredictTide` and when?": lambda git: git.first("hub", "--no-merges", "-G", "PredictTide"),
     "Since when is `frame.Resync` there in hub?": lambda git: git.first("hub", "--no-merges", "-G", r"frame\.Resync"),
     "When did Aiko Tanaka last commit to gauge?": lambda git: git.last("gauge", "--author=Aiko Tanaka"),
-    "Who has the most commits in pytide?": lambda git: most(git.log("pytide", "%aN")),
-    "Who wrote the most commits in pytide?": lambda git: most(git.log("pytide", "%aN")),
+    "Who has the most commits in pytide?": lambda git: most_common(git.log("pytide", "%aN")),
+    "Who wrote the most commits in pytide?": lambda git: most_common(git.log("pytide", "%aN")),
     "When was `fmt.Errorf` first used in hub?": lambda git: git.first("hub", "--no-merges", "-G", r"fmt\.Errorf"),
     "Who first mentioned `PredictTide`?": lambda git: git.first("hub", "--no-merges", "-G", "PredictTide"),
-    "Which author made the most commits in 2021 in hub?": lambda git: most(
+    "Which author made the most commits in 2021 in hub?": lambda git: most_common(
         git.log("hub", "%aN", SINCE.format(2021), UNTIL.format(2021))
     ),
     "Who wrote most of ingest/server.go in hub?": lambda git: blamed(git, "hub", "ingest/server.go"),
     "Who owns api/levels.go?": lambda git: git.grep("hub", "-h", "^/*api/", "--", ".github/CODEOWNERS")[-1].split()[1],
     "When was v1.2.0 released in hub?": lambda git: git.last("hub", "-1", "v1.2.0"),
-    "Which file in hub has the most commits?": lambda git: most(git.log("hub", "", "--name-only", "--no-merges", "-M")),
+    "Which file in hub has the most commits?": lambda git: most_common(
+        git.log("hub", "", "--name-only", "--no-merges", "-M")
+    ),
 }
 
 
@@ -333,8 +335,8 @@ def git(fleet: Path) -> Git:
     return Git(fleet)
 
 
-def _lead(found: Researched) -> str:
-    return found.text.split("\n\n")[0].replace("\\", "")
+def _lead(answer: Researched) -> str:
+    return answer.text.split("\n\n")[0].replace("\\", "")
 
 
 @pytest.mark.parametrize("question", NUMBERS)
@@ -381,8 +383,8 @@ SEARCHED_AGAIN = [
 @pytest.fixture(scope="module")
 def code(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sourcelight.Client]:
     index = tmp_path_factory.mktemp("again")
-    with sourcelight.open(fleet, index_dir=index, config=fleet / "repos.toml") as opened:
-        yield opened
+    with sourcelight.open(fleet, index_dir=index, config=fleet / "repos.toml") as client:
+        yield client
 
 
 @pytest.mark.parametrize("question", SEARCHED_AGAIN)

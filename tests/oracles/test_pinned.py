@@ -36,10 +36,10 @@ TEXTS = {
 MESSAGES = (b"value = 1\n", b"fix }\n\n  }\ny\nxxy 9\n", b"foo\n\nbar 1")
 
 
-def opened(folder: Path, *made: repositories.Made) -> Epoch:
+def open_epoch(folder: Path, *samples: repositories.Made) -> Epoch:
     """An epoch over repositories that are there already."""
     epoch = Epoch("pinned", folder)
-    epoch.__dict__["fleet"] = fleets.Fleet(folder / "fleet", list(made))
+    epoch.__dict__["fleet"] = fleets.Fleet(folder / "fleet", list(samples))
     return epoch
 
 
@@ -55,9 +55,9 @@ def anchored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Epoch]:
     result = None
     for (path, data), message in zip(TEXTS.items(), itertools.cycle(MESSAGES), strict=False):
         files[path] = data
-        result = repositories.plain(folder / "fleet" / "one", files, message)
+        result = repositories.make_simple(folder / "fleet" / "one", files, message)
     assert result
-    epoch = opened(folder, result, repositories.plain(folder / "fleet" / "two9", {b"x": b"y\n"}))
+    epoch = open_epoch(folder, result, repositories.make_simple(folder / "fleet" / "two9", {b"x": b"y\n"}))
     yield epoch
     epoch.close()
 
@@ -142,12 +142,12 @@ def test_a_pattern_across_changed_lines_is_refused_or_told(anchored: Epoch) -> N
 
 def test_one_message_that_is_not_utf8_breaks_no_history(tmp_path: Path) -> None:
     folder = tmp_path / "fleet" / "mixed"
-    repositories.plain(folder, {b"a": b"foo\n"}, b"plain foo\n")
-    epoch = opened(tmp_path, repositories.plain(folder, {b"a": b"foo\nbar\n"}, b"second foo\n"))
+    repositories.make_simple(folder, {b"a": b"foo\n"}, b"plain foo\n")
+    epoch = open_epoch(tmp_path, repositories.make_simple(folder, {b"a": b"foo\nbar\n"}, b"second foo\n"))
     try:
         question = Question(Atom("foo"), (), ("commit",))
         same(checks.check_history(epoch, epoch.client, question))
-        repositories.plain(folder, {b"a": b"bar\n"}, b"caf\xe9 foo\n")
+        repositories.make_simple(folder, {b"a": b"bar\n"}, b"caf\xe9 foo\n")
         epoch.forget()
         for kind in ("commit", "diff"):
             same(checks.check_history(epoch, epoch.client, Question(Atom("foo"), (), (kind,))))
@@ -164,8 +164,8 @@ def test_one_message_that_is_not_utf8_breaks_no_history(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("pattern_type", ["keyword", "standard", "regexp"])
 def test_parentheses_in_classes_stay_what_they_are(tmp_path: Path, expression: str, pattern_type: str) -> None:
-    created = repositories.plain(tmp_path / "fleet" / "calls", {b"a.py": b"f(x)\na)b\n((\n", b"b": b""})
-    epoch = opened(tmp_path, created)
+    created = repositories.make_simple(tmp_path / "fleet" / "calls", {b"a.py": b"f(x)\na)b\n((\n", b"b": b""})
+    epoch = open_epoch(tmp_path, created)
     try:
         question = Question(Atom(expression, regexp=True), (), ("file",), pattern_type=pattern_type)
         same(checks.check_text(epoch, epoch.client, question))
@@ -179,7 +179,7 @@ def test_parentheses_in_classes_stay_what_they_are(tmp_path: Path, expression: s
 
 def test_folders_of_a_selection_are_given_once(tmp_path: Path) -> None:
     files = {f"d{number % 7}/e{number % 3}/f{number}.txt".encode(): b"foo\n" for number in range(60)}
-    epoch = opened(tmp_path, repositories.plain(tmp_path / "fleet" / "folders", files))
+    epoch = open_epoch(tmp_path, repositories.make_simple(tmp_path / "fleet" / "folders", files))
     try:
         question = Question(Atom("foo"), select="file.directory")
         same(checks.check_text(epoch, epoch.client, question))
@@ -206,10 +206,10 @@ ODD_PATHS = (
 
 def test_changed_lines_over_http_are_of_the_right_file(tmp_path: Path) -> None:
     folder = tmp_path / "fleet" / "odd"
-    repositories.plain(folder, {path: b"foo %d\n" % index for index, path in enumerate(ODD_PATHS)})
-    epoch = opened(
+    repositories.make_simple(folder, {path: b"foo %d\n" % index for index, path in enumerate(ODD_PATHS)})
+    epoch = open_epoch(
         tmp_path,
-        repositories.plain(folder, {path: b"- foo %d\n+ foo\n" % index for index, path in enumerate(ODD_PATHS)}),
+        repositories.make_simple(folder, {path: b"- foo %d\n+ foo\n" % index for index, path in enumerate(ODD_PATHS)}),
     )
     try:
         for pattern in ("foo", "- foo", "+", "0"):
@@ -223,16 +223,16 @@ def test_changed_lines_over_http_are_of_the_right_file(tmp_path: Path) -> None:
     "date", [b"1500000000 +051800", b"1500000000 -9999", b"1500000000 +0060", b"0 +0000", b"4102444800 +0000"]
 )
 def test_odd_dates_are_read_as_git_reads_them(tmp_path: Path, date: bytes) -> None:
-    created = repositories.plain(tmp_path / "fleet" / "dates", {b"a": b"foo\n"}, b"foo\n", date)
-    epoch = opened(tmp_path, created)
+    created = repositories.make_simple(tmp_path / "fleet" / "dates", {b"a": b"foo\n"}, b"foo\n", date)
+    epoch = open_epoch(tmp_path, created)
     try:
         logged = git_history.log(created.folder, "HEAD")[0]
         frame = epoch.client.commit_search()
         assert int(frame["commit_date"].iloc[0].timestamp()) == logged.commit_time
         assert int(frame["author_date"].iloc[0].timestamp()) == logged.author_time
         if logged.commit_time > 100_000:
-            for name, more in (("after", -1), ("before", 1), ("after", 0), ("before", 0)):
-                selected = (Filter(name, str(logged.commit_time + more)),)
+            for name, delta in (("after", -1), ("before", 1), ("after", 0), ("before", 0)):
+                selected = (Filter(name, str(logged.commit_time + delta)),)
                 same(checks.check_history(epoch, epoch.client, Question(None, selected, ("commit",))))
     finally:
         epoch.close()
@@ -242,8 +242,8 @@ def test_odd_dates_are_read_as_git_reads_them(tmp_path: Path, date: bytes) -> No
     "message", [b"\n\n  lead\nsecond\n\nbody\n", b"one\ntwo\n\nthree", b"", b"  \n", b"a \nb\t\n", b"\tx\n"]
 )
 def test_subjects_are_those_of_git(tmp_path: Path, message: bytes) -> None:
-    created = repositories.plain(tmp_path / "fleet" / "subjects", {b"a": b"foo\n"}, message)
-    epoch = opened(tmp_path, created)
+    created = repositories.make_simple(tmp_path / "fleet" / "subjects", {b"a": b"foo\n"}, message)
+    epoch = open_epoch(tmp_path, created)
     try:
         assert epoch.client.commit_search()["subject"].tolist() == [
             git_history.log(created.folder, "HEAD")[0].subject.decode()
@@ -254,7 +254,7 @@ def test_subjects_are_those_of_git(tmp_path: Path, message: bytes) -> None:
 
 @pytest.mark.parametrize("expression", ["(foo@bar)", "[a-z@]+", "(o@)?b", "[^@]b", "o@b"])
 def test_an_at_sign_in_an_expression_breaks_no_query(tmp_path: Path, expression: str) -> None:
-    epoch = opened(tmp_path, repositories.plain(tmp_path / "fleet" / "mail", {b"a": b"foo@bar\n"}))
+    epoch = open_epoch(tmp_path, repositories.make_simple(tmp_path / "fleet" / "mail", {b"a": b"foo@bar\n"}))
     try:
         same(checks.check_text(epoch, epoch.client, Question(Atom(expression, regexp=True))))
     finally:
@@ -262,7 +262,7 @@ def test_an_at_sign_in_an_expression_breaks_no_query(tmp_path: Path, expression:
 
 
 def test_links_inside_a_repository_are_not_followed(tmp_path: Path) -> None:
-    repositories.plain(tmp_path / "other", {b"a": b"secret foo\n"})
+    repositories.make_simple(tmp_path / "other", {b"a": b"secret foo\n"})
     folder = tmp_path / "fleet" / "one"
     folder.mkdir(parents=True)
     git(folder, "init", "-q", "-b", "main", ".")
@@ -277,8 +277,8 @@ def test_links_inside_a_repository_are_not_followed(tmp_path: Path) -> None:
 
 def test_a_side_of_a_diff_is_selected_where_patterns_are_only_excluded(tmp_path: Path) -> None:
     folder = tmp_path / "fleet" / "sides"
-    repositories.plain(folder, {b"a": b"foo\n", b"b": b"bar\n"})
-    epoch = opened(tmp_path, repositories.plain(folder, {b"a": b"foo\nmore\n"}))
+    repositories.make_simple(folder, {b"a": b"foo\n", b"b": b"bar\n"})
+    epoch = open_epoch(tmp_path, repositories.make_simple(folder, {b"a": b"foo\nmore\n"}))
     try:
         for side in ("added", "removed"):
             tree = Without(Atom("zzz"))
@@ -290,7 +290,7 @@ def test_a_side_of_a_diff_is_selected_where_patterns_are_only_excluded(tmp_path:
 
 def test_a_newline_in_a_path_is_one(tmp_path: Path) -> None:
     files = {b"n\newline.txt": b"foo\n", b"n ewline.txt": b"foo\n", b"plain": b"foo\n"}
-    epoch = opened(tmp_path, repositories.plain(tmp_path / "fleet" / "newline", files))
+    epoch = open_epoch(tmp_path, repositories.make_simple(tmp_path / "fleet" / "newline", files))
     try:
         for pattern in (r"n\n", r"n\se", "n.e", "^n", "e$", r"^ewline", r"\.txt$", "n e"):
             selected = (Filter("file", pattern),)
@@ -302,8 +302,8 @@ def test_a_newline_in_a_path_is_one(tmp_path: Path) -> None:
 
 
 def test_owners_in_a_clone_that_lacks_folders_are_told_as_inexact(tmp_path: Path) -> None:
-    source = repositories.plain(tmp_path / "source", {b"a": b"one\n", b"b": b"b\n"}).folder
-    repositories.plain(source, {b"a": b"one\ntwo\n", b"b": b"b\n"})
+    source = repositories.make_simple(tmp_path / "source", {b"a": b"one\n", b"b": b"b\n"}).folder
+    repositories.make_simple(source, {b"a": b"one\ntwo\n", b"b": b"b\n"})
     git(source, "config", "uploadpack.allowFilter", "true")
     git(source, "config", "uploadpack.allowAnySHA1InWant", "true")
     folder = tmp_path / "fleet" / "latest"
@@ -327,10 +327,10 @@ def test_owners_in_a_clone_that_lacks_folders_are_told_as_inexact(tmp_path: Path
 )
 def test_letters_that_fold_to_ascii_ones_match_them_everywhere(tmp_path: Path, query: str, letter: str) -> None:
     """`type:repo` compared literals by lower(), which leaves both letters as they are: repositories were lost."""
-    created = repositories.plain(tmp_path / "fleet" / "sky", {b"sk.py": b"skip = 1\n"}, b"skill\n")
+    created = repositories.make_simple(tmp_path / "fleet" / "sky", {b"sk.py": b"skip = 1\n"}, b"skill\n")
     with sl.open(created.folder, progress=False) as code:
         folded = code.search(f"{query.format(letter)} count:all", pattern_type="keyword")
         ascii_letter = {"\u017f": "s", "\u212a": "k"}[letter]
-        plain = code.search(f"{query.format(ascii_letter)} count:all", pattern_type="keyword")
-    assert (folded.status, len(folded.matches)) == (plain.status, len(plain.matches))
+        ascii_result = code.search(f"{query.format(ascii_letter)} count:all", pattern_type="keyword")
+    assert (folded.status, len(folded.matches)) == (ascii_result.status, len(ascii_result.matches))
     assert len(folded.matches) > 0

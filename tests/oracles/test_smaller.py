@@ -35,8 +35,8 @@ def test_a_finding_in_history_is_made_one_commit_of_one_file(epoch: Epoch, monke
     question = Question(Atom("a"), (Filter("repo", "alpha"),), ("diff",))
     outcome = checks.check_history(epoch, epoch.client, question)
     assert outcome.difference
-    found = smaller.smallest(epoch, "history", outcome)["smaller"]
-    assert "search('type:diff count:all a'" in found
-    alone = found.rpartition("alone: ")[2]
-    assert "a" in alone.rpartition("->")[0] + alone.rpartition("->")[2]
-    assert len(alone) < 1500
+    finding = smaller.smallest(epoch, "history", outcome)["smaller"]
+    assert "search('type:diff count:all a'" in finding
+    example = finding.rpartition("alone: ")[2]
+    assert "a" in example.rpartition("->")[0] + example.rpartition("->")[2]
+    assert len(example) < 1500

@@ -15,10 +15,10 @@ SPACES = (" ", " ", " ", "  ", "\t", "", "", "\u3000", "\x0b", "\x0c")
 BAD = (b"\xff", b"\xfe", b"\x80", b"\xe2\x82", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf0\x9f", b"\xe9", b"\xf5\x80", b"\xc3")
 
 
-def line(rng: Random, most: int = 5) -> str:
+def line(rng: Random, max_words: int = 5) -> str:
     """A line of some words, often of one, sometimes of blanks alone or of nothing."""
     parts = []
-    for _ in range(rng.randint(0, most)):
+    for _ in range(rng.randint(0, max_words)):
         parts.append(rng.choice(WORDS))
         parts.append(rng.choice(SPACES))
     if parts and rng.random() < 0.6:

@@ -16,12 +16,12 @@ def update(epoch: Epoch, rng: Random) -> Outcome:
     before = checks.check_text(epoch, epoch.client, question)
     if before.difference:
         return before
-    created = rng.choice([item for item in epoch.fleet.made if not item.shape.clone and not item.shape.replace])
+    created = rng.choice([item for item in epoch.fleet.repositories if not item.shape.clone and not item.shape.replace])
     repositories.extend(rng, created)
     epoch.forget()
     for client in (epoch.client, epoch.remote):
-        for asked in (question, drawer.question()):
-            outcome = checks.check_text(epoch, client, asked)
+        for next_question in (question, drawer.question()):
+            outcome = checks.check_text(epoch, client, next_question)
             if outcome.difference:
                 return replace(outcome, subject=f"after commits to {created.name}: {outcome.subject}")
         history = drawer.history_question(*epoch.history_words)

@@ -27,21 +27,25 @@ REVISION = "WORKTREE"
 
 def build(epoch: Epoch) -> Epoch:
     """Write such a fleet below the folder of an epoch, and check it out."""
-    own = Epoch(f"{epoch.seed}/worktrees", epoch.folder / "worktrees", SHAPES)
-    for made in own.fleet.made:
-        git(made.folder, "reset", "-q", "--hard")
-    own.__dict__["reader"] = read(own)
-    epoch.stack.callback(own.close)
-    own.__dict__["client"] = own.stack.enter_context(
-        fleets.opened(own.fleet, own.folder / "index", worktree=True)  # every other area opens commits
+    inner_epoch = Epoch(f"{epoch.seed}/worktrees", epoch.folder / "worktrees", SHAPES)
+    for repository in inner_epoch.fleet.repositories:
+        git(repository.folder, "reset", "-q", "--hard")
+    inner_epoch.__dict__["reader"] = read(inner_epoch)
+    epoch.stack.callback(inner_epoch.close)
+    inner_epoch.__dict__["client"] = inner_epoch.stack.enter_context(
+        fleets.open_client(
+            inner_epoch.fleet, inner_epoch.folder / "index", worktree=True
+        )  # every other area opens commits
     )
-    return own
+    return inner_epoch
 
 
-def read(own: Epoch) -> Reader:
+def read(epoch: Epoch) -> Reader:
     """Files on disk that git tracks or would add."""
-    own.fleet.commits = [Commit(made.name, "", documents(made.folder)) for made in own.fleet.made]
-    return Reader(own.fleet.commits)
+    epoch.fleet.commits = [
+        Commit(repository.name, "", documents(repository.folder)) for repository in epoch.fleet.repositories
+    ]
+    return Reader(epoch.fleet.commits)
 
 
 def documents(folder: Path) -> list[Document]:
@@ -116,23 +120,23 @@ def bare(rng: Random, folder: Path) -> None:
         return
     inner.mkdir(parents=True)
     git(inner, "init", "-q", "--bare", ".")
-    repositories.plain(inner, {b"inner.txt": texts.small(rng)})
+    repositories.make_simple(inner, {b"inner.txt": texts.small(rng)})
     if rng.random() < 0.5:
         git(inner, "repack", "-a", "-d", "-q")
 
 
 def worktrees(epoch: Epoch, rng: Random) -> Outcome:
     """Something is changed in a work tree, and a question asked about all."""
-    own = epoch.worktrees
+    inner_epoch = epoch.worktrees
     did = ""
     if rng.random() < 0.5:
-        did = disturb(rng, rng.choice(own.fleet.made).folder)
-        own.__dict__["reader"] = read(own)
-        own.__dict__.pop("drawer", None)
-    drawer = replace(own.drawer, rng=rng)
+        did = disturb(rng, rng.choice(inner_epoch.fleet.repositories).folder)
+        inner_epoch.__dict__["reader"] = read(inner_epoch)
+        inner_epoch.__dict__.pop("drawer", None)
+    drawer = replace(inner_epoch.drawer, rng=rng)
     drawing = drawer.question() if rng.random() < 0.6 else Question(drawer.atom(), types=("file",))
     question: Question = replace(drawing, revision="", tree=drawing.tree or Atom("foo"))
-    outcome = checks.check_text(own, own.client, question, shown=unnamed)
+    outcome = checks.check_text(inner_epoch, inner_epoch.client, question, transform=unnamed)
     return replace(outcome, subject=f"{did}: {outcome.subject}", question=None)
 
 

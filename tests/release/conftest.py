@@ -50,13 +50,13 @@ class Distributions:
 
     def wheel(self, name: str) -> Path:
         """Return the one wheel of a distribution."""
-        (found,) = self.folder.glob(f"{name.replace('-', '_')}-*.whl")
-        return found
+        (path,) = self.folder.glob(f"{name.replace('-', '_')}-*.whl")
+        return path
 
     def sdist(self, name: str) -> Path:
         """Return the one source distribution."""
-        (found,) = self.folder.glob(f"{name.replace('-', '_')}-*.tar.gz")
-        return found
+        (path,) = self.folder.glob(f"{name.replace('-', '_')}-*.tar.gz")
+        return path
 
 
 @pytest.fixture(scope="session")

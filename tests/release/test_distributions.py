@@ -68,10 +68,10 @@ def test_contents_of_the_wheel_are_the_package_alone(distributions: Distribution
 
 
 def test_both_have_the_one_version_and_fit_each_other(distributions: Distributions) -> None:
-    core, whole = (metadata(distributions.wheel(name)) for name in NAMES)
-    assert core["Version"] == whole["Version"] == [sl.__version__]
-    assert f"sourcelight-core[notebook]=={sl.__version__}" in whole["Requires-Dist"]
-    assert set(whole["Provides-Extra"]) == set(core["Provides-Extra"]) - {"dev", "docs", "notebook", "release"}
+    core, full = (metadata(distributions.wheel(name)) for name in NAMES)
+    assert core["Version"] == full["Version"] == [sl.__version__]
+    assert f"sourcelight-core[notebook]=={sl.__version__}" in full["Requires-Dist"]
+    assert set(full["Provides-Extra"]) == set(core["Provides-Extra"]) - {"dev", "docs", "notebook", "release"}
     assert not [line for line in core["Requires-Dist"] if "<" in line.partition(";")[0]], "floors, no ceilings"
 
 
@@ -217,9 +217,9 @@ def test_extras_of_the_whole_are_those_of_the_core(install: Install) -> None:
 
 
 def test_runners_of_tools_find_the_command(distributions: Distributions, tmp_path: Path) -> None:
-    core, whole = (distributions.wheel(name) for name in NAMES)
+    core, full = (distributions.wheel(name) for name in NAMES)
     environment = {**os.environ, "HOME": str(tmp_path)}
-    for words in ((f"sourcelight @ {whole.as_uri()}", "--with", str(core)), (f"sourcelight-core @ {core.as_uri()}",)):
+    for words in ((f"sourcelight @ {full.as_uri()}", "--with", str(core)), (f"sourcelight-core @ {core.as_uri()}",)):
         output = run(tool("uvx"), "-q", "--from", *words, "sourcelight", "--version", env=environment)
         assert output.split() == ["sourcelight", sl.__version__]
 
@@ -242,10 +242,11 @@ def test_a_bill_of_materials_names_every_dependency(install: Install, tmp_path: 
     run(tool("cyclonedx-py"), "environment", "--of", "JSON", "-o", out, python)
     bill = json.loads(out.read_text("utf-8"))
     installed = json.loads(run(tool("uv"), "pip", "list", "--format", "json", "--python", python))
-    listed, wanted = (
-        {re.sub(r"[-_.]+", "-", item["name"]).lower() for item in some} for some in (bill["components"], installed)
+    listed, required = (
+        {re.sub(r"[-_.]+", "-", item["name"]).lower() for item in packages}
+        for packages in (bill["components"], installed)
     )
-    assert wanted - listed - {"sourcelight"} == set()
+    assert required - listed - {"sourcelight"} == set()
     assert bill["bomFormat"] == "CycloneDX"
 
 

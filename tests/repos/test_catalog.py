@@ -100,8 +100,8 @@ def test_what_cant_be_read_is_skipped_with_its_reason(tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "empty")
     torn = make_repo(tmp_path / "torn", {"a": "1"})
     shutil.rmtree(tmp_path / "torn" / ".git" / "objects")
-    lost = make_repo(tmp_path / "lost", {"a": "1"})
-    name = lost.git("rev-parse", "HEAD^{tree}")
+    damaged = make_repo(tmp_path / "lost", {"a": "1"})
+    name = damaged.git("rev-parse", "HEAD^{tree}")
     (tmp_path / "lost" / ".git" / "objects" / name[:2] / name[2:]).unlink()
     make_repo(tmp_path / "garbled", {"a": "1"})
     (tmp_path / "garbled" / ".git" / "config").write_bytes(b"[core\nx")
@@ -285,7 +285,7 @@ def test_a_cancelled_walk_stops(tmp_path: Path) -> None:
 def test_progress_ends_with_the_whole_count(tmp_path: Path) -> None:
     make_repo(tmp_path / "app", {"a": "1"})
     seen: list[tuple[int, int]] = []
-    Catalog.open([tmp_path], progress=lambda folders, found: seen.append((folders, found)))
+    Catalog.open([tmp_path], progress=lambda folders, count: seen.append((folders, count)))
     assert seen[-1] == (2, 1)
 
 
@@ -359,11 +359,11 @@ def test_a_brief_look_notices_every_commit(tmp_path: Path) -> None:
 
 def test_a_forced_push_and_a_rewritten_history_are_noticed(tmp_path: Path) -> None:
     bare = BareBuilder(tmp_path / "app.git")
-    one = make_repo(tmp_path / "work" / "one", {"a": "1"})
-    one.git("push", "-q", str(bare.path), "main")
+    builder = make_repo(tmp_path / "work" / "one", {"a": "1"})
+    builder.git("push", "-q", str(bare.path), "main")
     catalog = Catalog.open([bare.path])
     reader = ObjectReader(catalog.repositories[0])
-    tree = reader.tree(one.head)
+    tree = reader.tree(builder.head)
     two = make_repo(tmp_path / "work" / "two", {"a": "other"})
     two.git("push", "-q", "--force", str(bare.path), "main")
     bare.git("reflog", "expire", "--expire=now", "--all")
@@ -378,13 +378,13 @@ def test_a_deleted_repository_turns_into_a_skipped_one_and_comes_back(tmp_path: 
     make_repo(tmp_path / "keep", {"a": "1"})
     make_repo(tmp_path / "app", {"a": "1"})
     catalog = Catalog.open([tmp_path])
-    gone = catalog.get("app")
-    reader = ObjectReader(gone)
-    tree = reader.tree(gone.facts.commit)
+    repository = catalog.get("app")
+    reader = ObjectReader(repository)
+    tree = reader.tree(repository.facts.commit)
     shutil.rmtree(tmp_path / "app")
     assert reader.read(tree.blob_id(0)) in {None, b"1"}
     with pytest.raises(RepositoryNotFound):
-        resolve(gone, "")
+        resolve(repository, "")
     assert catalog.refresh()
     assert names(catalog) == ["keep"]
     repo = make_repo(tmp_path / "app", {"a": "2"})

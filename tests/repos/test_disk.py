@@ -53,12 +53,12 @@ def test_a_folder_without_git_is_one_commit(tmp_path: Path) -> None:
 def test_equal_folders_are_equal_commits_named_as_git_names_content(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write(tmp_path / name, {"a": "1", "b/c": "2"})
-    one, two = (only(tmp_path / name) for name in ("one", "two"))
-    assert one.facts.commit == two.facts.commit
-    assert one.key != two.key
+    first, second = (only(tmp_path / name) for name in ("one", "two"))
+    assert first.facts.commit == second.facts.commit
+    assert first.key != second.key
     repo = make_repo(tmp_path / "git", {"a": "1"})
-    with ObjectReader(one) as reader:
-        assert reader.tree(one.facts.commit).blob_id(0).hex() == repo.git("rev-parse", "HEAD:a")
+    with ObjectReader(first) as reader:
+        assert reader.tree(first.facts.commit).blob_id(0).hex() == repo.git("rev-parse", "HEAD:a")
 
 
 def test_a_changed_snapshot_is_a_new_commit(tmp_path: Path) -> None:
@@ -80,12 +80,12 @@ def test_a_snapshot_that_is_gone_is_skipped(tmp_path: Path) -> None:
     write(tmp_path / "pkg", {"a": "1"})
     make_repo(tmp_path / "app", {"a": "1"})
     catalog = Catalog.open([tmp_path / "pkg", tmp_path / "app"])
-    gone = catalog.get("pkg")
+    repository = catalog.get("pkg")
     shutil.rmtree(tmp_path / "pkg")
     assert catalog.refresh(thorough=True)
     assert [r.name for r in catalog.repositories] == ["app"]
     with pytest.raises(RepositoryNotFound):
-        resolve(gone, "")
+        resolve(repository, "")
 
 
 def test_a_very_large_file_is_named_without_being_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,11 +157,11 @@ def test_a_clock_that_was_wrong_keeps_no_mirror_waiting(tmp_path: Path) -> None:
 def test_an_address_makes_no_mirror_elsewhere(tmp_path: Path, name: str) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    taken = Path(clone(make_repo(tmp_path / "taken", {"a": "1"}).path.as_uri(), tmp_path / "mirrors"))
+    mirror = Path(clone(make_repo(tmp_path / "taken", {"a": "1"}).path.as_uri(), tmp_path / "mirrors"))
     host = tmp_path / "mirrors" / "h.org"
     host.mkdir()
     (host / "link").symlink_to(outside)
-    taken.rename(host / "taken.git")
+    mirror.rename(host / "taken.git")
     with pytest.raises((RepositoryError, OSError), match=r"can't make a mirror|not a place|too long"):
         clone(f"https://h.org/{name}", tmp_path / "mirrors")
     assert list(outside.iterdir()) == []

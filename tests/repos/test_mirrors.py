@@ -73,15 +73,15 @@ def test_a_mirror_of_a_newer_git_is_kept_up_to_date(tmp_path: Path, origin: Repo
 
 def test_two_remotes_of_one_name_are_never_merged(tmp_path: Path, origin: RepositoryBuilder) -> None:
     other = make_repo(tmp_path / "other" / "app", {"b": "1"})
-    one, two = (clone(repo.path.as_uri(), tmp_path / "mirrors") for repo in (origin, other))
-    assert one != two
-    assert clone(other.path.as_uri(), tmp_path / "mirrors") == two
-    assert Catalog.open(one).repositories[0].facts.commit == origin.head
-    assert Catalog.open(two).repositories[0].facts.commit == other.head
+    first, second = (clone(repo.path.as_uri(), tmp_path / "mirrors") for repo in (origin, other))
+    assert first != second
+    assert clone(other.path.as_uri(), tmp_path / "mirrors") == second
+    assert Catalog.open(first).repositories[0].facts.commit == origin.head
+    assert Catalog.open(second).repositories[0].facts.commit == other.head
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("first", "second", "same"),
     [
         ("https://h.org/a/b", "git@h.org:a/b.git", True),
         ("https://h.org/a/b", "ssh://git@h.org:7999/a/b", True),
@@ -91,8 +91,8 @@ def test_two_remotes_of_one_name_are_never_merged(tmp_path: Path, origin: Reposi
         ("/x/app", "/x/app", True),
     ],
 )
-def test_which_urls_share_a_mirror(one: str, other: str, *, same: bool) -> None:
-    assert _is_same_origin(one, other) is same
+def test_which_urls_share_a_mirror(first: str, second: str, *, same: bool) -> None:
+    assert _is_same_origin(first, second) is same
 
 
 def test_a_mirror_follows_the_default_branch(tmp_path: Path, origin: RepositoryBuilder) -> None:
@@ -183,7 +183,7 @@ def slow_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
 
 
-def ended(process: int) -> bool:
+def has_ended(process: int) -> bool:
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
@@ -203,7 +203,7 @@ def test_cancelling_ends_git_and_its_children_and_leaves_nothing(slow_git: Path)
     assert list((slow_git / "mirrors" / "host.org" / "team").iterdir()) == []
     child = int((slow_git / "child").read_text())
     deadline = time.monotonic() + 5
-    while not ended(child):
+    while not has_ended(child):
         assert time.monotonic() < deadline
 
 

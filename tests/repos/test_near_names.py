@@ -16,7 +16,7 @@ NAMES = ["github.com/encode/httpx", "github.com/pallets/click", "github.com/psf/
 
 
 @pytest.mark.parametrize(
-    ("asked", "near"),
+    ("name", "near"),
     [
         ("github.com/encode/httpxx", "github.com/encode/httpx"),
         ("httpx", "github.com/encode/httpx"),
@@ -27,8 +27,8 @@ NAMES = ["github.com/encode/httpx", "github.com/pallets/click", "github.com/psf/
         ("", ""),
     ],
 )
-def test_the_nearest_name_comes_first(asked: str, near: str) -> None:
-    assert near_names(asked, NAMES)[:1] == ((near,) if near else ())
+def test_the_nearest_name_comes_first(name: str, near: str) -> None:
+    assert near_names(name, NAMES)[:1] == ((near,) if near else ())
 
 
 @pytest.mark.clock
@@ -67,8 +67,8 @@ def test_a_hidden_repository_is_never_named(tmp_path: Path) -> None:
     viewer = Viewer("ann", sees_private=False)
     if catalog.get("example.org/team/secret") in catalog.visible(viewer):
         pytest.fail("the repository is not private: this test would prove nothing")
-    for asked in ("example.org/team/secret", "example.org/team/secre", "secret"):
+    for name in ("example.org/team/secret", "example.org/team/secre", "secret"):
         with pytest.raises(RepositoryNotFound) as wrong:
-            catalog.get(asked, viewer)
-        assert "team/secret" not in str(wrong.value).removeprefix(f"repository not found: {asked}")
+            catalog.get(name, viewer)
+        assert "team/secret" not in str(wrong.value).removeprefix(f"repository not found: {name}")
         assert "example.org/team/secret" not in wrong.value.near

@@ -29,8 +29,8 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
 
 @pytest.fixture(scope="module")
 def repository(repo: RepositoryBuilder) -> Repository:
-    (found,) = Catalog.open([repo.path]).repositories
-    return found
+    (repository,) = Catalog.open([repo.path]).repositories
+    return repository
 
 
 @pytest.mark.parametrize(

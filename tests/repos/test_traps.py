@@ -24,8 +24,8 @@ def trapped(tmp_path: Path) -> Trapped:
     return set_traps(tmp_path)
 
 
-def open_for_others(root: Path, *more: Path, trusted: tuple[str, ...] = ()) -> Catalog:
-    return Catalog.open([root, *more], policy=ServicePolicy(State().repositories, trusted_paths=trusted))
+def open_for_others(root: Path, *other_roots: Path, trusted: tuple[str, ...] = ()) -> Catalog:
+    return Catalog.open([root, *other_roots], policy=ServicePolicy(State().repositories, trusted_paths=trusted))
 
 
 def text_of(repository: Repository) -> str:
@@ -154,8 +154,8 @@ def test_an_ordinary_folder_of_checkouts_is_found_without_a_word(tmp_path: Path)
     assert "repositories.trustedPaths" in skipped.message
     trusting = open_for_others(tmp_path / "src", trusted=(str(tmp_path / "other"),))
     assert "shared" in [repository.name for repository in trusting.repositories]
-    named = open_for_others(tmp_path / "src" / "shared")
-    assert [repository.name for repository in named.repositories] == ["shared"]
+    shared = open_for_others(tmp_path / "src" / "shared")
+    assert [repository.name for repository in shared.repositories] == ["shared"]
 
 
 # What somebody can do who writes into a served folder, git directories included (an unpacked archive, a shared disk).

@@ -16,7 +16,7 @@ from sourcelight.server.http.settings import Settings
 def serve() -> Iterator[Serve]:
     with contextlib.ExitStack() as stack:
 
-        def start(engine: Any, settings: Settings | None = None, **more: Any) -> Service:
-            return stack.enter_context(running(engine, settings, **more))
+        def start(engine: Any, settings: Settings | None = None, **options: Any) -> Service:
+            return stack.enter_context(running(engine, settings, **options))
 
         yield start

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cluster.processes import CLI, said
+from cluster.processes import CLI, wait_for_line
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def serving(
         text=True,
     )
     try:
-        yield process, said(process, pattern)
+        yield process, wait_for_line(process, pattern)
     finally:
         process.terminate()
         process.wait(15)

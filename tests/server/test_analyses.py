@@ -86,10 +86,10 @@ def rows(count: int) -> ToolResult:
     return ToolResult("blame_lines", table_of("blame_lines", count, line=["x" * 40] * count))
 
 
-def post(service: Service, repo: str, token: str = TOKEN, name: str = "blame", **more: Any) -> httpx2.Response:
+def post(service: Service, repo: str, token: str = TOKEN, name: str = "blame", **arguments: Any) -> httpx2.Response:
     headers = {"Authorization": f"token {token}"} if token else {}
     with httpx2.Client(base_url=service.url, headers=headers, timeout=BOUND_S, trust_env=False) as client:
-        return client.post(f"/.api/analyses/{name}", json={"repo": repo, "path": "a.txt"} | more)
+        return client.post(f"/.api/analyses/{name}", json={"repo": repo, "path": "a.txt"} | arguments)
 
 
 def events(response: httpx2.Response) -> list[tuple[str, Any]]:

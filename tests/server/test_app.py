@@ -433,11 +433,11 @@ def test_every_answer_has_the_security_headers(serve: Serve) -> None:
         assert headers["content-security-policy"].startswith("default-src 'none'")
 
 
-@pytest.mark.parametrize("how", ["parameter", "header"])
-def test_a_trace_is_a_page_of_timings_for_whoever_asked_for_it(serve: Serve, how: str) -> None:
+@pytest.mark.parametrize("source", ["parameter", "header"])
+def test_a_trace_is_a_page_of_timings_for_whoever_asked_for_it(serve: Serve, source: str) -> None:
     service = serve(ScriptedEngine(_quiet))
     query = "<script>alert(1)</script> \u202e"
-    if how == "parameter":
+    if source == "parameter":
         answer = service.search(query, trace="true")
     else:
         answer = service.client.get(PATH, params={"q": query}, headers={"X-Sourcegraph-Should-Trace": "true"})

@@ -55,23 +55,23 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
 
 @pytest.fixture(scope="module")
 def state() -> Iterator[State]:
-    with State() as made:
-        yield made
+    with State() as state:
+        yield state
 
 
 @pytest.fixture(scope="module")
 def engine(repository: RepositoryBuilder, state: State) -> Iterator[LocalEngine]:
     folder = repository.path.parent
     policy = ServicePolicy(state.repositories, "", ())
-    made = open_engine([folder], index=folder / "index", policy=policy, workers=1)
-    yield made
-    made.close()
+    engine = open_engine([folder], index=folder / "index", policy=policy, workers=1)
+    yield engine
+    engine.close()
 
 
 @pytest.fixture(scope="module")
 def service(engine: LocalEngine, state: State) -> Iterator[Service]:
-    with running(engine, Settings(auth_public=True), state=state) as made:
-        yield made
+    with running(engine, Settings(auth_public=True), state=state) as service:
+        yield service
 
 
 def git(path: Path, *arguments: str) -> str:
@@ -84,11 +84,11 @@ def test_blame_names_the_commit_of_each_line(service: Service, repository: Repos
     page = get(service, f"/{NAME}/-/blob/src/lamp.py?L2-3&blame=1").text
     porcelain = git(repository.path, "blame", "--line-porcelain", "HEAD", "--", "src/lamp.py")
     commits = re.findall(r"^([0-9a-f]{40}) \d+ (\d+)", porcelain, re.MULTILINE)
-    shown, last = {}, ""
+    commit_by_line, last = {}, ""
     for number, cell in re.findall(r'<tr id="L(\d+)".*?<td class="blame">(.*?)</td>', page):
         last = (re.findall(r"/-/commit/([0-9a-f]{40})", cell) or [last])[0]
-        shown[number] = last
-    assert shown == {number: commit for commit, number in commits}
+        commit_by_line[number] = last
+    assert commit_by_line == {number: commit for commit, number in commits}
     history = text_of(page.partition("Commits of the highlighted lines")[2])
     assert "begin" in history
     assert f"change {ACT}" in history
@@ -103,9 +103,9 @@ def test_the_history_of_lines_is_that_of_git_log(service: Service, repository: R
     assert len(log.split()) == 2
     assert f"change {ACT}" in text_of(history)
     assert acting_parts(page) == ["script"]
-    late = get(service, f"/{NAME}/-/blob/src/lamp.py", lines="99", history="1")
-    assert late.status_code == 200
-    assert "startLine is 99, but src/lamp.py has 6 lines" in late.text
+    late_page = get(service, f"/{NAME}/-/blob/src/lamp.py", lines="99", history="1")
+    assert late_page.status_code == 200
+    assert "startLine is 99, but src/lamp.py has 6 lines" in late_page.text
 
 
 @pytest.mark.parametrize(
@@ -188,16 +188,16 @@ def test_a_directory_is_shown_at_once_and_what_takes_longer_has_a_link(
         assert re.search(pattern, text_of(page), re.DOTALL), name
         assert f'?part={name}" data-load' not in page
     # What was made once is there at once the next time, but for branches and tags, which move.
-    again = get(service, address).text
-    assert re.findall(r'<a href="([^"]+)" data-load>', again) == [f"{address}?part=refs"]
-    assert "Eve img src=x onerror=alert(1)" in text_of(again)  # git takes the brackets out of names
-    assert acting_parts(again) == ["script", "https://example.org/a_b"]  # the link of the README
+    second_page = get(service, address).text
+    assert re.findall(r'<a href="([^"]+)" data-load>', second_page) == [f"{address}?part=refs"]
+    assert "Eve img src=x onerror=alert(1)" in text_of(second_page)  # git takes the brackets out of names
+    assert acting_parts(second_page) == ["script", "https://example.org/a_b"]  # the link of the README
     inner = get(service, f"/{NAME}/-/tree/src?part=changes").text
     assert f"change {ACT}" in text_of(inner)
     assert "Contributors" not in inner
     assert "Up one directory" in inner
-    shown = re.findall(r">src/</a></td><td><a href=\"[^\"]+/-/commit/([0-9a-f]{40})", again)
-    assert shown == [git(repository.path, "log", "-1", "--format=%H", "--", "src").strip()]
+    commit_ids = re.findall(r">src/</a></td><td><a href=\"[^\"]+/-/commit/([0-9a-f]{40})", second_page)
+    assert commit_ids == [git(repository.path, "log", "-1", "--format=%H", "--", "src").strip()]
 
 
 def test_a_readme_is_rendered_and_leads_to_files_of_its_commit(service: Service, repository: RepositoryBuilder) -> None:
@@ -256,16 +256,16 @@ def test_a_readme_of_any_size_or_depth_is_bounded() -> None:
 def test_a_part_that_takes_too_long_can_be_asked_for_again(engine: LocalEngine) -> None:
     context = ToolContext(engine, Viewer.owner())
     directory = Directory(tools.call("list_files", {"repo": NAME}, context), "")
-    late = replace(context, cancellation=Cancellation())
-    late.cancellation.cancel()
+    late_context = replace(context, cancellation=Cancellation())
+    late_context.cancellation.cancel()
     parts: dict[str, Part] = {}
     maker = DirectoryParts()
     for name in ("owners", "contributors", "changes"):
-        parts |= maker.of(directory, name, late, 15.0)
+        parts |= maker.of(directory, name, late_context, 15.0)
     assert {part.is_late for part in parts.values()} == {True}
     page = bytes(directory_page(replace(directory, parts=parts), prefix="").body).decode()
-    again = re.findall(r'takes longer than 15 s\. <a href="([^"]+)" data-load>Try again', page)
-    assert {address.partition("?part=")[2] for address in again} == set(parts)
+    retry_links = re.findall(r'takes longer than 15 s\. <a href="([^"]+)" data-load>Try again', page)
+    assert {address.partition("?part=")[2] for address in retry_links} == set(parts)
     assert maker.of(directory, "owners", context, 15.0)["owners"].rows
 
 
@@ -303,9 +303,9 @@ def test_two_revisions_are_compared_as_by_git(service: Service, repository: Repo
             assert line in text_of(page)
     assert text_of(get(service, f"/{NAME}/-/compare/", base="HEAD~1", head="HEAD").text) == text_of(page)
     commits = get(service, f"/{NAME}/-/compare/", base="HEAD~1", head="HEAD", part="commits").text
-    shown = commits.partition("<h2>Commits</h2>")[2].partition("</section>")[0]
+    section = commits.partition("<h2>Commits</h2>")[2].partition("</section>")[0]
     listed = git(repository.path, "rev-list", "HEAD~1..HEAD").split()
-    assert re.findall(r"/-/commit/([0-9a-f]{40})", shown) == listed
+    assert re.findall(r"/-/commit/([0-9a-f]{40})", section) == listed
     assert "The files of both are the same." in get(service, f"/{NAME}/-/compare/HEAD...HEAD").text
     assert get(service, f"/{NAME}/-/compare/nothing...HEAD").status_code == 404
 
@@ -342,7 +342,7 @@ def test_hostile_names_and_texts_stay_text(service: Service, repository: Reposit
     git(repository.path, "tag", "a@b", "HEAD")
     refs = get(service, f"/{NAME}/-/tree/?part=refs").text
     assert acting_parts(refs) == ["script", "https://example.org/a_b"]
-    address = next(unescape(each) for each in re.findall(r'href="([^"]+)"', refs) if "onerror" in each)
+    address = next(unescape(link) for link in re.findall(r'href="([^"]+)"', refs) if "onerror" in link)
     assert "return 1" in text_of(get(service, address.replace("/tree/", "/blob/src/lamp.py")).text)
     assert f'href="/{NAME}@{head}/-/tree/">a@b' in refs
     compared = get(service, f"/{NAME}/-/compare/", base=branch, head="HEAD", part="commits")

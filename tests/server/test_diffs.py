@@ -57,7 +57,7 @@ def previews(service: Service, query: str, **headers: str) -> dict[str, dict[str
         "/.api/search/stream", params={"q": query}, headers={"User-Agent": "someone/1"} | headers
     )
     events = events_of(answer.content)
-    return {match["message"].strip(): match for name, found in events if name == "matches" for match in found}
+    return {match["message"].strip(): match for name, payload in events if name == "matches" for match in payload}
 
 
 def lines_of(match: dict[str, Any]) -> list[str]:

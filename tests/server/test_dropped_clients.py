@@ -52,7 +52,7 @@ def wave(host: str, port: int, clients: int) -> int:
         return sum(map(bool, pool.map(lambda number: drop(host, port, number), range(clients))))
 
 
-def held(process: Any) -> tuple[int, int, int]:
+def resources_of(process: Any) -> tuple[int, int, int]:
     """Threads, descriptors and connections."""
     return process.num_threads(), process.num_fds(), len(process.net_connections(kind="tcp"))
 
@@ -60,11 +60,11 @@ def held(process: Any) -> tuple[int, int, int]:
 def settled(process: Any) -> tuple[int, int, int]:
     """What the process holds once that has not changed for a second."""
     bound = time.monotonic() + BOUND_S
-    since, last = time.monotonic(), held(process)
+    since, last = time.monotonic(), resources_of(process)
     while time.monotonic() - since < 1.0:
         assert time.monotonic() < bound
         threading.Event().wait(0.1)
-        if (now := held(process)) != last:
+        if (now := resources_of(process)) != last:
             since, last = time.monotonic(), now
     return last
 
@@ -83,8 +83,8 @@ def test_a_thousand_dropped_clients_leave_nothing_behind(server: tuple[subproces
         begun = wave(host, port, CLIENTS)
         assert begun > CLIENTS // 3
         bound = time.monotonic() + BOUND_S
-        while any(now > then for now, then in zip(held(process), before, strict=True)):
-            assert time.monotonic() < bound, (before, held(process))
+        while any(now > then for now, then in zip(resources_of(process), before, strict=True)):
+            assert time.monotonic() < bound, (before, resources_of(process))
             threading.Event().wait(0.05)
         growth = process.memory_info().rss - resident
         if growth < MOST_GROWTH:

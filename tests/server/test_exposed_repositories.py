@@ -16,7 +16,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 import sourcelight as sl
 from cluster.processes import CLI
 from repos.traps import ATTACKER_TEXT, EVIL, OUTSIDE_TEXT, PAYMENTS, PRIVATE_TEXT, Trapped, set_traps
-from server.mcp.calling import said
+from server.mcp.calling import call_tool
 from server.served import serving
 from sourcelight.repos.state import FILE_NAME, State
 
@@ -80,9 +80,9 @@ def test_mcp_offers_the_text_of_each_repository_alone(trapped: Trapped, tmp_path
         with anyio.fail_after(60):
             async with Client(stdio_client(started), mode="legacy") as client:
                 return (
-                    await said(client, "list_repos", {}),
-                    await said(client, "keyword_search", {"query": "needle"}),
-                    await said(client, "read_file", {"repo": PAYMENTS, "path": "pay.txt"}),
+                    await call_tool(client, "list_repos", {}),
+                    await call_tool(client, "keyword_search", {"query": "needle"}),
+                    await call_tool(client, "read_file", {"repo": PAYMENTS, "path": "pay.txt"}),
                 )
 
     repositories, matches, file = anyio.run(main)

@@ -22,9 +22,9 @@ from sourcelight.testing import RepositoryBuilder
 
 @pytest.fixture(scope="module")
 def state() -> Iterator[State]:
-    with State() as made:
-        made.accounts.create("ann")
-        yield made
+    with State() as state:
+        state.accounts.create("ann")
+        yield state
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +32,8 @@ def service(tmp_path_factory: pytest.TempPathFactory, state: State) -> Iterator[
     folder = tmp_path_factory.mktemp("metrics")
     RepositoryBuilder(folder / "web", origin="https://example.org/acme/web.git").commit({"a.py": "needle\n"}, "begin")
     engine = open_engine([folder], index=folder / "index", workers=1)
-    with running(engine, Settings(auth_public=True, log_queries=True), state=state) as made:
-        yield made
+    with running(engine, Settings(auth_public=True, log_queries=True), state=state) as service:
+        yield service
     engine.close()
 
 
@@ -52,13 +52,13 @@ def test_requests_are_counted_by_part_of_the_service_and_status(service: Service
     assert service.client.get("/example.org/acme/nothing/-/blob/x").status_code == 404
     after = values(service)
 
-    def more(*key: str) -> float:
+    def increase(*key: str) -> float:
         name = (f"sourcelight_{key[0]}", *key[1:])
         return after[name] - before.get(name, 0)
 
-    assert more("requests_total", "stream", "GET", "200") == 3
-    assert more("requests_total", "code pages", "GET", "404") == 1
-    assert more("request_seconds_count", "stream", "", "") == 3
+    assert increase("requests_total", "stream", "GET", "200") == 3
+    assert increase("requests_total", "code pages", "GET", "404") == 1
+    assert increase("request_seconds_count", "stream", "", "") == 3
     assert after["sourcelight_repositories", "", "", ""] == 1
     assert after["sourcelight_running_searches", "", "", ""] == 0
 

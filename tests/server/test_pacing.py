@@ -23,8 +23,8 @@ def _data(frame: bytes) -> list[dict[str, object]]:
     return value
 
 
-def _pacer(**more: str) -> Pacer:
-    return Pacer(CADENCE, start_s=0.0, **more)
+def _pacer(**options: str) -> Pacer:
+    return Pacer(CADENCE, start_s=0.0, **options)
 
 
 def test_first_matches_go_out_at_once_with_filters_before_and_progress_after() -> None:

@@ -31,11 +31,11 @@ def _connected(service: Service) -> socket.socket:
     return socket.create_connection((location.hostname, location.port), timeout=BOUND_S)
 
 
-def _sent_until_refused(connection: socket.socket, piece: bytes, most: int) -> int:
+def _sent_until_refused(connection: socket.socket, piece: bytes, max_bytes: int) -> int:
     """Bytes taken before the service closed the connection; all of `most` when it never did."""
     sent = 0
     try:
-        while sent < most:
+        while sent < max_bytes:
             connection.sendall(piece)
             sent += len(piece)
     except OSError:

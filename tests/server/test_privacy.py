@@ -60,7 +60,7 @@ class World:
         with httpx2.Client(base_url=self.service.url, headers=headers, timeout=30, trust_env=False) as client:
             return client.get("/.api/search/stream", params={"q": query, "v": "V3"}).text
 
-    def opened(self) -> Catalog:
+    def open_catalog(self) -> Catalog:
         """What a service opens, without an index and without a port."""
         return Catalog.open(self.root, policy=ServicePolicy(self.state.repositories))
 
@@ -81,9 +81,9 @@ ANN = Viewer("ann", sees_private=False)
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    with made.state:
-        yield made
+    world = World(tmp_path)
+    with world.state:
+        yield world
 
 
 def assert_private(text: str) -> None:
@@ -178,12 +178,12 @@ HARMS: list[Callable[[World], None]] = [
 def test_private_stays_private_while_the_service_runs_and_after_a_restart(
     world: World, harm: Callable[[World], None]
 ) -> None:
-    catalog = world.opened()
+    catalog = world.open_catalog()
     assert_private(text_for(catalog, ANN))
     harm(world)
     assert_private(text_for(catalog, ANN))
     assert SECRET_TEXT in text_for(catalog, Viewer.owner())
-    assert_private(text_for(world.opened(), ANN))
+    assert_private(text_for(world.open_catalog(), ANN))
 
 
 @pytest.mark.parametrize("harm", [remove, half_written, other_case_in_remote, second_clone])
@@ -198,13 +198,13 @@ def test_an_engine_that_was_opened_without_a_policy_is_closed_by_the_service(
 
 @pytest.mark.parametrize("harm", [remove, half_written, second_clone_and_no_file])
 def test_what_happens_while_the_service_is_down_opens_nothing(world: World, harm: Callable[[World], None]) -> None:
-    assert_private(text_for(world.opened(), ANN))
+    assert_private(text_for(world.open_catalog(), ANN))
     harm(world)
     with world.served():
         assert_private(world.seen())
-        held = world.service.client.get("/readyz")
-        assert (held.status_code, "previous settings" in held.text) == (200, True)
-        assert str(world.root) not in held.text
+        response = world.service.client.get("/readyz")
+        assert (response.status_code, "previous settings" in response.text) == (200, True)
+        assert str(world.root) not in response.text
 
 
 def test_held_settings_are_told_and_a_whole_file_ends_that(world: World, caplog: pytest.LogCaptureFixture) -> None:
@@ -221,7 +221,7 @@ def test_held_settings_are_told_and_a_whole_file_ends_that(world: World, caplog:
 
 
 def test_only_a_decision_makes_public_what_was_private(world: World) -> None:
-    catalog = world.opened()
+    catalog = world.open_catalog()
     without_key(world)
     assert_private(text_for(catalog, ANN))
     world.file.write_text(SETTINGS.replace("true", "false"))
@@ -231,7 +231,7 @@ def test_only_a_decision_makes_public_what_was_private(world: World) -> None:
 
 
 def test_new_repositories_beside_a_private_one_wait_for_a_decision(world: World) -> None:
-    catalog = world.opened()
+    catalog = world.open_catalog()
     make_repo(world.root / "new", {"a.txt": "needle of the new\n"})
     assert "needle of the new" not in text_for(catalog, ANN)
     assert any("without a decision" in warning and "new" in warning for warning in catalog.warnings)
@@ -240,7 +240,7 @@ def test_new_repositories_beside_a_private_one_wait_for_a_decision(world: World)
 
 
 def test_what_calls_itself_like_a_public_repository_is_not_public_for_that(world: World) -> None:
-    catalog = world.opened()
+    catalog = world.open_catalog()
     make_repo(world.root / "a-fork", {"a.txt": "needle of the fork\n"}, origin=f"https://{OPEN}")
     text = text_for(catalog, ANN)
     assert_private(text)
@@ -258,11 +258,11 @@ def test_a_known_private_repository_that_takes_a_public_name_stays_private(world
         assert SECRET_TEXT not in world.seen()
 
 
-@pytest.mark.parametrize("where", ["repos.toml", "configuration"])
-def test_a_default_decides_for_new_repositories(world: World, where: str) -> None:
-    if where == "repos.toml":
+@pytest.mark.parametrize("source", ["repos.toml", "configuration"])
+def test_a_default_decides_for_new_repositories(world: World, source: str) -> None:
+    if source == "repos.toml":
         world.file.write_text('defaultVisibility = "public"\n' + SETTINGS)
-    policy = ServicePolicy(world.state.repositories, "" if where == "repos.toml" else "public")
+    policy = ServicePolicy(world.state.repositories, "" if source == "repos.toml" else "public")
     catalog = Catalog.open(world.root, policy=policy)
     make_repo(world.root / "new", {"a.txt": "needle of the new\n"})
     text = text_for(catalog, ANN)
@@ -278,7 +278,7 @@ def test_a_private_default_holds_for_all_without_a_decision(world: World) -> Non
 
 def test_where_nothing_is_private_new_repositories_are_public(world: World) -> None:
     remove(world)
-    catalog = world.opened()
+    catalog = world.open_catalog()
     make_repo(world.root / "new", {"a.txt": "needle of the new\n"})
     text = text_for(catalog, ANN)
     assert all(item in text for item in (SECRET_TEXT, OPEN_TEXT, "needle of the new"))
@@ -286,7 +286,7 @@ def test_where_nothing_is_private_new_repositories_are_public(world: World) -> N
 
 def test_what_is_known_stays_public_when_the_first_one_becomes_private(world: World) -> None:
     remove(world)
-    catalog = world.opened()
+    catalog = world.open_catalog()
     assert SECRET_TEXT in text_for(catalog, ANN)
     world.file.write_text(f'[repositories."{SECRET}"]\nprivate = true\n')
     assert_private(text_for(catalog, ANN))
@@ -296,7 +296,7 @@ def test_another_repository_in_the_place_of_a_public_one_needs_a_decision(world:
     world.file.write_text(f'[repositories."{SECRET}"]\nprivate = true\n')
     docs = make_repo(world.root / "docs", {"a.txt": "docs\n"}, origin="https://git.example.org/acme/docs")
     remove(world)
-    catalog = world.opened()
+    catalog = world.open_catalog()
     world.file.write_text(SETTINGS)
     assert "docs" in text_for(catalog, ANN)
     docs.git("remote", "set-url", "origin", "https://git.example.org/acme/plans")
@@ -306,7 +306,7 @@ def test_another_repository_in_the_place_of_a_public_one_needs_a_decision(world:
 
 def test_a_service_without_private_repositories_asks_for_no_decision(world: World) -> None:
     remove(world)
-    assert world.opened().warnings == ()
+    assert world.open_catalog().warnings == ()
 
 
 def test_somebody_who_searches_their_own_files_gets_what_the_file_says_now(world: World) -> None:

@@ -44,17 +44,17 @@ def service(engine: LocalEngine) -> Iterator[Service]:
 def ask(service: Service, query: str, **params: str) -> tuple[list[dict[str, Any]], Progress, list[str]]:
     answer = service.client.get("/.api/search/stream", params={"q": query, "t": "nls"} | params)
     events = [event.split("\n", 1) for event in answer.text.split("\n\n") if event]
-    found, names = [], []
+    matches, names = [], []
     for name, data in ((name.removeprefix("event: "), data.removeprefix("data: ")) for name, data in events):
         names.append(name)
         if name == "matches":
-            found += json.loads(data)
+            matches += json.loads(data)
         elif name == "progress":
             progress = decode_event(RawEvent(name, data.encode()))
     assert isinstance(progress, Progress)
     assert progress.done
     assert names[-1] == "done"
-    return found, progress, names
+    return matches, progress, names
 
 
 def status(query: str, progress: Progress) -> str:
@@ -62,12 +62,12 @@ def status(query: str, progress: Progress) -> str:
 
 
 def test_files_with_any_path_have_their_lines(service: Service) -> None:
-    found, progress, names = ask(service, f"repo:^{NAME}$ light the lamp in the tower", cm="true", cl="1")
+    matches, progress, names = ask(service, f"repo:^{NAME}$ light the lamp in the tower", cm="true", cl="1")
     expected = {path for path in PATHS if isinstance(path, str)} | {"caf\ufffd.py"}
-    assert {match["path"] for match in found} == expected
+    assert {match["path"] for match in matches} == expected
     assert status("light the lamp in the tower", progress) == "complete"
     assert "filters" in names
-    for match in found:
+    for match in matches:
         assert (match["type"], match["repository"], match["language"]) == ("content", NAME, "Python")
         for chunk in match["chunkMatches"]:
             raw = CODE.encode()
@@ -79,12 +79,12 @@ def test_files_with_any_path_have_their_lines(service: Service) -> None:
                 size = item["end"]["offset"] - item["start"]["offset"]
                 word = chunk["content"].encode()[offset : offset + size].decode()
                 assert word.lower() in {"light", "lamp", "tower", "the"}
-    assert progress.match_count == sum(len(c["ranges"]) for match in found for c in match["chunkMatches"])
+    assert progress.match_count == sum(len(c["ranges"]) for match in matches for c in match["chunkMatches"])
 
 
 def test_lines_are_sent_where_chunks_were_not_asked_for(service: Service) -> None:
-    found, _, _ = ask(service, f"repo:^{NAME}$ file:plain light lamp")
-    (match,) = found
+    matches, _, _ = ask(service, f"repo:^{NAME}$ file:plain light lamp")
+    (match,) = matches
     assert match["lineMatches"][0] == {
         "line": "def light_the_lamp(tower):", "lineNumber": 3, "offsetAndLengths": [[4, 5], [14, 4]],
     }  # fmt: skip
@@ -92,26 +92,26 @@ def test_lines_are_sent_where_chunks_were_not_asked_for(service: Service) -> Non
 
 def test_limits_are_those_of_the_query_and_say_so(service: Service) -> None:
     _, everything, _ = ask(service, f"repo:^{NAME}$ light lamp")
-    found, progress, _ = ask(service, f"repo:^{NAME}$ light lamp count:3")
+    matches, progress, _ = ask(service, f"repo:^{NAME}$ light lamp count:3")
     assert (progress.match_count, status("light count:3", progress)) == (3, "partial")
-    assert 0 < len(found) <= 3
-    found, progress, _ = ask(service, f"repo:^{NAME}$ light lamp", display="2")
+    assert 0 < len(matches) <= 3
+    matches, progress, _ = ask(service, f"repo:^{NAME}$ light lamp", display="2")
     assert progress.match_count == everything.match_count > 2
-    assert sum(len(line["offsetAndLengths"]) for match in found for line in match["lineMatches"]) == 2
+    assert sum(len(line["offsetAndLengths"]) for match in matches for line in match["lineMatches"]) == 2
     assert [item.reason for item in progress.skipped] == ["display"]
-    found, progress, _ = ask(service, "repo:^many$ beacon")
-    assert len(found) == 50
+    matches, progress, _ = ask(service, "repo:^many$ beacon")
+    assert len(matches) == 50
     assert status("beacon", progress) == "limited"
 
 
 def test_words_that_no_file_has_are_told_and_lack_nothing(service: Service) -> None:
-    found, progress, names = ask(service, f"repo:^{NAME}$ light the zeppelin")
-    assert found
+    matches, progress, names = ask(service, f"repo:^{NAME}$ light the zeppelin")
+    assert matches
     assert status("light the zeppelin", progress) == "complete"
     assert "alert" in names
 
 
 @pytest.mark.parametrize("query", ["repo:^nothing$ lamp", "zeppelin quixotic"])
 def test_nothing_is_an_answer(service: Service, query: str) -> None:
-    found, progress, _ = ask(service, query)
-    assert (found, progress.match_count) == ([], 0)
+    matches, progress, _ = ask(service, query)
+    assert (matches, progress.match_count) == ([], 0)

@@ -196,9 +196,9 @@ def test_chunk_text_travels_under_the_configured_key(engine: LocalEngine) -> Non
 
 
 def test_compressed_and_plain_streams_hold_the_same(service: Service) -> None:
-    plain = _matches(read_strictly(service.search("needle count:all").content))
+    matches = _matches(read_strictly(service.search("needle count:all").content))
     packed = service.client.get(
         "/.api/search/stream", params={"q": "needle count:all"}, headers={"Accept-Encoding": "gzip"}
     )
     assert packed.headers["content-encoding"] == "gzip"
-    assert json.dumps(_matches(read_strictly(packed.content)), sort_keys=True) == json.dumps(plain, sort_keys=True)
+    assert json.dumps(_matches(read_strictly(packed.content)), sort_keys=True) == json.dumps(matches, sort_keys=True)

@@ -37,10 +37,10 @@ def clock() -> Clock:
 
 @pytest.fixture(scope="module")
 def state(clock: Clock) -> Iterator[State]:
-    with State(clock=clock) as made:
+    with State(clock=clock) as state:
         for name in ("ann", "bob"):
-            made.accounts.create(name)
-        yield made
+            state.accounts.create(name)
+        yield state
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +58,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def service(folder: Path, state: State) -> Iterator[Service]:
     engine = open_engine([folder], index=folder / "index", policy=ServicePolicy(state.repositories, "", ()), workers=1)
-    with running(engine, state=state) as made:
+    with running(engine, state=state) as service:
         state.grants.add(SECRET, account="ann")
-        yield made
+        yield service
     engine.close()
 
 
@@ -81,8 +81,8 @@ def bob(service: Service, state: State) -> Iterator[httpx2.Client]:
         yield client
 
 
-def save(client: httpx2.Client, query: str, **more: str) -> str:
-    answer = client.post("/search/saved", data={"q": query, **more})
+def save(client: httpx2.Client, query: str, **fields: str) -> str:
+    answer = client.post("/search/saved", data={"q": query, **fields})
     assert answer.status_code == 303, answer.text
     return str(answer.headers["location"])
 
@@ -129,9 +129,9 @@ def test_each_reader_sees_what_they_may_see_now(
         state.grants.add(SECRET, account="ann")
     # A page has room for one repository alone: the count is still of both, and not for who sees one.
     monkeypatch.setattr("sourcelight.server.http.pages.saved.MAX_ROWS", 0)
-    cut = save(ann, "needle")
-    assert "2 matches then" in text_of(ann.get(cut).text)
-    assert "matches then" not in text_of(bob.get(cut).text)
+    link = save(ann, "needle")
+    assert "2 matches then" in text_of(ann.get(link).text)
+    assert "matches then" not in text_of(bob.get(link).text)
     monkeypatch.undo()
     only_secret = save(ann, "secret")
     assert "payments" not in bob.get(only_secret).text

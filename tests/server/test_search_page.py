@@ -31,9 +31,9 @@ ODD = f"a{ACT.replace('/', '')}.py"
 
 @pytest.fixture(scope="module")
 def state() -> Iterator[State]:
-    with State() as made:
-        made.accounts.create("ann")
-        yield made
+    with State() as state:
+        state.accounts.create("ann")
+        yield state
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,8 @@ def service(tmp_path_factory: pytest.TempPathFactory, state: State) -> Iterator[
         f'[repositories."{SECRET}"]\nprivate = true\n[repositories."{OPEN}"]\nprivate = false\n'
     )
     engine = open_engine([folder], index=folder / "index", policy=ServicePolicy(state.repositories, "", ()), workers=1)
-    with running(engine, Settings(auth_public=True), state=state) as made:
-        yield made
+    with running(engine, Settings(auth_public=True), state=state) as service:
+        yield service
     engine.close()
 
 

@@ -14,16 +14,16 @@ def _idle() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "sourcelight-idle"]
 
 
-def _until_idle(known: set[threading.Thread], count: int) -> list[threading.Thread]:
+def _until_idle(existing: set[threading.Thread], count: int) -> list[threading.Thread]:
     bound = Cancellation(BOUND_S)
-    while len(found := [thread for thread in _idle() if thread not in known]) != count:
+    while len(threads := [thread for thread in _idle() if thread not in existing]) != count:
         assert not bound.expired
         threading.Event().wait(0.01)
-    return found
+    return threads
 
 
 def test_a_thread_is_used_again_and_named_for_what_it_does() -> None:
-    threads, known, seen = SearchThreads(), set(_idle()), []
+    threads, existing, seen = SearchThreads(), set(_idle()), []
     done, names = threading.Semaphore(0), []
 
     def work() -> None:
@@ -34,7 +34,7 @@ def test_a_thread_is_used_again_and_named_for_what_it_does() -> None:
     for _ in range(3):
         threads.run(work)
         assert done.acquire(timeout=BOUND_S)
-        _until_idle(known, 1)
+        _until_idle(existing, 1)
     assert set(names) == {"sourcelight-search"}
     assert len(set(seen)) == 1
     threads.stop()
@@ -43,7 +43,7 @@ def test_a_thread_is_used_again_and_named_for_what_it_does() -> None:
 
 
 def test_many_run_at_the_same_time_and_two_are_kept() -> None:
-    threads, known, seen = SearchThreads(), set(_idle()), []
+    threads, existing, seen = SearchThreads(), set(_idle()), []
     together = threading.Barrier(8, timeout=BOUND_S)
 
     def work() -> None:
@@ -53,19 +53,19 @@ def test_many_run_at_the_same_time_and_two_are_kept() -> None:
 
     for _ in range(8):
         threads.run(work)
-    kept = _until_idle(known, 2)
-    for thread in set(seen) - set(kept):
+    idle = _until_idle(existing, 2)
+    for thread in set(seen) - set(idle):
         thread.join(BOUND_S)
     assert len(set(seen)) == 8
     threads.stop()
-    for thread in kept:
+    for thread in idle:
         thread.join(BOUND_S)
     assert not any(thread.is_alive() for thread in seen)
 
 
 def test_a_stopped_pool_still_runs_what_it_is_given_and_keeps_nothing() -> None:
-    threads, known, done = SearchThreads(), set(_idle()), threading.Event()
+    threads, existing, done = SearchThreads(), set(_idle()), threading.Event()
     threads.stop()
     threads.run(done.set)
     assert done.wait(BOUND_S)
-    _until_idle(known, 0)
+    _until_idle(existing, 0)

@@ -54,14 +54,17 @@ def test_every_line_comes_back_as_it_was(line: Line) -> None:
 
 
 @given(st.lists(SAID, max_size=6), st.data())
-def test_every_beginning_of_a_file_is_a_shorter_file(said: list[RecordedReply], data: st.DataObject) -> None:
-    lines: list[Line] = [*(RecordedRequest(n, n, "stream", "https://host", {"q": str(n)}) for n in range(1, 6)), *said]
+def test_every_beginning_of_a_file_is_a_shorter_file(replies: list[RecordedReply], data: st.DataObject) -> None:
+    lines: list[Line] = [
+        *(RecordedRequest(n, n, "stream", "https://host", {"q": str(n)}) for n in range(1, 6)),
+        *replies,
+    ]
     everything = head() + b"".join(encode_line(line) for line in lines)
     assert list(lines_of(everything, "f")) == lines
-    cut = data.draw(st.integers(len(head()), len(everything)))
-    results = list(lines_of(everything[:cut], "f"))
+    size = data.draw(st.integers(len(head()), len(everything)))
+    results = list(lines_of(everything[:size], "f"))
     assert results == lines[: len(results)]
-    assert len(results) == everything[:cut].count(b"\n") - 1
+    assert len(results) == everything[:size].count(b"\n") - 1
 
 
 @given(st.binary(max_size=200))
@@ -82,7 +85,7 @@ def test_no_other_line_is_read(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "why"),
+    ("data", "reason"),
     [
         (b"", "is empty"),
         (b"{}\n", "is not a recording"),
@@ -91,8 +94,8 @@ def test_no_other_line_is_read(value: Any) -> None:
         (head() + encode_line(RecordedReply(1, 1, 0, "end", "done")), "answers request 1, which it doesn't have"),
     ],
 )
-def test_a_damaged_file_says_where(data: bytes, why: str) -> None:
-    with pytest.raises(sl.RecordingInvalid, match=why):
+def test_a_damaged_file_says_where(data: bytes, reason: str) -> None:
+    with pytest.raises(sl.RecordingInvalid, match=reason):
         list(lines_of(data, "f"))
 
 

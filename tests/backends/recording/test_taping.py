@@ -29,7 +29,7 @@ def event(name: str, data: Any) -> bytes:
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
 
 
-def found(path: str, line: str) -> dict[str, Any]:
+def file_match(path: str, line: str) -> dict[str, Any]:
     spans = [[line.index("foo"), 3]]
     return {
         "type": "content", "path": path, "repositoryID": 1, "repository": "host/r", "commit": "c" * 40,
@@ -38,7 +38,7 @@ def found(path: str, line: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-FIRST, SECOND = event("matches", [found("a.go", "é🐍 foo")]), event("matches", [found("b.go", "foo")])
+FIRST, SECOND = event("matches", [file_match("a.go", "é🐍 foo")]), event("matches", [file_match("b.go", "foo")])
 END = event("progress", {"done": True, "matchCount": 2, "durationMs": 7, "skipped": [], "repositoriesCount": 1})
 END += event("done", {})
 SEARCH = ScriptedReply([FIRST[:30], FIRST[30:], SECOND, END])
@@ -58,10 +58,10 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_search_is_the_same_without_its_service(file: Path) -> None:
-    with ScriptedService(SEARCH) as service, sl.record(file) as made:
+    with ScriptedService(SEARCH) as service, sl.record(file) as recording:
         with sl.connect(service.url, TOKEN) as code:
             recorded, events = code.search("foo"), list(code.stream("foo count:all"))
-        assert made.requests == ("search 'foo' (t=standard)", "search 'foo count:all' (t=standard)")
+        assert recording.requests == ("search 'foo' (t=standard)", "search 'foo count:all' (t=standard)")
         url = service.url
     assert route() is LIVE
     with sl.replay(file) as played, sl.connect(url) as code:
@@ -69,9 +69,9 @@ def test_a_search_is_the_same_without_its_service(file: Path) -> None:
         assert_frame_equal(result.matches, recorded.matches)
         assert_frame_equal(result.progress, recorded.progress)
         assert repr(result) == repr(recorded)
-        again = list(code.stream("foo count:all"))
-        assert [type(item) for item in again] == [type(item) for item in events]
-        for item, other in zip(again, events, strict=True):
+        replay = list(code.stream("foo count:all"))
+        assert [type(item) for item in replay] == [type(item) for item in events]
+        for item, other in zip(replay, events, strict=True):
             if isinstance(item, MatchBatch) and isinstance(other, MatchBatch):
                 assert item.batch.equals(other.batch)
             else:
@@ -239,9 +239,9 @@ def test_a_killed_recording_can_be_replayed(file: Path) -> None:
         assert len(code.search("foo")) == 2
         with pytest.raises(sl.NotRecorded, match="only the start"):
             list(code.stream("bar"))
-    with ScriptedService(SEARCH) as service, sl.record(file, append=True) as made, sl.connect(service.url) as code:
+    with ScriptedService(SEARCH) as service, sl.record(file, append=True) as recording, sl.connect(service.url) as code:
         code.search("more")
-    assert len(made.requests) == 1
+    assert len(recording.requests) == 1
     with sl.replay(file) as played:
         assert [request.split(" (")[0] for request in played.requests] == [
             "search 'foo'",

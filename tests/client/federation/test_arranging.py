@@ -66,10 +66,10 @@ def test_a_repository_found_by_name_is_the_same_everywhere() -> None:
 
 
 def test_definitions_on_one_line_are_told_apart_by_their_names() -> None:
-    def symbols(*found: str) -> Any:
-        n = len(found)
+    def symbols(*names: str) -> Any:
+        n = len(names)
         columns = {"type": ["symbol"] * n, "repository": ["r"] * n, "commit": ["c" * 40] * n, "path": ["f"] * n}
-        return record_batch({**columns, "line_number": [7] * n, "symbol": list(found), "match_count": [1] * n})
+        return record_batch({**columns, "line_number": [7] * n, "symbol": list(names), "match_count": [1] * n})
 
     duplicate_filter = DuplicateFilter()
     duplicate_filter.fresh(0, symbols("x", "y"))
@@ -148,23 +148,27 @@ FILES = st.tuples(st.sampled_from("rstu"), st.sampled_from("fgh"), st.sets(st.in
     st.booleans(),
     st.one_of(st.none(), st.integers(0, 8)),
 )
-def test_every_row_stands_once(parts: list[list[tuple[str, str, set[int]]]], whole: bool, most: int | None) -> None:  # noqa: FBT001
+def test_every_row_stands_once(
+    parts: list[list[tuple[str, str, set[int]]]],
+    is_complete: bool,  # noqa: FBT001 - hypothesis gives it
+    limit: int | None,
+) -> None:
     """All rows of all services, as a set, and each of the first service that has it."""
     names = NAMES[: len(parts)]
     arguments = [[file(repository, path, *sorted(numbers)) for repository, path, numbers in part] for part in parts]
-    result = order_parts(arguments, names, is_complete=whole, limit=most)
-    found = places(result.batches)
+    result = order_parts(arguments, names, is_complete=is_complete, limit=limit)
+    locations = places(result.batches)
     owners: dict[tuple[str, str, int], str] = {}
     for name, part in zip(names, parts, strict=True):
         for repository, path, numbers in part:
             for number in numbers:
                 owners.setdefault((repository, path, number), name)
     expected = {(name, *place) for place, name in owners.items()}
-    assert len(found) == len(set(found)) == (len(expected) if most is None else min(most, len(expected)))
-    assert set(found) <= expected
-    assert (sum(result.rows), sum(result.matches)) == (len(found), len(found))
-    if whole and most is None and all(part == sorted(part, key=lambda item: item[:2]) for part in parts):
-        assert [row[1:3] for row in found] == sorted(row[1:3] for row in found)
+    assert len(locations) == len(set(locations)) == (len(expected) if limit is None else min(limit, len(expected)))
+    assert set(locations) <= expected
+    assert (sum(result.rows), sum(result.matches)) == (len(locations), len(locations))
+    if is_complete and limit is None and all(part == sorted(part, key=lambda item: item[:2]) for part in parts):
+        assert [row[1:3] for row in locations] == sorted(row[1:3] for row in locations)
 
 
 def test_a_label_stands_in_every_row() -> None:

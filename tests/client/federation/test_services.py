@@ -22,13 +22,13 @@ WRONG = "slo_a-token-that-opens-nothing"
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Repositories of two services; `both` is the same at both."""
-    here, there = (tmp_path_factory.mktemp(name) for name in ("here", "there"))
-    for folder, names in ((here, ("one", "both")), (there, ("both", "other"))):
+    local, remote = (tmp_path_factory.mktemp(name) for name in ("here", "there"))
+    for folder, names in ((local, ("one", "both")), (remote, ("both", "other"))):
         for name in names:
             builder = RepositoryBuilder(folder / name, origin=f"https://example.org/needle/{name}.git")
             builder.commit({"a.py": f"needle = 1  # {name}\n"}, f"add a needle to {name}")
             builder.commit({"b.py": "def needle(): ...\n"}, "and another")
-    return here, there
+    return local, remote
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +39,15 @@ def service(folders: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="module")
-def here(folders: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+def local(folders: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
     with sl.open(folders[0], index_dir=tmp_path_factory.mktemp("here-index")) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def code(here: sl.Client, service: Service) -> Iterator[sl.Client]:
+def code(local: sl.Client, service: Service) -> Iterator[sl.Client]:
     """What is here and what the service has."""
-    with sl.connect(service.url, TOKEN) as there, sl.federate({"here": here, "there": there}) as client:
+    with sl.connect(service.url, TOKEN) as there, sl.federate({"here": local, "there": there}) as client:
         yield client
 
 
@@ -68,9 +68,9 @@ def test_a_search_goes_to_all_and_a_shared_repository_counts_once(code: sl.Clien
 
 
 @pytest.mark.parametrize("kind", ["refused", "unreachable"])
-def test_a_service_that_does_not_let_in_costs_its_rows(here: sl.Client, service: Service, kind: str) -> None:
+def test_a_service_that_does_not_let_in_costs_its_rows(local: sl.Client, service: Service, kind: str) -> None:
     url = service.url if kind == "refused" else unreachable()
-    with sl.connect(url, WRONG, check=False, retries=0) as there, sl.federate({"here": here, "there": there}) as code:
+    with sl.connect(url, WRONG, check=False, retries=0) as there, sl.federate({"here": local, "there": there}) as code:
         result = code.search("type:file needle")
         assert (result.status, len(result)) == ("limited", 4)
         assert list(result.services["status"]) == ["complete", "failed"]
@@ -89,20 +89,20 @@ def test_a_service_that_does_not_let_in_costs_its_rows(here: sl.Client, service:
         assert TOKEN not in displayed
     with (
         sl.connect(url, WRONG, check=False, retries=0) as there,
-        sl.federate([there]) as alone,
+        sl.federate([there]) as federation,
         pytest.raises(sl.SourcelightError),
     ):
-        alone.search("needle")
+        federation.search("needle")
 
 
 def test_the_token_of_the_environment_goes_to_its_own_service_only(
-    here: sl.Client, service: Service, monkeypatch: pytest.MonkeyPatch
+    local: sl.Client, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SRC_ACCESS_TOKEN", TOKEN)
-    with sl.federate([here, service.url]) as code:
+    with sl.federate([local, service.url]) as code:
         assert list(code.search("needle").services["status"]) == ["complete", "failed"]
     monkeypatch.setenv("SRC_ENDPOINT", service.url)
-    with sl.federate([here, service.url]) as code:
+    with sl.federate([local, service.url]) as code:
         assert list(code.search("needle").services["status"]) == ["complete", "complete"]
 
 

@@ -53,8 +53,8 @@ def spans(draw: st.DrawFn, line: str) -> list[tuple[int, int]]:
     return list(zip(cuts[0::2], cuts[1::2], strict=False))
 
 
-def _in_bytes(line: str, at: int) -> int:
-    return len(line[:at].encode()) + max(0, at - len(line))
+def _in_bytes(line: str, offset: int) -> int:
+    return len(line[:offset].encode()) + max(0, offset - len(line))
 
 
 @st.composite
@@ -81,9 +81,9 @@ def chunked(draw: st.DrawFn) -> list[Row]:
                         results[i + 1].pop(0)
                         counts[i + 1] -= 1
                     if lines[i + 1]:
-                        upto = results[i + 1][0][0] if results[i + 1] else len(lines[i + 1])
-                        if upto:
-                            results[i + 1].insert(0, (0, upto))
+                        end = results[i + 1][0][0] if results[i + 1] else len(lines[i + 1])
+                        if end:
+                            results[i + 1].insert(0, (0, end))
             text = "\n".join(lines) + draw(st.sampled_from(["", "\n"]))
             position = offset
             for i, line in enumerate(lines):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.batches.generated import NAMES, TEXT, Row, batch_of, chunked, facts_of, files
-from core.wire.strategies import MATCH, several
+from core.wire.strategies import MATCH, tuples_of
 from core.wire.strict_decoder import read_strictly
 from sourcelight.core.batches import MatchBatch, RepositoryInfo, conform
 from sourcelight.core.batches.decode import MatchDecoder
@@ -129,9 +129,9 @@ def test_repositories_come_back_with_their_facts(names: list[str]) -> None:
         for name in names
     }
     (data,) = encode_matches(MatchBatch(batch_of(rows)), info)
-    (found,) = MatchDecoder().decode(data)
-    assert found.batch.to_pylist() == rows
-    assert {f.name: f for f in found.repositories} == info
+    (event,) = MatchDecoder().decode(data)
+    assert event.batch.to_pylist() == rows
+    assert {f.name: f for f in event.repositories} == info
 
 
 @DRAWN
@@ -213,7 +213,7 @@ def test_diffs_come_back_under_either_type(rows: list[Row], diff_type: str) -> N
 
 
 @DRAWN
-@given(several(MATCH, 5))
+@given(tuples_of(MATCH, 5))
 def test_every_match_that_typed_code_writes_can_be_read(matches: tuple[e.Match, ...]) -> None:
     data = encode(e.Matches(matches)).split(b"data: ", 1)[1]
     try:
@@ -519,8 +519,8 @@ def test_an_ascii_batch_shares_its_offsets() -> None:
         "path": "p",
         "lineMatches": [{"line": "x", "lineNumber": 0, "offsetAndLengths": [[0, 1]]}],
     }
-    (found,) = MatchDecoder().decode(json.dumps([match]).encode())
-    assert found.batch.column("start").buffers()[1].address == found.batch.column("byte_start").buffers()[1].address
+    (event,) = MatchDecoder().decode(json.dumps([match]).encode())
+    assert event.batch.column("start").buffers()[1].address == event.batch.column("byte_start").buffers()[1].address
 
 
 def content_row(path: str, line: str) -> Row:

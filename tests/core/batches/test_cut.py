@@ -30,24 +30,24 @@ def test_a_limit_above_the_matches_changes_nothing() -> None:
     assert first_matches(batch, 10) is batch
 
 
-@pytest.mark.parametrize("most", [0, 1, 2, 3, 4, 5])
-def test_exactly_the_first_matches_stay(most: int) -> None:
+@pytest.mark.parametrize("limit", [0, 1, 2, 3, 4, 5])
+def test_exactly_the_first_matches_stay(limit: int) -> None:
     batch = lines([(0, 1)], [(0, 1), (2, 3), (4, 5)], [(7, 9)])
-    kept = first_matches(batch, most)
-    assert match_count(kept) == most
-    flat = [s for row in kept.column("start").to_pylist() for s in row]
-    assert flat == [0, 0, 2, 4, 7][:most]
+    prefix = first_matches(batch, limit)
+    assert match_count(prefix) == limit
+    flat = [s for row in prefix.column("start").to_pylist() for s in row]
+    assert flat == [0, 0, 2, 4, 7][:limit]
 
 
 def test_a_row_is_cut_inside_and_keeps_its_whole_text() -> None:
-    kept = first_matches(lines([(0, 1), (2, 3), (4, 5)]), 2)
-    assert kept.column("start").to_pylist() == [[0, 2]]
-    assert kept.column("end").to_pylist() == [[1, 3]]
-    assert kept.column("line").to_pylist() == ["x" * 40]
+    prefix = first_matches(lines([(0, 1), (2, 3), (4, 5)]), 2)
+    assert prefix.column("start").to_pylist() == [[0, 2]]
+    assert prefix.column("end").to_pylist() == [[1, 3]]
+    assert prefix.column("line").to_pylist() == ["x" * 40]
 
 
 def test_a_continued_match_does_not_count_twice() -> None:
     batch = lines([(5, 41)], [(0, 3), (5, 6), (8, 9)], counts=[1, 2])
-    kept = first_matches(batch, 2)
-    assert kept.column("start").to_pylist() == [[5], [0, 5]]
-    assert match_count(kept) == 2
+    prefix = first_matches(batch, 2)
+    assert prefix.column("start").to_pylist() == [[5], [0, 5]]
+    assert match_count(prefix) == 2

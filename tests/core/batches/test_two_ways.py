@@ -16,10 +16,10 @@ def test_both_ways_write_the_same(lines: list[Row], paths: list[Row]) -> None:
     names = dict.fromkeys((lines or paths)[0])
     rows = [names | row | {"match_count": 1} for row in paths] + lines
     batch = batch_of([{name: row.get(name) for name in names | dict.fromkeys(rows[0])} for row in rows])
-    written = []
+    outputs = []
     with pytest.MonkeyPatch.context() as patch:
         for few in (0, 1 << 30):
             patch.setattr(encode_files, "_FEW", few)
             patch.setattr(encode_files, "_LONG_BYTES", 1 << 30)
-            written.append(list(encode_matches(MatchBatch(batch), facts_of(rows))))
-    assert written[0] == written[1]
+            outputs.append(list(encode_matches(MatchBatch(batch), facts_of(rows))))
+    assert outputs[0] == outputs[1]

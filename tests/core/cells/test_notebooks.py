@@ -42,8 +42,8 @@ cells = st.one_of(
     st.builds(lambda source: {"cell_type": "raw", "metadata": {}, "source": source}, sources),
 )  # fmt: skip
 notebooks = st.builds(
-    lambda some, name: {
-        "cells": some, "metadata": {"language_info": {"name": name}}, "nbformat": 4, "nbformat_minor": 4
+    lambda cells, name: {
+        "cells": cells, "metadata": {"language_info": {"name": name}}, "nbformat": 4, "nbformat_minor": 4
     },
     st.lists(cells, max_size=4),
     st.sampled_from(["python", "R", "julia"]),
@@ -58,14 +58,14 @@ values = st.recursive(
 )
 
 
-def plain(data: bytes, node: JsonNode) -> Any:
+def value_of(data: bytes, node: JsonNode) -> Any:
     if isinstance(node, JsonString):
         return unescape(data[node.start : node.end]).decode()
     if isinstance(node, JsonScalar):
         return json.loads(data[node.start : node.end])
     if isinstance(node, list):
-        return [plain(data, item) for item in node]
-    return {key.decode(): plain(data, item) for key, item in node.items()}
+        return [value_of(data, item) for item in node]
+    return {key.decode(): value_of(data, item) for key, item in node.items()}
 
 
 def without_numbers(value: Any) -> Any:
@@ -83,7 +83,7 @@ def without_numbers(value: Any) -> Any:
 @given(values, layouts)
 def test_json_is_that_of_the_standard_library(value: Any, layout: dict[str, Any]) -> None:
     text = json.dumps(value, **layout)
-    read = plain(text.encode(), read_json(text.encode()))
+    read = value_of(text.encode(), read_json(text.encode()))
     assert repr(without_numbers(read)) == repr(without_numbers(json.loads(text)))
 
 
@@ -202,15 +202,30 @@ def test_the_quick_reader_reads_what_the_slow_one_reads(notebook: dict[str, Any]
     quick, slow = read_notebook(data), read_slowly(data)
     assert (quick.language, quick.cells) == (slow.language, slow.cells)
     as_tuples = [
-        [(one.cell, one.kind, one.language, one.text, one.fragments, list(one.file_lines)) for one in document.texts]
+        [
+            (
+                cell_text.cell,
+                cell_text.kind,
+                cell_text.language,
+                cell_text.text,
+                cell_text.fragments,
+                list(cell_text.file_lines),
+            )
+            for cell_text in document.texts
+        ]
         for document in (quick, slow)
     ]
     assert as_tuples[0] == as_tuples[1]
     for kind in ("code", "markdown", "raw", "output"):
         lines = (quick_text(data, frozenset({kind})) or b"").split(b"\n")
-        assert {line for one in slow.texts if one.kind == kind for line in one.text.split(b"\n")} <= {*lines, b""}
+        assert {line for cell_text in slow.texts if cell_text.kind == kind for line in cell_text.text.split(b"\n")} <= {
+            *lines,
+            b"",
+        }
     sources = read_notebook(data, with_outputs=False).texts
-    assert [(one.cell, one.text) for one in sources] == [(one.cell, one.text) for one in quick.sources]
+    assert [(source.cell, source.text) for source in sources] == [
+        (source.cell, source.text) for source in quick.sources
+    ]
 
 
 def test_a_place_is_not_taken_from_a_neighbor_of_a_repeated_key() -> None:

@@ -49,12 +49,12 @@ b
 """
 
 
-def shown(document: CellDocument) -> list[tuple[int, str, str, int, str]]:
+def rows_of(document: CellDocument) -> list[tuple[int, str, str, int, str]]:
     return [(text.cell, text.kind, text.language, text.file_lines[0], text.line(0).decode()) for text in document.texts]
 
 
 def test_percent_scripts() -> None:
-    assert shown(read_cells("a.py", PERCENT)) == [
+    assert rows_of(read_cells("a.py", PERCENT)) == [
         (1, "code", "Python", 4, ""),
         (2, "markdown", "Python", 8, "# # Title"),
         (3, "code", "Python", 10, "x = 1"),
@@ -64,7 +64,7 @@ def test_percent_scripts() -> None:
 
 
 def test_quarto() -> None:
-    assert shown(read_cells("a.qmd", QUARTO)) == [
+    assert rows_of(read_cells("a.qmd", QUARTO)) == [
         (1, "raw", "Python", 1, "---"),
         (2, "markdown", "Python", 4, ""),
         (3, "code", "Python", 8, "#| echo: false"),

@@ -47,35 +47,35 @@ class _Harm(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.problems: list[str] = []
         self.links: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in TAGS:
-            self.found.append(tag)
+            self.problems.append(tag)
         for name, value in attrs:
             if name == "href" and tag == "a":
                 self.links.append(value or "")
             elif name not in {"class", "style", "start", "tabindex", "scope", "align", "id"} or (
                 name == "style" and not re.fullmatch(r"text-align: ?\w+;?", value or "")
             ):
-                self.found.append(f"{tag} {name}={value}")
+                self.problems.append(f"{tag} {name}={value}")
 
     def handle_decl(self, decl: str) -> None:
-        self.found.append(decl)
+        self.problems.append(decl)
 
     def handle_pi(self, data: str) -> None:
-        self.found.append(data)
+        self.problems.append(data)
 
     def handle_comment(self, data: str) -> None:
-        self.found.append(data)
+        self.problems.append(data)
 
 
 def harm(text: str, renderer: str, allowed: frozenset[str] = frozenset()) -> list[str]:
     parser = _Harm()
     parser.feed(RENDERERS[renderer](text))
     parser.close()
-    return parser.found + [link for link in parser.links if link not in allowed]
+    return parser.problems + [link for link in parser.links if link not in allowed]
 
 
 ATTACKS = (

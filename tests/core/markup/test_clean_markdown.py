@@ -36,8 +36,8 @@ def test_nothing_of_any_text_acts_in_any_renderer(text: str) -> None:
 def test_links_of_ours_are_the_only_ones(text: str) -> None:
     """Where ids are replaced by links of ours, these stand and no others do; none turns into an image."""
 
-    def render_text(plain: str) -> str:
-        return "".join(f"[ours]({OURS})" if part == "[E1]" else literal(part) for part in re.split(r"(\[E1\])", plain))
+    def render_text(text: str) -> str:
+        return "".join(f"[ours]({OURS})" if part == "[E1]" else literal(part) for part in re.split(r"(\[E1\])", text))
 
     cleaned = clean_markdown(text, render_text)
     for renderer in RENDERERS:

@@ -28,7 +28,7 @@ def test_text_stays_as_it_is(text: str, language: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "text", "found"),
+    ("language", "text", "expected"),
     [
         ("python", "def f():  # if", ["k def", "c # if"]),
         ("py", "x = '''a\\n\"b''' + 1.5", ["s '''a\\n\"b'''", "n 1.5"]),
@@ -39,9 +39,9 @@ def test_text_stays_as_it_is(text: str, language: str) -> None:
         ("brainfuck", "if 1", []),
     ],
 )
-def test_what_is_coloured(language: str, text: str, found: list[str]) -> None:
+def test_what_is_coloured(language: str, text: str, expected: list[str]) -> None:
     spans = re.findall(r'<span class="sl-([csnk])">(.*?)</span>', code_html(text, language))
-    assert [f"{kind} {html.unescape(held)}" for kind, held in spans] == found
+    assert [f"{kind} {html.unescape(token)}" for kind, token in spans] == expected
 
 
 @pytest.mark.clock

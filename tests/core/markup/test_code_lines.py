@@ -29,11 +29,11 @@ def test_lines_have_the_tokens_of_the_whole_text(text: str) -> None:
     everything = {
         index for start, end, _ in code_tokens(text, "Python") for index in range(start, end) if text[index] != "\n"
     }
-    offset, found = 0, set()
+    offset, indices = 0, set()
     for line, tokens in zip(lines, line_tokens(lines, "Python"), strict=True):
-        found |= {offset + index for start, end, _ in tokens for index in range(start, end)}
+        indices |= {offset + index for start, end, _ in tokens for index in range(start, end)}
         offset += len(line) + 1
-    assert found == everything
+    assert indices == everything
 
 
 def test_a_docstring_over_several_lines_is_one_text() -> None:

@@ -47,6 +47,6 @@ def test_it_is_seldom_too_low_and_never_twice_too_high(tmp_path: Path, vocabular
 
 def test_it_adds_up_for_lines() -> None:
     lines = ["def light(self) -> str:\n", "    return 'lighthouse'\n"] * 50
-    whole, parts = estimate_tokens("".join(lines)), sum(map(estimate_tokens, lines))
-    assert abs(whole - parts) <= len(lines)
+    total, parts = estimate_tokens("".join(lines)), sum(map(estimate_tokens, lines))
+    assert abs(total - parts) <= len(lines)
     assert estimate_tokens("") == 0

@@ -22,12 +22,12 @@ def test_spans_are_relative_to_their_line() -> None:
     assert (rows.tolist(), starts.tolist(), ends.tolist()) == ([0, 0, 1], [3, 7, 0], [6, 10, 3])
 
 
-def _whole(buffer: bytes) -> list[tuple[int, int]]:
+def _full_range(buffer: bytes) -> list[tuple[int, int]]:
     return [(0, len(buffer))]
 
 
 @pytest.mark.parametrize(
-    ("pattern", "found"),
+    ("pattern", "spans"),
     [
         (".", [(0, 1), (2, 3)]),
         (r"\W", []),
@@ -37,12 +37,12 @@ def _whole(buffer: bytes) -> list[tuple[int, int]]:
         ("a.*b", []),
     ],
 )
-def test_an_invalid_byte_matches_nothing_but_any_byte(pattern: str, found: list[tuple[int, int]]) -> None:
+def test_an_invalid_byte_matches_nothing_but_any_byte(pattern: str, spans: list[tuple[int, int]]) -> None:
     text = b"a\xffb"
     compiled = compile_pattern(pattern, kind="regexp", case_sensitive=True)
-    assert compiled.find(text) == found
+    assert compiled.find(text) == spans
     rows, lows, highs = compiled.spans(text * 100, np.arange(0, 300, 3), np.arange(3, 303, 3))
-    assert list(zip(lows[rows == 99].tolist(), highs[rows == 99].tolist(), strict=True)) == found
+    assert list(zip(lows[rows == 99].tolist(), highs[rows == 99].tolist(), strict=True)) == spans
 
 
 def test_the_carriage_return_belongs_to_the_line() -> None:
@@ -55,7 +55,7 @@ def test_k_and_s_match_their_twins_when_case_is_ignored() -> None:
     text = "x TA\u017f\u212aS\n".encode() * 3
     assert pattern.needs_fold_check
     assert pattern.required == RequiredText(b"tasks")
-    assert len(pattern.lines(text, _whole(text))) == 3
+    assert len(pattern.lines(text, _full_range(text))) == 3
     assert pattern.find(text[:-1])[0] == (2, 10)
     assert not compile_pattern("tasks", kind="literal", case_sensitive=True).needs_fold_check
 
@@ -102,19 +102,19 @@ def test_patterns_with_large_automata_still_find_their_lines(pattern: str) -> No
     text = b"needle\nx\n" + b"a" * 500 + b"z" * 900 + b"q\nayyb\n"
     compiled = compile_pattern(pattern, kind="regexp", case_sensitive=True)
     assert compiled.find_document(text)
-    assert len(compiled.lines(text, _whole(text)))
+    assert len(compiled.lines(text, _full_range(text)))
 
 
 def test_where_everything_matches_every_line_is_reported_once() -> None:
     text = b"abcdefghijklmnop qrstuvwxyz\n" * 8000
-    assert len(compile_pattern(r"\w+", kind="regexp", case_sensitive=True).lines(text, _whole(text))) == 8000
+    assert len(compile_pattern(r"\w+", kind="regexp", case_sensitive=True).lines(text, _full_range(text))) == 8000
 
 
 def test_threads_can_scan_with_one_pattern() -> None:
     text = b"package main\nfunc fooHandler(x)\n" * 2000
     pattern = compile_pattern(r"func \w+Handler\(", kind="regexp", case_sensitive=True)
     with ThreadPoolExecutor(8) as pool:
-        results = list(pool.map(lambda _: len(pattern.lines(text, _whole(text))), range(64)))
+        results = list(pool.map(lambda _: len(pattern.lines(text, _full_range(text))), range(64)))
     assert set(results) == {2000}
 
 
@@ -127,4 +127,4 @@ def test_a_document_match_crosses_lines_with_anchors_at_line_bounds() -> None:
 def test_three_thousand_words_are_one_pattern() -> None:
     pattern = compile_pattern("|".join(f"word{n}x" for n in range(3000)), kind="regexp", case_sensitive=True)
     text = b"a\nb word2999x\n" * 100
-    assert len(pattern.lines(text, _whole(text))) == 100
+    assert len(pattern.lines(text, _full_range(text))) == 100

@@ -17,5 +17,5 @@ def test_dense_texts_are_found_where_a_walk_from_the_left_finds_them(text: bytes
     data = bytes(letters.choices(b"abc\n", k=3 * BLOCK + 17))
     ranges = np.array([[0, BLOCK + 1], [BLOCK + 2, BLOCK + 3], [BLOCK + 3, 2 * BLOCK], [2 * BLOCK + 5, len(data)]])
     pattern = re.compile(re.escape(text))
-    expected = [found.start() for start, end in ranges.tolist() for found in pattern.finditer(data, start, end)]
+    expected = [match.start() for start, end in ranges.tolist() for match in pattern.finditer(data, start, end)]
     assert find_texts(memoryview(data), text, ranges).tolist() == expected

@@ -87,14 +87,14 @@ def side_by_side(documents: Sequence[bytes]) -> tuple[bytes, np.ndarray]:
     return b"\n" + b"\n".join(documents) + b"\n", np.stack((ends - sizes, ends), axis=1)
 
 
-def found(pattern: CompiledPattern, documents: Sequence[bytes]) -> list[int]:
+def find_indices(pattern: CompiledPattern, documents: Sequence[bytes]) -> list[int]:
     """The documents in which a pattern has a match, by its candidates and what these hold."""
     buffer, places = side_by_side(documents)
     ranges = places if pattern.multi_line else places + np.array([0, 1])
     offsets = pattern.lines(buffer, ranges)
-    held = np.unique(np.searchsorted(places[:, 0], offsets, side="right") - 1).tolist()
+    candidates = np.unique(np.searchsorted(places[:, 0], offsets, side="right") - 1).tolist()
     if pattern.multi_line:
-        return [position for position in held if pattern.find_document(documents[position])]
+        return [position for position in candidates if pattern.find_document(documents[position])]
     view = memoryview(buffer)
     lines = np.flatnonzero(np.frombuffer(view, np.uint8) == ord("\n"))
     numbers = np.unique(np.searchsorted(lines, offsets))
@@ -108,8 +108,8 @@ def found(pattern: CompiledPattern, documents: Sequence[bytes]) -> list[int]:
 def test_matches_that_a_scanner_lost_are_found(source: str, text: bytes) -> None:
     pattern = compile_pattern(source, kind="regexp", case_sensitive=True)
     documents = [b"", text, b"none\n", text * 2, b""]
-    assert found(pattern, documents) == matching(source, documents)
-    assert found(pattern, [text]) == [0]
+    assert find_indices(pattern, documents) == matching(source, documents)
+    assert find_indices(pattern, [text]) == [0]
 
 
 @pytest.mark.parametrize("source", sorted({source for source, _ in PINNED}))
@@ -117,9 +117,9 @@ def test_each_small_text_alone(source: str) -> None:
     pattern = compile_pattern(source, kind="regexp", case_sensitive=True)
     letters = (b"a", b"1", b" ", b"}", b"x", b"y", b"c", b"\n")
     small = [b"".join(text) for size in range(4) for text in itertools.product(letters, repeat=size)]
-    alone = [before + text for before in (b"", b"# TODO\nvalue ") for text in small]
-    expected = matching(source, alone)
-    assert [index for index, text in enumerate(alone) if found(pattern, [text])] == expected
+    single_texts = [before + text for before in (b"", b"# TODO\nvalue ") for text in small]
+    expected = matching(source, single_texts)
+    assert [index for index, text in enumerate(single_texts) if find_indices(pattern, [text])] == expected
 
 
 def test_every_small_text_and_every_pattern_of_a_grammar() -> None:
@@ -129,10 +129,12 @@ def test_every_small_text_and_every_pattern_of_a_grammar() -> None:
     for number, source in enumerate(every_pattern()):
         part = documents[number % 2 :: 2]
         pattern = compile_pattern.__wrapped__(source, kind="regexp", case_sensitive=True)
-        if found(pattern, part) != matching(source, part):
+        if find_indices(pattern, part) != matching(source, part):
             wrong.append(source)
-        alone = [b"# TODO\n" + text for text in draw.sample(documents, 3)]
-        if [index for index, text in enumerate(alone) if found(pattern, [text])] != matching(source, alone):
+        single_texts = [b"# TODO\n" + text for text in draw.sample(documents, 3)]
+        if [index for index, text in enumerate(single_texts) if find_indices(pattern, [text])] != matching(
+            source, single_texts
+        ):
             wrong.append(f"{source} alone")
     assert wrong == []
 
@@ -215,7 +217,7 @@ def test_seeded_patterns_on_seeded_text(route: str, seed: int) -> None:
             pattern = compile_pattern.__wrapped__(source, kind="regexp", case_sensitive=case_sensitive)
         except PatternError:
             continue
-        if found(pattern, documents) != matching(source, documents, case_sensitive=case_sensitive):
+        if find_indices(pattern, documents) != matching(source, documents, case_sensitive=case_sensitive):
             wrong.append((source, case_sensitive))
     assert wrong == []
 
@@ -229,7 +231,7 @@ def test_seeded_texts_without_case(route: str, seed: int) -> None:
         text = "".join(draw.choice(FRAGMENTS) for _ in range(draw.randint(1, 2)))
         pattern = compile_pattern.__wrapped__(text, kind="literal", case_sensitive=False)
         source = re2.escape(text)
-        assert found(pattern, documents) == matching(source, documents, case_sensitive=False)
+        assert find_indices(pattern, documents) == matching(source, documents, case_sensitive=False)
         starts = pattern.starts(BufferList.of(buffer), places + np.array([0, 1]))
         if starts is not None:
             expected = [
@@ -243,7 +245,7 @@ def test_seeded_texts_without_case(route: str, seed: int) -> None:
 def test_a_weaker_pattern_matches_wherever_the_pattern_does() -> None:
     draw = random.Random(11)  # noqa: S311 - a seed for the test
     documents = [random_document(draw) for _ in range(40)]
-    written = 0
+    count = 0
     for _ in range(300):
         source, case_sensitive = random_pattern(draw), draw.random() < 0.5
         try:
@@ -252,9 +254,9 @@ def test_a_weaker_pattern_matches_wherever_the_pattern_does() -> None:
             continue
         exact = {index for index, text in enumerate(documents) if pattern.find_document(text)}
         for weak in weaker_patterns(pattern._engines.tree):
-            written += 1
+            count += 1
             assert exact <= {index for index, text in enumerate(documents) if re2.search(weak, text)}, (source, weak)
-    assert written > 200
+    assert count > 200
 
 
 @pytest.mark.timeout(60)
@@ -264,19 +266,19 @@ def test_what_is_slow_in_re2_is_asked_of_few_lines(source: str) -> None:
     pattern = compile_pattern.__wrapped__(source, kind="regexp", case_sensitive=True)
     offsets = pattern.lines(text, [[0, len(text)]])
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
-    held = np.unique(np.searchsorted(ends, offsets))
+    candidates = np.unique(np.searchsorted(ends, offsets))
     regexp = re2.compile(source.encode())
     lines = text.split(b"\n")
-    assert {index for index in range(0, len(lines), 97) if regexp.search(lines[index])} <= set(held.tolist())
+    assert {index for index in range(0, len(lines), 97) if regexp.search(lines[index])} <= set(candidates.tolist())
 
 
 def test_a_text_goes_on_in_no_other() -> None:
     documents = [b"foo", b"bar", b"foo\nbar", b"", b"1", b"x"]
     for source in (r"foo\nbar", r"foo\s+bar", r"o\W*b", r"\A\n*1", r"1\s*x"):
         pattern = compile_pattern(source, kind="regexp", case_sensitive=True)
-        assert found(pattern, documents) == matching(source, documents)
+        assert find_indices(pattern, documents) == matching(source, documents)
     pattern = compile_pattern("foo\nbar", kind="literal", case_sensitive=False)
-    assert found(pattern, documents) == [2]
+    assert find_indices(pattern, documents) == [2]
 
 
 def test_several_buffers_are_several_texts() -> None:
@@ -294,9 +296,9 @@ def test_many_texts_are_asked_one_by_one(*, whole_text: bool) -> None:
     draw = random.Random(5)  # noqa: S311 - a seed for the test
     paths = [random_document(draw).replace(b"\n", b"/") for _ in range(200)]
     sizes = np.array([len(path) for path in paths], dtype=np.int64)
-    for apart in (1, 0, 30):
-        text = b"".join(path + b"\n" * apart for path in paths)
-        ends = np.cumsum(sizes + apart) - apart
+    for gap in (1, 0, 30):
+        text = b"".join(path + b"\n" * gap for path in paths)
+        ends = np.cumsum(sizes + gap) - gap
         for source in (r"\d$", "^ *}", r"^\s+$", "^x*y", r"(?:a|t)$", "kit", r"\w$", "^$", r"[^a]\z", r"\Qkit"):
             pattern = compile_pattern(source, kind="regexp", case_sensitive=False, whole_text=whole_text)
             flags = "(?i)" if whole_text else "(?im)"

@@ -51,17 +51,17 @@ def test_a_scan_for_lines_is_left_half_way() -> None:
 @settings(max_examples=300, deadline=None)
 @given(CLASSES, COUNTS, TEXTS, st.booleans(), st.integers(0, 3))
 def test_runs_of_a_class_are_what_re2_finds(
-    chosen: str,
+    char_class: str,
     count: str,
     pieces: list[str],
     folded: bool,  # noqa: FBT001 - drawn
-    apart: int,
+    gap: int,
 ) -> None:
-    pattern = compile_pattern(chosen + count, kind="regexp", case_sensitive=not folded)
+    pattern = compile_pattern(char_class + count, kind="regexp", case_sensitive=not folded)
     text = "".join(pieces).encode()
     lines = re.split(rb"\n", text)
-    buffer = (b"-" * apart).join(line + b"\n" for line in lines)
-    starts = np.cumsum([0, *(len(line) + 1 + apart for line in lines[:-1])])
+    buffer = (b"-" * gap).join(line + b"\n" for line in lines)
+    starts = np.cumsum([0, *(len(line) + 1 + gap for line in lines[:-1])])
     rows, start, end = pattern.spans(buffer, starts, starts + [len(line) for line in lines])
     expected = [(row, *span) for row, line in enumerate(lines) for span in pattern.find(line)]
     assert list(zip(rows.tolist(), start.tolist(), end.tolist(), strict=True)) == expected

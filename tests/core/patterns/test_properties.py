@@ -172,12 +172,12 @@ def test_candidates_hold_every_line_or_document_that_matches(
     buffer = b"\n" + b"\n".join(documents) + b"\n"
     ends = np.cumsum([len(d) + 1 for d in documents]) + 1
     ranges = np.stack((np.concatenate(([1], ends[:-1])), ends), axis=1)
-    kept = ranges[:: 2 if len(documents) > 2 else 1]
+    selection = ranges[:: 2 if len(documents) > 2 else 1]
     # A document by itself ends before the newline that stands behind it; lines have theirs.
-    offsets = pattern.lines(buffer, kept - np.array([0, 1]) if pattern.multi_line else kept).tolist()
+    offsets = pattern.lines(buffer, selection - np.array([0, 1]) if pattern.multi_line else selection).tolist()
     assert offsets == sorted(offsets)
-    assert all(any(lower <= position < upper for lower, upper in kept.tolist()) for position in offsets)
-    for lower, upper in kept.tolist():
+    assert all(any(lower <= position < upper for lower, upper in selection.tolist()) for position in offsets)
+    for lower, upper in selection.tolist():
         document = buffer[lower : upper - 1]
         if pattern.multi_line:
             if pattern.find_document(document):
@@ -247,8 +247,8 @@ def test_match_many_says_for_each_path_what_google_re2_says(
 
 
 @given(st.text(st.characters(max_codepoint=127), min_size=1, max_size=12), st.booleans(), st.booleans())
-def test_a_short_text_says_of_itself_what_its_tree_says(text: str, sensitive: bool, whole: bool) -> None:
-    pattern = CompiledPattern(text, "literal", case_sensitive=sensitive, whole_text=whole)
+def test_a_short_text_says_of_itself_what_its_tree_says(text: str, sensitive: bool, whole_text: bool) -> None:
+    pattern = CompiledPattern(text, "literal", case_sensitive=sensitive, whole_text=whole_text)
     tree = literal_tree(text, fold=not sensitive)
     assert pattern.multi_line == matches_newline(tree)
     assert pattern.matches_empty == nullable(tree)
@@ -274,10 +274,10 @@ def test_texts_that_are_looked_for_apart_are_the_matches_of_their_alternation(
 ) -> None:
     data = b"\n" + b"".join(pieces) + b"\n"
     pattern = compile_pattern(f"({'|'.join(texts)})", kind="regexp", case_sensitive=True)
-    apart = pattern.text_spans(BufferList.of(data), np.array([[0, len(data)]]))
-    assert apart is not None
+    literal_spans = pattern.text_spans(BufferList.of(data), np.array([[0, len(data)]]))
+    assert literal_spans is not None
     spans: list[tuple[int, int]] = []
-    for start, end in zip(*(side.tolist() for side in apart), strict=True):
+    for start, end in zip(*(side.tolist() for side in literal_spans), strict=True):
         if not spans or start >= spans[-1][1]:
             spans.append((start, end))
     assert spans == pattern.find(data)

@@ -13,28 +13,37 @@ def only(text: str) -> Alternative:
 
 
 def test_values_are_read_by_type() -> None:
-    one = only(
+    alternative = only(
         "repo:a repo:b@v1:v2 -repo:c file:d count:7 timeout:1m30s case:T fork:ONLY archived:1 visibility:Private "
         "select:symbol.class file:has.owner(x) z"
     )
-    assert [node.value for node in one.all("repo")] == ["a", "b", "c"]
-    first = one.first("repo")
+    assert [node.value for node in alternative.all("repo")] == ["a", "b", "c"]
+    first = alternative.first("repo")
     assert first is not None
     assert first.value == "a"
-    assert one.revisions(first) == ()
-    assert one.revisions(one.all("repo")[1]) == ("v1", "v2")
-    assert (one.count_limit(), one.timeout_s(), one.case_sensitive()) == (7, 90.0, True)
-    assert (one.yes_no_only("fork"), one.yes_no_only("archived"), one.yes_no_only("index")) == ("only", "yes", None)
-    assert (one.visibility(), one.select()) == ("private", ("symbol", "class"))
-    assert [node.name for node in one.predicates("file")] == ["has.owner"]
-    assert one.predicates("repo") == ()
+    assert alternative.revisions(first) == ()
+    assert alternative.revisions(alternative.all("repo")[1]) == ("v1", "v2")
+    assert (alternative.count_limit(), alternative.timeout_s(), alternative.case_sensitive()) == (7, 90.0, True)
+    assert (alternative.yes_no_only("fork"), alternative.yes_no_only("archived"), alternative.yes_no_only("index")) == (
+        "only",
+        "yes",
+        None,
+    )
+    assert (alternative.visibility(), alternative.select()) == ("private", ("symbol", "class"))
+    assert [node.name for node in alternative.predicates("file")] == ["has.owner"]
+    assert alternative.predicates("repo") == ()
 
 
 def test_what_is_not_given_has_its_default() -> None:
-    one = only("z")
-    assert one.first("repo") is None
-    assert (one.count_limit(), one.count_limit(30), one.timeout_s(), one.case_sensitive()) == (None, 30, None, False)
-    assert (one.yes_no_only("fork"), one.visibility(), one.select()) == (None, "any", ())
+    alternative = only("z")
+    assert alternative.first("repo") is None
+    assert (
+        alternative.count_limit(),
+        alternative.count_limit(30),
+        alternative.timeout_s(),
+        alternative.case_sensitive(),
+    ) == (None, 30, None, False)
+    assert (alternative.yes_no_only("fork"), alternative.visibility(), alternative.select()) == (None, "any", ())
     assert only("count:all z").count_limit(30) is None
 
 
@@ -47,8 +56,8 @@ def test_durations_are_seconds(text: str, seconds: float) -> None:
 
 
 def test_rev_counts_for_every_repository() -> None:
-    one = only("repo:a rev:v1:*refs/tags/*")
-    assert one.revisions(one.all("repo")[0]) == ("v1", "*refs/tags/*")
+    alternative = only("repo:a rev:v1:*refs/tags/*")
+    assert alternative.revisions(alternative.all("repo")[0]) == ("v1", "*refs/tags/*")
 
 
 TEXT_SEARCH = frozenset({
@@ -59,7 +68,7 @@ TEXT_SEARCH = frozenset({
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("text", "name"),
     [
         ("repo:a@v1 x", "repo:a@v1"),
         ("repo:a rev:v1 x", "rev:"),
@@ -74,10 +83,10 @@ TEXT_SEARCH = frozenset({
         ("repohasfile:a x", "repohasfile:"),
     ],
 )
-def test_what_is_not_supported_is_refused_by_name(text: str, named: str) -> None:
+def test_what_is_not_supported_is_refused_by_name(text: str, name: str) -> None:
     with pytest.raises(UnsupportedQuery, match="not supported here yet") as caught:
         refuse_unsupported(only(text), TEXT_SEARCH)
-    assert named in caught.value.message
+    assert name in caught.value.message
     assert caught.value.hint
 
 

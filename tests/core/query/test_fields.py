@@ -49,7 +49,7 @@ def second_lists(path: Path) -> Iterator[str]:
 
 def test_no_module_lists_filters_again() -> None:
     modules = (path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "core" / "query" / "fields.py")
-    assert [found for path in modules for found in second_lists(path)] == []
+    assert [duplicate for path in modules for duplicate in second_lists(path)] == []
 
 
 def test_a_second_list_is_seen() -> None:

@@ -79,10 +79,10 @@ def test_attributes_are_those_of_git(tmp_path: Path) -> None:
     inner = "*.dat -linguist-generated\n/b.c linguist-vendored\nvendor/* linguist-vendored\n"
     repo = RepositoryBuilder(tmp_path / "repo")
     repo.commit({".gitattributes": RULES, "inner/.gitattributes": inner})
-    told = repo.git("check-attr", "-z", *ATTRIBUTES, "--", *PATHS).split("\0")
+    fields = repo.git("check-attr", "-z", *ATTRIBUTES, "--", *PATHS).split("\0")
     words = {"set": True, "unset": False, "true": True, "false": False}
     want: dict[str, dict[str, bool]] = {path: {} for path in PATHS}
-    for path, name, value in zip(told[::3], told[1::3], told[2::3], strict=False):
+    for path, name, value in zip(fields[::3], fields[1::3], fields[2::3], strict=False):
         if value in words and (path, name) != ("c.png", "diff"):  # the macro binary says how a file is stored
             want[path][name] = words[value]
     attributes = Attributes([("", RULES), ("inner/", inner)], ATTRIBUTES)

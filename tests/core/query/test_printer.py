@@ -36,7 +36,7 @@ def same(left: Node | None, right: Node | None) -> bool:
 
 def without_pattern_type(node: Node) -> Node | None:
     if isinstance(node, And | Or):
-        retained = [found for arg in node.args if (found := without_pattern_type(arg)) is not None]
+        retained = [remainder for arg in node.args if (remainder := without_pattern_type(arg)) is not None]
         return combine("and" if isinstance(node, And) else "or", retained) if retained else None
     return None if isinstance(node, Filter) and node.name == "patterntype" else node
 
@@ -139,12 +139,12 @@ LEAVES = st.one_of(
 @settings(deadline=None)
 @given(st.recursive(LEAVES, lambda inner: st.tuples(inner, inner, st.sampled_from("&|~")).map(_combined), max_leaves=6))
 def test_an_expression_reads_back_under_every_requested_type(expression: build.Expression) -> None:
-    written = str(expression)
+    text = str(expression)
     for requested in PATTERN_TYPES:
-        query = parse(written, requested)
+        query = parse(text, requested)
         assert query.pattern_type == "keyword"
         assert query.root is not None
-        assert same(without_pattern_type(query.root), expression.node), written
+        assert same(without_pattern_type(query.root), expression.node), text
 
 
 def test_the_builder_writes_what_one_would_type() -> None:

@@ -199,14 +199,14 @@ def test_every_built_expression_is_parsed_as_its_tree_under_every_requested_type
     for _ in range(EXPRESSIONS):
         built = expression(rng, rng.randint(0, 3))
         try:
-            written = str(built)
+            text = str(built)
         except QueryError:
             refused += 1
             continue
         for requested in PATTERN_TYPES:
-            effective, root = read_tree(written, requested)
-            assert effective == "keyword", written
-            assert meaning(root) == meaning(built.node), written
+            effective, root = read_tree(text, requested)
+            assert effective == "keyword", text
+            assert meaning(root) == meaning(built.node), text
     assert refused == 0
 
 
@@ -227,14 +227,14 @@ def test_a_typed_query_is_printed_as_a_query_with_its_tree(pattern_type: str) ->
         # Code is printed as code: no other type has it.
         target = effective if effective in {"keyword", "regexp", "ast-grep"} else "keyword"
         try:
-            written = to_text(root, target)
+            text = to_text(root, target)
         except QueryError:
             # The one excuse: text between slashes chose the type, and the tree names another one.
             assert names_type(root) not in {None, effective}, typed
             continue
-        read_type, read = read_tree(written, target)
-        assert bare(canonical(read)) == bare(canonical(root)), (typed, written)
-        assert read_type == (effective if names_type(root) else target), (typed, written)
+        read_type, read = read_tree(text, target)
+        assert bare(canonical(read)) == bare(canonical(root)), (typed, text)
+        assert read_type == (effective if names_type(root) else target), (typed, text)
         printed += 1
     assert printed > TYPED // 4
 
@@ -373,9 +373,9 @@ def test_a_lone_surrogate_is_refused() -> None:
 def test_a_content_expression_of_regexp_type_keeps_its_type() -> None:
     root = parse(r"content:a.b\d foo", "regexp").root
     assert root is not None
-    written = str(Expression(root))
-    assert written.startswith("patternType:regexp ")
-    assert meaning(parse(written, "literal").root) == meaning(root)
+    text = str(Expression(root))
+    assert text.startswith("patternType:regexp ")
+    assert meaning(parse(text, "literal").root) == meaning(root)
 
 
 @pytest.mark.parametrize("pattern_type", PATTERN_TYPES)
@@ -389,8 +389,8 @@ def test_every_query_of_three_words_is_printed(pattern_type: str) -> None:
         except QueryError:
             continue
         if root is not None:
-            written = to_text(root, pattern_type)
-            assert effective_pattern_type(written, pattern_type) == effective, typed
-            assert bare(canonical(read_tree(written, pattern_type)[1])) == bare(canonical(root)), typed
+            text = to_text(root, pattern_type)
+            assert effective_pattern_type(text, pattern_type) == effective, typed
+            assert bare(canonical(read_tree(text, pattern_type)[1])) == bare(canonical(root)), typed
             printed += 1
     assert printed > 200

@@ -18,31 +18,31 @@ RANGE = st.builds(e.Range, LOCATION, LOCATION)
 T = TypeVar("T")
 
 
-def several(of: st.SearchStrategy[T], most: int = 3) -> st.SearchStrategy[tuple[T, ...]]:
-    return st.lists(of, max_size=most).map(tuple)
+def tuples_of(elements: st.SearchStrategy[T], max_size: int = 3) -> st.SearchStrategy[tuple[T, ...]]:
+    return st.lists(elements, max_size=max_size).map(tuple)
 
 
 FACTS = {"repository": NAME, "repository_id": NUMBER, "repo_stars": NUMBER, "repo_last_fetched": TEXT}
-FILE = FACTS | {"path": TEXT, "branches": several(TEXT), "commit": TEXT, "language": TEXT}
-LINE = st.builds(e.LineMatch, TEXT, NUMBER, several(st.tuples(NUMBER, NUMBER)))
-CHUNK = st.builds(e.ChunkMatch, TEXT, LOCATION, several(RANGE), st.booleans())
+FILE = FACTS | {"path": TEXT, "branches": tuples_of(TEXT), "commit": TEXT, "language": TEXT}
+LINE = st.builds(e.LineMatch, TEXT, NUMBER, tuples_of(st.tuples(NUMBER, NUMBER)))
+CHUNK = st.builds(e.ChunkMatch, TEXT, LOCATION, tuples_of(RANGE), st.booleans())
 SYMBOL = st.builds(e.SymbolItem, TEXT, TEXT, TEXT, TEXT, st.none() | NUMBER)
 MATCH: st.SearchStrategy[e.Match] = st.one_of(
-    st.builds(e.ContentMatch, path_matches=several(RANGE), line_matches=several(LINE), **FILE),
-    st.builds(e.ContentMatch, path_matches=several(RANGE), chunk_matches=several(CHUNK), **FILE),
-    st.builds(e.PathMatch, path_matches=several(RANGE), **FILE),
-    st.builds(e.SymbolMatch, symbols=several(SYMBOL), **FILE),
+    st.builds(e.ContentMatch, path_matches=tuples_of(RANGE), line_matches=tuples_of(LINE), **FILE),
+    st.builds(e.ContentMatch, path_matches=tuples_of(RANGE), chunk_matches=tuples_of(CHUNK), **FILE),
+    st.builds(e.PathMatch, path_matches=tuples_of(RANGE), **FILE),
+    st.builds(e.SymbolMatch, symbols=tuples_of(SYMBOL), **FILE),
     st.builds(
         e.RepoMatch,
-        repository_matches=several(RANGE),
-        branches=several(TEXT),
+        repository_matches=tuples_of(RANGE),
+        branches=tuples_of(TEXT),
         description=TEXT,
-        description_matches=several(RANGE),
+        description_matches=tuples_of(RANGE),
         fork=st.booleans(),
         archived=st.booleans(),
         private=st.booleans(),
         metadata=st.dictionaries(TEXT, st.none() | TEXT, max_size=2),
-        topics=several(TEXT),
+        topics=tuples_of(TEXT),
         **FACTS,
     ),
     st.builds(
@@ -57,7 +57,7 @@ MATCH: st.SearchStrategy[e.Match] = st.one_of(
         committer_name=TEXT,
         committer_date=TEXT,
         content=TEXT,
-        ranges=several(st.tuples(NUMBER, NUMBER, NUMBER)),
+        ranges=tuples_of(st.tuples(NUMBER, NUMBER, NUMBER)),
         type=st.sampled_from(["commit", "diff"]),
         **FACTS,
     ),
@@ -71,12 +71,12 @@ SKIPPED = st.builds(
     st.sampled_from(["info", "warn", "error"]),
     st.none() | st.builds(e.QuerySuggestion, TEXT, TEXT),
 )
-PROPOSED = st.builds(e.ProposedQuery, TEXT, TEXT, several(st.tuples(TEXT, TEXT)))
+PROPOSED = st.builds(e.ProposedQuery, TEXT, TEXT, tuples_of(st.tuples(TEXT, TEXT)))
 EVENT: st.SearchStrategy[e.Event] = st.one_of(
-    st.builds(e.Matches, several(MATCH)),
-    st.builds(e.Progress, st.booleans(), NUMBER, NUMBER, st.none() | NUMBER, several(SKIPPED), TEXT),
-    st.builds(e.Filters, several(st.builds(e.SuggestedFilter, TEXT, TEXT, NUMBER, st.booleans(), TEXT))),
-    st.builds(e.Alert, TEXT, TEXT, TEXT, several(PROPOSED)),
+    st.builds(e.Matches, tuples_of(MATCH)),
+    st.builds(e.Progress, st.booleans(), NUMBER, NUMBER, st.none() | NUMBER, tuples_of(SKIPPED), TEXT),
+    st.builds(e.Filters, tuples_of(st.builds(e.SuggestedFilter, TEXT, TEXT, NUMBER, st.booleans(), TEXT))),
+    st.builds(e.Alert, TEXT, TEXT, TEXT, tuples_of(PROPOSED)),
     st.builds(e.ErrorEvent, TEXT),
     st.just(e.Done()),
     st.builds(e.UnknownEvent, st.just("novelty"), st.none() | TEXT | st.lists(NUMBER, max_size=2)),

@@ -51,10 +51,10 @@ def _events(stream: bytes) -> Iterator[tuple[str, bytes]]:
         yield _field(lines[0], b"event").decode("ascii"), _field(lines[1], b"data")
 
 
-def _field(line: bytes, wanted: bytes) -> bytes:
+def _field(line: bytes, name: bytes) -> bytes:
     key, colon, value = line.partition(b":")
-    if key != wanted or not colon:
-        raise Malformed(f"malformed event, expected {wanted.decode()}: {line[:60]!r}")
+    if key != name or not colon:
+        raise Malformed(f"malformed event, expected {name.decode()}: {line[:60]!r}")
     return value.removeprefix(b" ")
 
 
@@ -109,9 +109,9 @@ def _check_location(location: Any) -> None:
     _need(location, offset=int, line=int, column=int)
 
 
-def _need(value: Any, **wanted: type) -> None:
+def _need(value: Any, **types: type) -> None:
     if not isinstance(value, dict):
         raise Malformed(f"an object was expected: {value!r}")
-    for key, kind in wanted.items():
+    for key, kind in types.items():
         if not isinstance(value.get(key), kind):
             raise Malformed(f"{key} must be {kind.__name__}: {value.get(key)!r}")

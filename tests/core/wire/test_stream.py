@@ -55,7 +55,7 @@ def test_single_bytes_decode_alike() -> None:
 
 def events_of_whole_lines(stream: bytes) -> list[RawEvent]:
     """What the standard of event streams makes of a whole stream; events without data count here."""
-    found, name, data = [], b"", list[bytes]()
+    events, name, data = [], b"", list[bytes]()
     *lines, _ = re.split(rb"\r\n|\r|\n", stream)
     for line in lines:
         field, _, value = line.partition(b":")
@@ -66,9 +66,9 @@ def events_of_whole_lines(stream: bytes) -> list[RawEvent]:
             data.append(value)
         elif not line:
             if name or data:
-                found.append(RawEvent(name.decode() or "message", b"\n".join(data)))
+                events.append(RawEvent(name.decode() or "message", b"\n".join(data)))
             name, data = b"", []
-    return found
+    return events
 
 
 LINES = st.sampled_from([b"event: matches", b"event:done", b"data: {}", b"data:[1,", b"data", b": ping", b"id: 7", b""])
@@ -123,15 +123,15 @@ def test_garbage_decodes_alike_under_any_split_and_raises_nothing_else(
     data: bytes, cuts: list[int], limit: int
 ) -> None:
     def outcome(parts: list[bytes]) -> tuple[list[RawEvent], bool]:
-        decoder, found = SseDecoder(max_event_bytes=limit), []
+        decoder, events = SseDecoder(max_event_bytes=limit), []
         try:
             for part in parts:
                 for event in decoder.feed(part):
-                    found.append(event)  # noqa: PERF402 - what came before an error counts
-            found += decoder.close()
+                    events.append(event)  # noqa: PERF402 - what came before an error counts
+            events += decoder.close()
         except ProtocolError:
-            return found, True
-        return found, False
+            return events, True
+        return events, False
 
     data = data.replace(b"\x00", b"\n").replace(b"\x01", b"data: ")
     assert outcome(portions(data, cuts)) == outcome([data])
@@ -227,11 +227,11 @@ def test_a_last_event_without_its_blank_line_is_read(tail: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "cut", [b"event: mat", b"event: matches\n", b"event: matches\ndata: [{", b"event: m\ndata: {}\ndata: {"]
+    "portion", [b"event: mat", b"event: matches\n", b"event: matches\ndata: [{", b"event: m\ndata: {}\ndata: {"]
 )
-def test_an_event_cut_inside_is_not_read_and_is_told(cut: bytes) -> None:
+def test_an_event_cut_inside_is_not_read_and_is_told(portion: bytes) -> None:
     decoder = SseDecoder()
-    assert [*decoder.feed(cut), *decoder.close()] == []
+    assert [*decoder.feed(portion), *decoder.close()] == []
     assert decoder.incomplete
 
 

@@ -24,12 +24,12 @@ def engine(fleet: tuple[RepositoryBuilder, RepositoryBuilder], tmp_path_factory:
 
 @pytest.fixture
 def state() -> Iterator[State]:
-    with State() as opened:
-        yield opened
+    with State() as state:
+        yield state
 
 
 @pytest.fixture
 def desk(state: State) -> Iterator[ConversationService]:
-    opened = ConversationService(state)
-    yield opened
-    opened.close()
+    service = ConversationService(state)
+    yield service
+    service.close()

@@ -38,10 +38,10 @@ def test_exact_quotes_are_verified(checker: CitationChecker, fleet: Fleet) -> No
 
 def test_moved_quotes_are_corrected(checker: CitationChecker, fleet: Fleet) -> None:
     """Text that stands once, on other lines of the same file, is cited there."""
-    found = checker.check(replace(quote(fleet, 9, 12), begin_line=2, end_line=5))
-    assert found.status == "moved"
-    assert isinstance(found.evidence, FileEvidence)
-    assert (found.evidence.begin_line, found.evidence.end_line) == (9, 12)
+    citation = checker.check(replace(quote(fleet, 9, 12), begin_line=2, end_line=5))
+    assert citation.status == "moved"
+    assert isinstance(citation.evidence, FileEvidence)
+    assert (citation.evidence.begin_line, citation.evidence.end_line) == (9, 12)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ class HeldResearcher:
 
 
 @pytest.fixture
-def held(state: State) -> tuple[ConversationService, HeldResearcher]:
+def desk_and_researcher(state: State) -> tuple[ConversationService, HeldResearcher]:
     researcher = HeldResearcher()
     return ConversationService(state, researcher), researcher
 
@@ -52,27 +52,32 @@ def held(state: State) -> tuple[ConversationService, HeldResearcher]:
 def test_a_question_is_answered_and_read(engine: LocalEngine, desk: ConversationService) -> None:
     """The tool opens a conversation; its address and its token read it."""
     context = desk_context(engine, desk)
-    asked = call("deepsearch", {"question": QUESTION}, context)
-    facts = asked.attributes
-    assert facts["status"] == "completed"
-    assert facts["url"] == f"https://code.example.org/deepsearch/{facts['read_token']}"
-    assert facts["title"] == "how is the checkout total computed"
-    assert "checkout_total" in facts["answer"]
-    assert facts["suggested_followups"]
-    for identifier in (facts["url"], facts["read_token"], f" {facts['url']}.md?x=1#y ", str(facts["id"])):
+    result = call("deepsearch", {"question": QUESTION}, context)
+    attributes = result.attributes
+    assert attributes["status"] == "completed"
+    assert attributes["url"] == f"https://code.example.org/deepsearch/{attributes['read_token']}"
+    assert attributes["title"] == "how is the checkout total computed"
+    assert "checkout_total" in attributes["answer"]
+    assert attributes["suggested_followups"]
+    for identifier in (
+        attributes["url"],
+        attributes["read_token"],
+        f" {attributes['url']}.md?x=1#y ",
+        str(attributes["id"]),
+    ):
         read = call("deepsearch_read", {"identifier": identifier}, context).attributes
-        assert read["questions"][0]["answer"] == facts["answer"]
+        assert read["questions"][0]["answer"] == attributes["answer"]
         assert read["status"] == "completed"
-    rows = asked.table.to_pylist()
+    rows = result.table.to_pylist()
     assert {row["type"] for row in rows} == {"search", "repository", "file"}
     assert all(row["status"] == "verified" for row in rows if row["type"] == "file")
 
 
 def test_follow_ups_keep_the_scope_and_wait_for_each_other(
-    engine: LocalEngine, held: tuple[ConversationService, HeldResearcher]
+    engine: LocalEngine, desk_and_researcher: tuple[ConversationService, HeldResearcher]
 ) -> None:
     """While a question runs another is refused; afterwards the scope of the first still holds."""
-    desk, researcher = held
+    desk, researcher = desk_and_researcher
     context = desk_context(engine, desk)
     conversation = desk.open(QUESTION, context)
     first = desk.ask_in(conversation, QUESTION, context)
@@ -89,10 +94,10 @@ def test_follow_ups_keep_the_scope_and_wait_for_each_other(
 
 
 def test_canceled_questions_keep_what_was_told(
-    engine: LocalEngine, held: tuple[ConversationService, HeldResearcher]
+    engine: LocalEngine, desk_and_researcher: tuple[ConversationService, HeldResearcher]
 ) -> None:
     """Cancelling ends the work, the state stays, and the events can be read from any number on."""
-    desk, researcher = held
+    desk, researcher = desk_and_researcher
     context = desk_context(engine, desk)
     conversation = desk.open(QUESTION, context)
     number = desk.ask_in(conversation, QUESTION, context)
@@ -109,10 +114,10 @@ def test_canceled_questions_keep_what_was_told(
 
 
 def test_a_caller_that_stops_cancels_here_but_not_over_mcp(
-    engine: LocalEngine, held: tuple[ConversationService, HeldResearcher]
+    engine: LocalEngine, desk_and_researcher: tuple[ConversationService, HeldResearcher]
 ) -> None:
     """In this process the question ends with its caller; a service goes on, and the answer is read later."""
-    desk, researcher = held
+    desk, researcher = desk_and_researcher
     for served in (False, True):
         researcher.begun.clear()
         context = desk_context(engine, desk, served=served)
@@ -128,15 +133,15 @@ def test_a_caller_that_stops_cancels_here_but_not_over_mcp(
 
 
 def test_mcp_waits_a_while_and_gives_the_address(
-    engine: LocalEngine, held: tuple[ConversationService, HeldResearcher]
+    engine: LocalEngine, desk_and_researcher: tuple[ConversationService, HeldResearcher]
 ) -> None:
     """An answer that takes longer is told to be under way."""
-    desk, researcher = held
+    desk, researcher = desk_and_researcher
     context = desk_context(engine, desk, served=True)
     number = desk.ask_in(desk.open(QUESTION, context), QUESTION, context)
-    facts = desk.wait(number, context, 0.05).attributes
-    assert facts["status"] == "processing"
-    assert facts["url"].startswith("https://code.example.org/deepsearch/")
+    attributes = desk.wait(number, context, 0.05).attributes
+    assert attributes["status"] == "processing"
+    assert attributes["url"].startswith("https://code.example.org/deepsearch/")
     researcher.let_go.set()
     assert [event.kind for event in desk.events(number, context)][-1] == "completed"
     desk.close()
@@ -151,12 +156,12 @@ def test_a_restart_marks_what_was_interrupted(engine: LocalEngine, tmp_path: Pat
         number = desk.store.ask(conversation, "how", "", "gone-host-of-ours/x/dead")
         desk.close()
     with State(str(tmp_path / "state.sqlite")) as state:
-        again = ConversationService(state)
-        facts = again.state_of(number, desk_context(engine, again)).attributes
-        assert facts["state"] == "error"
-        assert facts["error"]["kind"] == "Interrupted"
-        again.ask_in(conversation, QUESTION, desk_context(engine, again))
-        again.close()
+        second_service = ConversationService(state)
+        attributes = second_service.state_of(number, desk_context(engine, second_service)).attributes
+        assert attributes["state"] == "error"
+        assert attributes["error"]["kind"] == "Interrupted"
+        second_service.ask_in(conversation, QUESTION, desk_context(engine, second_service))
+        second_service.close()
 
 
 def test_faults_end_questions_with_a_reason(engine: LocalEngine, state: State) -> None:
@@ -169,9 +174,9 @@ def test_faults_end_questions_with_a_reason(engine: LocalEngine, state: State) -
 
     desk = ConversationService(state, Broken())
     context = desk_context(engine, desk)
-    facts = desk.ask("how is it done", context).attributes
-    assert facts["state"] == "error"
-    assert "secret internals" not in str(facts)
+    attributes = desk.ask("how is it done", context).attributes
+    assert attributes["state"] == "error"
+    assert "secret internals" not in str(attributes)
     missing = desk.ask("repo:nosuch how is it done", context).attributes
     assert "no repository to search" in missing["error"]["message"]
     with pytest.raises(ToolError, match="empty"):
@@ -182,7 +187,7 @@ def test_faults_end_questions_with_a_reason(engine: LocalEngine, state: State) -
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "is_valid"),
     [
         ("https://code.example.org/deepsearch/{token}", True),
         ("https://CODE.example.org:443/deepsearch/shared/{token}.md", True),
@@ -201,16 +206,16 @@ def test_faults_end_questions_with_a_reason(engine: LocalEngine, state: State) -
         ("https://[bad/deepsearch/{token}", False),
     ],
 )
-def test_identifiers_are_read_strictly(text: str, found: bool) -> None:  # noqa: FBT001 - parametrised
+def test_identifiers_are_read_strictly(text: str, is_valid: bool) -> None:  # noqa: FBT001 - parametrised
     """Own and shared addresses, tokens and numbers; anything else is refused with the accepted forms."""
     token = read_token(b"secret", 1, 1)
-    given = text.format(token=token)
-    if found:
-        wanted = Identifier(number=7) if "7" in text and "{token}" not in text else Identifier(token=token)
-        assert parse_identifier(given, "https://code.example.org") == wanted
+    identifier = text.format(token=token)
+    if is_valid:
+        expected = Identifier(number=7) if "7" in text and "{token}" not in text else Identifier(token=token)
+        assert parse_identifier(identifier, "https://code.example.org") == expected
     else:
         with pytest.raises(ToolError, match="read token"):
-            parse_identifier(given, "https://code.example.org")
+            parse_identifier(identifier, "https://code.example.org")
 
 
 def test_numbers_of_other_services_are_not_ours() -> None:
@@ -228,8 +233,8 @@ def test_only_shared_conversations_are_read_by_others(
     """Absent, deleted and unshared ones are refused in the same words; a reset link opens nothing any more."""
     reader = add_account(state, "reader")
     owner, other = desk_context(engine, desk), desk_context(engine, desk, reader)
-    facts = desk.ask(QUESTION, owner).attributes
-    number, token = facts["id"], facts["read_token"]
+    attributes = desk.ask(QUESTION, owner).attributes
+    number, token = attributes["id"], attributes["read_token"]
 
     def refused(identifier: str) -> str:
         with pytest.raises(ToolError) as caught:
@@ -239,12 +244,12 @@ def test_only_shared_conversations_are_read_by_others(
     words = {refused(token), refused(str(number)), refused("999"), refused(read_token(b"x", 1, 1))}
     link = desk.share(number, owner)
     assert link == f"https://code.example.org/deepsearch/shared/{token}"
-    assert desk.read(link, other).attributes["questions"][0]["answer"] == facts["answer"]
+    assert desk.read(link, other).attributes["questions"][0]["answer"] == attributes["answer"]
     words.add(refused(str(number)))
     changed = desk.reset_link(number, owner)
     assert changed != link
     words.add(refused(token))
-    assert desk.read(changed, other).attributes["title"] == facts["title"]
+    assert desk.read(changed, other).attributes["title"] == attributes["title"]
     desk.share(number, owner, shared=False)
     words.add(refused(changed))
     desk.share(number, owner)
@@ -258,8 +263,8 @@ def test_only_shared_conversations_are_read_by_others(
 def test_others_cannot_change_a_conversation(engine: LocalEngine, state: State, desk: ConversationService) -> None:
     """Not even a shared one: asking, renaming, starring, sharing, deleting and cancelling are its owner's."""
     other = desk_context(engine, desk, add_account(state, "reader"))
-    facts = desk.ask(QUESTION, desk_context(engine, desk)).attributes
-    number = facts["id"]
+    attributes = desk.ask(QUESTION, desk_context(engine, desk)).attributes
+    number = attributes["id"]
     desk.share(number, desk_context(engine, desk))
     attempts: list[Callable[[], object]] = [
         lambda: desk.ask_in(number, "more?", other),
@@ -268,11 +273,11 @@ def test_others_cannot_change_a_conversation(engine: LocalEngine, state: State, 
         lambda: desk.share(number, other, shared=False),
         lambda: desk.reset_link(number, other),
         lambda: desk.delete(number, other),
-        lambda: desk.cancel(facts["question_id"], other),
-        lambda: list(desk.events(facts["question_id"], other)),
-        lambda: desk.state_of(facts["question_id"], other),
-        lambda: call("deepsearch_follow_up", {"identifier": facts["url"], "question": "more?"}, other),
-        lambda: call("deepsearch_change", {"identifier": facts["url"], "delete": True}, other),
+        lambda: desk.cancel(attributes["question_id"], other),
+        lambda: list(desk.events(attributes["question_id"], other)),
+        lambda: desk.state_of(attributes["question_id"], other),
+        lambda: call("deepsearch_follow_up", {"identifier": attributes["url"], "question": "more?"}, other),
+        lambda: call("deepsearch_change", {"identifier": attributes["url"], "delete": True}, other),
     ]
     for attempt in attempts:
         with pytest.raises(ToolError, match="conversation not found"):
@@ -283,11 +288,11 @@ def test_sharing_can_be_switched_off(engine: LocalEngine, state: State) -> None:
     """Then nothing is shared, and what was shared before can't be read by others."""
     reader = add_account(state, "reader")
     desk = ConversationService(state)
-    facts = desk.ask(QUESTION, desk_context(engine, desk)).attributes
-    link = desk.share(facts["id"], desk_context(engine, desk))
+    attributes = desk.ask(QUESTION, desk_context(engine, desk)).attributes
+    link = desk.share(attributes["id"], desk_context(engine, desk))
     closed = ConversationService(state, sharing=False)
     with pytest.raises(ToolError, match="switched off"):
-        closed.share(facts["id"], desk_context(engine, closed))
+        closed.share(attributes["id"], desk_context(engine, closed))
     with pytest.raises(ToolError, match="conversation not found"):
         closed.read(link, desk_context(engine, closed, reader))
     desk.close()
@@ -298,19 +303,22 @@ def test_permissions_hold_when_an_answer_is_read(engine: LocalEngine, state: Sta
     """Citations into what the reader may not see lose path, quote and link; one line says how many."""
     reader = add_account(state, "reader")
     owner = desk_context(engine, desk)
-    facts = desk.ask("how is the checkout total of a cart or of the vault ledger computed", owner).attributes
-    assert SECRET in facts["answer"]
-    link = desk.share(facts["id"], owner)
-    shown = desk.read(link, desk_context(engine, desk, reader))
-    told = str(shown.attributes) + str(shown.table.to_pylist())
+    attributes = desk.ask("how is the checkout total of a cart or of the vault ledger computed", owner).attributes
+    assert SECRET in attributes["answer"]
+    link = desk.share(attributes["id"], owner)
+    result = desk.read(link, desk_context(engine, desk, reader))
+    text = str(result.attributes) + str(result.table.to_pylist())
     for private in (SECRET, "vault/ledger.py", "Add up the ledger", "sum(ledger)"):
-        assert private not in told
-    answer = shown.attributes["questions"][0]["answer"]
+        assert private not in text
+    answer = result.attributes["questions"][0]["answer"]
     assert "withheld" in answer
     assert "total = sum(self.items.values())" in answer
     assert OPEN in answer
     granted = replace(reader, granted=frozenset({SECRET}))
-    assert desk.read(link, desk_context(engine, desk, granted)).attributes["questions"][0]["answer"] == facts["answer"]
+    assert (
+        desk.read(link, desk_context(engine, desk, granted)).attributes["questions"][0]["answer"]
+        == attributes["answer"]
+    )
 
 
 def test_conversations_are_listed_searched_renamed_and_starred(
@@ -342,13 +350,13 @@ def test_deletion_and_age_leave_nothing_behind(engine: LocalEngine, state: State
     """A deleted conversation's rows are gone from every table; starred ones survive their age."""
     desk = ConversationService(state, retention_days=0.0)
     context = desk_context(engine, desk)
-    kept = desk.ask(QUESTION, context).attributes["id"]
-    desk.star(kept, context)
+    starred_id = desk.ask(QUESTION, context).attributes["id"]
+    desk.star(starred_id, context)
     desk.ask(QUESTION, context)
     state.clock = lambda: 4_000_000_000.0
     assert desk.delete_expired() == 1
     assert desk.list(context).table.num_rows == 1
-    desk.delete(kept, context)
+    desk.delete(starred_id, context)
     for table in ("conversations", "questions", "question_pins", "question_events", "question_sources"):
         assert state.database.all(f"SELECT * FROM {table}") == []  # noqa: S608 - our own names
     desk.close()

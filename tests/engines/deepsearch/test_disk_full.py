@@ -45,10 +45,10 @@ def test_a_question_that_finds_no_room_says_so_and_others_work_later(engine: Loc
     desk = ConversationService(state, Writer(state))
     context = desk_context(engine, desk)
     number = desk.open(QUESTION, context)
-    facts = desk.wait(desk.ask_in(number, QUESTION, context), context, 30).attributes
-    assert facts["state"] == "error"
-    assert "No room left: the disk of the service is full" in facts["answer"]
-    assert "sqlite" not in facts["answer"], "and no path"
+    attributes = desk.wait(desk.ask_in(number, QUESTION, context), context, 30).attributes
+    assert attributes["state"] == "error"
+    assert "No room left: the disk of the service is full" in attributes["answer"]
+    assert "sqlite" not in attributes["answer"], "and no path"
     with pytest.raises(ToolError, match="the disk of the service is full"):  # noqa: PT012 - as above
         for _ in range(200):
             desk.open(QUESTION, context)

@@ -43,8 +43,8 @@ REPORT = "def count_failed_uploads(uploads):\n    return sum(upload.failed for u
 
 def test_an_answer_has_its_sections(engine: LocalEngine) -> None:
     """Definition with its first sentence, code, tests and documents, all cited at the pinned commit."""
-    found = research(engine, f"repo:^{OPEN}$ how is the checkout total of a cart computed")
-    text = found.text
+    answer = research(engine, f"repo:^{OPEN}$ how is the checkout total of a cart computed")
+    text = answer.text
     assert text.startswith("Most relevant:\n\n1. `checkout_total` in `shop/cart.py`: “Add up the prices")
     assert "“Add up the prices of everything in the cart.”" in text
     assert "## Definition" not in text  # the first place says it
@@ -52,9 +52,9 @@ def test_an_answer_has_its_sections(engine: LocalEngine) -> None:
         assert heading in text
     assert "total = sum(self.items.values())" in text
     assert "“The checkout total of a cart is the sum of its rounded prices.”" in text
-    assert found.draft.confident
-    assert found.finished.rejected == ()
-    assert all(citation.status == "verified" for citation in found.finished.citations)
+    assert answer.draft.confident
+    assert answer.finished.rejected == ()
+    assert all(citation.status == "verified" for citation in answer.finished.citations)
     assert "?L" in text
     assert not any(name in text for name in ("[E1]", SECRET))
 
@@ -67,39 +67,39 @@ def test_two_runs_are_equal(engine: LocalEngine) -> None:
 
 def test_nonsense_gets_no_answer(engine: LocalEngine) -> None:
     """Words that nobody wrote are named, and no answer is claimed."""
-    found = research(engine, "how does `FluxCapacitor` regulate zorgblatt plumbing in the kubelet")
-    assert found.text.startswith("Nothing searched has ")
-    assert not found.draft.confident
+    answer = research(engine, "how does `FluxCapacitor` regulate zorgblatt plumbing in the kubelet")
+    assert answer.text.startswith("Nothing searched has ")
+    assert not answer.draft.confident
     for word in ("FluxCapacitor", "zorgblatt", "kubelet"):
-        assert f"`{word}`" in found.text.split("\n\n")[0]
-    assert "No direct answer found" in found.text.split("\n\n")[1]
+        assert f"`{word}`" in answer.text.split("\n\n")[0]
+    assert "No direct answer found" in answer.text.split("\n\n")[1]
 
 
 def test_a_name_that_is_nowhere_is_no_answer(engine: LocalEngine) -> None:
     """Though the other words are common, an absent name makes the answer a weak one."""
-    found = research(engine, "how does `Cart` compute the total")
-    assert found.draft.confident
-    found = research(engine, "how does `ShoppingBasket` compute the total price of the cart")
-    assert found.text.startswith("Nothing searched has `ShoppingBasket`.\n\nNo direct answer found")
+    answer = research(engine, "how does `Cart` compute the total")
+    assert answer.draft.confident
+    answer = research(engine, "how does `ShoppingBasket` compute the total price of the cart")
+    assert answer.text.startswith("Nothing searched has `ShoppingBasket`.\n\nNo direct answer found")
 
 
 def test_who_and_when_are_answered_from_history(engine: LocalEngine, fleet: Fleet) -> None:
     """The commit that first had the name comes first, with its author and day."""
-    found = research(engine, f"repo:^{OPEN}$ who introduced `checkout_total` and when")
-    assert "Grace" in found.text.split("\n")[0]
-    assert fleet[0].head in found.text
-    assert "“Introduce carts with a checkout total”, first to add or remove a line with `checkout_total`" in found.text
-    assert any(citation.evidence.kind == "commit" for citation in found.finished.citations)
+    answer = research(engine, f"repo:^{OPEN}$ who introduced `checkout_total` and when")
+    assert "Grace" in answer.text.split("\n")[0]
+    assert fleet[0].head in answer.text
+    assert "“Introduce carts with a checkout total”, first to add or remove a line with `checkout_total`" in answer.text
+    assert any(citation.evidence.kind == "commit" for citation in answer.finished.citations)
 
 
 def test_an_explanation_has_the_order_of_a_reader(engine: LocalEngine) -> None:
     """Overview, use, step, test: each quotes what stands in the lines that it cites."""
-    found = research(engine, f"repo:^{OPEN}$ How is the checkout total of a cart computed?")
-    steps = found.text.split("## In order")[1].split("##")[0].strip().split("\n")
+    answer = research(engine, f"repo:^{OPEN}$ How is the checkout total of a cart computed?")
+    steps = answer.text.split("## In order")[1].split("##")[0].strip().split("\n")
     kinds = [step.split(" ")[1].rstrip(":") for step in steps]
     assert kinds == [kind for kind in ("Overview", "Used", "The", "Tested") if kind in kinds]
     assert {"The", "Tested"} <= set(kinds)
-    cited = [item.evidence for item in found.finished.citations if isinstance(item.evidence, FileEvidence)]
+    cited = [item.evidence for item in answer.finished.citations if isinstance(item.evidence, FileEvidence)]
     step = next(step for step in steps if "The step" in step)
     quoted = re.search(r"“([^”]+)”", step)
     assert quoted is not None
@@ -109,8 +109,8 @@ def test_an_explanation_has_the_order_of_a_reader(engine: LocalEngine) -> None:
 
 def test_uses_are_listed_outside_tests(engine: LocalEngine) -> None:
     """Uses come from navigation: not the definition, not the import, not tests."""
-    found = research(engine, f"repo:^{OPEN}$ where is `round_price` called?")
-    uses = found.text.split("## Used by")[1].split("##")[0]
+    answer = research(engine, f"repo:^{OPEN}$ where is `round_price` called?")
+    uses = answer.text.split("## Used by")[1].split("##")[0]
     assert "self.items[name] = round_price(price)" in uses.replace("\\", "")
     assert "import" not in uses
     assert "tests/" not in uses
@@ -129,30 +129,30 @@ def test_uses_are_listed_outside_tests(engine: LocalEngine) -> None:
 )
 def test_counted_questions_are_exact(engine: LocalEngine, fleet: Fleet, question: str, total: int | None) -> None:
     """The number is that of every match, as git counts it, and the table has a row for each."""
-    found = research(engine, question)
+    answer = research(engine, question)
     if total is None:
-        listed = "".join(each.git("grep", "-hE", r"^def ", "--", "*.py") for each in fleet)
+        listed = "".join(builder.git("grep", "-hE", r"^def ", "--", "*.py") for builder in fleet)
         total = listed.count("def ")
-    assert found.text.startswith(f"**{total:,}** ")
-    assert "count:all" in found.text
-    assert found.finished.stats["count"] == total
-    assert found.finished.rejected == ()
-    listed_tables = [table for table in found.draft.tables if table.title in {"Lines", "Definitions"}]
+    assert answer.text.startswith(f"**{total:,}** ")
+    assert "count:all" in answer.text
+    assert answer.finished.stats["count"] == total
+    assert answer.finished.rejected == ()
+    listed_tables = [table for table in answer.draft.tables if table.title in {"Lines", "Definitions"}]
     assert all(len(table.rows) == table.total == total for table in listed_tables)
 
 
 def test_counted_questions_name_what_they_ignore(engine: LocalEngine) -> None:
     """A word that the query makes nothing of is said, and never silently dropped."""
-    found = research(engine, "how many calls of round_price are there in tests of the frontend?")
-    assert "Not applied: `frontend`." in found.text
-    assert "complete" not in found.text
-    assert not found.finished.stats["complete"]
+    answer = research(engine, "how many calls of round_price are there in tests of the frontend?")
+    assert "Not applied: `frontend`." in answer.text
+    assert "complete" not in answer.text
+    assert not answer.finished.stats["complete"]
 
 
 def test_filters_that_a_count_has_no_use_for_are_named_with_the_reason(engine: LocalEngine) -> None:
-    found = research(engine, "How many tags are there in Python files?")
-    assert "Not applied: the language `Python`, because a count of tags can't be narrowed" in found.text, found.text
-    assert not found.finished.stats["complete"]
+    answer = research(engine, "How many tags are there in Python files?")
+    assert "Not applied: the language `Python`, because a count of tags can't be narrowed" in answer.text, answer.text
+    assert not answer.finished.stats["complete"]
 
 
 HEIRS = {
@@ -168,9 +168,9 @@ def test_heirs_are_counted_and_not_what_bears_the_name(tmp_path: Path) -> None:
     repo.commit(dict(HEIRS))
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     for question in ("How many classes inherit from `Node`?", "List all subclasses of Node"):
-        found = research(engine, question)
-        assert found.text.startswith("**4** classes")
-        assert "Not applied" not in found.text
+        answer = research(engine, question)
+        assert answer.text.startswith("**4** classes")
+        assert "Not applied" not in answer.text
 
 
 def test_history_answers_what_was_asked_of_a_name(tmp_path: Path) -> None:
@@ -183,8 +183,8 @@ def test_history_answers_what_was_asked_of_a_name(tmp_path: Path) -> None:
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     with_more = research(engine, "When and why did `raises` get the match argument?")
     assert "Let raises take a match argument" in with_more.text.partition("## History")[2].split("\n- ")[1]
-    alone = research(engine, "Who introduced `raises`?")
-    assert "Begin" in alone.text.partition("## History")[2].split("\n- ")[1]
+    name_answer = research(engine, "Who introduced `raises`?")
+    assert "Begin" in name_answer.text.partition("## History")[2].split("\n- ")[1]
 
 
 def test_a_verb_of_the_question_leads_nowhere(tmp_path: Path) -> None:
@@ -195,13 +195,13 @@ def test_a_verb_of_the_question_leads_nowhere(tmp_path: Path) -> None:
         {
             "fixtures.py": f"{head}{body}    return fixtures\n",
             "config.py": "def decide_args(args):\n    return list(args)\n",
-            "fixtures.h": "".join(f"int fixtures_order_{at}(int up);\n" for at in range(9)),
+            "fixtures.h": "".join(f"int fixtures_order_{number}(int up);\n" for number in range(9)),
         }
     )
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
-    found = research(engine, "How does it decide the order in which fixtures are set up?")
-    assert "1. `decide_args`" not in found.text
-    assert "fixtures.h" not in found.text.partition("## How it works")[2]
+    answer = research(engine, "How does it decide the order in which fixtures are set up?")
+    assert "1. `decide_args`" not in answer.text
+    assert "fixtures.h" not in answer.text.partition("## How it works")[2]
     only = research(engine, "repo:ordering file:h$ the order of fixtures")
     assert "fixtures.h" in only.text.partition("## How it works")[2]
 
@@ -211,25 +211,25 @@ def test_a_verb_of_the_question_leads_nowhere(tmp_path: Path) -> None:
 )
 def test_other_questions_are_not_counted(engine: LocalEngine, question: str) -> None:
     """What nothing counts gets no number; where a number was asked for, the first line says so."""
-    found = research(engine, question)
-    assert "count" not in found.finished.stats
-    assert found.text.startswith("This can't be counted exactly") is ("how many" in question)
+    answer = research(engine, question)
+    assert "count" not in answer.finished.stats
+    assert answer.text.startswith("This can't be counted exactly") is ("how many" in question)
 
 
 def test_counts_keep_to_what_the_viewer_sees(engine: LocalEngine) -> None:
     """A private repository adds nothing to the number, and its name is nowhere."""
-    found = research(engine, "which repositories contain `checkout_total`?", viewer=Viewer.anonymous())
-    assert found.text.startswith("**1** repository contains `checkout_total`")
-    assert SECRET not in found.text
+    answer = research(engine, "which repositories contain `checkout_total`?", viewer=Viewer.anonymous())
+    assert answer.text.startswith("**1** repository contains `checkout_total`")
+    assert SECRET not in answer.text
 
 
 def test_private_code_is_in_no_answer(engine: LocalEngine) -> None:
     """The same question, asked by one who may not see a repository, is answered without it."""
     question = "add up the ledger of the vault checkout total"
     assert SECRET in research(engine, question).text
-    found = research(engine, question, viewer=Viewer.anonymous())
-    assert SECRET not in found.text
-    assert "vault/ledger.py" not in found.text
+    answer = research(engine, question, viewer=Viewer.anonymous())
+    assert SECRET not in answer.text
+    assert "vault/ledger.py" not in answer.text
 
 
 def test_intents_are_read() -> None:
@@ -248,28 +248,28 @@ def test_follow_ups_lean_on_what_was_cited() -> None:
     """A short or pointing question takes in what was cited before, at less weight; a whole one does not."""
     short = with_follow_up(analyze("and in tests?"), ["checkout_total"])
     assert 0 < short.terms["checkout"] < 1
-    whole = analyze("how does the server parse multipart uploads larger than memory limits")
-    assert not is_follow_up(whole.text)
-    assert with_follow_up(whole, ["checkout_total"]) == whole
+    question = analyze("how does the server parse multipart uploads larger than memory limits")
+    assert not is_follow_up(question.text)
+    assert with_follow_up(question, ["checkout_total"]) == question
 
 
 def test_a_follow_up_finds_what_it_points_at(engine: LocalEngine) -> None:
     """A pronoun means the function that the answer before was about."""
     before = PreviousTurn("how is the total computed", "", ("checkout_total", "cart.py"))
-    found = research(engine, f"repo:^{OPEN}$ and who wrote it?", previous=(before,))
-    assert "Grace" in found.text.split("\n")[0]
+    answer = research(engine, f"repo:^{OPEN}$ and who wrote it?", previous=(before,))
+    assert "Grace" in answer.text.split("\n")[0]
 
 
 def test_a_follow_up_keeps_the_scope_of_the_answer_before(engine: LocalEngine) -> None:
     """A repository that an earlier question names holds until another is named, or all are asked about."""
     before = (PreviousTurn("How does shop compute the total?", ""), PreviousTurn("and who wrote it?", ""))
-    found = research(engine, "When and why was that changed?", previous=before)
-    assert OPEN in found.text
-    assert SECRET not in found.text
-    assert not found.draft.stats["confident"]
-    assert f"the scope of the one before holds: `{OPEN}`" in found.text
-    counted = research(engine, "How many files are there?", previous=before)
-    assert counted.finished.stats["count"] == len(SHOP)
+    answer = research(engine, "When and why was that changed?", previous=before)
+    assert OPEN in answer.text
+    assert SECRET not in answer.text
+    assert not answer.draft.stats["confident"]
+    assert f"the scope of the one before holds: `{OPEN}`" in answer.text
+    count_answer = research(engine, "How many files are there?", previous=before)
+    assert count_answer.finished.stats["count"] == len(SHOP)
     for question in ("How many files are there in vault?", "How many files are there in all repositories?"):
         other = research(engine, question, previous=before)
         assert SECRET in other.text
@@ -307,8 +307,8 @@ def test_processes_give_the_same_bytes(fleet: Fleet, tmp_path: Path) -> None:
 
 def test_budgets_of_quotes_hold(engine: LocalEngine) -> None:
     """No answer quotes more lines than its budget."""
-    found = research(engine, "cart price total item round format checkout ledger")
-    files = [c.evidence for c in found.finished.citations if isinstance(c.evidence, FileEvidence)]
+    answer = research(engine, "cart price total item round format checkout ledger")
+    files = [c.evidence for c in answer.finished.citations if isinstance(c.evidence, FileEvidence)]
     lines = sum(item.end_line - item.begin_line + 1 for item in files if item.role in {"body", "test", "doc"})
     assert 0 < lines <= ResearchBudget().quoted_lines
 
@@ -318,7 +318,7 @@ def test_the_first_sentence_is_of_the_best_file_and_of_a_name_that_is_asked_for(
     repo = RepositoryBuilder(tmp_path / "tree")
     repo.commit({"upload/policy.py": POLICY, "upload/report.py": REPORT, "upload/names.py": 'NAMES = ["a"]\n'})
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
-    found = research(engine, "uploads that failed with a fault")
-    assert found.text.startswith("Most relevant:\n\n1. `upload` in `upload/policy.py`")
-    found = research(engine, "what does `count_failed_uploads` do with a fault")
-    assert found.text.startswith("Most relevant:\n\n1. `count_failed_uploads` in `upload/report.py`")
+    answer = research(engine, "uploads that failed with a fault")
+    assert answer.text.startswith("Most relevant:\n\n1. `upload` in `upload/policy.py`")
+    answer = research(engine, "what does `count_failed_uploads` do with a fault")
+    assert answer.text.startswith("Most relevant:\n\n1. `count_failed_uploads` in `upload/report.py`")

@@ -38,8 +38,8 @@ class Tree:
     """A tree with a few paths, in place of a repository's."""
 
     def find(self, text: str) -> PathScope | None:
-        known = text.strip("/") in {"docs", "src/app.py", "vault"}
-        return PathScope(text, f"^{text}", text, "." in text) if known else None
+        exists = text.strip("/") in {"docs", "src/app.py", "vault"}
+        return PathScope(text, f"^{text}", text, "." in text) if exists else None
 
     def is_folder(self, text: str) -> bool:
         return text.strip("/") in {"docs", "vault"}
@@ -150,11 +150,11 @@ def test_no_question_is_too_odd_to_be_read(words: list[str]) -> None:
 
 
 def test_a_count_tells_its_scope_and_its_query(engine: LocalEngine) -> None:
-    found = research(engine, "How many functions does shop/prices.py define in shop?")
-    assert found.text.startswith("**2** functions in `shop/prices.py` are defined")
-    assert f"`shop` in the question is the repository `{OPEN}`" in found.text
-    assert "To get it again: `repo:^example\\.org/team/shop$" in found.text
-    assert found.finished.stats["complete"] is True
+    answer = research(engine, "How many functions does shop/prices.py define in shop?")
+    assert answer.text.startswith("**2** functions in `shop/prices.py` are defined")
+    assert f"`shop` in the question is the repository `{OPEN}`" in answer.text
+    assert "To get it again: `repo:^example\\.org/team/shop$" in answer.text
+    assert answer.finished.stats["complete"] is True
 
 
 def test_binary_and_large_files_lack_a_text_as_for_git(tmp_path: Path) -> None:
@@ -168,18 +168,18 @@ def test_binary_and_large_files_lack_a_text_as_for_git(tmp_path: Path) -> None:
         ["git", "grep", "-L", "needle", "HEAD"], cwd=repo.path, capture_output=True, check=True, text=True, timeout=30
     ).stdout.split()
     engine = open_engine([tmp_path / "src"], index=tmp_path / "home" / "index", workers=1)
-    found = research(engine, "How many files don't contain `needle`?")
-    assert found.finished.stats["count"] == len(lines) == 3
-    assert found.finished.stats["complete"] is True
+    answer = research(engine, "How many files don't contain `needle`?")
+    assert answer.finished.stats["count"] == len(lines) == 3
+    assert answer.finished.stats["complete"] is True
     assert [f"HEAD:{path}" for path in ("b.py", "d.bin", "f.txt")] == lines
-    assert "Binary and large files count by their bytes" in found.text
+    assert "Binary and large files count by their bytes" in answer.text
 
 
 def test_negated_questions_count_what_does_not_hold(engine: LocalEngine) -> None:
     having = research(engine, "How many Python files contain `round`?").finished.stats["count"]
     lacking = research(engine, "How many Python files don't contain `round`?").finished.stats["count"]
-    whole = research(engine, "How many Python files are there?").finished.stats["count"]
-    assert having + lacking == whole
+    total = research(engine, "How many Python files are there?").finished.stats["count"]
+    assert having + lacking == total
     assert having > 0
     assert lacking > 0
 
@@ -199,9 +199,9 @@ def test_negated_questions_count_what_does_not_hold(engine: LocalEngine) -> None
     ],
 )
 def test_what_nothing_counts_is_said_in_the_first_line(engine: LocalEngine, question: str, line: str) -> None:
-    found = research(engine, question)
-    assert found.text.startswith(line)
-    assert "count" not in found.finished.stats
+    answer = research(engine, question)
+    assert answer.text.startswith(line)
+    assert "count" not in answer.finished.stats
 
 
 @pytest.mark.parametrize(
@@ -217,42 +217,42 @@ def test_what_nothing_counts_is_said_in_the_first_line(engine: LocalEngine, ques
 )
 def test_prose_is_answered_with_code(engine: LocalEngine, question: str) -> None:
     """Words such as "how long" and "which files" alone make no question for a number."""
-    found = research(engine, question)
-    assert "count" not in found.finished.stats
-    assert found.text.startswith(("Most relevant:", "Nothing searched has", "No direct answer", "This can't"))
-    assert "## How it works" in found.text or "## Closest code" in found.text
+    answer = research(engine, question)
+    assert "count" not in answer.finished.stats
+    assert answer.text.startswith(("Most relevant:", "Nothing searched has", "No direct answer", "This can't"))
+    assert "## How it works" in answer.text or "## Closest code" in answer.text
 
 
 def test_a_version_that_is_not_there_is_said(engine: LocalEngine) -> None:
-    found = research(engine, "How many Python files did shop have at v9.9.9?")
-    assert "has the revision `v9.9.9`: the default branches are searched" in found.text
-    assert "v9.9.9" in found.finished.stats["not_applied"]
-    assert "The count is complete" not in found.text
+    answer = research(engine, "How many Python files did shop have at v9.9.9?")
+    assert "has the revision `v9.9.9`: the default branches are searched" in answer.text
+    assert "v9.9.9" in answer.finished.stats["not_applied"]
+    assert "The count is complete" not in answer.text
 
 
 def test_a_number_tells_nobody_of_repositories_that_it_counted(engine: LocalEngine) -> None:
     """The sentence with a number is about all repositories that are in it, so that readers of few don't get it."""
-    found = research(engine, "Which repositories contain `checkout_total`?")
-    assert set(found.finished.segments[0].repositories) == {OPEN, SECRET}
-    alone = research(engine, "Which repositories contain `checkout_total`?", viewer=Viewer.anonymous())
-    assert SECRET not in alone.text
-    assert alone.finished.stats["count"] == 1
+    answer = research(engine, "Which repositories contain `checkout_total`?")
+    assert set(answer.finished.segments[0].repositories) == {OPEN, SECRET}
+    public_answer = research(engine, "Which repositories contain `checkout_total`?", viewer=Viewer.anonymous())
+    assert SECRET not in public_answer.text
+    assert public_answer.finished.stats["count"] == 1
 
 
 def test_a_model_gets_what_was_counted(engine: LocalEngine) -> None:
     """In a frame; and the answer shows it, whatever the model makes of it."""
     question = "How many functions are there in Python files?"
     truth = research(engine, question).finished.stats["count"]
-    found, server = ask_model(engine, [Say("There are 99 of them [E1].")], question=question)
+    answer, server = ask_model(engine, [Say("There are 99 of them [E1].")], question=question)
     assert f"**{truth}** functions" in sent(server)
     assert 'origin=\\"facts\\"' in sent(server) or 'origin="facts"' in sent(server)
-    assert found.draft.researcher == "model"
-    assert "## Counted by the engine" in found.text
-    assert f"**{truth}** functions" in found.text
-    assert found.finished.stats["count"] == truth
-    assert found.draft.tables
-    plain, server = ask_model(engine, [Say("It is a sum [E1].")])
-    assert "Counted by the engine" not in plain.text + sent(server)
+    assert answer.draft.researcher == "model"
+    assert "## Counted by the engine" in answer.text
+    assert f"**{truth}** functions" in answer.text
+    assert answer.finished.stats["count"] == truth
+    assert answer.draft.tables
+    other_answer, server = ask_model(engine, [Say("It is a sum [E1].")])
+    assert "Counted by the engine" not in other_answer.text + sent(server)
 
 
 def test_answers_that_may_change_are_not_kept(tmp_path: Path) -> None:
@@ -260,14 +260,14 @@ def test_answers_that_may_change_are_not_kept(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "tree")
     repo.commit({"a.py": "def one():\n    pass\n"})
     with sourcelight.open(tmp_path / "tree", index_dir=tmp_path / "index") as code:
-        for question, kept in (
+        for question, is_cached in (
             ("How many functions are in a.py?", True),
             ("How many commits in the last 30 days?", False),
             ("How many tags are there?", False),
         ):
             first = code.deepsearch(question)
             assert "count" in first.stats
-            assert code.deepsearch(question).cached is kept
+            assert code.deepsearch(question).cached is is_cached
 
 
 def test_events_of_names_and_paths_are_looked_up(tmp_path: Path) -> None:
@@ -311,9 +311,9 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 
 @pytest.mark.parametrize("question", ["When was lib/old/one.py deleted?", "Who removed lib/old?"])
 def test_a_removal_is_the_commit_that_removes(town: LocalEngine, question: str) -> None:
-    found = research(town, question)
-    assert "was removed by Grace" in found.text.split("\n\n")[0]
-    assert found.finished.stats["not_applied"] == []
+    answer = research(town, question)
+    assert "was removed by Grace" in answer.text.split("\n\n")[0]
+    assert answer.finished.stats["not_applied"] == []
 
 
 def test_a_change_on_another_branch_is_no_removal(tmp_path: Path) -> None:
@@ -344,10 +344,10 @@ def test_a_change_on_another_branch_is_no_removal(tmp_path: Path) -> None:
 
 
 def test_blame_says_that_it_reads_no_tests_alone(town: LocalEngine) -> None:
-    found = research(town, "Who wrote the most tests?")
-    assert found.finished.stats["complete"] is False
-    assert "tests" in found.finished.stats["not_applied"]
-    assert "Files of tests count alone" not in found.text
+    answer = research(town, "Who wrote the most tests?")
+    assert answer.finished.stats["complete"] is False
+    assert "tests" in answer.finished.stats["not_applied"]
+    assert "Files of tests count alone" not in answer.text
 
 
 @pytest.mark.parametrize(
@@ -359,26 +359,26 @@ def test_blame_says_that_it_reads_no_tests_alone(town: LocalEngine) -> None:
     ],
 )
 def test_exact_bounds_are_read_and_said(town: LocalEngine, question: str, sentence: str) -> None:
-    found = research(town, question)
-    assert sentence in found.text.split("\n\n")[0], found.text
-    assert found.finished.stats["count"] == (3 if "exactly" in question else 1)
-    assert found.finished.stats["not_applied"] == []
+    answer = research(town, question)
+    assert sentence in answer.text.split("\n\n")[0], answer.text
+    assert answer.finished.stats["count"] == (3 if "exactly" in question else 1)
+    assert answer.finished.stats["not_applied"] == []
 
 
 @pytest.mark.parametrize("who", ["humans", "users", "women", "developers", "people"])
 def test_words_for_groups_are_no_names(town: LocalEngine, who: str) -> None:
-    found = research(town, f"How many commits did {who} make?")
-    assert f"by `{who}`" not in found.text
-    assert found.finished.stats.get("count") in {5, None}
+    answer = research(town, f"How many commits did {who} make?")
+    assert f"by `{who}`" not in answer.text
+    assert answer.finished.stats.get("count") in {5, None}
     if who in {"humans", "users", "women"}:
-        assert found.finished.stats["not_applied"] == [who]
+        assert answer.finished.stats["not_applied"] == [who]
 
 
 def test_bots_are_read_wherever_they_stand(town: LocalEngine) -> None:
     for question in ("How many commits did bots make?", "How many commits are by bots?"):
-        found = research(town, question)
-        assert found.finished.stats["count"] == 1, found.text
-        assert found.finished.stats["not_applied"] == []
+        answer = research(town, question)
+        assert answer.finished.stats["count"] == 1, answer.text
+        assert answer.finished.stats["not_applied"] == []
 
 
 def test_the_fewest_stand_first_and_none_is_left_out_silently(tmp_path: Path) -> None:
@@ -387,11 +387,11 @@ def test_the_fewest_stand_first_and_none_is_left_out_silently(tmp_path: Path) ->
         repo.commit({"a.py": f"x = {number}\n"}, f"Set {number}", author=f"Dev{number} <dev{number}@example.org>")
     repo.commit({"a.py": "x = 9\n"}, "Again", author="Dev0 <dev0@example.org>")
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
-    found = research(engine, "Who has the fewest commits?")
-    assert "and 1 more have the fewest commits: 1 each" in found.text.split("\n\n")[0], found.text
-    table = next(table for table in found.draft.tables if table.title == "Authors")
+    answer = research(engine, "Who has the fewest commits?")
+    assert "and 1 more have the fewest commits: 1 each" in answer.text.split("\n\n")[0], answer.text
+    table = next(table for table in answer.draft.tables if table.title == "Authors")
     assert [row[2] for row in table.rows] == [1, 1, 1, 1, 1, 1, 2]
-    by = next(table for table in found.draft.tables if table.title == "By repository")
+    by = next(table for table in answer.draft.tables if table.title == "By repository")
     assert by.columns == ("repository", "commits")
 
 
@@ -406,16 +406,16 @@ def test_the_fewest_stand_first_and_none_is_left_out_silently(tmp_path: Path) ->
     ],
 )
 def test_a_bare_name_ends_where_the_sentence_goes_on(town: LocalEngine, question: str, count: int) -> None:
-    found = research(town, question)
-    assert found.finished.stats.get("count") == count, found.text
-    assert found.finished.stats["not_applied"] == []
+    answer = research(town, question)
+    assert answer.finished.stats.get("count") == count, answer.text
+    assert answer.finished.stats["not_applied"] == []
 
 
 def test_what_follows_a_bare_name_is_named_where_it_is_no_part_of_it(town: LocalEngine) -> None:
-    found = research(town, "How many files mention isatty sometimes?")
-    assert found.finished.stats["count"] == 2
-    assert found.finished.stats["not_applied"] == ["sometimes"]
-    assert "The count is complete" not in found.text
+    answer = research(town, "How many files mention isatty sometimes?")
+    assert answer.finished.stats["count"] == 2
+    assert answer.finished.stats["not_applied"] == ["sometimes"]
+    assert "The count is complete" not in answer.text
 
 
 @pytest.mark.parametrize(
@@ -423,20 +423,20 @@ def test_what_follows_a_bare_name_is_named_where_it_is_no_part_of_it(town: Local
     ["Which file mentions isatty the most?", "Which files mention isatty most often?", "Which file uses isatty most?"],
 )
 def test_the_file_with_most_mentions_is_named(town: LocalEngine, question: str) -> None:
-    found = research(town, question)
-    assert "tests/test_a.py` has the most occurrences: 4" in found.text.split("\n\n")[0], found.text
-    assert found.finished.stats["not_applied"] == []
+    answer = research(town, question)
+    assert "tests/test_a.py` has the most occurrences: 4" in answer.text.split("\n\n")[0], answer.text
+    assert answer.finished.stats["not_applied"] == []
 
 
 def test_kinds_of_files_are_no_files_at_large(town: LocalEngine) -> None:
     assert research(town, "How many headers are there?").finished.stats["count"] == 1
     assert research(town, "How many notebooks are there?").finished.stats["count"] == 0
     for word in ("scripts", "pages", "documents", "source files"):
-        found = research(town, f"How many {word} are there?")
-        assert "count" not in found.finished.stats, found.text
-        assert found.text.startswith("This can't be counted exactly")
-    found = research(town, "How many headers are in lib/old/?")
-    assert found.finished.stats.get("complete") is not True
+        answer = research(town, f"How many {word} are there?")
+        assert "count" not in answer.finished.stats, answer.text
+        assert answer.text.startswith("This can't be counted exactly")
+    answer = research(town, "How many headers are in lib/old/?")
+    assert answer.finished.stats.get("complete") is not True
 
 
 @pytest.mark.parametrize(
@@ -450,12 +450,12 @@ def test_kinds_of_files_are_no_files_at_large(town: LocalEngine) -> None:
     ],
 )
 def test_a_number_of_another_question_is_no_answer(town: LocalEngine, question: str, word: str) -> None:
-    found = research(town, question)
-    assert found.text.startswith("This can't be counted as asked: ")
-    assert f"`{word}`" in found.text.split("\n\n")[0]
-    assert "**" not in found.text.split("## ")[0]
-    assert "count" not in found.finished.stats
-    assert found.finished.stats["complete"] is False
+    answer = research(town, question)
+    assert answer.text.startswith("This can't be counted as asked: ")
+    assert f"`{word}`" in answer.text.split("\n\n")[0]
+    assert "**" not in answer.text.split("## ")[0]
+    assert "count" not in answer.finished.stats
+    assert answer.finished.stats["complete"] is False
 
 
 @pytest.mark.parametrize(
@@ -481,19 +481,19 @@ def test_a_number_of_another_question_is_no_answer(town: LocalEngine, question: 
     ],
 )
 def test_and_or_not_and_paths_below_a_repository(town: LocalEngine, question: str, count: int) -> None:
-    found = research(town, question)
-    assert found.finished.stats.get("count") == count, found.text
-    assert found.finished.stats["not_applied"] == []
-    assert found.finished.stats["complete"] is True
+    answer = research(town, question)
+    assert answer.finished.stats.get("count") == count, answer.text
+    assert answer.finished.stats["not_applied"] == []
+    assert answer.finished.stats["complete"] is True
 
 
 def test_a_path_that_never_was_is_said_to_be_none(town: LocalEngine) -> None:
     """With a slash alone it may be a text, such as HTTP/2; with an ending too, it can only be a file."""
-    found = research(town, "How many commits touched foo/bar?")
-    assert "`foo/bar` is no path of what is searched, and never was: it was looked for as text." in found.text
-    assert "The count is complete" not in found.text
-    found = research(town, "When was foo/bar.py deleted?")
-    assert "`foo/bar.py` never was a path of what is searched." in found.text
+    answer = research(town, "How many commits touched foo/bar?")
+    assert "`foo/bar` is no path of what is searched, and never was: it was looked for as text." in answer.text
+    assert "The count is complete" not in answer.text
+    answer = research(town, "When was foo/bar.py deleted?")
+    assert "`foo/bar.py` never was a path of what is searched." in answer.text
 
 
 def test_a_removal_from_an_old_root_is_none_of_the_file_below_src(tmp_path: Path) -> None:
@@ -528,13 +528,13 @@ def test_a_count_at_a_tag_says_so(tmp_path: Path) -> None:
     repo.tag("8.0.0")
     repo.commit({"b.py": "x = 1\n"}, "More")
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
-    found = research(engine, "How many Python files were there at 8.0.0?")
-    assert found.text.startswith("**1** Python file at `8.0.0` exists"), found.text
+    answer = research(engine, "How many Python files were there at 8.0.0?")
+    assert answer.text.startswith("**1** Python file at `8.0.0` exists"), answer.text
 
 
 def test_handles_are_read_behind_by(town: LocalEngine) -> None:
-    found = research(town, "How many commits are by fixer?")
-    assert (found.finished.stats["count"], found.finished.stats["not_applied"]) == (1, [])
+    answer = research(town, "How many commits are by fixer?")
+    assert (answer.finished.stats["count"], answer.finished.stats["not_applied"]) == (1, [])
 
 
 def test_the_directories_that_changed_most_are_directories(tmp_path: Path) -> None:
@@ -580,9 +580,9 @@ def test_files_of_a_language_say_by_which_endings_they_count(tmp_path: Path) -> 
         {**sources, "src/x.py": "x = 1\n"}
     )
     engine = open_engine([tmp_path], index=tmp_path / "index")
-    found = research(engine, "How many C files are in src?")
-    assert found.finished.stats["count"] == 3
-    assert "counted as `lang:` counts: 2 `.c`, 1 `.h`" in found.text.split("\n")[0]
+    answer = research(engine, "How many C files are in src?")
+    assert answer.finished.stats["count"] == 3
+    assert "counted as `lang:` counts: 2 `.c`, 1 `.h`" in answer.text.split("\n")[0]
     assert "counted as" not in research(engine, "How many Python files are in src?").text.split("\n")[0]
 
 
@@ -598,10 +598,10 @@ def test_files_that_import_without_a_grammar_keep_a_count_of_importers_from_bein
     )
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     try:
-        found = research(engine, 'Which files include "jv_alloc.h"?')
+        answer = research(engine, 'Which files include "jv_alloc.h"?')
     finally:
         engine.close()
-    assert found.finished.stats["count"] == 1, found.text
-    assert "src/lexer.l has such a line" in found.text
-    assert "notes.md" not in found.text
-    assert found.finished.stats["complete"] is False
+    assert answer.finished.stats["count"] == 1, answer.text
+    assert "src/lexer.l has such a line" in answer.text
+    assert "notes.md" not in answer.text
+    assert answer.finished.stats["complete"] is False

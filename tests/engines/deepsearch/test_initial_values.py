@@ -161,11 +161,11 @@ STATED = [
 
 @pytest.mark.parametrize(("question", "parts"), STATED)
 def test_the_first_sentence_states_what_a_line_assigns(wire: LocalEngine, question: str, parts: list[str]) -> None:
-    found = research(wire, question)
-    lead = re.sub(r"\\([_*])", r"\1", found.text.split("\n\n")[0])
+    answer = research(wire, question)
+    lead = re.sub(r"\\([_*])", r"\1", answer.text.split("\n\n")[0])
     for part in parts:
-        assert part in lead, found.text
-    assert found.finished.rejected == ()
+        assert part in lead, answer.text
+    assert answer.finished.rejected == ()
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,8 @@ def test_the_default_of_a_count_is_no_number_of_things(wire: LocalEngine) -> Non
 
 
 def test_a_name_that_was_not_applied_leaves_no_number(wire: LocalEngine) -> None:
-    found = research(wire, "How many functions in server.c are called by `zzz_loop`?")
-    assert "**" not in found.text.split("\n\n")[0]
+    answer = research(wire, "How many functions in server.c are called by `zzz_loop`?")
+    assert "**" not in answer.text.split("\n\n")[0]
 
 
 @pytest.mark.parametrize(

@@ -45,10 +45,10 @@ def logged(
     caplog.set_level("INFO")
     caplog.set_level("DEBUG", logger="sourcelight")
     desk = ConversationService(state, researcher)
-    facts = desk.ask(QUESTION, desk_context(engine, desk)).attributes
+    attributes = desk.ask(QUESTION, desk_context(engine, desk)).attributes
     desk.close()
     assert not [part for part in TEXTS if part in caplog.text]
-    return facts["state"], caplog.text
+    return attributes["state"], caplog.text
 
 
 def test_a_question_and_its_answer_are_not_logged(
@@ -76,8 +76,8 @@ def test_a_fault_is_logged_with_its_place_and_without_its_text(
 ) -> None:
     status, text = logged(engine, state, Careless(), caplog)
     assert status == "error"
-    for said in ("question 1 failed: builtins.ValueError (", " characters) at run.py:", "> test_logs.py:"):
-        assert said in text
+    for part in ("question 1 failed: builtins.ValueError (", " characters) at run.py:", "> test_logs.py:"):
+        assert part in text
     assert "; because of builtins.KeyError (" in text
 
 

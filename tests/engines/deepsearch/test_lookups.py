@@ -91,8 +91,8 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     return open_engine([repo.path], index=root / "index", workers=1)
 
 
-def lead_of(found: Researched) -> str:
-    return re.sub(r"\\([_*])", r"\1", found.text.split("\n\n")[0])
+def lead_of(answer: Researched) -> str:
+    return re.sub(r"\\([_*])", r"\1", answer.text.split("\n\n")[0])
 
 
 MARKET = {
@@ -170,20 +170,20 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     ],
 )
 def test_the_first_sentence_states_the_fact(wire: LocalEngine, question: str, parts: list[str]) -> None:
-    found = research(wire, question)
+    answer = research(wire, question)
     for part in parts:
-        assert part in lead_of(found), found.text
-    assert all(citation.accepted for citation in found.finished.citations)
+        assert part in lead_of(answer), answer.text
+    assert all(citation.accepted for citation in answer.finished.citations)
 
 
 def test_a_stated_value_stands_on_the_lines_that_are_cited(wire: LocalEngine) -> None:
     """Each code span of the sentence that is no path is on a cited line."""
     for question in ("What is the value of DEFAULT_RETRIES?", "What is the default of follow in Session?"):
-        found = research(wire, question)
-        cited = "\n".join(c.evidence.text for c in found.finished.citations if isinstance(c.evidence, FileEvidence))
-        spans = [span for span in re.findall(r"`([^`]+)`", lead_of(found)) if "/" not in span]
+        answer = research(wire, question)
+        cited = "\n".join(c.evidence.text for c in answer.finished.citations if isinstance(c.evidence, FileEvidence))
+        spans = [span for span in re.findall(r"`([^`]+)`", lead_of(answer)) if "/" not in span]
         assert spans
-        assert all(span in cited or span in {"Session", "__init__"} for span in spans), found.text
+        assert all(span in cited or span in {"Session", "__init__"} for span in spans), answer.text
 
 
 @pytest.mark.parametrize(
@@ -196,9 +196,9 @@ def test_a_stated_value_stands_on_the_lines_that_are_cited(wire: LocalEngine) ->
     ],
 )
 def test_what_no_line_proves_is_not_stated(wire: LocalEngine, question: str) -> None:
-    found = research(wire, question)
-    assert found.text.startswith(("Most relevant:", "Nothing searched has", "No direct answer")), found.text
-    assert "unit" not in found.finished.stats
+    answer = research(wire, question)
+    assert answer.text.startswith(("Most relevant:", "Nothing searched has", "No direct answer")), answer.text
+    assert "unit" not in answer.finished.stats
 
 
 def test_a_text_without_a_definition_is_told_apart_from_one_that_is_nowhere(wire: LocalEngine) -> None:
@@ -273,7 +273,7 @@ def test_parameters_are_read_over_lines_comments_and_brackets() -> None:
     ]
     read = parameters_of(lines, "f", 1, "a.py")
     assert read is not None
-    assert [(each.name, each.value, each.line) for each in read[0] if each.name] == [
+    assert [(entry.name, entry.value, entry.line) for entry in read[0] if entry.name] == [
         ("a", "", 2), ("b", "{'x': (1, 2)}", 3), ("c", "'),'", 4),
     ]  # fmt: skip
     assert read[1] == 5
@@ -296,7 +296,9 @@ def test_manifests_of_all_kinds_are_read() -> None:
     for path, (text, name, version, line) in cases.items():
         read = read_requirements(path, text.split("\n"))
         assert read is not None, path
-        assert [(each.version, each.line) for each in read if is_same(each.name, name)] == [(version, line)], path
+        assert [(dependency.version, dependency.line) for dependency in read if is_same(dependency.name, name)] == [
+            (version, line)
+        ], path
     assert read_requirements("pyproject.toml", ["not = = toml"]) is None
     assert read_runtime("go.mod", ["module x", "go 1.15"], "go") == ("1.15", 2)
     assert not is_same("github.com/a/pflag-extra", "pflag")

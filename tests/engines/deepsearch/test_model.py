@@ -64,44 +64,44 @@ def test_a_model_reads_and_cites(engine: LocalEngine) -> None:
         ids = re.findall(r"\[(E\d+)\] <source", str(body["messages"][-1]["content"]))
         return Say(text.format(last=ids[-1]))
 
-    found, server = ask(engine, [READ, last], filters=f"repo:^{OPEN}$")
-    assert found.draft.researcher == "model"
-    assert found.draft.model == "scripted"
-    assert "shop/prices.py?L4-6" in found.text
-    assert found.finished.rejected == ()
-    assert len(found.finished.citations) == 2
-    assert "Written by `scripted`" in found.text
-    assert "127.0.0.1" in found.text
-    assert found.finished.stats["tool_calls"] == 1
-    assert "with 1 tool call." in found.text
-    assert found.finished.stats["total_input_tokens"] == 200
+    answer, server = ask(engine, [READ, last], filters=f"repo:^{OPEN}$")
+    assert answer.draft.researcher == "model"
+    assert answer.draft.model == "scripted"
+    assert "shop/prices.py?L4-6" in answer.text
+    assert answer.finished.rejected == ()
+    assert len(answer.finished.citations) == 2
+    assert "Written by `scripted`" in answer.text
+    assert "127.0.0.1" in answer.text
+    assert answer.finished.stats["tool_calls"] == 1
+    assert "with 1 tool call." in answer.text
+    assert answer.finished.stats["total_input_tokens"] == 200
     names = {tool["function"]["name"] for tool in server.requests[0]["tools"]}
     assert {"read_file", "keyword_search", "nls_search", "find_references"} <= names
     assert not names & {"deepsearch", "deepsearch_read"}
-    kinds = [happening.kind for happening in found.happenings]
+    kinds = [happening.kind for happening in answer.happenings]
     assert "answer_delta" in kinds
     assert "evidence" in kinds
     assert {"tool": "read_file"}.items() <= next(
-        h.payload for h in found.happenings if h.payload.get("tool") == "read_file"
+        h.payload for h in answer.happenings if h.payload.get("tool") == "read_file"
     ).items()
 
 
 def test_follow_ups_are_taken_from_the_answer(engine: LocalEngine) -> None:
     """The last heading of an answer gives the questions to ask next."""
-    found, _ = ask(engine, [Say(GOOD)])
-    assert found.finished.followups == ("What is rounded?", "Who wrote it?")
-    assert "Follow-up" not in found.text
+    answer, _ = ask(engine, [Say(GOOD)])
+    assert answer.finished.followups == ("What is rounded?", "Who wrote it?")
+    assert "Follow-up" not in answer.text
 
 
 def test_invented_citations_are_sent_back_then_removed(engine: LocalEngine) -> None:
     """A model gets two chances; then sentences that rest on nothing are marked, and ids that nobody gave are gone."""
-    found, server = ask(engine, [Say("It is magic [E99]. It sums [E1].")])
+    answer, server = ask(engine, [Say("It is magic [E99]. It sums [E1].")])
     assert len(server.requests) == 3
     assert "E99" in str(server.requests[1]["messages"][-1])
-    assert "It is magic (unverified)" in found.text
-    assert "E99" not in found.text
-    assert "It sums [" in found.text
-    assert found.finished.stats["unverified_sentences"] == 1
+    assert "It is magic (unverified)" in answer.text
+    assert "E99" not in answer.text
+    assert "It sums [" in answer.text
+    assert answer.finished.stats["unverified_sentences"] == 1
     better, _ = ask(engine, [Say("It is magic [E99]."), Say("It sums [E1].")])
     assert "magic" not in better.text
     assert better.finished.stats["unverified_sentences"] == 0
@@ -133,14 +133,14 @@ def test_the_routes_are_a_tool_of_a_model(engine: LocalEngine) -> None:
         ids = re.findall(r"\[(E\d+)\]", results[1])
         return Say(f"`add_item` rounds by `round_price` [{ids[-1]}].")
 
-    found, _ = ask(engine, [calls, last], filters=f"repo:^{OPEN}$")
+    answer, _ = ask(engine, [calls, last], filters=f"repo:^{OPEN}$")
     assert len(results) == len(questions)
     for part, result in zip(questions.values(), results, strict=True):
         assert part in result
     assert all(SECRET not in result for result in results)
-    assert "(unverified)" not in found.text
-    assert "shop/cart.py?L9-12" in found.text
-    assert {"total_input_tokens", "completion_tokens", "time_millis", "tool_calls"} <= found.finished.stats.keys()
+    assert "(unverified)" not in answer.text
+    assert "shop/cart.py?L9-12" in answer.text
+    assert {"total_input_tokens", "completion_tokens", "time_millis", "tool_calls"} <= answer.finished.stats.keys()
 
 
 @pytest.mark.parametrize(
@@ -157,44 +157,44 @@ def test_the_first_sentence_of_a_model_needs_lines_that_prove_it(
     engine: LocalEngine, text: str, *, is_marked: bool
 ) -> None:
     """Without a citation, or with a name that the cited lines don't have, it is marked."""
-    found, _ = ask(engine, [Say(text)], filters=f"repo:^{OPEN}$")
-    assert ("(unverified)" in found.text) is is_marked
-    assert found.finished.stats["unverified_sentences"] == int(is_marked)
+    answer, _ = ask(engine, [Say(text)], filters=f"repo:^{OPEN}$")
+    assert ("(unverified)" in answer.text) is is_marked
+    assert answer.finished.stats["unverified_sentences"] == int(is_marked)
 
 
 def test_links_and_markup_of_a_model_do_nothing(engine: LocalEngine) -> None:
     """Only ids become links, and by us; typed links, images, addresses and tags are text."""
     bad = "See [here](javascript:alert(1)) ![x](http://evil.example/?q=1) <img src=x> https://evil.example/a [E1](http://b)."
-    found, _ = ask(engine, [Say(bad)])
-    assert "javascript:" not in found.text
-    assert "](http://evil" not in found.text
-    assert "](http://b" not in found.text
-    assert not re.search(r"(?<!\\)<img", found.text)
-    assert "`https://evil.example/a`" in found.text
+    answer, _ = ask(engine, [Say(bad)])
+    assert "javascript:" not in answer.text
+    assert "](http://evil" not in answer.text
+    assert "](http://b" not in answer.text
+    assert not re.search(r"(?<!\\)<img", answer.text)
+    assert "`https://evil.example/a`" in answer.text
 
 
 def test_attacks_by_markdown_of_a_model_do_nothing(engine: LocalEngine) -> None:
     """What patterns let through: references, escaped ticks, nested brackets, fences in lines; ids still are links."""
     for text in ("\n\n".join(ATTACKS), *ATTACKS[:4]):
-        found, _ = ask(engine, [Say(f"Cited [E1].\n\n{text}\n\nAnd [E1](http://evil.example) `[E1]`.")])
-        ours = frozenset(re.findall(r"\]\((/[^)]*)\)", found.text))
+        answer, _ = ask(engine, [Say(f"Cited [E1].\n\n{text}\n\nAnd [E1](http://evil.example) `[E1]`.")])
+        ours = frozenset(re.findall(r"\]\((/[^)]*)\)", answer.text))
         assert ours, "the ids are links of ours"
-        assert "`[E1]`" in found.text, "code is left alone"
+        assert "`[E1]`" in answer.text, "code is left alone"
         for renderer in RENDERERS:
-            assert harm(found.text, renderer, ours) == [], (renderer, found.text)
+            assert harm(answer.text, renderer, ours) == [], (renderer, answer.text)
 
 
 @settings(max_examples=500, deadline=None, derandomize=True)
 @given(TEXTS)
 def test_text_of_repositories_does_nothing_in_an_answer(text: str) -> None:
     """The same of what an answer without a model quotes: subjects, names, lines."""
-    for shown in (
+    for markdown in (
         f"- {answers.inline(text)} and more",
         answers.fence_code(text, f"a.{text}"),
         f"**{answers.inline(text)}**",
     ):
         for renderer in ("markdown-it", "ours"):
-            assert harm(shown, renderer) == [], (renderer, shown)
+            assert harm(markdown, renderer) == [], (renderer, markdown)
 
 
 @pytest.mark.parametrize(
@@ -212,26 +212,26 @@ def test_text_of_repositories_does_nothing_in_an_answer(text: str) -> None:
 )
 def test_when_a_model_fails_the_answer_needs_none(engine: LocalEngine, script: Script) -> None:
     """Whatever a server does, there is a cited answer, and it says that no model wrote it."""
-    found, _ = ask(engine, script, filters=f"repo:^{OPEN}$")
-    assert found.draft.researcher == "extractive"
-    assert found.text.startswith("The model `scripted` gave no answer")
-    assert "checkout_total" in found.text
-    assert "Nothing left this machine" not in found.text
-    assert found.finished.stats["model_error"].startswith(("its ", "it ", "what it was to read"))
-    assert found.finished.rejected == ()
+    answer, _ = ask(engine, script, filters=f"repo:^{OPEN}$")
+    assert answer.draft.researcher == "extractive"
+    assert answer.text.startswith("The model `scripted` gave no answer")
+    assert "checkout_total" in answer.text
+    assert "Nothing left this machine" not in answer.text
+    assert answer.finished.stats["model_error"].startswith(("its ", "it ", "what it was to read"))
+    assert answer.finished.rejected == ()
 
 
 def test_a_passing_fault_is_retried(engine: LocalEngine) -> None:
     """One refusal for load does not end a run."""
-    found, server = ask(engine, [Fail(429, headers={"retry-after": "0"}), Say(GOOD)])
-    assert found.draft.researcher == "model"
+    answer, server = ask(engine, [Fail(429, headers={"retry-after": "0"}), Say(GOOD)])
+    assert answer.draft.researcher == "model"
     assert len(server.requests) == 2
 
 
 def test_a_malformed_call_can_be_mended(engine: LocalEngine) -> None:
     """The model is told what was wrong with a call and goes on."""
-    found, server = ask(engine, [Use([("read_file", {"repo": OPEN})]), Use([("read_file", "{bad")]), Say(GOOD)])
-    assert found.draft.researcher == "model"
+    answer, server = ask(engine, [Use([("read_file", {"repo": OPEN})]), Use([("read_file", "{bad")]), Say(GOOD)])
+    assert answer.draft.researcher == "model"
     assert "path" in str(server.requests[1]["messages"][-1])
 
 
@@ -241,10 +241,10 @@ def test_an_endless_loop_is_ended(engine: LocalEngine) -> None:
     def looping(body: dict[str, Any]) -> Say | Use:
         return READ if body.get("tools") else Say("It sums [E1].")
 
-    found, server = ask(engine, [looping], budget=replace(ResearchBudget.of_model(), model_requests=6))
-    assert found.draft.researcher == "model"
-    assert "It sums [" in found.text
-    assert "told to end: its budget is used up" in found.text
+    answer, server = ask(engine, [looping], budget=replace(ResearchBudget.of_model(), model_requests=6))
+    assert answer.draft.researcher == "model"
+    assert "It sums [" in answer.text
+    assert "told to end: its budget is used up" in answer.text
     assert len(server.requests) == 7
     assert "You made this very call before" in sent(server)
     assert "brought nothing new" in sent(server)
@@ -253,17 +253,17 @@ def test_an_endless_loop_is_ended(engine: LocalEngine) -> None:
 def test_calls_beyond_the_budget_are_refused(engine: LocalEngine) -> None:
     """Also calls that fail count."""
     calls = [Use([("read_file", {"repo": OPEN, "path": f"no/{n}.py"})]) for n in range(4)]
-    found, server = ask(engine, [*calls, Say(GOOD)], budget=replace(ResearchBudget.of_model(), tool_calls=2))
+    answer, server = ask(engine, [*calls, Say(GOOD)], budget=replace(ResearchBudget.of_model(), tool_calls=2))
     assert "used up: answer now" in sent(server)
-    assert found.draft.researcher == "model"
-    assert "2 tool calls were refused: 2 may be made." in found.text
-    assert [h.payload["result"] for h in found.happenings if "refused" in str(h.payload)] == [
+    assert answer.draft.researcher == "model"
+    assert "2 tool calls were refused: 2 may be made." in answer.text
+    assert [h.payload["result"] for h in answer.happenings if "refused" in str(h.payload)] == [
         "refused: the number of calls is used up"
     ] * 2
 
 
 @pytest.mark.parametrize(
-    ("limit", "said"),
+    ("limit", "reason"),
     [
         ({"model_requests": 2}, "turns"),
         ({"input_tokens": 500}, "tokens read"),
@@ -273,21 +273,21 @@ def test_calls_beyond_the_budget_are_refused(engine: LocalEngine) -> None:
     ],
     ids=["turns", "tokens read", "tokens written", "tokens of one request", "dollars"],
 )
-def test_each_budget_ends_a_run_and_is_named(engine: LocalEngine, limit: dict[str, Any], said: str) -> None:
+def test_each_budget_ends_a_run_and_is_named(engine: LocalEngine, limit: dict[str, Any], reason: str) -> None:
     """At each limit the model gets a last word, and answer, numbers and turns say which limit it was."""
 
     def looping(body: dict[str, Any]) -> Say | Use:
         return Use(READ.calls, tokens=(900, 20)) if body.get("tools") else Say("It sums [E1].")
 
     # A name of the price list of the library; whatever it says, a millionth of a dollar is less.
-    found, server = ask(engine, [looping], budget=replace(ResearchBudget.of_model(), **limit), name="gpt-4o")
-    assert found.draft.researcher == "model"
-    assert "It sums [" in found.text
-    assert f"told to end: its budget is used up: {said}." in found.text
-    assert found.finished.stats["cut_short"] == f"its budget is used up: {said}"
-    turns = [happening.payload for happening in found.happenings if happening.payload.get("tool") == "model"]
-    assert turns == [{"tool": "model", "result": f"told to end: its budget is used up: {said}"}]
-    assert found.finished.stats["cost_dollars"] > 0.0
+    answer, server = ask(engine, [looping], budget=replace(ResearchBudget.of_model(), **limit), name="gpt-4o")
+    assert answer.draft.researcher == "model"
+    assert "It sums [" in answer.text
+    assert f"told to end: its budget is used up: {reason}." in answer.text
+    assert answer.finished.stats["cut_short"] == f"its budget is used up: {reason}"
+    turns = [happening.payload for happening in answer.happenings if happening.payload.get("tool") == "model"]
+    assert turns == [{"tool": "model", "result": f"told to end: its budget is used up: {reason}"}]
+    assert answer.finished.stats["cost_dollars"] > 0.0
     assert len(server.requests) <= 4
     assert not server.requests[-1].get("tools")
 
@@ -299,10 +299,10 @@ def test_a_budget_of_time_ends_a_run_and_is_named(engine: LocalEngine) -> None:
         return Use(READ.calls, tokens=(1, 1)) if body.get("tools") else Say("It sums [E1].")
 
     budget = replace(ResearchBudget.of_model(), wall_s=1.0, model_requests=0, tool_calls=0)
-    found, _ = ask(engine, [looping], budget=budget)
-    if found.draft.researcher == "model":  # with its last word, which may take as long again on a slow machine
-        assert "told to end: it took too long." in found.text
-    assert "took too long" in found.text
+    answer, _ = ask(engine, [looping], budget=budget)
+    if answer.draft.researcher == "model":  # with its last word, which may take as long again on a slow machine
+        assert "told to end: it took too long." in answer.text
+    assert "took too long" in answer.text
 
 
 def test_a_run_that_ends_inside_a_call_of_a_tool_has_a_last_word() -> None:
@@ -321,27 +321,27 @@ def test_a_run_that_ends_inside_a_call_of_a_tool_has_a_last_word() -> None:
 
     agent = Agent(TestModel(custom_output_text="Said."))
 
-    def said(history: list[ModelRequest | ModelResponse]) -> str:
+    def last_text(history: list[ModelRequest | ModelResponse]) -> str:
         return str(anyio.run(partial(agent.run, "end now", message_history=history)).output)
 
-    whole: list[ModelRequest | ModelResponse] = [
+    messages: list[ModelRequest | ModelResponse] = [
         ModelRequest([UserPromptPart("how?")]),
         ModelResponse([ToolCallPart("read_file", {}, "1")]),
         ModelRequest([ToolReturnPart("read_file", "read", "1")]),
     ]
-    cut = [*whole, ModelResponse([TextPart("then"), ToolCallPart("read_file", {}, "2")])]
+    open_messages = [*messages, ModelResponse([TextPart("then"), ToolCallPart("read_file", {}, "2")])]
     with pytest.raises(UserError, match="unprocessed tool calls"):
-        said(cut)
-    assert answered_messages(cut) == answered_messages(whole) == whole
-    assert said(answered_messages(cut)) == said(answered_messages(cut[:2])) == "Said."
+        last_text(open_messages)
+    assert answered_messages(open_messages) == answered_messages(messages) == messages
+    assert last_text(answered_messages(open_messages)) == last_text(answered_messages(open_messages[:2])) == "Said."
 
 
 def test_a_cost_that_nobody_knows_is_said(engine: LocalEngine) -> None:
     """A limit that can't be held is no secret."""
-    found, _ = ask(engine, [READ, Say("It sums [E1].")], budget=replace(ResearchBudget.of_model(), cost=0.5))
-    assert found.draft.researcher == "model"
-    assert "in no price list: the limit of 0.5 dollars could not be held" in found.text
-    assert "cost_dollars" not in found.finished.stats
+    answer, _ = ask(engine, [READ, Say("It sums [E1].")], budget=replace(ResearchBudget.of_model(), cost=0.5))
+    assert answer.draft.researcher == "model"
+    assert "in no price list: the limit of 0.5 dollars could not be held" in answer.text
+    assert "cost_dollars" not in answer.finished.stats
 
 
 def test_a_limit_of_cost_is_read_from_the_environment() -> None:
@@ -356,10 +356,10 @@ def test_a_limit_of_cost_is_read_from_the_environment() -> None:
 def test_a_slow_stream_is_ended_in_time(engine: LocalEngine) -> None:
     """A model that takes longer than allowed is left, also when it is slow again with its last word."""
     began = time.monotonic()
-    found, _ = ask(engine, [Say(GOOD, pause_s=100.0)], budget=replace(ResearchBudget.of_model(), wall_s=1.0))
+    answer, _ = ask(engine, [Say(GOOD, pause_s=100.0)], budget=replace(ResearchBudget.of_model(), wall_s=1.0))
     assert time.monotonic() - began < 45.0
-    assert found.draft.researcher == "extractive"
-    assert "took too long" in found.text
+    assert answer.draft.researcher == "extractive"
+    assert "took too long" in answer.text
 
 
 def test_cancelling_stops_a_model(engine: LocalEngine) -> None:
@@ -400,23 +400,23 @@ def test_a_model_cannot_leave_the_scope(engine: LocalEngine) -> None:
             ("read_file", {"repo": OPEN, "path": ".env"}),
         ]
     )
-    found, server = ask(engine, [calls, Say(GOOD)], filters=f"repo:^{OPEN}$")
-    told = str(server.requests[1]["messages"])
+    answer, server = ask(engine, [calls, Say(GOOD)], filters=f"repo:^{OPEN}$")
+    messages = str(server.requests[1]["messages"])
     for private in ("def checkout_total(ledger)", "sum(ledger)", "hunter2secret", "Add the ledger"):
-        assert private not in told
-    assert "not in the scope" in told
-    assert found.draft.researcher == "model"
+        assert private not in messages
+    assert "not in the scope" in messages
+    assert answer.draft.researcher == "model"
 
 
 def test_a_model_sees_what_the_asker_sees(engine: LocalEngine) -> None:
     """For one who may not see a repository it does not exist, whatever the model asks for."""
     reading = "read_file", {"repo": SECRET, "path": "vault/ledger.py"}
     calls = Use([("list_repos", {"query": ""}), ("keyword_search", {"query": "ledger"}), reading])
-    found, server = ask(engine, [calls, Say(GOOD)], viewer=Viewer.anonymous())
-    whole = sent(server)
-    assert "sum(ledger)" not in whole
-    assert "Add up the ledger" not in whole
-    assert found.finished.rejected == ()
+    answer, server = ask(engine, [calls, Say(GOOD)], viewer=Viewer.anonymous())
+    sent_text = sent(server)
+    assert "sum(ledger)" not in sent_text
+    assert "Add up the ledger" not in sent_text
+    assert answer.finished.rejected == ()
 
 
 def test_text_of_repositories_is_never_an_instruction(engine: LocalEngine) -> None:
@@ -427,9 +427,9 @@ def test_text_of_repositories_is_never_an_instruction(engine: LocalEngine) -> No
         system = [m["content"] for m in server.requests[0]["messages"] if m["role"] == "system"]
         assert all("checkout" not in text and "Cart" not in text for text in system)
     boundary = r"<source-([0-9a-f]{16})"
-    one, two = (re.findall(boundary, sent(server)) for server in (first, second))
-    assert len(set(one)) == len(set(two)) == 1
-    assert set(one) != set(two)
+    first_boundaries, second_boundaries = (re.findall(boundary, sent(server)) for server in (first, second))
+    assert len(set(first_boundaries)) == len(set(second_boundaries)) == 1
+    assert set(first_boundaries) != set(second_boundaries)
 
 
 def test_a_conversation_with_a_model(engine: LocalEngine, state: State) -> None:
@@ -437,9 +437,13 @@ def test_a_conversation_with_a_model(engine: LocalEngine, state: State) -> None:
     with ScriptedModel([Say(GOOD), Say("Cents [E1].")]) as server:
         desk = ConversationService(state, ModelResearcher(ModelConfig("scripted", server.url)))
         context = desk_context(engine, desk)
-        facts = desk.ask(QUESTION, context).attributes
-        assert (facts["researcher"], facts["model"], facts["status"]) == ("model", "scripted", "completed")
-        number = desk.ask_in(facts["id"], "and what is rounded?", context)
+        attributes = desk.ask(QUESTION, context).attributes
+        assert (attributes["researcher"], attributes["model"], attributes["status"]) == (
+            "model",
+            "scripted",
+            "completed",
+        )
+        number = desk.ask_in(attributes["id"], "and what is rounded?", context)
         assert desk.wait(number, context, None).attributes["answer"].startswith("Cents [")
         assert "The total is a sum of prices" in str(server.requests[1]["messages"])
         desk.close()
@@ -448,8 +452,8 @@ def test_a_conversation_with_a_model(engine: LocalEngine, state: State) -> None:
 def test_choices_of_models() -> None:
     """By name or by address, from the environment; what can't be used is one clear error, and keys are not shown."""
     assert choose_model({}) is None
-    given = {"SOURCELIGHT_MODEL": "m", "SOURCELIGHT_MODEL_URL": "http://h/v1", "SOURCELIGHT_MODEL_KEY": "k3y"}
-    choice = choose_model(given)
+    environment = {"SOURCELIGHT_MODEL": "m", "SOURCELIGHT_MODEL_URL": "http://h/v1", "SOURCELIGHT_MODEL_KEY": "k3y"}
+    choice = choose_model(environment)
     assert choice == ModelConfig("m", "http://h/v1", "k3y")
     assert "k3y" not in repr(choice)
     with pytest.raises((ConfigurationError, MissingExtra), match="nosuch"):

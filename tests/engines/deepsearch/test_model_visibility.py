@@ -39,9 +39,9 @@ PUBLIC_ANSWER = f"The {LEAKS} again [E1]."
 @pytest.fixture
 def model(state: State) -> Iterator[tuple[ConversationService, ScriptedModel]]:
     with ScriptedModel([Say(ANSWER), Say(PUBLIC_ANSWER)]) as server:
-        opened = ConversationService(state, ModelResearcher(ModelConfig("scripted", server.url)))
-        yield opened, server
-        opened.close()
+        service = ConversationService(state, ModelResearcher(ModelConfig("scripted", server.url)))
+        yield service, server
+        service.close()
 
 
 def read_as(viewer: Viewer, link: str, engine: LocalEngine, desk: ConversationService) -> str:
@@ -55,13 +55,13 @@ def test_a_models_answer_is_withheld_whole(
     """Headings, prose, lists and tables that name only visible repositories, or none, are withheld as well."""
     desk, _ = model
     reader, owner = add_account(state, "reader"), desk_context(engine, desk)
-    facts = desk.ask("how is the checkout total of a cart or of the vault computed", owner).attributes
-    assert LEAKS in facts["answer"]
-    link = desk.share(facts["id"], owner)
-    shown = read_as(reader, link, engine, desk)
+    attributes = desk.ask("how is the checkout total of a cart or of the vault computed", owner).attributes
+    assert LEAKS in attributes["answer"]
+    link = desk.share(attributes["id"], owner)
+    text = read_as(reader, link, engine, desk)
     for private in (LEAKS, SECRET, "vault/ledger.py", "cart.py"):
-        assert private not in shown
-    assert "withheld" in shown
+        assert private not in text
+    assert "withheld" in text
     granted = replace(reader, granted=frozenset({SECRET}))
     assert LEAKS in read_as(granted, link, engine, desk)
 
@@ -72,12 +72,12 @@ def test_an_answer_that_rests_on_a_withheld_one_is_withheld_too(
     """A follow-up of narrower scope was still told of the answer before it."""
     desk, server = model
     reader, owner = add_account(state, "reader"), desk_context(engine, desk)
-    facts = desk.ask("how is the checkout total of a cart or of the vault computed", owner).attributes
+    attributes = desk.ask("how is the checkout total of a cart or of the vault computed", owner).attributes
     follow_up = f"repo:^{OPEN}$ and how is it rounded?"
-    answer = desk.follow_up(str(facts["id"]), follow_up, owner).attributes
+    answer = desk.follow_up(str(attributes["id"]), follow_up, owner).attributes
     assert LEAKS in str(server.requests[-1]), "the model is told of the conversation"
     assert LEAKS in answer["answer"]
-    link = desk.share(facts["id"], owner)
+    link = desk.share(attributes["id"], owner)
     assert LEAKS not in read_as(reader, link, engine, desk)
 
 
@@ -88,9 +88,9 @@ def test_who_lost_access_learns_nothing_by_asking_on(
     desk, server = model
     account = add_account(state, "reader")
     before = desk_context(engine, desk, replace(account, granted=frozenset({SECRET})))
-    facts = desk.ask("how is the checkout total of a cart or of the vault computed", before).attributes
-    assert LEAKS in facts["answer"]
+    attributes = desk.ask("how is the checkout total of a cart or of the vault computed", before).attributes
+    assert LEAKS in attributes["answer"]
     after = desk_context(engine, desk, account)
-    desk.follow_up(str(facts["id"]), f"repo:^{OPEN}$ what was that again?", after)
+    desk.follow_up(str(attributes["id"]), f"repo:^{OPEN}$ what was that again?", after)
     assert "Earlier in this conversation" not in str(server.requests[-1])
-    assert LEAKS not in read_as(account, str(facts["id"]), engine, desk)
+    assert LEAKS not in read_as(account, str(attributes["id"]), engine, desk)

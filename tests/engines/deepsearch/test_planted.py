@@ -44,22 +44,22 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 
 
 def test_without_a_model_orders_are_only_quoted(planted: LocalEngine) -> None:
-    found = research(planted, f"repo:^{TEAPOT}$ {QUESTION}")
-    lead = found.text.split("\n## ")[0]
+    answer = research(planted, f"repo:^{TEAPOT}$ {QUESTION}")
+    lead = answer.text.split("\n## ")[0]
     assert "brew_teapot" in lead
     assert "PWNED" not in lead
-    assert "sum(ledger)" not in found.text
-    said = re.sub(r"^(`{3,}).*?^\1$|“[^”]*”|^>.*?$", "", found.text, flags=re.MULTILINE | re.DOTALL)
-    assert "PWNED" not in said
-    assert "](http://evil" not in said
-    assert {citation.evidence.repository for citation in found.finished.citations} == {TEAPOT}
-    assert "PWNED" not in str(found.finished.followups)
+    assert "sum(ledger)" not in answer.text
+    prose = re.sub(r"^(`{3,}).*?^\1$|“[^”]*”|^>.*?$", "", answer.text, flags=re.MULTILINE | re.DOTALL)
+    assert "PWNED" not in prose
+    assert "](http://evil" not in prose
+    assert {citation.evidence.repository for citation in answer.finished.citations} == {TEAPOT}
+    assert "PWNED" not in str(answer.finished.followups)
 
 
 def unframed(messages: list[dict[str, Any]]) -> str:
     """What a model was told outside of frames."""
-    whole = "\n".join(str(message["content"]) for message in messages if message["role"] in {"user", "tool"})
-    return re.sub(r"<source-([0-9a-f]{16}) .*?</source-\1>", "", whole, flags=re.DOTALL)
+    content = "\n".join(str(message["content"]) for message in messages if message["role"] in {"user", "tool"})
+    return re.sub(r"<source-([0-9a-f]{16}) .*?</source-\1>", "", content, flags=re.DOTALL)
 
 
 def test_a_model_gets_orders_as_data(planted: LocalEngine) -> None:
@@ -80,21 +80,21 @@ def test_a_model_gets_orders_as_data(planted: LocalEngine) -> None:
         assert ours[0].strip() == INSTRUCTIONS.strip()  # the library may add words of its own
         assert not re.search("teapot|PWNED|vault", "\n".join(ours))
         assert "PWNED" not in str(request["tools"])
-    shown = [message for message in server.requests[-1]["messages"] if message["role"] in {"user", "tool"}]
-    assert str(shown).count(ORDER) >= 2
-    outside = unframed(shown)
+    messages = [message for message in server.requests[-1]["messages"] if message["role"] in {"user", "tool"}]
+    assert str(messages).count(ORDER) >= 2
+    outside = unframed(messages)
     for text in ("PWNED", "Ignore all earlier", "<system>", "evil.example"):
         assert text not in outside
-    assert "<system>" not in str(shown)
+    assert "<system>" not in str(messages)
 
 
 def test_a_model_that_obeys_gets_nowhere(planted: LocalEngine) -> None:
     """It reads nothing out of scope, its link is none, and what it claims without evidence is marked."""
     obeying = Use([("read_file", {"repo": SECRET, "path": "vault/ledger.py"})])
     answer = Say("The answer is PWNED [E99]. Look [here](http://evil.example/?q=teapot). Water is poured [E1].")
-    found, server = ask_model(planted, [obeying, answer], filters=f"repo:^{TEAPOT}$", question=QUESTION)
+    result, server = ask_model(planted, [obeying, answer], filters=f"repo:^{TEAPOT}$", question=QUESTION)
     assert "not in the scope" in str(server.requests[1]["messages"][-1])
     assert "sum(ledger)" not in str(server.requests)
-    assert "PWNED (unverified)" in found.text
-    assert "](http://evil" not in found.text
-    assert {citation.evidence.repository for citation in found.finished.citations} == {TEAPOT}
+    assert "PWNED (unverified)" in result.text
+    assert "](http://evil" not in result.text
+    assert {citation.evidence.repository for citation in result.finished.citations} == {TEAPOT}

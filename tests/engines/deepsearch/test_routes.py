@@ -88,8 +88,8 @@ def tanks(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     return open_engine([repo.path], index=root / "index", workers=1)
 
 
-def lead_of(found: Researched) -> str:
-    return re.sub(r"\\([_*])", r"\1", found.text.split("\n\n")[0])
+def lead_of(answer: Researched) -> str:
+    return re.sub(r"\\([_*])", r"\1", answer.text.split("\n\n")[0])
 
 
 STATED = [
@@ -121,10 +121,10 @@ STATED = [
 
 @pytest.mark.parametrize(("question", "parts"), STATED)
 def test_the_first_sentence_answers(tanks: LocalEngine, question: str, parts: list[str]) -> None:
-    found = research(tanks, question)
+    answer = research(tanks, question)
     for part in parts:
-        assert part in lead_of(found), found.text
-    assert found.finished.rejected == ()
+        assert part in lead_of(answer), answer.text
+    assert answer.finished.rejected == ()
 
 
 def test_every_cited_line_has_what_the_sentence_says(tanks: LocalEngine) -> None:
@@ -155,16 +155,16 @@ def test_what_no_line_proves_is_left_to_the_ranking(tanks: LocalEngine, question
 
 def test_a_quote_ends_with_the_function_around_the_line(tanks: LocalEngine) -> None:
     """What stands below is about something else."""
-    found = research(tanks, "Where is the environment variable VALVE_PORT read?")
-    quote = found.text.split("```python\n")[1].split("```")[0]
+    answer = research(tanks, "Where is the environment variable VALVE_PORT read?")
+    quote = answer.text.split("```python\n")[1].split("```")[0]
     assert quote == 'def open_valve():\n    return os.environ.get("VALVE_PORT", "1")\n'
 
 
 def test_a_place_has_only_words_that_stand_there(tanks: LocalEngine) -> None:
     """A part of a name that was asked for is not the name."""
-    found = research(tanks, "How does NestedTankFiller work?")
-    assert found.text.startswith("Nothing searched has `NestedTankFiller`.")
-    assert "It has `NestedTankFiller`" not in found.text
+    answer = research(tanks, "How does NestedTankFiller work?")
+    assert answer.text.startswith("Nothing searched has `NestedTankFiller`.")
+    assert "It has `NestedTankFiller`" not in answer.text
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_packages_of_php_are_read() -> None:
     """Without the language and its extensions."""
     text = '{\n "require": {\n  "php": ">=8.1",\n  "psr/log": "^2.0"\n },\n "require-dev": {\n  "a/b": "1"\n }\n}'
     listed = read_requirements("composer.json", text.split("\n")) or []
-    assert [(each.name, each.version, each.group, each.line) for each in listed] == [
+    assert [(dependency.name, dependency.version, dependency.group, dependency.line) for dependency in listed] == [
         ("psr/log", "^2.0", "", 4),
         ("a/b", "1", "require-dev", 7),
     ]

@@ -30,20 +30,20 @@ def test_repositories_beside_a_question_are_the_only_ones_read(engine: LocalEngi
     """Names are names: no letter of theirs is syntax, and what has another name is not searched."""
     context = desk_context(engine, desk)
     for name in (OPEN, SECRET):
-        facts = call("deepsearch", {"question": QUESTION, "repos": [name]}, context).attributes
-        assert {pin["repository"] for pin in facts["pins"]} == {name}
+        attributes = call("deepsearch", {"question": QUESTION, "repos": [name]}, context).attributes
+        assert {pin["repository"] for pin in attributes["pins"]} == {name}
     for name in ("example.org/team/sho.", ".*", "shop", f"{OPEN} rev:x"):
-        facts = call("deepsearch", {"question": QUESTION, "repos": [name]}, context).attributes
-        assert facts["state"] == "error"
-        assert "no repository of this name" in facts["error"]["message"]
+        attributes = call("deepsearch", {"question": QUESTION, "repos": [name]}, context).attributes
+        assert attributes["state"] == "error"
+        assert "no repository of this name" in attributes["error"]["message"]
 
 
 def test_a_name_that_is_missing_is_said(engine: LocalEngine, desk: ConversationService) -> None:
     """Of several names the known ones are searched, and the answer names the other."""
-    asked = {"question": QUESTION, "repos": [OPEN, "nobody/nothing"]}
-    facts = call("deepsearch", asked, desk_context(engine, desk)).attributes
-    assert {pin["repository"] for pin in facts["pins"]} == {OPEN}
-    assert "nobody/nothing could not be searched" in facts["answer"]
+    arguments = {"question": QUESTION, "repos": [OPEN, "nobody/nothing"]}
+    attributes = call("deepsearch", arguments, desk_context(engine, desk)).attributes
+    assert {pin["repository"] for pin in attributes["pins"]} == {OPEN}
+    assert "nobody/nothing could not be searched" in attributes["answer"]
 
 
 def test_filters_narrow_what_is_named(engine: LocalEngine) -> None:
@@ -80,11 +80,13 @@ def test_a_follow_up_keeps_the_scope_as_data(engine: LocalEngine, desk: Conversa
     context = desk_context(engine, desk)
     beside = call("deepsearch", {"question": QUESTION, "repos": [OPEN]}, context).attributes
     in_words = call("deepsearch", {"question": f"How does {OPEN} compute the checkout total?"}, context).attributes
-    for facts in (beside, in_words):
-        more = {"identifier": facts["read_token"], "question": "and who wrote it?"}
-        assert {pin["repository"] for pin in call("deepsearch_follow_up", more, context).attributes["pins"]} == {OPEN}
-    stored = [desk.store.question(facts["question_id"]) for facts in (beside, in_words)]
-    assert [(each.asked, each.named) for each in stored if each] == [
+    for attributes in (beside, in_words):
+        follow_up = {"identifier": attributes["read_token"], "question": "and who wrote it?"}
+        assert {pin["repository"] for pin in call("deepsearch_follow_up", follow_up, context).attributes["pins"]} == {
+            OPEN
+        }
+    stored = [desk.store.question(attributes["question_id"]) for attributes in (beside, in_words)]
+    assert [(record.asked, record.named) for record in stored if record] == [
         (NamedScope((OPEN,)), NamedScope()),
         (NamedScope(), NamedScope((OPEN,))),
     ]
@@ -97,18 +99,20 @@ def test_a_changed_wording_changes_no_fact(
     context = desk_context(engine, desk)
 
     def cited() -> tuple[list[str], tuple[str, ...], object]:
-        facts = call(
+        attributes = call(
             "deepsearch", {"question": "Where is `checkout_total` defined?", "repos": [OPEN]}, context
         ).attributes
-        record = desk.store.question(facts["question_id"])
+        record = desk.store.question(attributes["question_id"])
         assert record is not None
-        stats = {name: value for name, value in facts["stats"].items() if name != "time_millis"}
-        return [source["label"] for source in facts["sources"]], desk._previous(record).cited, stats
+        stats = {name: value for name, value in attributes["stats"].items() if name != "time_millis"}
+        return [source["label"] for source in attributes["sources"]], desk._previous(record).cited, stats
 
     usual = cited()
     assert "checkout_total" in usual[1]
     link_citations = markdown.link_citations
-    monkeypatch.setattr(markdown, "link_citations", lambda *given: link_citations(*given)[::-1].replace("`", "'"))
+    monkeypatch.setattr(
+        markdown, "link_citations", lambda *arguments: link_citations(*arguments)[::-1].replace("`", "'")
+    )
     assert cited() == usual
 
 
@@ -117,18 +121,20 @@ def test_conversations_of_earlier_versions_are_read(tmp_path: Path, engine: Loca
     with State(str(tmp_path / "state.sqlite")) as state:
         desk = ConversationService(state)
         context = desk_context(engine, desk)
-        facts = call("deepsearch", {"question": f"How does {OPEN} compute the total?"}, context).attributes
+        attributes = call("deepsearch", {"question": f"How does {OPEN} compute the total?"}, context).attributes
         desk.close()
     with sqlite3.connect(tmp_path / "state.sqlite") as database:
         database.execute('UPDATE questions SET asked = NULL, named = NULL, segments = \'[["block", "Old.", []]]\'')
     with State(str(tmp_path / "state.sqlite")) as state:
         desk = ConversationService(state)
         context = desk_context(engine, desk)
-        assert call("deepsearch_read", {"identifier": str(facts["id"])}, context).attributes["questions"][0][
+        assert call("deepsearch_read", {"identifier": str(attributes["id"])}, context).attributes["questions"][0][
             "answer"
         ] == ("Old.\n")
-        more = {"identifier": str(facts["id"]), "question": "and who wrote it?"}
-        assert {pin["repository"] for pin in call("deepsearch_follow_up", more, context).attributes["pins"]} == {OPEN}
+        follow_up = {"identifier": str(attributes["id"]), "question": "and who wrote it?"}
+        assert {pin["repository"] for pin in call("deepsearch_follow_up", follow_up, context).attributes["pins"]} == {
+            OPEN
+        }
         desk.close()
 
 
@@ -143,6 +149,6 @@ def test_the_schema_of_the_specification_stays() -> None:
     """The scope is taken, and not advertised; a service of another maker gets it as filters."""
     assert set(DEEPSEARCH.advertised_schema["properties"]) == {"question"}
     assert DEEPSEARCH.parse({"question": "q", "repos": ["a"], "revision": "v1"}).repos == ("a",)
-    asked = {"question": "Why?", "repos": ["a/b.c", "d"], "revision": "v1"}
-    assert with_scope_as_text(asked) == {"question": r"repo:^(?:a/b\.c|d)$ rev:v1 Why?"}
+    arguments = {"question": "Why?", "repos": ["a/b.c", "d"], "revision": "v1"}
+    assert with_scope_as_text(arguments) == {"question": r"repo:^(?:a/b\.c|d)$ rev:v1 Why?"}
     assert with_scope_as_text({"question": "Why?", "repos": ["a"]}) == {"question": "repo:^a$ Why?"}

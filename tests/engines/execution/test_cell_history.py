@@ -24,7 +24,7 @@ Line = tuple[str, str, str, str, str]
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def random_repos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Notebooks that are drawn anew, renamed, deleted, or written in another layout of JSON."""
     root = tmp_path_factory.mktemp("cell-history")
     builder = RepositoryBuilder(root / "one")
@@ -46,9 +46,9 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def client(drawn: Path) -> Iterator[sl.Client]:
-    with sl.open(drawn) as opened:
-        yield opened
+def client(random_repos: Path) -> Iterator[sl.Client]:
+    with sl.open(random_repos) as client:
+        yield client
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
@@ -66,10 +66,10 @@ def _cell_lines(data: bytes) -> Counter[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def changed(drawn: Path) -> Counter[Line]:
+def changed(random_repos: Path) -> Counter[Line]:
     """Compare the cells of each changed file, as ``git log --raw`` names it, before and after each commit."""
     result: Counter[Line] = Counter()
-    folder = drawn / "one"
+    folder = random_repos / "one"
     contents: dict[str, Counter[tuple[str, str]]] = {"0" * 40: Counter()}
     subject = ""
     for line in _git(folder, "log", "--raw", "-M", "--no-abbrev", "--format=commit %s", "--root").decode().splitlines():
@@ -92,7 +92,7 @@ def matching(lines: Counter[Line], pattern: re.Pattern[str], value: str) -> Coun
     return Counter({line: n for line, n in lines.items() if line[3] in kinds and pattern.search(line[4])})
 
 
-def found(client: sl.Client, query: str) -> Counter[Line]:
+def matching_lines(client: sl.Client, query: str) -> Counter[Line]:
     rows = client.search(f"type:diff {query} count:all", progress=False).matches
     return Counter(
         (r.message, r.path, str(r.side), str(r.cell_kind), r.line) for r in rows[rows["path"].notna()].itertuples()
@@ -113,7 +113,7 @@ def test_changed_lines_of_cells_are_those_of_a_naive_reader(
     client: sl.Client, changed: Counter[Line], value: str, text: str, pattern: re.Pattern[str]
 ) -> None:
     expected = matching(changed, pattern, value)
-    assert found(client, f"cell:{value} {text}") == expected
+    assert matching_lines(client, f"cell:{value} {text}") == expected
     assert expected or value != "any"
 
 
@@ -139,8 +139,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
         {"q.qmd": "# x\n\n```{r}\nx <- 2\n```\n", "c.py": "# %%\nx = 1\n# %% [markdown]\n# x\n"}, message="text"
     )
     builder.commit({"b.ipynb": "{broken"}, message="broken")
-    with sl.open(root) as opened:
-        yield opened
+    with sl.open(root) as client:
+        yield client
 
 
 def places(client: sl.Client, query: str) -> list[tuple[Any, ...]]:

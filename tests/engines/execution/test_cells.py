@@ -60,8 +60,8 @@ def drawn_notebook(draw: random.Random) -> str:
     def source() -> Any:
         lines = [draw.choice(WORDS) + " " + draw.choice(WORDS) + "\n" for _ in range(draw.randrange(6))]
         text = "".join(lines)[: -draw.randrange(2) or None]
-        cut = draw.randrange(len(text) + 1)
-        return draw.choice([text, text.splitlines(keepends=True), [text[:cut], text[cut:]]])
+        position = draw.randrange(len(text) + 1)
+        return draw.choice([text, text.splitlines(keepends=True), [text[:position], text[position:]]])
 
     cells = [
         code(source(), stream(source())) if draw.random() < 0.5 else markdown(source())
@@ -88,8 +88,8 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(fleet: Path) -> Iterator[sl.Client]:
-    with sl.open(fleet) as opened:
-        yield opened
+    with sl.open(fleet) as client:
+        yield client
 
 
 def rows_of(client: sl.Client, query: str, **options: Any) -> set[Row]:

@@ -198,15 +198,15 @@ def test_limits_cut_and_say_so(engine: LocalEngine) -> None:
 @pytest.mark.parametrize("kind", ["commit", "diff"])
 def test_each_alternative_has_its_own_count_of_commits(engine: LocalEngine, kind: str) -> None:
     every = Counter(row["repository"] for row in rows(engine, f"type:{kind}"))
-    (most, many), (least, _) = every.most_common()[0], every.most_common()[-1]
+    (busiest, many), (quietest, _) = every.most_common()[0], every.most_common()[-1]
     assert many > 2
-    one, other = (f"repo:^{name}$ type:{kind} count:" for name in (most, least))
-    result = Counter(row["repository"] for row in rows(engine, f"({one}2) or ({other}1)"))
-    assert result == {most: 2, least: 1}
+    first, second = (f"repo:^{name}$ type:{kind} count:" for name in (busiest, quietest))
+    result = Counter(row["repository"] for row in rows(engine, f"({first}2) or ({second}1)"))
+    assert result == {busiest: 2, quietest: 1}
     # A commit of both alternatives comes with the first of them.
-    same = [row["commit"] for row in rows(engine, f"({one}1) or ({one}3)")]
-    assert len(same) == len(set(same)) == min(4, len({r["commit"] for r in rows(engine, f"{one}all")}))
-    mixed = Counter(row["type"] for row in rows(engine, f"({one}2) or (repo:^{least}$ file:. count:1)"))
+    same = [row["commit"] for row in rows(engine, f"({first}1) or ({first}3)")]
+    assert len(same) == len(set(same)) == min(4, len({r["commit"] for r in rows(engine, f"{first}all")}))
+    mixed = Counter(row["type"] for row in rows(engine, f"({first}2) or (repo:^{quietest}$ file:. count:1)"))
     assert mixed == {kind: 2, "path": 1}
 
 

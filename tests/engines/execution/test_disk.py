@@ -64,8 +64,8 @@ def test_a_kind_is_deleted_alone_and_answers_stay_the_same(home: Path, kind: str
             assert usage.kind_bytes == sizes[usage.key] | {kind: 0}
         assert _rows(client) == before, "a client that is open reads on"
         assert len(client.nls_search("where is the needle", progress=False))
-    with _open(home) as again:
-        assert _rows(again) == before
+    with _open(home) as reopened_client:
+        assert _rows(reopened_client) == before
 
 
 def test_repositories_that_are_named_are_kept(home: Path) -> None:
@@ -73,10 +73,10 @@ def test_repositories_that_are_named_are_kept(home: Path) -> None:
         _rows(client)
         keys = {repository.name: repository.key for repository in client.backend.engine.catalog.repositories}  # type: ignore[attr-defined]
     store = IndexStore(str(home / "index"))
-    kept = next(key for name, key in keys.items() if name.endswith("one"))
-    assert sum(prune(store, [kept]).values()) > 0
-    assert [usage.key for usage in disk_usage(store)] == [kept]
-    assert prune(store, [kept])["text"] == 0
+    remaining_key = next(key for name, key in keys.items() if name.endswith("one"))
+    assert sum(prune(store, [remaining_key]).values()) > 0
+    assert [usage.key for usage in disk_usage(store)] == [remaining_key]
+    assert prune(store, [remaining_key])["text"] == 0
 
 
 def test_pruning_in_another_process_costs_a_running_reader_no_row(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

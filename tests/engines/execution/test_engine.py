@@ -153,8 +153,10 @@ def test_filters_and_operators(engine: LocalEngine, query: str, expected: set[tu
 
 
 def test_repositories_are_found_by_name_and_by_filters_alone(engine: LocalEngine) -> None:
-    named = [r for r in rows(run(engine, "type:repo web")) if r["type"] == "repo"]
-    assert [(r["repository"], r["name_start"], r["name_end"]) for r in named] == [("example.org/team/web", [17], [20])]
+    repo_rows = [r for r in rows(run(engine, "type:repo web")) if r["type"] == "repo"]
+    assert [(r["repository"], r["name_start"], r["name_end"]) for r in repo_rows] == [
+        ("example.org/team/web", [17], [20])
+    ]
     assert {r["repository"].rsplit("/", 1)[-1] for r in rows(run(engine, "repo:team"))} == {"api", "web", "secret"}
 
 
@@ -196,7 +198,7 @@ def test_no_repository_is_an_alert_with_what_would_help(engine: LocalEngine) -> 
 
 
 @pytest.mark.parametrize(
-    ("query", "kept", "limited"),
+    ("query", "expected", "limited"),
     [
         ("(repo:api retry count:1) or (repo:web retry count:2)", {"api": 1, "web": 2}, True),
         ("(repo:api retry count:2) or (repo:web retry)", {"api": 2, "web": ALL}, True),
@@ -205,7 +207,7 @@ def test_no_repository_is_an_alert_with_what_would_help(engine: LocalEngine) -> 
     ],
 )
 def test_each_alternative_has_its_own_count(
-    engine: LocalEngine, query: str, kept: dict[str, int], *, limited: bool
+    engine: LocalEngine, query: str, expected: dict[str, int], *, limited: bool
 ) -> None:
     events = run(engine, query)
     counts: dict[str, int] = {}
@@ -213,7 +215,7 @@ def test_each_alternative_has_its_own_count(
         name = row["repository"].rsplit("/", 1)[-1]
         counts[name] = counts.get(name, 0) + row["match_count"]
     every = final(run(engine, "repo:api retry count:all")).match_count
-    assert counts == {name: every if count == ALL else count for name, count in kept.items()}
+    assert counts == {name: every if count == ALL else count for name, count in expected.items()}
     assert ("shard-match-limit" in reasons(events)) is limited
     filters = [e for e in events if isinstance(e, Filters)][-1]
     assert all(item.exhaustive is not limited for item in filters.filters)

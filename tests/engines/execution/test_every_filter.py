@@ -87,9 +87,9 @@ def test_contents(code: sl.Client, repositories: dict[str, RepositoryBuilder], p
     expected = set()
     for name, path, raw in contents(repositories):
         text = raw.removesuffix(b"\n")
-        for found in re2.finditer(f"(?{flags}){pattern}".encode(), raw):
-            if found.end() > found.start() and found.start() < max(len(text), 1):
-                expected.add((name, path, raw.count(b"\n", 0, found.start()) + 1))
+        for match in re2.finditer(f"(?{flags}){pattern}".encode(), raw):
+            if match.end() > match.start() and match.start() < max(len(text), 1):
+                expected.add((name, path, raw.count(b"\n", 0, match.start()) + 1))
     found_rows = rows(code, f"type:file case:{case} /{pattern}/ fork:yes", "repository", "path", "line_number")
     first_lines = {(name, path) for name, path, number in found_rows if number is not None}
     if r"\s" in pattern:  # a match over several lines has a row for each
@@ -102,9 +102,9 @@ def test_contents(code: sl.Client, repositories: dict[str, RepositoryBuilder], p
 def test_paths(code: sl.Client, repositories: dict[str, RepositoryBuilder], pattern: str) -> None:
     everything = {(name, path) for name, path, _ in contents(repositories)}
     passing = {row for row in everything if holds(pattern, row[1], "i")}
-    assert rows(code, f"type:path file:{_written(pattern)}", "repository", "path") == passing
-    assert rows(code, f"type:path -file:{_written(pattern)}", "repository", "path") == everything - passing
-    assert rows(code, f"type:path {_written(pattern)}", "repository", "path") == {
+    assert rows(code, f"type:path file:{_format_pattern(pattern)}", "repository", "path") == passing
+    assert rows(code, f"type:path -file:{_format_pattern(pattern)}", "repository", "path") == everything - passing
+    assert rows(code, f"type:path {_format_pattern(pattern)}", "repository", "path") == {
         row for row in everything if holds(pattern, row[1], "im")
     }
 
@@ -113,18 +113,18 @@ def test_paths(code: sl.Client, repositories: dict[str, RepositoryBuilder], patt
 def test_repositories(code: sl.Client, repositories: dict[str, RepositoryBuilder], pattern: str) -> None:
     names = {(name,) for name in repositories}
     passing = {row for row in names if holds(pattern, row[0], "i")}
-    assert rows(code, f"type:repo repo:{_written(pattern)}", "repository") == passing
-    assert rows(code, f"type:repo -repo:{_written(pattern)}", "repository") == names - passing
-    assert rows(code, f"type:repo {_written(pattern)}", "repository") == passing
+    assert rows(code, f"type:repo repo:{_format_pattern(pattern)}", "repository") == passing
+    assert rows(code, f"type:repo -repo:{_format_pattern(pattern)}", "repository") == names - passing
+    assert rows(code, f"type:repo {_format_pattern(pattern)}", "repository") == passing
     with_path = {(name,) for name, path, _ in contents(repositories) if holds(pattern, path, "i")}
-    assert rows(code, f"type:repo repo:has.path({_written(pattern)})", "repository") == with_path
+    assert rows(code, f"type:repo repo:has.path({_format_pattern(pattern)})", "repository") == with_path
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_files_by_their_contents(code: sl.Client, repositories: dict[str, RepositoryBuilder], pattern: str) -> None:
     everything = list(contents(repositories))
     passing = {(name, path) for name, path, raw in everything if holds(pattern, raw, "im")}
-    query = f"type:path file:has.content({_written(pattern)})"
+    query = f"type:path file:has.content({_format_pattern(pattern)})"
     assert rows(code, query, "repository", "path") == passing
 
 
@@ -132,12 +132,14 @@ def test_files_by_their_contents(code: sl.Client, repositories: dict[str, Reposi
 def test_commits(code: sl.Client, repositories: dict[str, RepositoryBuilder], pattern: str) -> None:
     history = list(commits(repositories))
     by_message = {(name, commit) for name, commit, _, message in history if holds(pattern, message, "im")}
-    assert rows(code, f"type:commit {_written(pattern)}", "repository", "commit") == by_message
-    assert rows(code, f"type:commit message:{_written(pattern)}", "repository", "commit") == by_message
+    assert rows(code, f"type:commit {_format_pattern(pattern)}", "repository", "commit") == by_message
+    assert rows(code, f"type:commit message:{_format_pattern(pattern)}", "repository", "commit") == by_message
     everyone = {(name, commit) for name, commit, _, _ in history}
-    assert rows(code, f"type:commit -message:{_written(pattern)}", "repository", "commit") == everyone - by_message
+    assert (
+        rows(code, f"type:commit -message:{_format_pattern(pattern)}", "repository", "commit") == everyone - by_message
+    )
     by_author = {(name, commit) for name, commit, who, _ in history if any(holds(pattern, item, "im") for item in who)}
-    assert rows(code, f"type:commit author:{_written(pattern)}", "repository", "commit") == by_author
+    assert rows(code, f"type:commit author:{_format_pattern(pattern)}", "repository", "commit") == by_author
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -148,18 +150,18 @@ def test_changed_lines(code: sl.Client, repositories: dict[str, RepositoryBuilde
         lines = [line[1:] for line in displayed.split(b"\n") if line[:1] in b"+-" and line[:3] not in (b"+++", b"---")]
         if any(holds(pattern, line, "im") for line in lines if line):
             expected.add((name, commit))
-    assert rows(code, f"type:diff {_written(pattern)}", "repository", "commit") == expected
+    assert rows(code, f"type:diff {_format_pattern(pattern)}", "repository", "commit") == expected
 
 
 def test_tools_of_history(code: sl.Client, repositories: dict[str, RepositoryBuilder]) -> None:
     for pattern in (r"\d$", "^ *}", "^x*y", r"(?:a|\d)$"):
         history = list(commits(repositories))
         by_message = {commit for _, commit, _, message in history if holds(pattern, message, "m")}
-        asked = code.commit_search(list(repositories), message_terms=[pattern], use_regex=True)
-        assert set(asked["commit"]) == by_message
+        frame = code.commit_search(list(repositories), message_terms=[pattern], use_regex=True)
+        assert set(frame["commit"]) == by_message
         diffs = code.diff_search(pattern, list(repositories), use_regex=True)
         assert set(diffs["commit"]) == {
-            row[0] for row in rows(code, f"type:diff case:yes {_written(pattern)}", "commit")
+            row[0] for row in rows(code, f"type:diff case:yes {_format_pattern(pattern)}", "commit")
         }
 
 
@@ -167,10 +169,10 @@ def test_tools_of_history(code: sl.Client, repositories: dict[str, RepositoryBui
 def test_symbols(code: sl.Client, pattern: str) -> None:
     names = {row[0] for row in rows(code, "type:symbol .", "symbol")}
     assert {"alpha1", "Beta", "gamma_b", "Handle1", "x_a"} <= names
-    results = {row[0] for row in rows(code, f"type:symbol {_written(pattern)}", "symbol")}
+    results = {row[0] for row in rows(code, f"type:symbol {_format_pattern(pattern)}", "symbol")}
     assert results == {name for name in names if holds(pattern, name, "im")}
 
 
-def _written(pattern: str) -> str:
+def _format_pattern(pattern: str) -> str:
     r"""A pattern as a query holds it where spaces end a term."""
     return pattern.replace(" ", r"\x20")

@@ -108,7 +108,7 @@ def test_an_explanation_is_plain_data(engine: LocalEngine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "asked", "source"),
+    ("query", "pattern_type", "source"),
     [
         ("x patternType:regexp", "keyword", "patternType: in the query"),
         ("x patternType:nonsense", "keyword", "requested beside the query"),
@@ -117,8 +117,8 @@ def test_an_explanation_is_plain_data(engine: LocalEngine) -> None:
         ("x", "standard", "the default"),
     ],
 )
-def test_the_choice_of_pattern_type_is_told(engine: LocalEngine, query: str, asked: str, source: str) -> None:
-    assert explained(engine, query, asked).pattern_type_source == source
+def test_the_choice_of_pattern_type_is_told(engine: LocalEngine, query: str, pattern_type: str, source: str) -> None:
+    assert explained(engine, query, pattern_type).pattern_type_source == source
 
 
 def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: LocalEngine) -> None:
@@ -154,24 +154,26 @@ def test_a_filter_that_an_unclosed_parenthesis_cuts_is_told(engine: LocalEngine,
 
 
 @pytest.mark.parametrize(
-    ("query", "asked"),
+    ("query", "pattern_type"),
     [("handleError(", "regexp"), ("handleError( patternType:regexp", "standard"), ("nowhere( type:file", "regexp")],
 )
-def test_a_parenthesis_of_an_expression_that_is_text_is_told(engine: LocalEngine, query: str, asked: str) -> None:
-    output = alert(run(engine, query, pattern_type=asked))
+def test_a_parenthesis_of_an_expression_that_is_text_is_told(
+    engine: LocalEngine, query: str, pattern_type: str
+) -> None:
+    output = alert(run(engine, query, pattern_type=pattern_type))
     name = query.partition("(")[0]
     part = rf"`{name}(` is read as `{name}\(`"
     assert output is not None
     assert output.kind == "info"
     assert part in output.description
-    assert any(part in warning.message for warning in explained(engine, query, asked).warnings)
+    assert any(part in warning.message for warning in explained(engine, query, pattern_type).warnings)
 
 
 @pytest.mark.parametrize(
-    ("query", "asked"), [("handleError(", "standard"), (r"handleError\(", "regexp"), ("(handleError)", "regexp")]
+    ("query", "pattern_type"), [("handleError(", "standard"), (r"handleError\(", "regexp"), ("(handleError)", "regexp")]
 )
-def test_a_parenthesis_that_is_read_as_written_is_not_told(engine: LocalEngine, query: str, asked: str) -> None:
-    assert not [warning for warning in explained(engine, query, asked).warnings if "is text" in warning.message]
+def test_a_parenthesis_that_is_read_as_written_is_not_told(engine: LocalEngine, query: str, pattern_type: str) -> None:
+    assert not [warning for warning in explained(engine, query, pattern_type).warnings if "is text" in warning.message]
 
 
 def test_what_is_no_predicate_is_said_where_no_repository_is_found(engine: LocalEngine) -> None:

@@ -29,20 +29,20 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
         yield client
 
 
-def _rows(code: sl.Client, terms: list[str], more: str) -> set[tuple[str, str, int]]:
+def _rows(code: sl.Client, terms: list[str], filters: str) -> set[tuple[str, str, int]]:
     query = " or ".join('"' + term.replace("\\", "\\\\").replace('"', '\\"') + '"' for term in terms)
-    table = code.search(f"({query}) {more} count:all", pattern_type="keyword", progress=False).arrow
+    table = code.search(f"({query}) {filters} count:all", pattern_type="keyword", progress=False).arrow
     columns = (table[name].to_pylist() for name in ("type", "path", "line_number"))
     return {(kind, path, line or 0) for kind, path, line in zip(*columns, strict=True)}
 
 
-@pytest.mark.parametrize("more", ["", "case:yes", "type:path", "file:a", "NOT U"])
-def test_many_terms_find_what_each_finds(code: sl.Client, more: str) -> None:
+@pytest.mark.parametrize("filters", ["", "case:yes", "type:path", "file:a", "NOT U"])
+def test_many_terms_find_what_each_finds(code: sl.Client, filters: str) -> None:
     assert len(TERMS) > MANY_TERMS
-    few = [_rows(code, TERMS[index : index + 1], more) for index in range(len(TERMS))]
+    few = [_rows(code, TERMS[index : index + 1], filters) for index in range(len(TERMS))]
     content = {row for rows in few for row in rows if row[0] == "content"}
     # A file whose text matches too is no match by name alone.
-    result = _rows(code, TERMS, more)
+    result = _rows(code, TERMS, filters)
     assert {row for row in result if row[0] == "content"} == content
     assert {row[1] for row in result} == {row[1] for rows in few for row in rows}
 

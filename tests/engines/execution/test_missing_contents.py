@@ -61,11 +61,11 @@ def code(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.
 )
 def test_contents_that_are_asked_about_and_missing_are_told(code: sl.Client, query: str, files: int) -> None:
     result = code.search(f"{query} count:all")
-    told = result.skipped[result.skipped["reason"] == "document-missing"]
-    (title,) = told["title"]
+    skipped = result.skipped[result.skipped["reason"] == "document-missing"]
+    (title,) = skipped["title"]
     assert title.partition(":")[0] == f"{files} file{'s' if files > 1 else ''} missing"
     assert title.count("(blob ") <= files
-    assert "partial" in told["message"].iloc[0]
+    assert "partial" in skipped["message"].iloc[0]
     assert result.status == "limited"
     assert code.count_by(query, by="repository").attrs["status"] == "limited"
 
@@ -158,9 +158,11 @@ def test_calls_tell_of_contents_that_they_would_read(
     for _ in range(2):  # a second answer may come from what was kept
         frame = answer(code, call, arguments)
         assert frame.attrs["status"] == "limited"
-        told = [notice for notice in frame.attrs["notices"] if "in this clone" in notice or "in these clones" in notice]
-        assert all("partial" in notice for notice in told)
-        assert any(str(files) in notice for notice in told)
+        notices = [
+            notice for notice in frame.attrs["notices"] if "in this clone" in notice or "in these clones" in notice
+        ]
+        assert all("partial" in notice for notice in notices)
+        assert any(str(files) in notice for notice in notices)
 
 
 @pytest.mark.parametrize(

@@ -79,12 +79,12 @@ def test_everything_comes_in_order_of_repository_and_path(engine: LocalEngine) -
 
 
 def test_ranking_changes_the_order_only(engine: LocalEngine) -> None:
-    ranked, plain = rows(run(engine, "retry")), rows(run(engine, "retry count:all"))
+    ranked, unranked = rows(run(engine, "retry")), rows(run(engine, "retry count:all"))
 
     def key(row: dict[str, Any]) -> str:
         return repr(row)
 
-    assert sorted(ranked, key=key) == sorted(plain, key=key)
+    assert sorted(ranked, key=key) == sorted(unranked, key=key)
     assert rows(run(engine, "retry")) == ranked
 
 
@@ -128,10 +128,10 @@ def test_what_a_limit_keeps_depends_on_no_clock(limit: int) -> None:
     ]
     files[40] = ("r1", files[40][1], 6_000)  # more than the window, or the limit, holds
 
-    def batch(chosen: list[tuple[str, str, int]]) -> Any:
+    def batch(entries: list[tuple[str, str, int]]) -> Any:
         columns: dict[str, list[Any]] = {"type": [], "repository": [], "revision": [], "commit": [], "path": []}
         columns |= {"line_number": [], "line": [], "start": [], "end": [], "match_count": []}
-        for repository, path, count in chosen:
+        for repository, path, count in entries:
             rows = range(1, count + 1)
             for name, value in {"type": "content", "repository": repository, "path": path, "line": " a b"}.items():
                 columns[name] += [value for _ in rows]
@@ -145,21 +145,21 @@ def test_what_a_limit_keeps_depends_on_no_clock(limit: int) -> None:
 
     retained = []
     for seed in range(6):
-        cut = random.Random(seed)  # noqa: S311 - a fast machine and a slow one
+        generator = random.Random(seed)  # noqa: S311 - a fast machine and a slow one
         batches, position = [], 0
         while position < len(files):
-            size = cut.choice((1, 3, 20, 100))
+            size = generator.choice((1, 3, 20, 100))
             same = [file for file in files[position : position + size] if file[0] == files[position][0]]
             batches.append(batch(same))
             position += len(same)
         ranking = FileRanker(phrases=(), case_sensitive=False, stars={}, limit=limit)
-        found, count = [], 0
-        for piece in ranking.rank(batches, window_s=cut.choice((0.0, 0.01, 60.0))):
+        locations, count = [], 0
+        for piece in ranking.rank(batches, window_s=generator.choice((0.0, 0.01, 60.0))):
             part = first_matches(piece, limit - count)
             count += match_count(part)
-            found += [(row["repository"], row["path"], row["line_number"]) for row in part.to_pylist()]
+            locations += [(row["repository"], row["path"], row["line_number"]) for row in part.to_pylist()]
         assert count == limit
-        retained.append(sorted(found))
+        retained.append(sorted(locations))
     assert all(rows == retained[0] for rows in retained)
 
 

@@ -115,8 +115,8 @@ def test_two_filters_with_revisions_search_what_both_name(engine: LocalEngine) -
     reply = alert(none)
     assert reply is not None
     assert reply.title == "Some repositories could not be searched"
-    plain = run(engine, "repo:one@v1.0 repo:team needle")
-    assert {r["revision"] for r in rows(plain)} == {"v1.0"}
+    events = run(engine, "repo:one@v1.0 repo:team needle")
+    assert {r["revision"] for r in rows(events)} == {"v1.0"}
 
 
 def test_a_missing_revision_is_said_and_the_rest_searched(engine: LocalEngine) -> None:

@@ -46,7 +46,7 @@ def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalEngin
     return open_engine([folder], index=tmp_path_factory.mktemp("index"))
 
 
-def found(events: list[Any]) -> list[tuple[str, str, str | None]]:
+def locations(events: list[Any]) -> list[tuple[str, str, str | None]]:
     return sorted((r["repository"].rsplit("/", 1)[-1], r["type"], r["path"]) for r in rows(events))
 
 
@@ -58,15 +58,15 @@ def sent(events: list[Any]) -> list[dict[str, Any]]:
 
 
 def test_repositories_come_once_each(engine: LocalEngine) -> None:
-    assert found(run(engine, "retry select:repo")) == [(n, "repo", None) for n in ("one", "three", "two")]
+    assert locations(run(engine, "retry select:repo")) == [(n, "repo", None) for n in ("one", "three", "two")]
     events = run(engine, "marker select:repo")
-    assert found(events) == [(n, "repo", None) for n in ("one", "three", "two")]
+    assert locations(events) == [(n, "repo", None) for n in ("one", "three", "two")]
     assert final(events).match_count == 3
 
 
 def test_a_repository_found_by_name_and_by_content_comes_once(engine: LocalEngine) -> None:
-    assert found(run(engine, "one select:repo")) == [("one", "repo", None)]
-    assert found(run(engine, "(one or marker) select:repo", pattern_type="keyword")) == [
+    assert locations(run(engine, "one select:repo")) == [("one", "repo", None)]
+    assert locations(run(engine, "(one or marker) select:repo", pattern_type="keyword")) == [
         (n, "repo", None) for n in ("one", "three", "two")
     ]
 
@@ -75,11 +75,11 @@ def test_a_repository_found_by_name_and_by_content_comes_once(engine: LocalEngin
 def test_files_come_once_without_lines(engine: LocalEngine, query: str) -> None:
     events = run(engine, query)
     paths = ["docs/d.md", "retry.txt", "src/a.py", "src/deep/b.py", "src/gen/c.py"]
-    assert found(events) == [("one", "path", path) for path in paths]
+    assert locations(events) == [("one", "path", path) for path in paths]
     assert final(events).match_count == 5
     assert all(r["line"] is None and r["match_count"] == 1 for r in rows(events))
-    named = next(r for r in rows(events) if r["path"] == "retry.txt")
-    assert (named["name_start"], named["name_end"]) == ([0], [5])
+    row = next(r for r in rows(events) if r["path"] == "retry.txt")
+    assert (row["name_start"], row["name_end"]) == ([0], [5])
 
 
 def test_files_are_those_that_git_grep_lists(engine: LocalEngine, folder: Path) -> None:
@@ -87,18 +87,18 @@ def test_files_are_those_that_git_grep_lists(engine: LocalEngine, folder: Path) 
         ["git", "grep", "-l", "-i", "retry", "HEAD"], cwd=folder / "two", capture_output=True, text=True, check=True
     )
     expected = sorted(line.split(":", 1)[1] for line in grep.stdout.splitlines())
-    assert [path for _, _, path in found(run(engine, "repo:two retry type:file select:file"))] == expected
+    assert [path for _, _, path in locations(run(engine, "repo:two retry type:file select:file"))] == expected
 
 
 def test_directories_end_with_a_slash_and_come_once(engine: LocalEngine) -> None:
     events = run(engine, "repo:one retry select:file.directory")
-    assert [path for _, _, path in found(events)] == ["./", "docs/", "src/", "src/deep/", "src/gen/"]
+    assert [path for _, _, path in locations(events)] == ["./", "docs/", "src/", "src/deep/", "src/gen/"]
     assert final(events).match_count == 5
 
 
 def test_content_drops_hits_in_paths(engine: LocalEngine) -> None:
     events = run(engine, "repo:one retry select:content")
-    assert {kind for _, kind, _ in found(events)} == {"content"}
+    assert {kind for _, kind, _ in locations(events)} == {"content"}
     assert all(r["name_start"] == [] for r in rows(events))
     assert final(events).match_count == final(run(engine, "repo:one retry type:file")).match_count
 
@@ -123,12 +123,12 @@ def test_a_limit_counts_what_was_selected(engine: LocalEngine) -> None:
 
 def test_alternatives_select_each_for_themselves(engine: LocalEngine) -> None:
     events = run(engine, "repo:one ((retry file:docs select:file) or (marker select:file.directory))")
-    assert found(events) == [("one", "path", "docs/d.md"), ("one", "path", "src/gen/")]
+    assert locations(events) == [("one", "path", "docs/d.md"), ("one", "path", "src/gen/")]
 
 
 def test_a_file_of_two_alternatives_is_selected_once(engine: LocalEngine) -> None:
     events = run(engine, "repo:one select:file (file:c.py or file:gen)")
-    assert found(events) == [("one", "path", "src/gen/c.py")]
+    assert locations(events) == [("one", "path", "src/gen/c.py")]
 
 
 def test_selected_rows_can_be_sent(engine: LocalEngine) -> None:
@@ -140,14 +140,16 @@ def test_selected_rows_can_be_sent(engine: LocalEngine) -> None:
 
 def test_a_file_must_have_the_content_but_its_spans_are_not_shown(engine: LocalEngine) -> None:
     events = run(engine, "repo:one retry file:has.content(^marker$)")
-    assert found(events) == [("one", "content", "src/gen/c.py")]
+    assert locations(events) == [("one", "content", "src/gen/c.py")]
     assert [r["line_number"] for r in rows(events)] == [1]
 
 
 def test_content_alone_gives_bare_paths_and_no_repositories(engine: LocalEngine) -> None:
-    assert found(run(engine, "repo:one file:contains.content(mark..)")) == [("one", "path", "src/gen/c.py")]
-    assert found(run(engine, "file:has.content(Marker) case:yes")) == [("three", "path", "more/e.py")]
-    assert found(run(engine, "repo:one type:path retry file:has.content(nothing)")) == [("one", "path", "retry.txt")]
+    assert locations(run(engine, "repo:one file:contains.content(mark..)")) == [("one", "path", "src/gen/c.py")]
+    assert locations(run(engine, "file:has.content(Marker) case:yes")) == [("three", "path", "more/e.py")]
+    assert locations(run(engine, "repo:one type:path retry file:has.content(nothing)")) == [
+        ("one", "path", "retry.txt")
+    ]
 
 
 def test_counting_agrees_with_content_predicates(engine: LocalEngine) -> None:
@@ -173,7 +175,7 @@ def test_counting_agrees_with_content_predicates(engine: LocalEngine) -> None:
 )
 def test_owners_are_read_from_the_searched_commit(engine: LocalEngine, predicate: str, expected: list[str]) -> None:
     events = run(engine, f"repo:one retry {predicate}")
-    assert sorted({path or "" for _, _, path in found(events)}) == expected
+    assert sorted({path or "" for _, _, path in locations(events)}) == expected
     assert alert(events) is None
 
 
@@ -222,10 +224,10 @@ def test_owners_travel_as_any_line_does(engine: LocalEngine) -> None:
 
 
 def test_missing_owners_are_said(engine: LocalEngine) -> None:
-    some = alert(run(engine, "retry file:has.owner(ada)"))
-    assert some is not None
-    assert some.title == "Some results have no owners"
-    assert "example.org/team/three" in some.description
+    notice = alert(run(engine, "retry file:has.owner(ada)"))
+    assert notice is not None
+    assert notice.title == "Some results have no owners"
+    assert "example.org/team/three" in notice.description
     none = alert(run(engine, "repo:three retry file:has.owner(ada)"))
     assert none is not None
     assert none.title == "No ownership data"
@@ -255,7 +257,7 @@ def test_an_unknown_type_selects_nothing(engine: LocalEngine) -> None:
     ],
 )
 def test_kinds_of_results(engine: LocalEngine, query: str, kinds: set[str]) -> None:
-    found_kinds = {kind for _, kind, _ in found(run(engine, query, pattern_type="keyword"))}
+    found_kinds = {kind for _, kind, _ in locations(run(engine, query, pattern_type="keyword"))}
     assert found_kinds - ({"repo"} if "not" in query else set()) == kinds
 
 
@@ -270,7 +272,7 @@ def test_a_directory_comes_once_where_repositories_come_in_turns(
         expected = sorted({(n.rsplit("/", 1)[-1], kind, "./" if path == "/" else path) for n, kind, path in expected})
         for count in ("", " count:5000", " count:all"):
             events = run(engine, f"{query} select:file.directory{count}")
-            assert found(events) == expected, query + count
+            assert locations(events) == expected, query + count
             assert final(events).match_count == len(expected), query + count
             files = run(engine, f"{query} select:file{count}")
             assert sorted((r["repository"], r["path"]) for r in rows(files)) == sorted(listed), query + count

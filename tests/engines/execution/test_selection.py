@@ -82,7 +82,7 @@ def rows(events: list[Any]) -> list[dict[str, Any]]:
     return list(conform([e.batch for e in events if isinstance(e, MatchBatch)]).to_pylist())
 
 
-def where(events: list[Any]) -> set[str]:
+def repositories_of(events: list[Any]) -> set[str]:
     return {r["repository"].rsplit("/", 1)[-1] + (f"@{r['revision']}" if r["revision"] else "") for r in rows(events)}
 
 
@@ -133,8 +133,8 @@ def alert(events: list[Any]) -> Alert | None:
     ],
 )
 def test_filters_choose_repositories(engine: LocalEngine, query: str, expected: set[str]) -> None:
-    assert where(run(engine, f"{query} retry type:file")) == expected
-    assert where(run(engine, f"{query} type:repo")) == expected
+    assert repositories_of(run(engine, f"{query} retry type:file")) == expected
+    assert repositories_of(run(engine, f"{query} type:repo")) == expected
 
 
 def test_a_predicate_alone_lists_repositories(engine: LocalEngine) -> None:
@@ -143,34 +143,34 @@ def test_a_predicate_alone_lists_repositories(engine: LocalEngine) -> None:
 
 
 def test_predicates_on_files_look_at_the_revision_searched(engine: LocalEngine) -> None:
-    assert where(run(engine, "repo:api@v1 repo:has.path(go\\.mod) retry")) == set()
-    assert where(run(engine, "repo:api@v1:main repo:has.path(go\\.mod) retry")) == {"api@main"}
-    assert where(run(engine, "repo:api@v1 -repo:has.path(go\\.mod) retry")) == {"api@v1"}
+    assert repositories_of(run(engine, "repo:api@v1 repo:has.path(go\\.mod) retry")) == set()
+    assert repositories_of(run(engine, "repo:api@v1:main repo:has.path(go\\.mod) retry")) == {"api@main"}
+    assert repositories_of(run(engine, "repo:api@v1 -repo:has.path(go\\.mod) retry")) == {"api@v1"}
 
 
 def test_a_commit_after_a_date_is_one_reachable_from_the_revision(engine: LocalEngine) -> None:
     between = FIRST_DATE + 100 * 86_400 + 5
-    assert where(run(engine, f"repo:has.commit.after({between}) retry type:file")) == {"web", "secret"}
-    assert where(run(engine, f"-repo:has.commit.after({between}) retry type:file")) == {"api"}
-    assert where(run(engine, f"repohascommitafter:{between} retry type:file")) == {"web", "secret"}
-    assert where(run(engine, f"repo:web@v1 repo:has.commit.after({between}) retry")) == set()
+    assert repositories_of(run(engine, f"repo:has.commit.after({between}) retry type:file")) == {"web", "secret"}
+    assert repositories_of(run(engine, f"-repo:has.commit.after({between}) retry type:file")) == {"api"}
+    assert repositories_of(run(engine, f"repohascommitafter:{between} retry type:file")) == {"web", "secret"}
+    assert repositories_of(run(engine, f"repo:web@v1 repo:has.commit.after({between}) retry")) == set()
     with pytest.raises(QueryError, match="invalid date format"):
         run(engine, "repo:has.commit.after(nonsense) retry")
 
 
 def test_a_listed_context_searches_its_repositories_at_their_revisions(engine: LocalEngine) -> None:
-    assert where(run(engine, "context:shop retry type:file")) == {"web", "api@v1"}
-    assert where(run(engine, "context:shop repo:web retry type:file")) == {"web"}
-    assert where(run(engine, "context:global retry type:file")) == {"api", "web", "secret"}
-    assert where(run(engine, "context:shop")) == {"web", "api@v1"}
+    assert repositories_of(run(engine, "context:shop retry type:file")) == {"web", "api@v1"}
+    assert repositories_of(run(engine, "context:shop repo:web retry type:file")) == {"web"}
+    assert repositories_of(run(engine, "context:global retry type:file")) == {"api", "web", "secret"}
+    assert repositories_of(run(engine, "context:shop")) == {"web", "api@v1"}
 
 
 def test_a_context_by_query_is_put_in_its_place(engine: LocalEngine) -> None:
     result = rows(run(engine, "context:payments retry type:file"))
     assert {r["path"] for r in result} == {"main.go"}
     assert {r["repository"].rsplit("/", 1)[-1] for r in result} == {"api", "secret"}
-    assert where(run(engine, "context:either retry type:file")) == {"api@v1", "web"}
-    assert where(run(engine, "(context:payments or context:either) retry type:file")) == {
+    assert repositories_of(run(engine, "context:either retry type:file")) == {"api@v1", "web"}
+    assert repositories_of(run(engine, "(context:payments or context:either) retry type:file")) == {
         "api",
         "secret",
         "api@v1",
@@ -204,36 +204,42 @@ def test_an_invisible_repository_leaves_no_trace_in_contexts_and_predicates(engi
     ):
         events = run(engine, query, viewer=viewer)
         assert "secret" not in str(events).replace(query, "")
-    assert where(run(engine, "context:mixed retry type:file", viewer=viewer)) == {"web"}
+    assert repositories_of(run(engine, "context:mixed retry type:file", viewer=viewer)) == {"web"}
 
 
 def test_unknown_and_invisible_contexts_are_told_alike(engine: LocalEngine) -> None:
     """A context's name may tell what it is about: of one whose repositories are all invisible nothing is told."""
     viewer = Viewer.anonymous()
 
-    def told(name: str, asked: str) -> str:
+    def alert_text(name: str, query: str) -> str:
         with pytest.raises(QueryError) as error:
-            run(engine, asked.format(name), viewer=viewer)
+            run(engine, query.format(name), viewer=viewer)
         return f"{error.value} {error.value.hint}".replace(name, "NAME")
 
-    for asked in ("context:{} retry", "context:{} repo:web retry", "context:{} type:repo", "context:{}"):
-        assert len({told(name, asked) for name in ("nowhere", "hidden", "vault")}) == 1
-    assert where(run(engine, "context:vault retry type:file")) == {"secret"}
+    for query in ("context:{} retry", "context:{} repo:web retry", "context:{} type:repo", "context:{}"):
+        assert len({alert_text(name, query) for name in ("nowhere", "hidden", "vault")}) == 1
+    assert repositories_of(run(engine, "context:vault retry type:file")) == {"secret"}
     granted = Viewer("ann", sees_private=False, granted=frozenset({"example.org/team/secret"}))
-    assert where(run(engine, "context:hidden retry type:file", viewer=granted)) == {"secret"}
-    assert where(run(engine, "context:vault retry type:file", viewer=granted)) == {"secret"}
-    assert where(run(engine, "context:shop repo:nowhere retry type:file", viewer=viewer)) == set(), "there, and empty"
+    assert repositories_of(run(engine, "context:hidden retry type:file", viewer=granted)) == {"secret"}
+    assert repositories_of(run(engine, "context:vault retry type:file", viewer=granted)) == {"secret"}
+    assert repositories_of(run(engine, "context:shop repo:nowhere retry type:file", viewer=viewer)) == set(), (
+        "there, and empty"
+    )
 
 
 def test_facts_that_nobody_gave_are_named(tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "src" / "one").commit({"a.txt": "retry\n"})
     engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
-    for query, what in (("has.topic(x)", "topics"), ("has.meta(x)", "metadata"), ("has.description(x)", "description")):
+    for query, field in (
+        ("has.topic(x)", "topics"),
+        ("has.meta(x)", "metadata"),
+        ("has.description(x)", "description"),
+    ):
         output = alert(run(engine, f"repo:{query} retry"))
         assert output is not None
-        assert output.title == f"No repository has {what}"
+        assert output.title == f"No repository has {field}"
 
 
 def test_an_empty_match_counts_for_names(engine: LocalEngine) -> None:
-    assert where(run(engine, "repo:^ retry type:file")) == {"api", "web", "secret"}
-    assert where(run(engine, "repo:^$ retry type:file")) == set()
+    assert repositories_of(run(engine, "repo:^ retry type:file")) == {"api", "web", "secret"}
+    assert repositories_of(run(engine, "repo:^$ retry type:file")) == set()

@@ -25,12 +25,12 @@ def engine(tmp_path: Path) -> LocalEngine:
     return open_engine([tmp_path / "repos"], index=tmp_path / "index")
 
 
-def found(engine: LocalEngine, query: str, viewer: Viewer | None = None) -> Found:
+def find_lines(engine: LocalEngine, query: str, viewer: Viewer | None = None) -> Found:
     return {(row["repository"], row["path"], row["line"]) for row in rows(run(engine, query, viewer=viewer))}
 
 
 def in_all(engine: LocalEngine, viewer: Viewer | None = None) -> list[Found]:
-    return [found(engine, query, viewer) for query in QUERIES]
+    return [find_lines(engine, query, viewer) for query in QUERIES]
 
 
 def test_a_commit_is_seen_by_the_next_search(engine: LocalEngine, tmp_path: Path) -> None:
@@ -39,9 +39,9 @@ def test_a_commit_is_seen_by_the_next_search(engine: LocalEngine, tmp_path: Path
     repo = RepositoryBuilder(tmp_path / "repos" / "one")
     repo.commit({"a.txt": "needle anew\n"})
     both = {("one", "a.txt", "needle anew"), ("two", "a.txt", "needle of two")}
-    one = {("one", "a.txt", "needle anew")}
+    expected = {("one", "a.txt", "needle anew")}
     for _ in range(2):
-        assert in_all(engine) == [both, one, one, both]
+        assert in_all(engine) == [both, expected, expected, both]
 
 
 def test_a_ref_that_is_packed_or_in_folders_is_seen_to_move(engine: LocalEngine, tmp_path: Path) -> None:
@@ -52,23 +52,23 @@ def test_a_ref_that_is_packed_or_in_folders_is_seen_to_move(engine: LocalEngine,
             repo.git("pack-refs", "--all")
         in_all(engine)
         repo.commit({"a.txt": f"needle {number}\n"})
-        assert found(engine, QUERIES[1]) == {("one", "a.txt", f"needle {number}")}
-        assert found(engine, QUERIES[1]) == {("one", "a.txt", f"needle {number}")}
+        assert find_lines(engine, QUERIES[1]) == {("one", "a.txt", f"needle {number}")}
+        assert find_lines(engine, QUERIES[1]) == {("one", "a.txt", f"needle {number}")}
 
 
 def test_each_viewer_has_plans_of_their_own(engine: LocalEngine) -> None:
     anyone, granted = Viewer.anonymous(), Viewer("someone", sees_private=False, granted=frozenset({"two"}))
     for _ in range(2):
-        assert {name for name, _, _ in found(engine, QUERIES[0])} == {"one", "two"}
-        assert {name for name, _, _ in found(engine, QUERIES[0], anyone)} == {"one"}
-        assert {name for name, _, _ in found(engine, QUERIES[0], granted)} == {"one", "two"}
+        assert {name for name, _, _ in find_lines(engine, QUERIES[0])} == {"one", "two"}
+        assert {name for name, _, _ in find_lines(engine, QUERIES[0], anyone)} == {"one"}
+        assert {name for name, _, _ in find_lines(engine, QUERIES[0], granted)} == {"one", "two"}
 
 
 def test_what_repos_toml_says_counts_from_the_next_search(engine: LocalEngine, tmp_path: Path) -> None:
     anyone = Viewer.anonymous()
-    assert {name for name, _, _ in found(engine, QUERIES[0], anyone)} == {"one"}
+    assert {name for name, _, _ in find_lines(engine, QUERIES[0], anyone)} == {"one"}
     (tmp_path / "repos" / "repos.toml").write_text("[repositories.one]\nprivate = true\n\n")
-    assert {name for name, _, _ in found(engine, QUERIES[0], anyone)} == {"two"}
+    assert {name for name, _, _ in find_lines(engine, QUERIES[0], anyone)} == {"two"}
 
 
 def test_an_index_that_is_gone_is_built_anew(engine: LocalEngine, tmp_path: Path) -> None:
@@ -89,4 +89,4 @@ def test_advice_holds_until_a_commit(engine: LocalEngine, tmp_path: Path) -> Non
     assert alert(run(engine, query)) is None
     RepositoryBuilder(tmp_path / "repos" / "one").commit({"a.txt": "NEEDLE\n"})
     assert alert(run(engine, query)) is None
-    assert found(engine, query) == {("one", "a.txt", "NEEDLE")}
+    assert find_lines(engine, query) == {("one", "a.txt", "NEEDLE")}

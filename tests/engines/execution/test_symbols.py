@@ -33,13 +33,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     return open_engine([root], index=tmp_path_factory.mktemp("index"))
 
 
-def found(events: list[Any]) -> set[tuple[str, str | None, str | None]]:
+def symbols_of(events: list[Any]) -> set[tuple[str, str | None, str | None]]:
     return {(r["type"], r["path"], r["symbol"]) for r in rows(events)}
 
 
 def test_definitions_are_found_by_name(engine: LocalEngine) -> None:
     events = run(engine, "repo:one type:symbol helper")
-    assert found(events) == {("symbol", "src/retry.py", "helper")}
+    assert symbols_of(events) == {("symbol", "src/retry.py", "helper")}
     assert [(r["line_number"], r["line"], r["start"], r["end"]) for r in rows(events)] == [
         (6, "def helper():", [4], [10])
     ]
@@ -49,7 +49,7 @@ def test_definitions_are_found_by_name(engine: LocalEngine) -> None:
 
 def test_definitions_come_beside_lines_and_paths(engine: LocalEngine) -> None:
     events = run(engine, "repo:one type:symbol type:file type:path helper count:all")
-    assert found(events) == {
+    assert symbols_of(events) == {
         ("symbol", "src/retry.py", "helper"),
         ("content", "src/retry.py", None),
         ("content", "tests/test_retry.py", None),
@@ -90,29 +90,33 @@ def _excluded_counts(files: dict[str, str]) -> dict[str, int]:
 
 
 def test_one_kind_can_be_selected(engine: LocalEngine) -> None:
-    assert found(run(engine, "repo:one type:symbol retry select:symbol.class")) == {("symbol", "src/retry.py", "Retry")}
+    assert symbols_of(run(engine, "repo:one type:symbol retry select:symbol.class")) == {
+        ("symbol", "src/retry.py", "Retry")
+    }
     every = run(engine, "repo:one type:symbol retry")
-    assert found(run(engine, "repo:one type:symbol retry select:symbol")) == found(every)
+    assert symbols_of(run(engine, "repo:one type:symbol retry select:symbol")) == symbols_of(every)
     assert rows(run(engine, "repo:one type:symbol retry select:content")) == []
 
 
 def test_definitions_turn_into_files_and_repositories(engine: LocalEngine) -> None:
     paths = {"src/retry.py", "src/retry.go", "tests/test_retry.py"}
     files = run(engine, "repo:one type:symbol retry select:file")
-    assert found(files) == {("path", path, None) for path in paths}
+    assert symbols_of(files) == {("path", path, None) for path in paths}
     assert final(files).match_count == 3
     mixed = run(engine, "type:symbol type:file retry select:file count:all")
     assert len(rows(mixed)) == 6
-    assert found(mixed) == found(files)
+    assert symbols_of(mixed) == symbols_of(files)
     assert [r["type"] for r in rows(run(engine, "type:symbol helper select:repo"))] == ["repo", "repo"]
 
 
 def test_predicates_hold_for_files_of_definitions(engine: LocalEngine) -> None:
-    assert {p for _, p, _ in found(run(engine, "repo:one type:symbol retry file:has.content(marker)"))} == {
+    assert {p for _, p, _ in symbols_of(run(engine, "repo:one type:symbol retry file:has.content(marker)"))} == {
         "tests/test_retry.py"
     }
-    assert {p for _, p, _ in found(run(engine, "repo:one type:symbol retry -file:has.owner(ada)"))} == {"src/retry.go"}
-    assert {p for _, p, _ in found(run(engine, "repo:one type:symbol retry lang:go"))} == {"src/retry.go"}
+    assert {p for _, p, _ in symbols_of(run(engine, "repo:one type:symbol retry -file:has.owner(ada)"))} == {
+        "src/retry.go"
+    }
+    assert {p for _, p, _ in symbols_of(run(engine, "repo:one type:symbol retry lang:go"))} == {"src/retry.go"}
 
 
 def test_alternatives_give_each_definition_once(engine: LocalEngine) -> None:
@@ -121,7 +125,7 @@ def test_alternatives_give_each_definition_once(engine: LocalEngine) -> None:
 
 
 def test_without_a_pattern_repositories_are_found(engine: LocalEngine) -> None:
-    assert {kind for kind, _, _ in found(run(engine, "repo:one type:symbol"))} == {"repo"}
+    assert {kind for kind, _, _ in symbols_of(run(engine, "repo:one type:symbol"))} == {"repo"}
 
 
 def test_selecting_symbols_without_searching_them_is_said(engine: LocalEngine) -> None:

@@ -33,10 +33,10 @@ def engine(tmp_path: Path) -> Iterator[LocalEngine]:
 
 def hold(tmp_path: Path, name: str) -> ExitStack:
     """Hold the lock of an index, as another process that writes it does."""
-    store, held = IndexStore(os.fspath(tmp_path / "index")), ExitStack()
+    store, stack = IndexStore(os.fspath(tmp_path / "index")), ExitStack()
     (repository,) = [item for item in Catalog.open([tmp_path / "src"]).repositories if item.name == name]
-    held.enter_context(store.repository_folder(repository.key).lock(lambda: None))
-    return held
+    stack.enter_context(store.repository_folder(repository.key).lock(lambda: None))
+    return stack
 
 
 @pytest.mark.clock

@@ -21,7 +21,7 @@ def repository_of(path: str | os.PathLike[str]) -> Repository:
     return Catalog.open([os.fspath(path)]).repositories[0]
 
 
-def opened(store: LocalHistoryStore, path: str | os.PathLike[str], *refs: str) -> History:
+def open_history(store: LocalHistoryStore, path: str | os.PathLike[str], *refs: str) -> History:
     """The history of the repository at a path, brought up to date."""
     repository = repository_of(path)
     report = store.update([repository], refs=refs or ("HEAD",))

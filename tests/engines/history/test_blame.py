@@ -23,7 +23,7 @@ from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import identity
 
 
-def opened(builder: RepositoryBuilder) -> Repository:
+def open_repository(builder: RepositoryBuilder) -> Repository:
     return Catalog.open(builder.path).repositories[0]
 
 
@@ -36,7 +36,7 @@ def porcelain(builder: RepositoryBuilder, path: bytes) -> list[str]:
 
 
 def replayed(builder: RepositoryBuilder, folder: Path) -> tuple[Ownership, dict[bytes, list[str]]]:
-    repository = opened(builder)
+    repository = open_repository(builder)
     store = LocalHistoryStore(folder, workers=1)
     store.update([repository])
     history = store.open(repository)
@@ -100,7 +100,7 @@ def test_octopus_merges_second_roots_and_odd_names_are_replayed_too(tmp_path: Pa
 
 
 def test_another_process_reads_what_was_replayed_from_disk(grown: RepositoryBuilder, tmp_path: Path) -> None:
-    repository = opened(grown)
+    repository = open_repository(grown)
     LocalHistoryStore(tmp_path, workers=1).update([repository])
     code = (
         "import sys\n"
@@ -116,21 +116,21 @@ def test_another_process_reads_what_was_replayed_from_disk(grown: RepositoryBuil
         "print(sorted((p, f.blob, f.exact, f.lines.tolist()) for p, f in owned.files.items()), owned.left_out)\n"
     )
 
-    def asked(state: str) -> str:
+    def run_blame(state: str) -> str:
         argv = [sys.executable, "-c", code, str(grown.path), str(tmp_path), grown.head, state]
         return subprocess.run(argv, capture_output=True, check=True, text=True).stdout
 
-    first = asked("free")
+    first = run_blame("free")
     # A replay would stop at once.
-    assert asked("cancelled") == first
-    (kept,) = tmp_path.glob(f"*/own-{grown.head}")
-    kept.write_bytes(kept.read_bytes()[:-9])
-    assert asked("free") == first
+    assert run_blame("cancelled") == first
+    (cache_file,) = tmp_path.glob(f"*/own-{grown.head}")
+    cache_file.write_bytes(cache_file.read_bytes()[:-9])
+    assert run_blame("free") == first
 
 
 def test_after_new_commits_the_replay_goes_on_from_what_was_kept(grown: RepositoryBuilder, tmp_path: Path) -> None:
     repo = grown.clone(tmp_path / "clone")
-    repository = opened(repo)
+    repository = open_repository(repo)
     store = LocalHistoryStore(tmp_path / "history", workers=1)
     store.update([repository])
     states: list[int] = []
@@ -185,14 +185,16 @@ def test_blame_of_a_file_is_that_of_git(grown: RepositoryBuilder) -> None:
     path = "renamed é.py".encode()
     expected = porcelain(grown, path)
     events: list[tuple[int, int]] = []
-    blame = blame_file(opened(grown), grown.head, path, len(expected), progress=lambda *done: events.append(done))
+    blame = blame_file(
+        open_repository(grown), grown.head, path, len(expected), progress=lambda *done: events.append(done)
+    )
     assert oids(blame) == expected
     assert events[-1] == (len(expected), len(expected))
     assert set(blame.path) == {path, b"f3.py"}
     assert {commit.author for commit in blame.commits} == {"Ada Example"}
     assert all(commit.commit_time >= 1_700_000_000 and commit.summary for commit in blame.commits)
     assert any(commit.boundary for commit in blame.commits)
-    assert blame_file(opened(grown), grown.head, path, len(expected)) is blame
+    assert blame_file(open_repository(grown), grown.head, path, len(expected)) is blame
 
 
 def oids(blame: FileBlame) -> list[str]:
@@ -201,13 +203,13 @@ def oids(blame: FileBlame) -> list[str]:
 
 def test_blame_of_what_is_not_there_fails(grown: RepositoryBuilder) -> None:
     with pytest.raises(GitFailed):
-        blame_file(opened(grown), grown.head, b"--help", 1)
+        blame_file(open_repository(grown), grown.head, b"--help", 1)
 
 
 def test_both_stop_on_request(grown: RepositoryBuilder, tmp_path: Path) -> None:
     cancellation = Cancellation()
     cancellation.cancel()
-    repository = opened(grown)
+    repository = open_repository(grown)
     store = LocalHistoryStore(tmp_path / "history", workers=1)
     store.update([repository])
     with pytest.raises(Cancelled):
@@ -229,7 +231,7 @@ def test_hunks_are_those_of_a_diff_without_context(tmp_path: Path) -> None:
     repo.commit({f"{index:02}": text for index, text in enumerate(texts)})
     blobs = [bytes.fromhex(repo.git("rev-parse", f"HEAD:{index:02}")) for index in range(len(texts))]
     pairs = [(blobs[dice.randrange(len(texts))], blobs[dice.randrange(len(texts))]) for _ in range(1500)]
-    result = read_hunks(opened(repo), pairs)
+    result = read_hunks(open_repository(repo), pairs)
     for old, new in dict.fromkeys(pairs):
         reply = repo.git("diff", "-U0", "--text", old.hex(), new.hex()).encode() if old != new else b""
         heads = [_numbers(line) for line in reply.split(b"\n") if line.startswith(b"@@ -")]
@@ -270,13 +272,13 @@ def ambiguous(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
             texts[name] = b"".join(lines)
         return {name: text + end for name, text in texts.items()}
 
-    for more in range(12):
-        repo.commit({**edited(), "repeated": b"x\n" * (600 + more)})
+    for number in range(12):
+        repo.commit({**edited(), "repeated": b"x\n" * (600 + number)})
     return repo
 
 
 def test_exact_means_what_git_blame_says_and_nothing_else_says_so(ambiguous: RepositoryBuilder, tmp_path: Path) -> None:
-    repository = opened(ambiguous)
+    repository = open_repository(ambiguous)
     store = LocalHistoryStore(tmp_path / "history", workers=1)
     store.update([repository])
     history = store.open(repository)
@@ -294,21 +296,21 @@ def test_exact_means_what_git_blame_says_and_nothing_else_says_so(ambiguous: Rep
     assert otherwise
     # What was proven stays so when it is asked for without proof, also after it was read from disk.
     assert line_ownership(history, repository, ambiguous.head, exact=False) is thorough
-    kept = load_ownership(history, ambiguous.head)
-    assert kept is not None
-    assert kept.thorough
-    assert kept.inexact == []
-    assert kept.origins == thorough.origins
+    ownership = load_ownership(history, ambiguous.head)
+    assert ownership is not None
+    assert ownership.thorough
+    assert ownership.inexact == []
+    assert ownership.origins == thorough.origins
 
 
 def test_two_files_that_come_from_one_are_both_followed(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "repo")
-    one, two = ([f"{name} {index}" for index in range(40)] for name in ("one", "two"))
-    repo.commit({"module.py": "\n".join(one + two) + "\n", "other.py": "print()\n"})
-    repo.commit({"module.py": None, "package/one.py": "\n".join([*one, *two[:20], "new"]) + "\n",
-                 "package/two.py": "\n".join([*one[:20], *two, "new too"]) + "\n",
+    first, second = ([f"{name} {index}" for index in range(40)] for name in ("one", "two"))
+    repo.commit({"module.py": "\n".join(first + second) + "\n", "other.py": "print()\n"})
+    repo.commit({"module.py": None, "package/one.py": "\n".join([*first, *second[:20], "new"]) + "\n",
+                 "package/two.py": "\n".join([*first[:20], *second, "new too"]) + "\n",
                  "package/three.py": "nothing of it\n"})  # fmt: skip
-    repo.commit({"package/two.py": "\n".join(["first", *one[:20], *two]) + "\n"})
+    repo.commit({"package/two.py": "\n".join(["first", *first[:20], *second]) + "\n"})
     owned, lines = replayed(repo, tmp_path / "history")
     for path, commits in lines.items():
         assert commits == porcelain(repo, path), path
@@ -318,13 +320,13 @@ def test_two_files_that_come_from_one_are_both_followed(tmp_path: Path) -> None:
 
 def test_contents_that_are_missing_prove_nothing(ambiguous: RepositoryBuilder, tmp_path: Path) -> None:
     clone = ambiguous.clone(tmp_path / "clone")
-    repository = opened(clone)
+    repository = open_repository(clone)
     store = LocalHistoryStore(tmp_path / "history", workers=1)
     store.update([repository])
     _unpack(clone)
-    lost = clone.git("rev-parse", "HEAD~1:f0")
-    (clone.path / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
-    repository = opened(clone)
+    blob = clone.git("rev-parse", "HEAD~1:f0")
+    (clone.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    repository = open_repository(clone)
     history = store.open(repository)
     owned = line_ownership(history, repository, clone.head, exact=True)
     assert b"f0" in owned.inexact
@@ -352,7 +354,7 @@ def test_blame_runs_nothing_that_the_repository_configures(tmp_path: Path) -> No
     repo.git("config", "diff.evil.textconv", f"touch {harm}; cat")
     (repo.path / ".git" / "info").mkdir(exist_ok=True)
     (repo.path / ".git" / "info" / "attributes").write_text("* diff=evil\n")
-    repository = opened(repo)
+    repository = open_repository(repo)
     assert len(blame_file(repository, repo.head, b"a.txt", 2).commits) == 2
     store = LocalHistoryStore(tmp_path / "history", workers=1)
     store.update([repository])

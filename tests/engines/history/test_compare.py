@@ -16,7 +16,7 @@ from sourcelight.repos import Catalog, Repository
 from sourcelight.testing import RepositoryBuilder
 
 
-def opened(builder: RepositoryBuilder) -> Repository:
+def open_repository(builder: RepositoryBuilder) -> Repository:
     return Catalog.open(builder.path).repositories[0]
 
 
@@ -88,17 +88,17 @@ def identity() -> dict[str, str]:
 def test_every_kind_of_change_is_worded_as_git_words_it(many_kinds: tuple[RepositoryBuilder, str, str]) -> None:
     repo, base, head = many_kinds
     for first, second in ((base, head), (head, base)):
-        assert text_of(compare(opened(repo), first, second)) == git_diff(repo, first, second)
+        assert text_of(compare(open_repository(repo), first, second)) == git_diff(repo, first, second)
 
 
 def test_the_whole_from_one_git_process_is_the_same(
     many_kinds: tuple[RepositoryBuilder, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo, base, head = many_kinds
-    created = list(compare(opened(repo), base, head).all_diffs())
+    created = list(compare(open_repository(repo), base, head).all_diffs())
     module._comparison_cache._entries.clear()
     monkeypatch.setattr(module, "PAGE_FILES", 0)
-    streamed = list(compare(opened(repo), base, head).all_diffs())
+    streamed = list(compare(open_repository(repo), base, head).all_diffs())
     assert streamed == created
     kinds = {diff.change.status for diff in created}
     assert kinds == {"added", "deleted", "modified", "renamed", "type changed"}
@@ -106,7 +106,7 @@ def test_the_whole_from_one_git_process_is_the_same(
 
 def test_counts_equal_numstat(many_kinds: tuple[RepositoryBuilder, str, str]) -> None:
     repo, base, head = many_kinds
-    comparison = compare(opened(repo), base, head)
+    comparison = compare(open_repository(repo), base, head)
     count = repo.git("diff", "-M", "--numstat", base, head).splitlines()
     added = sum(int(row.split("\t")[0]) for row in count if not row.startswith("-"))
     removed = sum(int(row.split("\t")[1]) for row in count if not row.startswith("-"))
@@ -117,7 +117,7 @@ def test_counts_equal_numstat(many_kinds: tuple[RepositoryBuilder, str, str]) ->
 
 def test_pages_put_together_are_the_whole(many_kinds: tuple[RepositoryBuilder, str, str]) -> None:
     repo, base, head = many_kinds
-    comparison = compare(opened(repo), base, head)
+    comparison = compare(open_repository(repo), base, head)
     pages = [comparison.page(start, 4) for start in range(0, len(comparison.changes), 4)]
     assert [diff for page in pages for diff in page] == list(comparison.all_diffs())
     assert comparison.page(len(comparison.changes), 4) == []
@@ -127,7 +127,7 @@ def test_a_huge_patch_is_whole(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "repo")
     base = repo.commit({"big.txt": "".join(f"{n}\n" for n in range(100_000))})
     head = repo.commit({"big.txt": "".join(f"{n} changed\n" for n in range(100_000))})
-    (diff,) = compare(opened(repo), base, head).all_diffs()
+    (diff,) = compare(open_repository(repo), base, head).all_diffs()
     assert (diff.additions, diff.deletions) == (100_000, 100_000)
     assert diff.patch == git_diff(repo, base, head)
 
@@ -140,7 +140,7 @@ def test_how_the_commits_are_related_is_told(tmp_path: Path) -> None:
     side = repo.commit({"b": "1\n"})
     repo.git("checkout", "-q", "--orphan", "other")
     other = repo.commit({"a": "else\n"})
-    repository = opened(repo)
+    repository = open_repository(repo)
     pairs = {(first, second): "ahead", (second, first): "behind", (second, side): "diverged",
              (first, other): "unrelated", (first, first): "same"}  # fmt: skip
     for (base, head), relation in pairs.items():
@@ -154,9 +154,9 @@ def test_missing_contents_leave_a_diff_without_patch(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "repo")
     base = repo.commit({"a": "one\n", "b": "two\n" * 9})
     head = repo.commit({"a": "changed\n", "b": "two\n" * 10})
-    lost = repo.git("rev-parse", f"{head}:a")
-    repo.file(f".git/objects/{lost[:2]}/{lost[2:]}").unlink()
-    missing, there = compare(opened(repo), base, head).all_diffs()
+    blob = repo.git("rev-parse", f"{head}:a")
+    repo.file(f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
+    missing, there = compare(open_repository(repo), base, head).all_diffs()
     assert (missing.patch, missing.additions, missing.change.path) == (None, None, b"a")
     assert (there.additions, there.deletions) == (1, 0)
 
@@ -165,12 +165,12 @@ def test_what_is_no_commit_is_refused(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "repo")
     base = repo.commit({"a": "1\n"})
     with pytest.raises(RevisionNotFound):
-        compare(opened(repo), base, "12" * 20)
+        compare(open_repository(repo), base, "12" * 20)
 
 
 def test_a_comparison_stops_on_request(many_kinds: tuple[RepositoryBuilder, str, str]) -> None:
     repo, base, head = many_kinds
-    comparison = compare(opened(repo), base, head)
+    comparison = compare(open_repository(repo), base, head)
     cancellation = Cancellation()
     cancellation.cancel()
     with pytest.raises(Cancelled):
@@ -195,21 +195,23 @@ def test_nothing_that_the_repository_configures_is_run(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     for key in ("diff.evil.command", "diff.evil.textconv", "diff.external", "core.fsmonitor", "core.pager"):
         repo.git("config", key, f"touch {mark};")
-    assert b"+2" in text_of(compare(opened(repo), base, head))
+    assert b"+2" in text_of(compare(open_repository(repo), base, head))
     assert not os.path.lexists(mark)
 
 
-@pytest.mark.parametrize("most", [0, 300])
+@pytest.mark.parametrize("limit", [0, 300])
 def test_a_binary_file_is_one_when_it_is_renamed_as_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
-    monkeypatch.setattr(module, "PAGE_FILES", most)
+    monkeypatch.setattr(module, "PAGE_FILES", limit)
     repo = RepositoryBuilder(tmp_path / "repo")
-    base = repo.commit({"image.bin": b"\0\1\2" * 50, "text.md": f"words {most}\n"})
+    base = repo.commit({"image.bin": b"\0\1\2" * 50, "text.md": f"words {limit}\n"})
     repo.git("mv", "image.bin", "picture.bin")
     repo.git("mv", "text.md", "prose.md")
     head = repo.commit()
-    told = repo.git("diff", "-M", "--numstat", base, head).splitlines()
-    want = {line.partition("=> ")[2] for line in told if line.startswith("-")}
-    assert {diff.change.path.decode() for diff in compare(opened(repo), base, head).all_diffs() if diff.binary} == want
+    stat_lines = repo.git("diff", "-M", "--numstat", base, head).splitlines()
+    want = {line.partition("=> ")[2] for line in stat_lines if line.startswith("-")}
+    assert {
+        diff.change.path.decode() for diff in compare(open_repository(repo), base, head).all_diffs() if diff.binary
+    } == want
     assert want == {"picture.bin"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engines.history.histories import literal, oids, opened
+from engines.history.histories import literal, oids, open_history
 from engines.history.hostile import build_hostile, raw_commit
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.history import History, LocalHistoryStore
@@ -29,7 +29,7 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
 
 @pytest.fixture(scope="module")
 def history(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> History:
-    return opened(LocalHistoryStore(tmp_path_factory.mktemp("store")), repo.path)
+    return open_history(LocalHistoryStore(tmp_path_factory.mktemp("store")), repo.path)
 
 
 def git_says(path: Path, field: str, *options: str) -> dict[str, str]:
@@ -77,7 +77,7 @@ def test_dates_are_read_as_git_reads_them(repo: RepositoryBuilder, history: Hist
     seconds = {oid: int(words[0] or 0) for oid, words in expected.items()}
     times = column(history, f"{who}_date")
     assert {oid: int(when.timestamp()) for oid, when in times.items()} == {  # type: ignore[attr-defined]
-        oid: min(found, LAST_SECOND) for oid, found in seconds.items()
+        oid: min(second, LAST_SECOND) for oid, second in seconds.items()
     }
     offsets = column(history, f"{who}_utc_offset_min")
     for oid, words in expected.items():
@@ -105,7 +105,7 @@ def test_segments_with_and_without_broken_texts_are_read_together(tmp_path: Path
     messages = [b"plain\n", b"caf\xe9 \xff\n\nmore \xfe\n", "naïve\n".encode(), b"last \xc3\n"]
     for number, message in enumerate(messages):
         raw_commit(repo, message, files={b"file": b"%d\n" % number})
-        history = opened(store, repo.path)
+        history = open_history(store, repo.path)
     assert len(history.segments) == len(messages)
     rows = tables.commit_batch(history, CommitNumbers(np.arange(len(messages))))
     assert rows.column("message").to_pylist() == [m.decode("utf-8", "replace").strip() for m in messages]
@@ -119,15 +119,15 @@ def test_grafts_count_as_they_stand(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "repo")
     store = LocalHistoryStore(tmp_path / "store")
     commits = [repo.commit({"a": f"{n}\n"}, f"{n}") for n in range(4)]
-    assert len(opened(store, repo.path).commits) == 4
+    assert len(open_history(store, repo.path).commits) == 4
     (repo.path / ".git/info").mkdir(exist_ok=True)
     (repo.path / ".git/info/grafts").write_text(f"{commits[3]} {commits[1]}\n")
     repo.commit({"a": "new\n"}, "new")
-    history = opened(store, repo.path)
+    history = open_history(store, repo.path)
     reply = git_says(repo.path, " %P")
     rows = tables.commit_batch(history, CommitNumbers(np.arange(len(history.commits))))
     parents = dict(zip(rows.column("commit").to_pylist(), rows.column("parents").to_pylist(), strict=True))
-    assert {oid: " ".join(["", *named]) or " " for oid, named in parents.items()} == reply
+    assert {oid: " ".join(["", *parent_ids]) or " " for oid, parent_ids in parents.items()} == reply
     assert commits[2] not in parents
 
 
@@ -137,7 +137,7 @@ def test_a_mailmap_maps_broken_people_as_git_maps_them(tmp_path: Path) -> None:
     lines += ["Blanks <b@x> <  blanks@example.org  >", "Only <o@x> <only@example.org>", "Z <z@x> <zoë@example.org>"]
     raw = "\n".join(lines).encode() + b"\nLat <l@x> <lat\xedn@example.org>\nBr <br@x> <br\xff\xfe@example.org>\n"
     raw_commit(repo, b"mailmap\n", files={b".mailmap": raw})
-    history = opened(LocalHistoryStore(tmp_path / "store"), repo.path)
+    history = open_history(LocalHistoryStore(tmp_path / "store"), repo.path)
     assert len(set(history.identities.mapped_names) - set(history.identities.names)) > 5
     for name, field in (("author", "%aN"), ("author_email", "%aE"), ("committer", "%cN"), ("committer_email", "%cE")):
         # Where git finds no person it prints the field as it was asked for.

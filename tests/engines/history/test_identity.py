@@ -38,9 +38,9 @@ def test_trailers_are_those_that_git_reads(repo: RepositoryBuilder, messages: li
     repo.git("fast-import", "--quiet", "--force", stdin="".join(result).encode())
     names = [f"t{n}" for n in range(len(texts))]
     read = repo.git("log", "--no-walk=unsorted", "--format=%x01%(trailers:only,unfold)", *names).split("\x01")[1:]
-    for text, said in zip(texts, read, strict=True):
+    for text, trailers in zip(texts, read, strict=True):
         ours = [f"{trailer.token}: {trailer.value}".strip() for trailer in trailers_of(text)]
-        assert ours == [line.strip() for line in said.splitlines() if line.strip()], text
+        assert ours == [line.strip() for line in trailers.splitlines() if line.strip()], text
 
 
 def test_co_authors_are_read_once_each() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engines.history.histories import HUNDRED_YEARS, build_many_kinds, git_log, literal, oids, opened, regexp
+from engines.history.histories import HUNDRED_YEARS, build_many_kinds, git_log, literal, oids, open_history, regexp
 from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.history import History, LocalHistoryStore
@@ -34,7 +34,7 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
 
 @pytest.fixture(scope="module")
 def history(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> History:
-    return opened(LocalHistoryStore(tmp_path_factory.mktemp("store")), repo.path)
+    return open_history(LocalHistoryStore(tmp_path_factory.mktemp("store")), repo.path)
 
 
 def commits_with(history: History, **which: object) -> set[str]:
@@ -55,10 +55,12 @@ def test_expressions_stand_at_the_bounds_of_lines_of_a_message(
     result = commits_with(history, messages=(AnyPattern((regexp(text),)),))
     expected = git_log(repo.path, "-E", f"--grep={text}")
     # git sees an empty last line behind every message; ours has no white space around it.
-    assert result == (expected if text != "^$" else {c for c in result if "\n\n" in history.message(at(history, c))})
+    assert result == (
+        expected if text != "^$" else {c for c in result if "\n\n" in history.message(number_of(history, c))}
+    )
 
 
-def at(history: History, oid: str) -> int:
+def number_of(history: History, oid: str) -> int:
     number = history.position(oid)
     assert number is not None
     return number
@@ -104,23 +106,23 @@ def test_merges_can_be_asked_for(repo: RepositoryBuilder, history: History, opti
 def test_changed_lines_are_those_of_the_pickaxe(
     repo: RepositoryBuilder, history: History, text: str, changes: str
 ) -> None:
-    hits = find_diffs(history, DiffQuery(tree=PatternTerm(literal(text)), changes=changes))  # type: ignore[arg-type]
+    matches = find_diffs(history, DiffQuery(tree=PatternTerm(literal(text)), changes=changes))  # type: ignore[arg-type]
     expected = git_log(repo.path, f"-{'G' if changes == 'lines' else 'S'}{text}")
     binary = {history.oid(i) for i in history.changes.commit[history.changes.binary].tolist()}
-    assert oids(history, hits.commits) - binary == expected - binary
+    assert oids(history, matches.commits) - binary == expected - binary
 
 
 @pytest.mark.parametrize("text", ["ne+dle", "^needle", "needle$", r"[0-9]+ needle", "[^x]needle"])
 def test_expressions_in_changed_lines_are_those_of_the_pickaxe(
     repo: RepositoryBuilder, history: History, text: str
 ) -> None:
-    hits = find_diffs(history, DiffQuery(tree=PatternTerm(regexp(text))))
-    assert oids(history, hits.commits) == git_log(repo.path, "-E", f"-G{text}")
+    matches = find_diffs(history, DiffQuery(tree=PatternTerm(regexp(text))))
+    assert oids(history, matches.commits) == git_log(repo.path, "-E", f"-G{text}")
 
 
 def test_every_line_has_its_place(repo: RepositoryBuilder, history: History) -> None:
-    hits = find_diffs(history, DiffQuery())
-    frame = pa.Table.from_batches(list(tables.line_batches(history, hits))).to_pylist()
+    matches = find_diffs(history, DiffQuery())
+    frame = pa.Table.from_batches(list(tables.line_batches(history, matches))).to_pylist()
     for row in frame:
         assert row["side"] in {"added", "removed"}
         revision, path = (
@@ -148,10 +150,10 @@ def test_counts_of_lines_are_those_of_numstat(repo: RepositoryBuilder, history: 
 @pytest.mark.parametrize("sides", [("added",), ("removed",)])
 def test_one_side_can_be_asked_for(history: History, sides: tuple[Side, ...]) -> None:
     both = find_diffs(history, DiffQuery(tree=PatternTerm(literal("needle"))))
-    one = find_diffs(history, DiffQuery(tree=PatternTerm(literal("needle")), sides=sides))
+    single_side = find_diffs(history, DiffQuery(tree=PatternTerm(literal("needle")), sides=sides))
     rows = pa.Table.from_batches(list(tables.line_batches(history, both))).to_pylist()
     expected = [row for row in rows if row["side"] == sides[0]]
-    assert pa.Table.from_batches(list(tables.line_batches(history, one))).to_pylist() == expected
+    assert pa.Table.from_batches(list(tables.line_batches(history, single_side))).to_pylist() == expected
 
 
 @pytest.mark.parametrize("path", ["src.py", "docs/read me.md", "naïve.txt", "kind", "module"])
@@ -187,8 +189,8 @@ def test_a_path_that_must_not_match_denies_the_file_alone(history: History) -> N
 
 def test_a_tree_holds_for_one_file_of_a_commit(history: History) -> None:
     def subjects(tree: Tree) -> set[str]:
-        hits = find_diffs(history, DiffQuery(tree=tree))
-        return {history.message(int(c)).splitlines()[0] for c in hits.commits}
+        matches = find_diffs(history, DiffQuery(tree=tree))
+        return {history.message(int(c)).splitlines()[0] for c in matches.commits}
 
     naive, caf = PatternTerm(literal("naïve")), PatternTerm(literal("caf"))
     assert subjects(And((naive, caf))) == set()
@@ -224,8 +226,8 @@ def test_odd_messages_and_paths_are_text(history: History) -> None:
 
 
 def test_batches_have_the_columns_of_the_tables(history: History) -> None:
-    for hits in (DiffQuery(tree=PatternTerm(literal("needle"))), DiffQuery(tree=PatternTerm(literal("nowhere")))):
-        batches = list(tables.line_batches(history, find_diffs(history, hits)))
+    for query in (DiffQuery(tree=PatternTerm(literal("needle"))), DiffQuery(tree=PatternTerm(literal("nowhere")))):
+        batches = list(tables.line_batches(history, find_diffs(history, query)))
         assert [*batches[0].schema.names, "agent"] == [column.name for column in COLUMNS["diff_lines"]]
     added_by_others = {"co_authors", "reviewers", "agent", "agent_traces", "bot", "url"}
     required = [column.name for column in COLUMNS["commits"] if column.name not in added_by_others]
@@ -235,16 +237,16 @@ def test_batches_have_the_columns_of_the_tables(history: History) -> None:
 
 
 def test_rows_come_in_batches_that_can_be_shown_early(history: History) -> None:
-    hits = find_diffs(history, DiffQuery())
-    batches = list(tables.line_batches(history, hits, rows=7))
+    matches = find_diffs(history, DiffQuery())
+    batches = list(tables.line_batches(history, matches, rows=7))
     assert [batch.num_rows for batch in batches[:-1]] == [7] * (len(batches) - 1)
-    rows = pa.Table.from_batches(list(tables.line_batches(history, hits))).to_pylist()
+    rows = pa.Table.from_batches(list(tables.line_batches(history, matches))).to_pylist()
     assert [row for batch in batches for row in batch.to_pylist()] == rows
 
 
 def test_spans_are_code_points(history: History) -> None:
-    hits = find_diffs(history, DiffQuery(tree=Or((PatternTerm(literal("needle")), PatternTerm(literal("e n"))))))
-    rows = pa.Table.from_batches(list(tables.line_batches(history, hits))).to_pylist()
+    matches = find_diffs(history, DiffQuery(tree=Or((PatternTerm(literal("needle")), PatternTerm(literal("e n"))))))
+    rows = pa.Table.from_batches(list(tables.line_batches(history, matches))).to_pylist()
     for row in rows:
         marked = {row["line"][a:b] for a, b in zip(row["start"], row["end"], strict=True)}
         assert marked <= {"needle", "e n"}

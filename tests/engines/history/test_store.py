@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from engines.history.histories import build_many_kinds, git_log, literal, oids, opened, repository_of
+from engines.history.histories import build_many_kinds, git_log, literal, oids, open_history, repository_of
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, IndexDamaged, SearchIndexError
 from sourcelight.engines.history import ALL_REFS, History, HistoryProgress, LocalHistoryStore
@@ -38,7 +38,7 @@ def repo(tmp_path: Path) -> RepositoryBuilder:
     return builder
 
 
-def found(history: History, text: str, *revisions: str) -> set[str]:
+def commits_with(history: History, text: str, *revisions: str) -> set[str]:
     query = DiffQuery(commits=CommitFilter(revisions=revisions), tree=PatternTerm(literal(text)))
     return oids(history, find_diffs(history, query).commits)
 
@@ -47,34 +47,34 @@ def segments(history: History) -> int:
     return len(history.segments)
 
 
-def same(one: History, other: History, revision: str) -> None:
+def same(first: History, second: History, revision: str) -> None:
     """Both answer alike for what is behind `revision`."""
     for text in ("needle", "line", "e", "more", "Subproject"):
-        assert found(one, text, revision) == found(other, text, revision)
+        assert commits_with(first, text, revision) == commits_with(second, text, revision)
     behind = CommitQuery(commits=CommitFilter(revisions=(revision,)))
-    assert oids(one, find_commits(one, behind)) == oids(other, find_commits(other, behind))
-    assert one.changes.additions.sum() == other.changes.additions.sum() or segments(one) != segments(other)
+    assert oids(first, find_commits(first, behind)) == oids(second, find_commits(second, behind))
+    assert first.changes.additions.sum() == second.changes.additions.sum() or segments(first) != segments(second)
 
 
 def test_new_commits_are_a_further_segment(store: LocalHistoryStore, repo: RepositoryBuilder) -> None:
-    previous = opened(store, repo.path)
+    previous = open_history(store, repo.path)
     repo.commit({"a.txt": "needle again\n", "b.txt": "needle 3\n"}, "more")
     assert not store.is_current(repository_of(repo.path))
     report = store.update([repository_of(repo.path)])
     assert (report.built, report.commits) == (("repo",), 1)
     history = store.open(repository_of(repo.path))
     assert (segments(previous), segments(history)) == (1, 2)
-    assert found(history, "needle 3") == git_log(repo.path, "-Gneedle 3")
+    assert commits_with(history, "needle 3") == git_log(repo.path, "-Gneedle 3")
     assert len(previous.commits) == 5  # a snapshot stays as it is
     assert store.update([repository_of(repo.path)]).current == ("repo",)
 
 
 def test_many_small_updates_answer_as_one_build(tmp_path: Path, store: LocalHistoryStore) -> None:
     repo = build_many_kinds(tmp_path / "kinds")
-    everything = opened(LocalHistoryStore(tmp_path / "whole"), repo.path)
+    everything = open_history(LocalHistoryStore(tmp_path / "whole"), repo.path)
     for number in range(0, len(everything.commits), 2):
-        opened(store, repo.path, everything.oid(number))
-    history = opened(store, repo.path)
+        open_history(store, repo.path, everything.oid(number))
+    history = open_history(store, repo.path)
     assert 1 < segments(history) <= compaction.MAX_SEGMENTS
     same(history, everything, repo.head)
     for number in range(len(everything.commits)):
@@ -84,8 +84,8 @@ def test_many_small_updates_answer_as_one_build(tmp_path: Path, store: LocalHist
             everything.oid(int(p))
             for p in everything.commits.parents[slice(*everything.commits.parent_starts[number : number + 2])]
         ]
-        own = history.commits.parents[slice(*history.commits.parent_starts[mine : mine + 2])]
-        assert [history.oid(int(p)) for p in own] == parents
+        parent_numbers = history.commits.parents[slice(*history.commits.parent_starts[mine : mine + 2])]
+        assert [history.oid(int(p)) for p in parent_numbers] == parents
         assert history.message(mine) == everything.message(number)
         assert (
             history.identities.names[history.commits.author[mine]]
@@ -108,24 +108,24 @@ def test_all_refs_can_be_read_and_kept_apart(store: LocalHistoryStore, repo: Rep
     side = repo.commit({"side.txt": "needle aside\n"}, "aside")
     repo.tag("v1", message="one")
     repo.switch("main")
-    assert opened(store, repo.path).position(side) is None
-    history = opened(store, repo.path, *ALL_REFS)
+    assert open_history(store, repo.path).position(side) is None
+    history = open_history(store, repo.path, *ALL_REFS)
     assert {"HEAD", "refs/heads/main", "refs/heads/side", "refs/tags/v1"} <= set(history.tips)
-    assert found(history, "aside", side) == {side}
-    assert found(history, "aside", repo.head) == set()
-    assert found(history, "needle", side) == git_log(repo.path, "-Gneedle", revisions=["side"])
+    assert commits_with(history, "aside", side) == {side}
+    assert commits_with(history, "aside", repo.head) == set()
+    assert commits_with(history, "needle", side) == git_log(repo.path, "-Gneedle", revisions=["side"])
 
 
 def test_a_rewritten_branch_leaves_what_it_left_behind(store: LocalHistoryStore, repo: RepositoryBuilder) -> None:
-    previous = opened(store, repo.path)
+    previous = open_history(store, repo.path)
     old = repo.head
     repo.git("reset", "-q", "--hard", "HEAD~2")
     new = repo.commit({"a.txt": "needle rewritten\n"}, "rewritten")
     repo.git("reflog", "expire", "--expire=now", "--all")
     repo.git("gc", "-q", "--prune=now")
-    history = opened(store, repo.path)
-    assert found(history, "needle", new) == git_log(repo.path, "-Gneedle")
-    assert len(found(previous, "needle", old)) == 5
+    history = open_history(store, repo.path)
+    assert commits_with(history, "needle", new) == git_log(repo.path, "-Gneedle")
+    assert len(commits_with(previous, "needle", old)) == 5
     # Two of six commits are left behind, and with them more than a quarter of the rows: they are dropped.
     assert history.position(old) is None
 
@@ -133,23 +133,23 @@ def test_a_rewritten_branch_leaves_what_it_left_behind(store: LocalHistoryStore,
 def test_what_git_no_longer_has_is_not_read_twice(store: LocalHistoryStore, repo: RepositoryBuilder) -> None:
     repo.branch("side")
     repo.commit({f"{n}.txt": "few\n" for n in range(2)}, "left behind")
-    opened(store, repo.path, "refs/heads/side")
+    open_history(store, repo.path, "refs/heads/side")
     repo.switch("main")
     repo.git("branch", "-D", "side")
     repo.git("reflog", "expire", "--expire=now", "--all")
     repo.git("gc", "-q", "--prune=now")
     repo.commit({"a.txt": "needle next\n"}, "next")
-    history = opened(store, repo.path)
+    history = open_history(store, repo.path)
     assert len(history.commits) == len(set(oids(history, range(len(history.commits)))))
-    assert found(history, "needle", repo.head) == git_log(repo.path, "-Gneedle")
+    assert commits_with(history, "needle", repo.head) == git_log(repo.path, "-Gneedle")
 
 
 def test_segments_are_joined_when_they_are_many(store: LocalHistoryStore, repo: RepositoryBuilder) -> None:
     for number in range(12):
         repo.commit({"a.txt": f"needle more {number}\n"}, f"more {number}")
-        history = opened(store, repo.path)
+        history = open_history(store, repo.path)
         assert segments(history) <= compaction.MAX_SEGMENTS
-    assert found(history, "needle") == git_log(repo.path, "-Gneedle")
+    assert commits_with(history, "needle") == git_log(repo.path, "-Gneedle")
     assert len(history.commits) == 17
     files = {path.name for path in (store.folder / repository_of(repo.path).key).iterdir()}
     assert len([name for name in files if name.startswith("segment-")]) == segments(history)
@@ -199,10 +199,10 @@ def test_a_commit_between_others_may_be_unreadable(
         raw = subprocess.run(["git", "cat-file", "blob", oid], cwd=repo.path, capture_output=True, check=True).stdout
         assert clone.git("hash-object", "-w", "--stdin", stdin=raw) == oid
     clone.git("remote", "set-url", "origin", "file:///nowhere")
-    history = opened(store, clone.path)
+    history = open_history(store, clone.path)
     unread = {history.message(int(i)) for i in history.commits.unread.nonzero()[0]}
     assert unread == {"change 2", "change 3"}
-    assert {history.message(history.position(c) or 0) for c in found(history, "needle")} == {
+    assert {history.message(history.position(c) or 0) for c in commits_with(history, "needle")} == {
         "change 0",
         "change 1",
         "change 4",
@@ -213,19 +213,19 @@ def test_a_shallow_clone_says_so_and_is_read_anew_when_deepened(
     store: LocalHistoryStore, repo: RepositoryBuilder, tmp_path: Path
 ) -> None:
     clone = repo.clone(tmp_path / "shallow", "--depth=2")
-    history = opened(store, clone.path)
+    history = open_history(store, clone.path)
     assert (len(history.commits), history.shallow) == (2, "shallow")
     clone.git("fetch", "-q", "--unshallow")
-    assert len(opened(store, clone.path).commits) == 5
-    assert not opened(store, clone.path).shallow
+    assert len(open_history(store, clone.path).commits) == 5
+    assert not open_history(store, clone.path).shallow
 
 
 def test_mailmap_is_applied_by_git_and_renewed(store: LocalHistoryStore, repo: RepositoryBuilder) -> None:
     repo.commit({"b": "x\n"}, "by bob", author="bob <old@example.org>")
-    history = opened(store, repo.path)
+    history = open_history(store, repo.path)
     assert "bob" in history.identities.mapped_names
     repo.commit({".mailmap": "Bob Builder <bob@example.org> <old@example.org>\n"}, "names")
-    history = opened(store, repo.path)
+    history = open_history(store, repo.path)
     index = list(history.identities.names).index("bob")
     assert (history.identities.mapped_names[index], history.identities.mapped_emails[index]) == (
         "Bob Builder",
@@ -241,15 +241,15 @@ def test_progress_counts_commits_and_a_stop_keeps_what_was(store: LocalHistorySt
     store.update([repository_of(repo.path)], progress=events.append)
     assert (events[-1].commits_done, events[-1].commits_total) == (5, 5)
     repo.commit({"a.txt": "later\n"}, "later")
-    stop = Cancellation()
-    stop.cancel()
-    report = store.update([repository_of(repo.path)], cancellation=stop)
+    cancellation = Cancellation()
+    cancellation.cancel()
+    report = store.update([repository_of(repo.path)], cancellation=cancellation)
     assert report.cancelled
     assert len(store.open(repository_of(repo.path)).commits) == 5
 
 
 def test_a_damaged_file_is_never_trusted_and_built_anew(store: LocalHistoryStore, repo: RepositoryBuilder) -> None:
-    opened(store, repo.path)
+    open_history(store, repo.path)
     repository = repository_of(repo.path)
     folder = store.folder / repository.key
     segment = next(path for path in folder.iterdir() if path.name.startswith("segment-"))
@@ -257,16 +257,16 @@ def test_a_damaged_file_is_never_trusted_and_built_anew(store: LocalHistoryStore
     new = LocalHistoryStore(store.folder)
     with pytest.raises(IndexDamaged):
         new.open(repository)
-    assert len(opened(new, repo.path).commits) == 5
+    assert len(open_history(new, repo.path).commits) == 5
     (folder / "manifest.json").write_text("{")
     local_history_store = LocalHistoryStore(store.folder)
     with pytest.raises(IndexDamaged):
         local_history_store.open(repository)
-    assert len(opened(local_history_store, repo.path).commits) == 5
+    assert len(open_history(local_history_store, repo.path).commits) == 5
 
 
 def test_another_format_or_git_is_read_anew(store: LocalHistoryStore, repo: RepositoryBuilder) -> None:
-    opened(store, repo.path)
+    open_history(store, repo.path)
     manifest = store.folder / repository_of(repo.path).key / "manifest.json"
     content = read_manifest(manifest)
     manifest.write_bytes(manifest_bytes(content | {"made_with": "git 1"}))
@@ -315,8 +315,8 @@ def long_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_worker_processes_read_the_same(long_history: Path, tmp_path: Path) -> None:
-    one, two = (LocalHistoryStore(tmp_path / str(n), workers=n) for n in (1, 2))
-    histories = [opened(store, long_history) for store in (one, two)]
+    first, second = (LocalHistoryStore(tmp_path / str(n), workers=n) for n in (1, 2))
+    histories = [open_history(store, long_history) for store in (first, second)]
     same(histories[0], histories[1], histories[0].tips["HEAD"])
     out = subprocess.run(
         ["git", "log", "--numstat", "--format=", "HEAD"], cwd=long_history, capture_output=True, check=True
@@ -356,7 +356,7 @@ def test_a_kill_at_any_moment_leaves_nothing_that_counts(long_history: Path, tmp
     process.wait(10)
     process.stdout.close()
     store = LocalHistoryStore(tmp_path / "store")
-    history = opened(store, long_history)
+    history = open_history(store, long_history)
     assert len(history.commits) == 400
     names = {path.name for path in (store.folder / repository_of(long_history).key).iterdir()}
     assert len(names) == 3
@@ -371,19 +371,19 @@ def test_two_processes_build_one_history(long_history: Path, tmp_path: Path) -> 
 
 
 def test_a_stop_ends_workers_soon(long_history: Path, tmp_path: Path) -> None:
-    store, stop = LocalHistoryStore(tmp_path / "store", workers=2), Cancellation()
+    store, cancellation = LocalHistoryStore(tmp_path / "store", workers=2), Cancellation()
 
-    def told(_progress: HistoryProgress) -> None:
-        stop.cancel()
+    def on_progress(_progress: HistoryProgress) -> None:
+        cancellation.cancel()
 
-    report = store.update([repository_of(long_history)], progress=told, cancellation=stop)
+    report = store.update([repository_of(long_history)], progress=on_progress, cancellation=cancellation)
     assert report.cancelled
     assert not [t for t in threading.enumerate() if t.name.startswith("history worker")]
-    assert len(opened(store, long_history).commits) == 400
+    assert len(open_history(store, long_history).commits) == 400
 
 
 def test_unneeded_histories_can_be_deleted(store: LocalHistoryStore, repo: RepositoryBuilder) -> None:
-    opened(store, repo.path)
+    open_history(store, repo.path)
     repository = repository_of(repo.path)
     assert store.prune({repository.key}) == 0
     assert store.prune(set()) > 0

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sourcelight as sl
-from engines.history.histories import build_many_kinds, opened, repository_of
+from engines.history.histories import build_many_kinds, open_history, repository_of
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import ToolError
 from sourcelight.engines.execution.background import HistoryRequest, HistoryUpdater
@@ -65,12 +65,12 @@ def test_changes_of_some_commits_are_those_of_the_build(repo: RepositoryBuilder,
     head = resolve(repository, "")
     unbuilt = LocalHistoryStore(tmp_path / "a").open_unbuilt(repository, [head])
     assert unbuilt is not None
-    built = opened(LocalHistoryStore(tmp_path / "b"), repo.path)
+    built = open_history(LocalHistoryStore(tmp_path / "b"), repo.path)
     assert unbuilt.history.commits.oid.tolist() == built.commits.oid.tolist()
     assert unbuilt.history.identities.mapped_emails == built.identities.mapped_emails
-    some = CommitNumbers(np.arange(0, len(built.commits), 2))
-    partial = unbuilt.with_changes(some, Cancellation())
-    expected = np.flatnonzero(np.isin(built.changes.commit, some))
+    numbers = CommitNumbers(np.arange(0, len(built.commits), 2))
+    partial = unbuilt.with_changes(numbers, Cancellation())
+    expected = np.flatnonzero(np.isin(built.changes.commit, numbers))
     assert partial.changes.commit.tolist() == built.changes.commit[expected].tolist()
     for name in COLUMNS:
         if name == "path":
@@ -117,9 +117,9 @@ def test_contributors_without_lines_are_those_of_shortlog(client: sl.Client, rep
     frame = client.contributors(lines=False, join_addresses=False, progress=False)
     assert sorted(int(count) for count in frame["commits"] if count) == expected
     assert frame[["additions", "deletions", "files"]].isna().all(axis=None)
-    counted = client.contributors(join_addresses=False, progress=False)
+    full_frame = client.contributors(join_addresses=False, progress=False)
     same = [column for column in frame if column not in {"additions", "deletions", "files"}]
-    assert rows(frame[same]) == rows(counted[same])
+    assert rows(frame[same]) == rows(full_frame[same])
 
 
 def test_kinds_of_files_need_lines(client: sl.Client) -> None:
@@ -151,10 +151,10 @@ def test_a_missing_object_is_told_only_of_commits_that_are_shown(repo: Repositor
     with sl.open(copy, index_dir=tmp_path / "index", background_index=False, progress=False) as client:
         with pytest.warns(sl.IncompleteResultWarning, match="changes of 1 commits"):
             rows_of_it = client.commit_search(repos="repo", message_terms="hundred years", progress=False)
-        others = client.commit_search(repos="repo", message_terms="move only", progress=False)
+        other_frame = client.commit_search(repos="repo", message_terms="move only", progress=False)
     assert rows_of_it.attrs["status"] != "complete"
     assert rows_of_it["additions"].isna().all()
-    assert others.attrs["status"] == "complete"
+    assert other_frame.attrs["status"] == "complete"
 
 
 TEXTS = ("", "needle", "on", "needle OR empty", "needle AND NOT twice", r"/^o\w+ /", "case:yes Needle", "no such words")

@@ -146,8 +146,8 @@ def call(
 
 def rows(answer: ToolResult) -> list[dict[str, Any]]:
     """Give the rows of an answer."""
-    found: list[dict[str, Any]] = answer.table.to_pylist()
-    return found
+    result: list[dict[str, Any]] = answer.table.to_pylist()
+    return result
 
 
 def line_with(files: Mapping[str, str], path: str, text: str) -> int:

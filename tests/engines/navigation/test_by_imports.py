@@ -318,15 +318,17 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
 
 
 @pytest.mark.parametrize(
-    ("repository", "path", "use", "target", "definition", "how"), CLAIMS, ids=[f"{c[0]} {c[2].strip()}" for c in CLAIMS]
+    ("repository", "path", "use", "target", "definition", "method"),
+    CLAIMS,
+    ids=[f"{c[0]} {c[2].strip()}" for c in CLAIMS],
 )
 def test_a_name_leads_to_its_definition(
-    marked: Marked, repository: str, path: str, use: str, target: str, definition: str, how: str
+    marked: Marked, repository: str, path: str, use: str, target: str, definition: str, method: str
 ) -> None:
     answer = marked.ask(repository, path, use)[0]
     assert answer.document.shown_path == target
     assert answer.start == offset(answer.document.text, definition)
-    assert answer.how == how
+    assert answer.how == method
 
 
 def test_a_module_leads_to_its_file(marked: Marked) -> None:

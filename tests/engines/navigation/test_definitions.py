@@ -41,9 +41,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("repo", "path", "use", "symbol", "to", "at", "how"), CASES)
+@pytest.mark.parametrize(("repo", "path", "use", "symbol", "to", "line_text", "method"), CASES)
 def test_python_uses_lead_to_their_definitions(
-    engine: LocalEngine, repo: str, path: str, use: str, symbol: str, to: str, at: str, how: str
+    engine: LocalEngine, repo: str, path: str, use: str, symbol: str, to: str, line_text: str, method: str
 ) -> None:
     """Scopes, imports over repositories, and types name one place each."""
     files = {"drawing": DRAWING, "shapes": SHAPES}[repo]
@@ -52,10 +52,10 @@ def test_python_uses_lead_to_their_definitions(
     column = text.index(use.split("\n", maxsplit=1)[0]) + use.index(symbol)
     answer = call(engine, "go_to_definition", repo=repo, path=path, symbol=symbol, line=line, column=column)
     best = rows(answer)[0]
-    required = line_with(SHAPES, to, at)
-    if at == "class Square" and symbol == "area":
+    required = line_with(SHAPES, to, line_text)
+    if line_text == "class Square" and symbol == "area":
         required += 1
-    assert (best["path"], best["line_number"], best["how"]) == (to, required, how)
+    assert (best["path"], best["line_number"], best["how"]) == (to, required, method)
     assert best["line"][best["start"] : best["end"]] == symbol or symbol == "Box"
     assert not best["precise"]
 

@@ -130,14 +130,14 @@ def ask(marked: Marked) -> Callable[[str, str], list[ResolvedDefinition]]:
     return partial(marked.ask, "server")
 
 
-@pytest.mark.parametrize(("use", "path", "definition", "how"), CLAIMS, ids=[c[0].strip() for c in CLAIMS])
+@pytest.mark.parametrize(("use", "path", "definition", "method"), CLAIMS, ids=[c[0].strip() for c in CLAIMS])
 def test_a_name_leads_to_its_definition(
-    ask: Callable[[str, str], list[ResolvedDefinition]], use: str, path: str, definition: str, how: str
+    ask: Callable[[str, str], list[ResolvedDefinition]], use: str, path: str, definition: str, method: str
 ) -> None:
     answer = ask("main.go", use)[0]
     assert answer.document.shown_path == path
     assert answer.start == offset(answer.document.text, definition)
-    assert answer.how == how
+    assert answer.how == method
 
 
 def test_a_package_leads_to_its_files(ask: Callable[[str, str], list[ResolvedDefinition]]) -> None:

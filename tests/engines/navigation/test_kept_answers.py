@@ -111,15 +111,15 @@ def test_a_limit_holds_for_rows_that_are_told_too(engine: LocalEngine, limit: in
 def test_answers_beyond_the_room_are_dropped() -> None:
     """The longest unused first; one that is too large is not kept at all."""
 
-    def kept(size: int) -> CachedReferences:
+    def references_of(size: int) -> CachedReferences:
         return CachedReferences(pa.table({"x": pa.array(range(size), pa.int64())}), np.arange(size), 1, 0, {})
 
     cache = ReferenceCache(max_bytes=6000)
-    cache.put("a", kept(100))
-    cache.put("b", kept(100))
+    cache.put("a", references_of(100))
+    cache.put("b", references_of(100))
     assert cache.get("a") is not None
-    cache.put("c", kept(100))
+    cache.put("c", references_of(100))
     assert [key for key in "abc" if cache.get(key) is not None] == ["a", "c"]
-    cache.put("d", kept(1000))
+    cache.put("d", references_of(1000))
     assert cache.get("d") is None
     assert [key for key in "abc" if cache.get(key) is not None] == ["a", "c"]

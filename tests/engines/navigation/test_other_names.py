@@ -96,9 +96,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     return result
 
 
-def places(engine: LocalEngine, repo: str, path: str, symbol: str, **more: Any) -> set[str]:
+def places(engine: LocalEngine, repo: str, path: str, symbol: str, **arguments: Any) -> set[str]:
     """Path and line of each reference."""
-    result = rows(call(engine, "find_references", repo=repo, path=path, symbol=symbol, **more))
+    result = rows(call(engine, "find_references", repo=repo, path=path, symbol=symbol, **arguments))
     assert len({(row["path"], row["line_number"], row["start"]) for row in result}) == len(result)
     return {f"{row['path']}:{row['line_number']}" for row in result}
 
@@ -107,7 +107,7 @@ _PARAMETERS = {"conftest.py:4", "conftest.py:8", "tests/sub/conftest.py:4", "tes
                "tests/test_a.py:8"}  # fmt: skip
 
 
-@pytest.mark.parametrize(("path", "line", "own"), [
+@pytest.mark.parametrize(("path", "line", "local_uses"), [
     ("conftest.py", 4, set()),
     ("conftest.py", 8, {"conftest.py:9"}),
     ("tests/test_a.py", 1, {"tests/test_a.py:2"}),
@@ -115,10 +115,10 @@ _PARAMETERS = {"conftest.py:4", "conftest.py:8", "tests/sub/conftest.py:4", "tes
     ("tests/test_a.py", 8, {"tests/test_a.py:9"}),
 ])  # fmt: skip
 def test_a_fixture_is_one_with_the_parameters_that_ask_for_it(
-    engine: LocalEngine, path: str, line: int, own: set[str]
+    engine: LocalEngine, path: str, line: int, local_uses: set[str]
 ) -> None:
     """Asked at a parameter, or where it is used, the uses in that function come along."""
-    assert places(engine, "fixtures", path, "db", line=line) == _PARAMETERS | own
+    assert places(engine, "fixtures", path, "db", line=line) == _PARAMETERS | local_uses
 
 
 def test_a_nearer_fixture_hides_one_further_up(engine: LocalEngine) -> None:

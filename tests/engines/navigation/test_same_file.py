@@ -51,13 +51,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     return engine
 
 
-@pytest.mark.parametrize(("path", "symbol", "line", "column", "expected", "how"), CLAIMS)
+@pytest.mark.parametrize(("path", "symbol", "line", "column", "expected", "method"), CLAIMS)
 def test_the_nearest_definition_around_a_use_is_meant(
-    engine: LocalEngine, path: str, symbol: str, line: int, column: int, expected: int, how: str
+    engine: LocalEngine, path: str, symbol: str, line: int, column: int, expected: int, method: str
 ) -> None:
     requests: dict[str, Any] = {"repo": "mixed", "path": path, "symbol": symbol, "line": line, "column": column}
     first = rows(call(engine, "go_to_definition", **requests))[0]
-    assert (first["path"], first["line_number"], first["how"], first["precise"]) == (path, expected, how, False)
+    assert (first["path"], first["line_number"], first["how"], first["precise"]) == (path, expected, method, False)
 
 
 def test_what_scopes_do_not_tell_is_ranked_and_said_to_be(engine: LocalEngine) -> None:

@@ -44,9 +44,9 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
 
 
 @pytest.mark.parametrize(
-    ("name", "line", "how"),
+    ("name", "line", "method"),
     [("lamp.§light()", 17, "type"), ("shade.§dim()", 14, "type"), ("factory: §Factory", 5, "import")],
 )
-def test_the_branch_that_type_checkers_read_is_meant(marked: Marked, name: str, line: int, how: str) -> None:
+def test_the_branch_that_type_checkers_read_is_meant(marked: Marked, name: str, line: int, method: str) -> None:
     first = marked.ask("r", "use.py", name)[0]
-    assert (FACTORY.encode()[: first.start].count(b"\n") + 1, first.how) == (line, how)
+    assert (FACTORY.encode()[: first.start].count(b"\n") + 1, first.how) == (line, method)

@@ -174,14 +174,14 @@ def ask(marked: Marked) -> Callable[[str, str], list[ResolvedDefinition]]:
     return partial(marked.ask, "app")
 
 
-@pytest.mark.parametrize(("file", "use", "path", "definition", "how"), CLAIMS, ids=[c[1].strip() for c in CLAIMS])
+@pytest.mark.parametrize(("file", "use", "path", "definition", "method"), CLAIMS, ids=[c[1].strip() for c in CLAIMS])
 def test_a_name_leads_to_its_definition(
-    ask: Callable[[str, str], list[ResolvedDefinition]], file: str, use: str, path: str, definition: str, how: str
+    ask: Callable[[str, str], list[ResolvedDefinition]], file: str, use: str, path: str, definition: str, method: str
 ) -> None:
     answer = ask(file, use)[0]
     assert answer.document.shown_path == path
     assert answer.start == (offset(answer.document.text, definition) if definition else 0)
-    assert answer.how == how
+    assert answer.how == method
 
 
 def test_an_import_that_is_nowhere_says_so(ask: Callable[[str, str], list[ResolvedDefinition]]) -> None:
@@ -217,7 +217,7 @@ def test_imports_that_go_round_in_circles_end(tmp_path_factory: pytest.TempPathF
         "b.ts": "export { x } from './a'\nexport * from './a'\n",
     }
     marked = Marked(tmp_path_factory.mktemp("circle"), {"r": circle})
-    assert [found.document.shown_path for found in marked.ask("r", "a.ts", "\n§y\n")] == ["a.ts"]
+    assert [definition.document.shown_path for definition in marked.ask("r", "a.ts", "\n§y\n")] == ["a.ts"]
 
 
 @pytest.mark.parametrize(

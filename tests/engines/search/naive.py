@@ -67,13 +67,13 @@ def blob_id(data: bytes) -> bytes:
     return hashlib.sha1(data, usedforsecurity=False).digest()
 
 
-def build_memory(folder: Path, source: MemorySource, commit: str, revision: str = "", **more: Any) -> BuildResult:
+def build_memory(folder: Path, source: MemorySource, commit: str, revision: str = "", **changes: Any) -> BuildResult:
     folder.mkdir(parents=True, exist_ok=True)
     settings = {
         "max_file_size": 2000,
         "check_cancelled": lambda: None,
         "on_progress": lambda _files, _size: None,
-        **more,
+        **changes,
     }
     options = BuildOptions(repository="memory", commit=commit, revision=revision, **settings)
     return build(TextIndexFolder(folder), source, options)
@@ -142,7 +142,7 @@ def _rows_of_file(path: bytes, data: bytes, query: TextQuery, *, nameless: bool)
         if atom.content and not nameless:
             content += _content_spans(_text(atom), data)
         if atom.path:
-            name += _whole(_text(atom)).find(path)
+            name += _whole_text(_text(atom)).find(path)
     name = _resolved(name)
     names = ([_points(path, position) for position, _ in name], [_points(path, position) for _, position in name])
     if not content:
@@ -155,7 +155,7 @@ def _text(term: FileTerm) -> CompiledPattern:
     return term.pattern
 
 
-def _whole(pattern: CompiledPattern) -> CompiledPattern:
+def _whole_text(pattern: CompiledPattern) -> CompiledPattern:
     return compile_pattern(pattern.text, kind=pattern.kind, case_sensitive=pattern.case_sensitive, whole_text=True)
 
 
@@ -163,7 +163,7 @@ def _holds(tree: MatchTree, path: bytes, data: bytes, *, nameless: bool) -> bool
     if isinstance(tree, Not):
         return not _holds(tree.arg, path, data, nameless=nameless)
     if isinstance(tree, FileTerm):
-        in_path = tree.path and bool(_whole(_text(tree)).find(path))
+        in_path = tree.path and bool(_whole_text(_text(tree)).find(path))
         return in_path or (tree.content and not nameless and bool(_content_spans(_text(tree), data)))
     parts = [_holds(arg, path, data, nameless=nameless) for arg in tree.args]
     return all(parts) if isinstance(tree, And) else any(parts)
@@ -179,11 +179,11 @@ def _positive(tree: MatchTree, *, positive: bool = True) -> list[FileTerm]:
 
 
 def _lines(data: bytes) -> list[tuple[int, bytes]]:
-    found, position = [], 0
+    lines, position = [], 0
     for line in data.split(b"\n"):
-        found.append((position, line))
+        lines.append((position, line))
         position += len(line) + 1
-    return found[:-1] if not found[-1][1] else found
+    return lines[:-1] if not lines[-1][1] else lines
 
 
 def _content_spans(pattern: CompiledPattern, data: bytes) -> Spans:
@@ -200,19 +200,19 @@ def _resolved(spans: Spans) -> Spans:
     return retained
 
 
-def _points(raw: bytes, at: int) -> int:
-    return len(raw[:at].decode(errors="replace")) + max(at - len(raw), 0)
+def _points(raw: bytes, offset: int) -> int:
+    return len(raw[:offset].decode(errors="replace")) + max(offset - len(raw), 0)
 
 
 def _line_rows(data: bytes, spans: Spans) -> list[Row]:
     rows: list[Row] = []
     for number, (index, line) in enumerate(_lines(data), 1):
         end_of_line = index + len(line) + 1
-        held = [(start, end) for start, end in spans if start < end_of_line and end > index]
-        if held:
-            lower = [max(start - index, 0) for start, _ in held]
-            upper = [min(end, end_of_line) - index for _, end in held]
-            count = sum(start >= index for start, _ in held)
+        line_spans = [(start, end) for start, end in spans if start < end_of_line and end > index]
+        if line_spans:
+            lower = [max(start - index, 0) for start, _ in line_spans]
+            upper = [min(end, end_of_line) - index for _, end in line_spans]
+            count = sum(start >= index for start, _ in line_spans)
             points = ([_points(line, x) for x in lower], [_points(line, x) for x in upper])
             rows.append((number, line.decode(errors="replace"), *points, lower, upper, count, index))
     return rows

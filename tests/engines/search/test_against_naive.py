@@ -100,10 +100,10 @@ def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_search_finds_what_reading_everything_finds(
     corpus: dict[bytes, bytes],
     tree: MatchTree,
-    chosen: tuple[FileFilter, ...],
+    file_filters: tuple[FileFilter, ...],
     langs: tuple[LanguageFilter, ...],
 ) -> None:
-    query = TextQuery(tree, chosen, langs)
+    query = TextQuery(tree, file_filters, langs)
     source = MemorySource()
     commit = source.commit(corpus)
     with tempfile.TemporaryDirectory() as folder:

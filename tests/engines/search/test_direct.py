@@ -43,7 +43,7 @@ class Both:
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     """Three repositories with an index and without, the latter read in pieces of some files."""
-    folder, drawn = tmp_path_factory.mktemp("direct"), random.Random(SEED)  # noqa: S311 - the same texts each time
+    folder, rng = tmp_path_factory.mktemp("direct"), random.Random(SEED)  # noqa: S311 - the same texts each time
     for number in range(REPOSITORIES):
         builder = RepositoryBuilder(folder / "src" / f"r{number}")
         names = [
@@ -56,16 +56,16 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
             b"new\nline",
             b"z\xff.txt",
         ]
-        files: dict[str | bytes, bytes] = {name: _text(drawn) for name in names}
-        files |= {b"d%d/%s" % (n, drawn.choice(names[:5])): _text(drawn) for n in range(12)}
+        files: dict[str | bytes, bytes] = {name: _text(rng) for name in names}
+        files |= {b"d%d/%s" % (n, rng.choice(names[:5])): _text(rng) for n in range(12)}
         files |= {b"copy.py": files[b"a.py"], b"z/copy.go": files[b"a.py"], b"empty.c": b"", b"bin.c": b"foo\0bar"}
         files |= {b"late/nul.py": b"foo\n" * 400 + b"\0", b"large.py": b"foo bar\n" * 300}
-        lost = _text(drawn) + b"lost foo"
-        builder.commit(files | {b"lost.py": lost}, "start")
+        lost_text = _text(rng) + b"lost foo"
+        builder.commit(files | {b"lost.py": lost_text}, "start")
         blob = builder.git("rev-parse", "HEAD:lost.py").strip()
         (builder.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     catalog = Catalog.open([folder / "src"])
-    targets = tuple(Target(one, "", one.facts.commit) for one in catalog.repositories)
+    targets = tuple(Target(repository, "", repository.facts.commit) for repository in catalog.repositories)
     indexed = IndexStore(str(folder / "index"), max_file_size=MAX_FILE_SIZE)
     assert not indexed.update(targets).failures
     unindexed = IndexStore(str(folder / "none"), max_file_size=MAX_FILE_SIZE)
@@ -77,8 +77,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
         yield Both(targets, indexed, DirectSearch(unindexed), unindexed)
 
 
-def _text(drawn: random.Random) -> bytes:
-    return b"".join(drawn.choices(WORDS, k=drawn.randrange(120)))
+def _text(rng: random.Random) -> bytes:
+    return b"".join(rng.choices(WORDS, k=rng.randrange(120)))
 
 
 def summary(parts: Sequence[SearchPart], *, counts: bool = True) -> tuple[Any, ...]:
@@ -90,7 +90,7 @@ def summary(parts: Sequence[SearchPart], *, counts: bool = True) -> tuple[Any, .
         for batch in part.batches
         for row in batch.to_pylist()
     ]
-    skipped = {name: dict(one) for part in parts for name, one in part.skipped.items() if one and counts}
+    skipped = {name: dict(reasons) for part in parts for name, reasons in part.skipped.items() if reasons and counts}
     missing = {name: names for part in parts for name, names in part.missing.items() if names and counts}
     done = Counter(name for part in parts for name in part.repositories_done)
     return rows, sum(part.matches for part in parts), sum(part.files for part in parts), skipped, missing, done
@@ -126,23 +126,23 @@ def test_a_text_is_decided_without_a_search(both: Both, text: str, *, expected: 
 @settings(max_examples=25, deadline=None)
 @given(trees | st.none(), filters, languages, options)
 def test_it_answers_as_the_index_would(
-    both: Both, tree: MatchTree | None, chosen: Any, langs: Any, option: SearchOptions
+    both: Both, tree: MatchTree | None, file_filters: Any, langs: Any, option: SearchOptions
 ) -> None:
-    query = TextQuery(tree, chosen, langs)
+    query = TextQuery(tree, file_filters, langs)
     expected = list(both.indexed.search(both.targets, query, option, Cancellation()))
-    found = list(both.direct.search(both.targets, query, option, Cancellation()))
-    again = list(both.direct.search(both.targets, query, option, Cancellation()))
+    parts = list(both.direct.search(both.targets, query, option, Cancellation()))
+    second_parts = list(both.direct.search(both.targets, query, option, Cancellation()))
     if option.max_matches is None:
         # Without a term for contents none is read, so that nothing is said of those that can't be.
         reads = tree is not None and any(term.content for term in leaves(tree))
-        assert summary(found, counts=reads) == summary(expected, counts=reads)
-        assert summary(again, counts=reads) == summary(expected, counts=reads)
+        assert summary(parts, counts=reads) == summary(expected, counts=reads)
+        assert summary(second_parts, counts=reads) == summary(expected, counts=reads)
         return
     # What is found beyond a limit depends on how the work was cut; the first matches don't.
     first, limit = summary(expected)[0], option.max_matches
-    rows, rows_again = summary(found)[0], summary(again)[0]
-    counted = [_matches_in(row) for row in first]
-    needed = next((n + 1 for n in range(len(first)) if sum(counted[: n + 1]) >= limit), len(first))
+    rows, rows_again = summary(parts)[0], summary(second_parts)[0]
+    match_counts = [_matches_in(row) for row in first]
+    needed = next((n + 1 for n in range(len(first)) if sum(match_counts[: n + 1]) >= limit), len(first))
     assert rows[:needed] == rows_again[:needed] == first[:needed]
 
 
@@ -176,19 +176,19 @@ def test_without_room_every_search_reads_again(both: Both) -> None:
 
 def test_what_a_filter_leaves_out_is_not_read(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     both.direct.clear()
-    asked: list[bytes] = []
+    read_ids: list[bytes] = []
     sizes = commit.UnindexedCommit.sizes
 
-    def note(self: Any, piece: Any, wanted: Any) -> dict[bytes, int]:
-        read = sizes(self, piece, wanted)
-        asked.extend(read)
+    def note(self: Any, piece: Any, blobs: Any) -> dict[bytes, int]:
+        read = sizes(self, piece, blobs)
+        read_ids.extend(read)
         return read
 
     monkeypatch.setattr(commit.UnindexedCommit, "sizes", note)
     only = compile_pattern(r"^foo/bar\.go$", kind="regexp", case_sensitive=True, whole_text=True)
     query = TextQuery(word().tree, (FileFilter(only),))
     list(both.direct.search(both.targets, query, SearchOptions(), Cancellation()))
-    assert len(asked) == len(both.targets)
+    assert len(read_ids) == len(both.targets)
 
 
 def test_what_is_indexed_meanwhile_is_searched_there(both: Both, tmp_path: Path) -> None:
@@ -204,9 +204,9 @@ def test_what_is_indexed_meanwhile_is_searched_there(both: Both, tmp_path: Path)
 def test_a_repository_that_is_gone_is_named_and_the_others_are_searched(both: Both, tmp_path: Path) -> None:
     builder = RepositoryBuilder(tmp_path / "gone")
     builder.commit({"a": "foo\n"}, "start")
-    gone = Target(Catalog.open([tmp_path]).repositories[0], "", "1" * 40)
-    parts = list(both.direct.search((gone, *both.targets), word(), SearchOptions(), Cancellation()))
-    assert [set(part.failed) for part in parts if part.failed] == [{gone.repository.name}]
+    missing_target = Target(Catalog.open([tmp_path]).repositories[0], "", "1" * 40)
+    parts = list(both.direct.search((missing_target, *both.targets), word(), SearchOptions(), Cancellation()))
+    assert [set(part.failed) for part in parts if part.failed] == [{missing_target.repository.name}]
     expected = summary(list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation())))
     assert summary(parts) == expected
 
@@ -223,8 +223,8 @@ def test_a_process_that_ends_early_costs_no_match(both: Both, monkeypatch: pytes
             yield item
 
     monkeypatch.setattr(BlobProcess, "read", end)
-    found = summary(list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation())))
-    assert found == summary(list(both.indexed.search(both.targets, word(), SearchOptions(), Cancellation())))
+    answer = summary(list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation())))
+    assert answer == summary(list(both.indexed.search(both.targets, word(), SearchOptions(), Cancellation())))
 
 
 def test_a_search_that_is_left_ends_its_processes_and_threads(both: Both) -> None:

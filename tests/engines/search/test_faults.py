@@ -59,7 +59,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def targets_of(repo: RepositoryBuilder) -> list[Target]:
-    return [Target(found) for found in Catalog.open([str(repo.path)]).repositories]
+    return [Target(repository) for repository in Catalog.open([str(repo.path)]).repositories]
 
 
 def answer(folder: Path, targets: list[Target]) -> list[object]:
@@ -148,8 +148,8 @@ def test_of_two_builders_at_once_one_builds_and_both_can_search(repo: Repository
 
 
 def test_two_processes_that_build_at_once_agree(repo: RepositoryBuilder, folder: Path) -> None:
-    with start(BUILDER, repo, folder) as one, start(BUILDER, repo, folder) as two:
-        messages = [one.communicate(timeout=60)[0], two.communicate(timeout=60)[0]]
+    with start(BUILDER, repo, folder) as first, start(BUILDER, repo, folder) as second:
+        messages = [first.communicate(timeout=60)[0], second.communicate(timeout=60)[0]]
     assert all(b"{}" in out for out in messages), messages
     assert answer(folder, targets_of(repo)) == naive(FILES)
 

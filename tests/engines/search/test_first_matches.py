@@ -19,14 +19,14 @@ from sourcelight.engines.search.open_index import CorpusCache
 from sourcelight.engines.search.searcher import search
 
 
-def files(seed: int, names: str, each: int = 60) -> dict[bytes, bytes]:
+def files(seed: int, names: str, count: int = 60) -> dict[bytes, bytes]:
     rng = random.Random(seed)  # noqa: S311 - examples, no secrets
     return {
         f"{letter}/{number:03}.txt".encode(): f"{letter if rng.random() < 0.7 else 'x'} {number % 7}\n".encode()
         + b"word\n" * rng.randrange(6)
         + (b"%d of %c\n" % (number, ord(letter)) if rng.random() < 0.6 else b"")
         for letter in names
-        for number in range(each)
+        for number in range(count)
     }
 
 
@@ -46,9 +46,11 @@ def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return folder, commit
 
 
-def found(index: tuple[Path, str], query: TextQuery, most: int | None, fleets: CorpusCache | None = None) -> list[Any]:
+def search_rows(
+    index: tuple[Path, str], query: TextQuery, limit: int | None, fleets: CorpusCache | None = None
+) -> list[Any]:
     snapshot = open_memory(*index)
-    options = SearchOptions(max_matches=most, in_path_order=True)
+    options = SearchOptions(max_matches=limit, in_path_order=True)
     parts = search(lambda _: (snapshot, index[1]), [TARGET], query, options, Cancellation(), fleets)
     return [
         (row["path"], row.get("line_number"), row["match_count"])
@@ -59,10 +61,10 @@ def found(index: tuple[Path, str], query: TextQuery, most: int | None, fleets: C
     ]
 
 
-def first(rows: list[Any], most: int) -> list[Any]:
+def first(rows: list[Any], limit: int) -> list[Any]:
     retained: list[Any] = []
     for row in rows:
-        if sum(count for *_, count in retained) >= most:
+        if sum(count for *_, count in retained) >= limit:
             break
         retained.append(row)
     return retained
@@ -70,14 +72,14 @@ def first(rows: list[Any], most: int) -> list[Any]:
 
 @pytest.mark.parametrize("source", ["word", r"x \d|003"])
 @pytest.mark.parametrize("tree", ["one", "path too", "two"])
-@pytest.mark.parametrize("most", [1, 150, 400])
+@pytest.mark.parametrize("limit", [1, 150, 400])
 def test_the_first_matches_are_given_whatever_the_clock_says(
-    index: tuple[Path, str], source: str, tree: str, most: int, monkeypatch: pytest.MonkeyPatch
+    index: tuple[Path, str], source: str, tree: str, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     atom = FileTerm(compile_pattern(source, kind="regexp", case_sensitive=True), path=tree != "one")
     other = FileTerm(compile_pattern("o", kind="literal", case_sensitive=True), path=True)
     query = TextQuery(And((atom, other)) if tree == "two" else atom)
-    everything = found(index, query, None)
+    everything = search_rows(index, query, None)
     assert [path for path, *_ in everything] == sorted(path for path, *_ in everything)
     for seed in range(2):
         rng = random.Random(seed)  # noqa: S311 - a slow machine and a fast one
@@ -92,6 +94,6 @@ def test_the_first_matches_are_given_whatever_the_clock_says(
         monkeypatch.setattr("sourcelight.engines.search.scan.batch_size._FIRST_BATCH_UNITS", rng.choice((4, 16, 64)))
         fleets = CorpusCache()
         for _ in range(2):  # what the first search learned must not change the second
-            rows = found(index, query, most, fleets)
-            assert rows[: len(first(everything, most))] == first(everything, most)
-        assert found(index, query, None, fleets) == everything
+            rows = search_rows(index, query, limit, fleets)
+            assert rows[: len(first(everything, limit))] == first(everything, limit)
+        assert search_rows(index, query, None, fleets) == everything

@@ -104,25 +104,25 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 class Repositories:
     """Repositories in memory, indexed below a folder; `gone` have no index."""
 
-    def __init__(self, folder: Path, contents: list[dict[bytes, bytes]], gone: frozenset[int] = frozenset()) -> None:
+    def __init__(self, folder: Path, contents: list[dict[bytes, bytes]], missing: frozenset[int] = frozenset()) -> None:
         self.targets: list[Target] = []
         self.corpora: dict[str, dict[bytes, bytes]] = {}
-        self._opened: dict[str, tuple[OpenedCommit, str]] = {}
+        self._open_commits: dict[str, tuple[OpenedCommit, str]] = {}
         for number, corpus in enumerate(contents):
             name = f"r{number}"
             self.targets.append(Target(Repository(RepositoryInfo(name, number + 1), name, "git", "")))
-            if number not in gone:
+            if number not in missing:
                 source = MemorySource()
                 commit = source.commit(corpus)
                 build_memory(folder / name, source, commit)
-                self._opened[name] = open_memory(folder / name, commit), commit
+                self._open_commits[name] = open_memory(folder / name, commit), commit
                 self.corpora[name] = source.commits[commit]
 
     def open(self, target: Target) -> tuple[OpenedCommit, str]:
         """Open one."""
-        if target.repository.name not in self._opened:
+        if target.repository.name not in self._open_commits:
             raise SearchIndexError(target.repository.name, "gone")
-        return self._opened[target.repository.name]
+        return self._open_commits[target.repository.name]
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -133,12 +133,12 @@ def test_many_repositories_give_what_each_gives_alone(
     contents: list[dict[bytes, bytes]],
     query: TextQuery,
     ordered: bool,  # noqa: FBT001 - drawn by hypothesis
-    gone: frozenset[int],
+    missing: frozenset[int],
     most_learned: int,
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(scan_corpus, "_MAX_CACHED_SPANS", most_learned)
-        repositories = Repositories(Path(folder), contents, gone)
+        repositories = Repositories(Path(folder), contents, missing)
         fleets = CorpusCache()
         options = SearchOptions(in_path_order=ordered, chunk_matches=ordered)
         limited = SearchOptions(max_matches=1)
@@ -147,15 +147,15 @@ def test_many_repositories_give_what_each_gives_alone(
             parts = list(search(repositories.open, repositories.targets, query, options, Cancellation(), fleets))
             names = [name for part in parts for name in part.repositories_done]
             assert names == list(repositories.corpora)
-            assert {name for part in parts for name in part.failed} == {f"r{n}" for n in gone if n < len(contents)}
+            assert {name for part in parts for name in part.failed} == {f"r{n}" for n in missing if n < len(contents)}
             rows = [row for part in parts for batch in part.batches for row in batch.to_pylist()]
             locations = [(row["repository"], row["path"]) for row in rows]
             if ordered:
                 assert [place for place, _ in locations] == sorted(place for place, _ in locations)
                 for name, corpus in repositories.corpora.items():
                     order = [path.decode(errors="replace") for path in sorted(corpus)]
-                    own = [order.index(path) for place, path in locations if place == name]
-                    assert own == sorted(own)
+                    positions = [order.index(path) for place, path in locations if place == name]
+                    assert positions == sorted(positions)
             batches = [batch for part in parts for batch in part.batches]
             for name, corpus in repositories.corpora.items():
                 own_rows = (batch.filter(pc.equal(batch["repository"].cast("string"), name)) for batch in batches)
@@ -177,9 +177,9 @@ def test_many_repositories_are_counted_as_they_are_searched(
         for row in (row for part in parts for batch in part.batches for row in batch.to_pylist()):
             matches, paths = expected.get((row["repository"], row["language"]), (0, set()))
             expected[row["repository"], row["language"]] = matches + row["match_count"], paths | {row["path"]}
-        for known in (CorpusCache(), fleets):
+        for cache in (CorpusCache(), fleets):
             by: list[GroupBy] = ["repository", "language"]
-            table = count(repositories.open, repositories.targets, query, by, Cancellation(), known)
+            table = count(repositories.open, repositories.targets, query, by, Cancellation(), cache)
             results = {
                 (row["repository"], row["language"]): (row["matches"], row["files"]) for row in table.to_pylist()
             }

@@ -52,11 +52,11 @@ def test_ten_tips_cost_less_than_a_third_of_one(repo: RepositoryBuilder, tmp_pat
     repository = catalog_of(repo)
     store = IndexStore(str(tmp_path / "index"))
     store.update([Target(repository, "", repository.facts.commit)])
-    one, files = store.disk_bytes(), shard_files(store, repository)
+    disk_bytes, files = store.disk_bytes(), shard_files(store, repository)
     targets = [Target(repository, f"HEAD~{back}", repo.git("rev-parse", f"HEAD~{back}")) for back in range(1, 11)]
     assert not store.update(targets).failures
     assert shard_files(store, repository) == files
-    assert store.disk_bytes() < 1.3 * one + 10 * 16_384  # a view of 43 files is mostly its head
+    assert store.disk_bytes() < 1.3 * disk_bytes + 10 * 16_384  # a view of 43 files is mostly its head
     for back, target in enumerate(targets, 1):
         assert find(store, target, f"at {11 - back}") == sorted(
             [("f1.txt", 2, f"file 1 at {11 - back}"), ("nonewline.txt", 1, f"at {11 - back} without end")]
@@ -66,16 +66,16 @@ def test_ten_tips_cost_less_than_a_third_of_one(repo: RepositoryBuilder, tmp_pat
 def test_loose_files_are_searched_like_any_others(repo: RepositoryBuilder, tmp_path: Path) -> None:
     repository = catalog_of(repo)
     tip = Target(repository, "old", repo.git("rev-parse", "HEAD~5"))
-    whole, apart = IndexStore(str(tmp_path / "whole")), IndexStore(str(tmp_path / "apart"))
-    whole.update([Target(repository, "", tip.commit)])
-    apart.update([Target(repository, "", repository.facts.commit), tip])
-    assert [is_it for is_it in map(shard.is_loose, apart.open(tip)[0].view.shards) if is_it]
+    full_store, loose_store = IndexStore(str(tmp_path / "whole")), IndexStore(str(tmp_path / "apart"))
+    full_store.update([Target(repository, "", tip.commit)])
+    loose_store.update([Target(repository, "", repository.facts.commit), tip])
+    assert [is_it for is_it in map(shard.is_loose, loose_store.open(tip)[0].view.shards) if is_it]
     for text in ("word7", "at 6", "without end", "file 3", "\n", "nothing of the kind"):
-        assert find(apart, tip, text) == find(whole, tip, text)
-    assert apart.read(tip, "nonewline.txt") == b"at 6 without end"
-    assert apart.read(tip, "blob.bin") is None
+        assert find(loose_store, tip, text) == find(full_store, tip, text)
+    assert loose_store.read(tip, "nonewline.txt") == b"at 6 without end"
+    assert loose_store.read(tip, "blob.bin") is None
     store = IndexStore(str(tmp_path / "apart"))
-    assert find(store, tip, "at 6") == find(whole, tip, "at 6")
+    assert find(store, tip, "at 6") == find(full_store, tip, "at 6")
     assert not any(status.damaged for status in store.status(verify=True))
 
 

@@ -81,10 +81,10 @@ def test_without_context_each_matched_line_is_a_chunk_unless_they_touch(index: t
 
 
 def test_long_lines_of_chunks_are_cut_only_when_asked(index: tuple[Path, str]) -> None:
-    cut = [row for row in chunks(index, max_line_len=20) if row["path"] == "foo/b.go"]
-    assert cut[0]["chunk"] == "é foo foo\nlong xxx...truncated"
-    assert all(row["truncated"] for row in cut)
-    assert cut[1]["line"] == "long " + "x" * 50 + " foo"
+    rows = [row for row in chunks(index, max_line_len=20) if row["path"] == "foo/b.go"]
+    assert rows[0]["chunk"] == "é foo foo\nlong xxx...truncated"
+    assert all(row["truncated"] for row in rows)
+    assert rows[1]["line"] == "long " + "x" * 50 + " foo"
     assert not any(row["truncated"] for row in chunks(index, max_line_len=-1))
 
 
@@ -129,14 +129,14 @@ def test_without_a_pattern_every_file_is_a_path_match(index: tuple[Path, str]) -
 def test_a_count_is_the_number_of_matches_searched(index: tuple[Path, str], by: list[GroupBy], text: str) -> None:
     query = TextQuery(FileTerm(regexp(text)))
     snapshot = open_memory(*index)
-    found = count(lambda _: (snapshot, index[1]), [TARGET], query, by, Cancellation())
+    table = count(lambda _: (snapshot, index[1]), [TARGET], query, by, Cancellation())
     rows = [row for p in search_memory(*index, query) for b in p.batches for row in b.to_pylist()]
     expected: dict[tuple[Any, ...], list[Any]] = {}
     for row in rows:
         entry = expected.setdefault(tuple(row[name] for name in by), [0, set()])
         entry[0] += row["match_count"]
         entry[1].add(row["path"])
-    counts = {tuple(row[name] for name in by): (row["matches"], row["files"]) for row in found.to_pylist()}
+    counts = {tuple(row[name] for name in by): (row["matches"], row["files"]) for row in table.to_pylist()}
     assert counts == {key: (matches, len(paths)) for key, (matches, paths) in expected.items()}
 
 

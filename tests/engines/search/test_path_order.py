@@ -31,8 +31,8 @@ def paths_of(folder: Path, commit: str, source: str, *, path: bool, ordered: boo
 def test_files_of_late_shards_stand_among_the_others(tmp_path: Path, source: str, *, path: bool) -> None:
     memory = MemorySource()
     build_memory(tmp_path, memory, memory.commit(FILES))
-    late = {b"b.txt": b"word b\n", b"a2.txt": b"new word\n", b"g9.bin": b"\0word", b"d.txt": FILES[b"i1.txt"]}
-    commit = memory.commit(FILES | late)
+    new_files = {b"b.txt": b"word b\n", b"a2.txt": b"new word\n", b"g9.bin": b"\0word", b"d.txt": FILES[b"i1.txt"]}
+    commit = memory.commit(FILES | new_files)
     build_memory(tmp_path, memory, commit)
     assert len(open_memory(tmp_path, commit).shards) > 1
     result = paths_of(tmp_path, commit, source, path=path)

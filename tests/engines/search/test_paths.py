@@ -44,5 +44,5 @@ def test_paths_are_those_of_the_pattern(pattern: str, sensitive: bool) -> None: 
     for paths in (PATHS, [*PATHS, "\N{KELVIN SIGN}elvin"]):
         compiled = compile_pattern(pattern, kind="regexp", case_sensitive=sensitive)
         spans = table_of(paths).find(compiled, never)
-        expected = [(at, *span) for at, path in enumerate(paths) for span in compiled.find(path.encode())]
+        expected = [(index, *span) for index, path in enumerate(paths) for span in compiled.find(path.encode())]
         assert list(zip(spans.file.tolist(), spans.start.tolist(), spans.end.tolist(), strict=True)) == expected

@@ -25,14 +25,14 @@ LARGE_FILE = 4 * LARGE
 class CountingDown(Cancellation):
     """Expires at its `asked` th look."""
 
-    def __init__(self, asked: int) -> None:
+    def __init__(self, remaining: int) -> None:
         super().__init__()
-        self.asked = asked
+        self.remaining = remaining
 
     @property
     def stopped(self) -> bool:
-        self.asked -= 1
-        return self.asked < 0
+        self.remaining -= 1
+        return self.remaining < 0
 
 
 @pytest.fixture
@@ -51,15 +51,17 @@ def query_of(source: str) -> TextQuery:
 
 
 @pytest.mark.parametrize("source", ["w.", r"\w+", r"(a|b)=", r"(?s)a.", "a*=*"])
-@pytest.mark.parametrize("asked", [3, 30, 300])
-def test_files_given_before_the_stop_are_whole(corpus: tuple[MemorySource, str, Path], source: str, asked: int) -> None:
+@pytest.mark.parametrize("check_count", [3, 30, 300])
+def test_files_given_before_the_stop_are_whole(
+    corpus: tuple[MemorySource, str, Path], source: str, check_count: int
+) -> None:
     memory, commit, folder = corpus
     snapshot = open_memory(folder, commit)
     query = query_of(source)
-    given = rows_of(search(lambda _: (snapshot, commit), [TARGET], query, SearchOptions(), CountingDown(asked)))
-    paths = {row[0] for row in given}
+    rows = rows_of(search(lambda _: (snapshot, commit), [TARGET], query, SearchOptions(), CountingDown(check_count)))
+    paths = {row[0] for row in rows}
     everything = naive_rows({p: d for p, d in memory.commits[commit].items() if p.decode() in paths}, query, LARGE_FILE)
-    assert given == everything
+    assert rows == everything
 
 
 def test_a_stop_makes_nothing_match_by_what_it_lacks(corpus: tuple[MemorySource, str, Path]) -> None:
@@ -67,8 +69,8 @@ def test_a_stop_makes_nothing_match_by_what_it_lacks(corpus: tuple[MemorySource,
     snapshot = open_memory(folder, commit)
     pattern = compile_pattern(r"(?s)[a-z]ar.*", kind="regexp", case_sensitive=True)
     query = TextQuery(And((Not(FileTerm(pattern, path=False)),)))
-    for asked in range(12):
-        parts = search(lambda _: (snapshot, commit), [TARGET], query, SearchOptions(), CountingDown(asked))
+    for check_count in range(12):
+        parts = search(lambda _: (snapshot, commit), [TARGET], query, SearchOptions(), CountingDown(check_count))
         assert not {row[0] for row in rows_of(parts)} & {"20.js", "21.js"}
 
 

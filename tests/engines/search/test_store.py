@@ -37,7 +37,7 @@ QUERY = TextQuery(FileTerm(compile_pattern("foo", kind="literal", case_sensitive
 
 
 def targets_of(*paths: Path, revision: str = "") -> list[Target]:
-    return [Target(found, revision) for found in Catalog.open([str(path) for path in paths]).repositories]
+    return [Target(repository, revision) for repository in Catalog.open([str(path) for path in paths]).repositories]
 
 
 def texts(store: IndexStore, targets: list[Target], query: TextQuery = QUERY) -> list[Any]:

@@ -87,14 +87,14 @@ def test_it_is_written_and_counted_like_its_columns(
     commit = memory.commit(files)
     with tempfile.TemporaryDirectory() as folder:
         build_memory(Path(folder), memory, commit)
-        for found in found_in(open_memory(Path(folder), commit), commit, tree, ordered=ordered):
-            unmade, made = RawMatchBatch(found), MatchBatch(found.batch)
-            assert (unmade.rows, bool(unmade.nbytes)) == (made.rows, True)
-            assert matches_of(unmade) == matches_of(made)
-            assert matches_of(unmade, chunk_matches=True) == matches_of(made, chunk_matches=True)
+        for result in found_in(open_memory(Path(folder), commit), commit, tree, ordered=ordered):
+            raw, columns = RawMatchBatch(result), MatchBatch(result.batch)
+            assert (raw.rows, bool(raw.nbytes)) == (columns.rows, True)
+            assert matches_of(raw) == matches_of(columns)
+            assert matches_of(raw, chunk_matches=True) == matches_of(columns, chunk_matches=True)
             as_found, as_columns = Tally(), Tally()
-            as_found.add_raw(found)
-            as_columns.add(found.batch)
+            as_found.add_raw(result)
+            as_columns.add(result.batch)
             assert as_found.matches == as_columns.matches
             assert as_found.repositories == as_columns.repositories
             of_both = [item.filters(exhaustive=True, forks=0, archived=0) for item in (as_found, as_columns)]
@@ -113,19 +113,19 @@ def many(tmp_path: Path) -> list[RawMatches]:
 def test_much_text_is_written_in_several_portions_of_whole_files(
     many: list[RawMatches], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    everything = [match for found in many for match in matches_of(RawMatchBatch(found))]
+    everything = [match for result in many for match in matches_of(RawMatchBatch(result))]
     monkeypatch.setattr("sourcelight.core.batches.raw_matches._TEXT_PER_EVENT", 9_000)
-    payloads = [json.loads(payload) for found in many for payload in encode_matches(RawMatchBatch(found), FACTS)]
+    payloads = [json.loads(payload) for result in many for payload in encode_matches(RawMatchBatch(result), FACTS)]
     assert len(payloads) > 3
     assert [match for payload in payloads for match in payload] == everything
-    assert everything == [match for found in many for match in matches_of(MatchBatch(found.batch))]
+    assert everything == [match for result in many for match in matches_of(MatchBatch(result.batch))]
 
 
 def test_long_lines_go_by_way_of_columns(tmp_path: Path) -> None:
     memory = MemorySource()
     commit = memory.commit({b"a.js": b"x" * 1500 + b"foo\n"})
     build_memory(tmp_path, memory, commit)
-    (found,) = found_in(open_memory(tmp_path, commit), commit, atom("foo", "literal"), ordered=True)
-    (match,) = matches_of(RawMatchBatch(found))
+    (result,) = found_in(open_memory(tmp_path, commit), commit, atom("foo", "literal"), ordered=True)
+    (match,) = matches_of(RawMatchBatch(result))
     assert match["lineMatches"][0]["offsetAndLengths"] == [[1500, 3]]
-    assert "batch" in vars(found)
+    assert "batch" in vars(result)

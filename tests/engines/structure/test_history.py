@@ -28,7 +28,7 @@ VERSIONS = (
 
 
 @pytest.fixture(scope="module")
-def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
     folder = tmp_path_factory.mktemp("history")
     builder = RepositoryBuilder(folder / "one")
     for message, text in VERSIONS:
@@ -46,8 +46,8 @@ def rows(client: sl.Client, query: str) -> list[tuple[object, ...]]:
     ]
 
 
-def test_changed_lines_are_those_of_what_came_or_went(one: sl.Client) -> None:
-    assert rows(one, "type:diff foo($$$)") == [
+def test_changed_lines_are_those_of_what_came_or_went(client: sl.Client) -> None:
+    assert rows(client, "type:diff foo($$$)") == [
         ("quotes", None, None, []),  # no line of it was changed
         ("changes", "removed", 3, ["foo(1)"]),
         ("changes", "added", 3, ["foo("]),
@@ -57,13 +57,13 @@ def test_changed_lines_are_those_of_what_came_or_went(one: sl.Client) -> None:
     ]
 
 
-def test_a_line_that_two_alternatives_find_comes_once(one: sl.Client) -> None:
+def test_a_line_that_two_alternatives_find_comes_once(client: sl.Client) -> None:
     """Different filters make alternatives; a line of both has the spans of both."""
-    both = rows(one, "type:diff ((file:py foo($$$)) OR (lang:python foo($A)))")
-    assert both == rows(one, "type:diff foo($$$)")
-    either = rows(one, "type:diff ((file:py bar($$$)) OR (lang:python foo($A)))")
+    both = rows(client, "type:diff ((file:py foo($$$)) OR (lang:python foo($A)))")
+    assert both == rows(client, "type:diff foo($$$)")
+    either = rows(client, "type:diff ((file:py bar($$$)) OR (lang:python foo($A)))")
     assert [row[0] for row in either] == ["replaces", "changes", "brings"]
-    assert rows(one, "type:diff ((file:none bar($$$)) OR (lang:go foo($A)))") == []
+    assert rows(client, "type:diff ((file:none bar($$$)) OR (lang:go foo($A)))") == []
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_a_line_that_two_alternatives_find_comes_once(one: sl.Client) -> None:
         ("type:commit message:chan foo($$$)", ["changes"]),
     ],
 )
-def test_filters_and_operators_hold_for_changed_files(one: sl.Client, query: str, messages: list[str]) -> None:
-    assert list(dict.fromkeys(row[0] for row in rows(one, query))) == messages
+def test_filters_and_operators_hold_for_changed_files(client: sl.Client, query: str, messages: list[str]) -> None:
+    assert list(dict.fromkeys(row[0] for row in rows(client, query))) == messages
 
 
 def git(directory: str, *arguments: str) -> bytes:

@@ -30,9 +30,18 @@ def naive(repository: str, path: str, text: str, pattern: str, language: str) ->
     root = ast_grep.SgRoot(text, LANGUAGES[language]).root()
     results = set()
     for node in root.find_all(pattern=pattern):
-        one = node.range()
-        if one.start.index < one.end.index:
-            results.add((repository, path, one.start.line, one.start.column, one.end.line, one.end.column))
+        node_range = node.range()
+        if node_range.start.index < node_range.end.index:
+            results.add(
+                (
+                    repository,
+                    path,
+                    node_range.start.line,
+                    node_range.start.column,
+                    node_range.end.line,
+                    node_range.end.column,
+                )
+            )
     return results
 
 
@@ -46,13 +55,13 @@ def matches_of(frame: Any) -> set[Match]:
         spans = list(zip(row["start"], row["end"], strict=True))
         continued = len(spans) - row["match_count"]
         for index, (start, end) in enumerate(spans):
-            begin = unfinished[index] if index < continued else (number, int(start))
+            match_start = unfinished[index] if index < continued else (number, int(start))
             if end > len(row["line"]):
-                going_on.append(begin)
+                going_on.append(match_start)
             position = (number + 1, 0) if end > len(row["line"]) else (number, int(end))
             # The last piece of a match is its end: pieces before it are taken back.
-            results.discard((row["repository"], row["path"], *begin, number, 0))
-            results.add((row["repository"], row["path"], *begin, *position))
+            results.discard((row["repository"], row["path"], *match_start, number, 0))
+            results.add((row["repository"], row["path"], *match_start, *position))
         unfinished = going_on
     return results
 
@@ -64,8 +73,8 @@ def sources(folder: Path) -> dict[tuple[str, str], str]:
         git = ["git", "--git-dir", repository.git_dir]
         names = subprocess.run([*git, "ls-tree", "-r", "-z", "HEAD"], capture_output=True, check=True).stdout
         for entry in names.split(b"\0")[:-1]:
-            facts, name = entry.split(b"\t", 1)
-            _, kind, blob = facts.decode().split()
+            attributes, name = entry.split(b"\t", 1)
+            _, kind, blob = attributes.decode().split()
             if kind == "blob" and language_of(name.decode(errors="replace")) in LANGUAGES:
                 data = subprocess.run([*git, "cat-file", "blob", blob], capture_output=True, check=True).stdout
                 if b"\0" not in data:
@@ -122,8 +131,8 @@ def test_no_match_is_lost_and_none_is_made_up(code: sl.Client, texts: dict[tuple
         try:
             expected = {
                 match
-                for (repository, path), other, known in files
-                if known == language
+                for (repository, path), other, file_language in files
+                if file_language == language
                 for match in naive(repository, path, other, pattern, language)
             }
         except RuntimeError:  # ast-grep says that it is no pattern

@@ -13,15 +13,17 @@ from sourcelight.engines.symbols.definition_parser import MAX_FILE_BYTES
 any_text = st.one_of(
     st.binary(max_size=300),
     st.tuples(st.sampled_from(sorted(SAMPLES)), st.integers(0, 400), st.binary(max_size=20), st.integers(0, 400)).map(
-        lambda drawn: SAMPLES[drawn[0]][0].encode()[: drawn[1]] + drawn[2] + SAMPLES[drawn[0]][0].encode()[drawn[3] :]
+        lambda sample: (
+            SAMPLES[sample[0]][0].encode()[: sample[1]] + sample[2] + SAMPLES[sample[0]][0].encode()[sample[3] :]
+        )
     ),
 )
 
 
-def _shown(found: FileDefinitions) -> list[str]:
+def _describe(table: FileDefinitions) -> list[str]:
     return [
         f"{d.kind}{'*' * d.declaration} {d.container or '-'} {d.name} {d.line} {d.begin_line}-{d.end_line}"
-        for d in found.each()
+        for d in table.each()
     ]
 
 
@@ -32,32 +34,32 @@ def test_there_is_a_sample_for_every_language() -> None:
 @pytest.mark.parametrize("language", sorted(SAMPLES))
 def test_every_definition_is_found_with_its_kind_container_and_lines(language: str) -> None:
     text, expected = SAMPLES[language]
-    found = definitions(language, text.encode())
-    assert found.incomplete == ""
-    assert _shown(found) == expected.split("\n")
+    table = definitions(language, text.encode())
+    assert table.incomplete == ""
+    assert _describe(table) == expected.split("\n")
 
 
 @pytest.mark.parametrize("language", sorted(SAMPLES))
 def test_lines_end_with_or_without_carriage_returns(language: str) -> None:
     text, expected = SAMPLES[language]
     data = text.replace("\n", "\r\n").encode()
-    assert _shown(definitions(language, data)) == expected.split("\n")
+    assert _describe(definitions(language, data)) == expected.split("\n")
 
 
 @pytest.mark.parametrize("language", sorted(SAMPLES))
 def test_a_name_stands_where_its_offset_and_column_say(language: str) -> None:
     data = SAMPLES[language][0].encode()
     lines = data.split(b"\n")
-    for found in definitions(language, data).each(data):
-        name = found.name.encode()
-        assert data[found.offset : found.offset + len(name)] == name
-        assert lines[found.line - 1][found.column : found.column + len(name)] == name
-        assert found.begin_line <= found.line <= found.end_line
+    for definition in definitions(language, data).each(data):
+        name = definition.name.encode()
+        assert data[definition.offset : definition.offset + len(name)] == name
+        assert lines[definition.line - 1][definition.column : definition.column + len(name)] == name
+        assert definition.begin_line <= definition.line <= definition.end_line
 
 
 def test_parents_come_before_what_they_hold() -> None:
-    found = list(definitions("Python", SAMPLES["Python"][0].encode()).each())
-    assert [(d.name, found[d.parent].name) for d in found if d.parent >= 0] == [
+    rows = list(definitions("Python", SAMPLES["Python"][0].encode()).each())
+    assert [(d.name, rows[d.parent].name) for d in rows if d.parent >= 0] == [
         ("attr", "Größe"),
         ("méthode", "Größe"),
         ("inner", "méthode"),
@@ -79,13 +81,13 @@ def test_broken_text_gives_what_can_be_had() -> None:
 
 
 def test_a_large_file_is_marked_and_not_parsed() -> None:
-    found = definitions("Python", b"x = 1\n" * (MAX_FILE_BYTES // 6 + 1))
-    assert (len(found), found.incomplete) == (0, "too-large")
+    table = definitions("Python", b"x = 1\n" * (MAX_FILE_BYTES // 6 + 1))
+    assert (len(table), table.incomplete) == (0, "too-large")
 
 
 def test_a_slow_file_is_given_up() -> None:
-    found = definitions("Python", b"def f():\n    pass\n" * 20_000, most_seconds=0.0)
-    assert (len(found), found.incomplete) == (0, "timed-out")
+    table = definitions("Python", b"def f():\n    pass\n" * 20_000, most_seconds=0.0)
+    assert (len(table), table.incomplete) == (0, "timed-out")
     assert len(definitions("Python", b"def f(): pass\n")) == 1, "the parser is of use after that"
 
 
@@ -105,18 +107,18 @@ def test_deep_nesting_is_neither_a_crash_nor_a_hang(language: str, text: bytes) 
 @example("C++", b"int operator\n()\n(int a) {}")
 @example("Ruby", b"def " + b"x" * 5000 + b"; end")
 def test_no_bytes_crash_the_parser_and_answers_are_sound(language: str, data: bytes) -> None:
-    found = definitions(language, data)
-    again = definitions(language, data)
-    assert (found.names, found.containers) == (again.names, again.containers)
-    assert (found.rows == again.rows).all()
+    table = definitions(language, data)
+    repeat = definitions(language, data)
+    assert (table.names, table.containers) == (repeat.names, repeat.containers)
+    assert (table.rows == repeat.rows).all()
     lines = data.count(b"\n") + 1
-    for place, entry in enumerate(found.each(data)):
+    for place, entry in enumerate(table.each(data)):
         assert entry.kind in KINDS
         assert "\n" not in entry.name
         assert 1 <= entry.begin_line <= entry.line <= lines
         assert entry.begin_line <= entry.end_line <= lines
         assert -1 <= entry.parent < place
-        assert data.startswith(found.names[place], entry.offset)
+        assert data.startswith(table.names[place], entry.offset)
 
 
 def test_kinds_are_known_in_the_spelling_of_select() -> None:

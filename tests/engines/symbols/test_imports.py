@@ -27,8 +27,8 @@ SAMPLES = {
 @pytest.mark.parametrize("language", SAMPLES)
 def test_imports_are_read_in_every_language(language: str) -> None:
     """Module, member and alias; nothing else is taken for an import."""
-    text, wanted = SAMPLES[language]
-    assert [(item.module, item.member, item.alias) for item in imports(language, text.encode())] == wanted
+    text, expected = SAMPLES[language]
+    assert [(item.module, item.member, item.alias) for item in imports(language, text.encode())] == expected
 
 
 class _Held:

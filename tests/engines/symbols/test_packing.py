@@ -16,8 +16,8 @@ numbers = st.lists(st.integers(0, 255) | st.integers(0, (1 << 32) - 1), max_size
 def test_numbers_come_back(values: list[int], kind: type) -> None:
     """Whatever they are, and whether they ascend or are only said to."""
     for ascending in (False, True):
-        held = pack(np.array(values, dtype=kind), ascending=ascending)
-        assert unpack(memoryview(held.tobytes())).tolist() == values
+        data = pack(np.array(values, dtype=kind), ascending=ascending)
+        assert unpack(memoryview(data.tobytes())).tolist() == values
 
 
 def test_what_ascends_takes_little_room() -> None:

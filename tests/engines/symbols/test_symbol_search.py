@@ -82,9 +82,9 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> tuple[IndexStore, Targe
     return store, target
 
 
-def _rows(store: IndexStore, target: Target, query: TextQuery, **more: Any) -> list[dict[str, Any]]:
+def _rows(store: IndexStore, target: Target, query: TextQuery, **options: Any) -> list[dict[str, Any]]:
     rows = []
-    for part in store.search_symbols([target], query, SearchOptions(), Cancellation(), **more):
+    for part in store.search_symbols([target], query, SearchOptions(), Cancellation(), **options):
         for batch in part.batches:
             batch.validate(full=True)
             rows += batch.to_pylist()
@@ -96,10 +96,10 @@ def _everything(text: str = "") -> TextQuery:
 
 
 def _passes(path: str, query: TextQuery) -> bool:
-    held = [bool(item.pattern.find(path.encode())) != item.negated for item in query.files]
-    named = [item for item in query.languages if isinstance(item, LanguageFilter)]
-    held += [(language_of(path) == item.name) != item.negated for item in named]
-    return all(held)
+    results = [bool(item.pattern.find(path.encode())) != item.negated for item in query.files]
+    language_filters = [item for item in query.languages if isinstance(item, LanguageFilter)]
+    results += [(language_of(path) == item.name) != item.negated for item in language_filters]
+    return all(results)
 
 
 def _matches(term: FileTerm, name: bytes) -> bool:
@@ -111,8 +111,8 @@ def _holds(tree: MatchTree, names: list[bytes]) -> bool:
         return any(_matches(tree, name) for name in names)
     if isinstance(tree, Not):
         return not _holds(tree.arg, names)
-    held = [_holds(arg, names) for arg in tree.args]
-    return all(held) if isinstance(tree, And) else any(held)
+    results = [_holds(arg, names) for arg in tree.args]
+    return all(results) if isinstance(tree, And) else any(results)
 
 
 def _positive(tree: MatchTree, *, positive: bool = True) -> list[FileTerm]:

@@ -57,9 +57,12 @@ def build(folder: Path) -> RepositoryBuilder:
 class Past:
     """Calls over the repositories that `build` makes."""
 
-    def __init__(self, folder: Path, index: Path, *more: Path) -> None:
-        self.one = build(folder)
-        paths = [*(os.fspath(folder / name) for name in ("one", "two", "secret", "plain")), *map(os.fspath, more)]
+    def __init__(self, folder: Path, index: Path, *extra_paths: Path) -> None:
+        self.builder = build(folder)
+        paths = [
+            *(os.fspath(folder / name) for name in ("one", "two", "secret", "plain")),
+            *map(os.fspath, extra_paths),
+        ]
         catalog = Catalog.open(paths, annotations=folder / "repos.toml")
         self.engine = LocalEngine(catalog, IndexStore(os.fspath(index)))
 
@@ -80,7 +83,7 @@ class Past:
 
     def git(self, *arguments: str) -> list[str]:
         """Lines that git says about ``one``."""
-        return self.one.git(*arguments).splitlines()
+        return self.builder.git(*arguments).splitlines()
 
 
 @contextmanager

@@ -59,8 +59,15 @@ def test_a_patch_of_many_short_lines_makes_no_large_page() -> None:
     paths = [f"{number}.txt" for number in range(300)]
     values = {"path": paths, "status": ["added"] * 300, "additions": [2_000] * 300, "deletions": [0] * 300}
     table = table_of("file_diffs", 300, repository="one", binary=False, patch=[patch] * 300, **values)
-    facts = {"repository": "one", "commit": "a" * 40, "message": "m", "author": "A", "author_date": "", "parents": []}
-    body = bytes(commit_page(ToolResult("file_diffs", table, facts), prefix="").body).decode()
+    attributes = {
+        "repository": "one",
+        "commit": "a" * 40,
+        "message": "m",
+        "author": "A",
+        "author_date": "",
+        "parents": [],
+    }
+    body = bytes(commit_page(ToolResult("file_diffs", table, attributes), prefix="").body).decode()
     assert len(body) < 2_000_000
     assert "long patches not shown" in body
     assert body.count("<h3 ") == 9

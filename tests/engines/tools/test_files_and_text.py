@@ -149,12 +149,12 @@ def test_names_of_any_characters(tmp_path: Path) -> None:
 
 
 def test_places_of_two_branches_that_overlap_are_one_chunk(engine: LocalEngine) -> None:
-    one = f"repo:{ONE} lamp file:many"
+    query = f"repo:{ONE} lamp file:many"
     both = ask(engine, "keyword_search", query=f"(repo:{ONE} file:many/0 lamp) OR (repo:{ONE} file:many /la.p/)")
-    expected = ask(engine, "keyword_search", query=one)
+    expected = ask(engine, "keyword_search", query=query)
     columns = ["path", "start_line", "end_line", "chunk"]
     assert sorted(map(repr, both.table.select(columns).to_pylist())) == sorted(
         map(repr, expected.table.select(columns).to_pylist())
     )
-    apart = ask(engine, "keyword_search", query="(file:a\\.py$ lamp) OR (file:src pass)").table.to_pylist()
-    assert [(row["path"], row["start_line"], row["end_line"]) for row in apart] == [("src/a.py", 1, 2)]
+    rows = ask(engine, "keyword_search", query="(file:a\\.py$ lamp) OR (file:src pass)").table.to_pylist()
+    assert [(row["path"], row["start_line"], row["end_line"]) for row in rows] == [("src/a.py", 1, 2)]

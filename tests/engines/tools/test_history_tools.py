@@ -123,7 +123,7 @@ def test_a_comparison_is_that_of_git(past: Past) -> None:
 
 
 def test_served_comparisons_come_in_pages(past: Past) -> None:
-    whole, _ = past.render("compare_revisions", repo="one", base="main~5", head="main")
+    full_answer, _ = past.render("compare_revisions", repo="one", base="main~5", head="main")
     rows = past.rows("compare_revisions", repo="one", base="main~5", head="main")
     changed = {name: sum(row[name] for row in rows) for name in ("additions", "deletions")}
     pages: list[Any] = []
@@ -131,13 +131,13 @@ def test_served_comparisons_come_in_pages(past: Past) -> None:
     while True:
         page, text = past.render("compare_revisions", repo="one", base="main~5", head="main", first=3, **after)
         pages += page["fileDiffs"]
-        assert page["totals"] == {"files": len(whole["fileDiffs"]), **changed}
+        assert page["totals"] == {"files": len(full_answer["fileDiffs"]), **changed}
         if not page["pageInfo"]["hasNextPage"]:
             break
         assert f"endCursor: {page['pageInfo']['endCursor']}" in text
         assert page["limitHit"] is True
         after = {"after": page["pageInfo"]["endCursor"]}
-    assert pages == whole["fileDiffs"]
+    assert pages == full_answer["fileDiffs"]
     with pytest.raises(ToolError, match="belongs to the comparison"):
         past.call("compare_revisions", repo="one", base="main~4", head="main", **after)
 
@@ -277,21 +277,21 @@ def test_analyses_count_what_lies_between_revisions(past: Past) -> None:
 def test_a_history_grows_with_its_repository(tmp_path: Path) -> None:
     past = Past(tmp_path / "past", tmp_path / "index")
     before = len(commits(past))
-    new = past.one.commit({"new.txt": "1\n"}, "one more")
+    new = past.builder.commit({"new.txt": "1\n"}, "one more")
     assert commits(past, messageTerms=["one more"]) == [new]
     assert len(commits(past)) == before + 1
 
 
 def test_a_forced_push_while_open_is_seen_by_the_next_call(tmp_path: Path) -> None:
     past = Past(tmp_path / "past", tmp_path / "index")
-    lost = past.one.head
+    old_head = past.builder.head
     assert commits(past)[0]
-    past.one.git("reset", "-q", "--hard", "HEAD~2")
-    new = past.one.commit({"image.bin": "text now\n"}, "rewritten")
+    past.builder.git("reset", "-q", "--hard", "HEAD~2")
+    new = past.builder.commit({"image.bin": "text now\n"}, "rewritten")
     result = commits(past)
     assert sorted(result) == sorted(past.git("log", "--format=%H"))
     assert new in result
-    assert lost not in result
+    assert old_head not in result
     owner = {row["path"]: row["author"] for row in past.rows("ownership", repo="one", by="file")}
     assert "image.bin" in owner
 
@@ -299,8 +299,8 @@ def test_a_forced_push_while_open_is_seen_by_the_next_call(tmp_path: Path) -> No
 def test_a_repository_that_lost_its_commits_is_refused_by_name(tmp_path: Path) -> None:
     past = Past(tmp_path / "past", tmp_path / "index")
     assert commits(past)
-    past.one.git("update-ref", "-d", "HEAD")
-    past.one.git("branch", "-D", "side")
+    past.builder.git("update-ref", "-d", "HEAD")
+    past.builder.git("branch", "-D", "side")
     calls: dict[str, dict[str, Any]] = {
         "commit_search": {"repos": ["one"]},
         "diff_search": {"repos": ["one"], "pattern": "TODO"},

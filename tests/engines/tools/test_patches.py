@@ -160,11 +160,11 @@ def test_a_comparison_applies_to_its_base_and_gives_its_head(
         payload, text = served(engine, "compare_revisions", repo=NAME, base=base, head=head)
         assert not payload["limitHit"]
         patch = "".join(file["patch"] for file in payload["fileDiffs"])
-        shown = fenced(text)
-        assert abbreviated(shown) == abbreviated(patch)
-        assert len(shown) < len(patch)
+        fenced_patch = fenced(text)
+        assert abbreviated(fenced_patch) == abbreviated(patch)
+        assert len(fenced_patch) < len(patch)
         # git finds the content of the binary file by its full id, so that id is not shortened.
-        tree = apply(repository, tmp_path / f"{base[:9]}-{head[:9]}", base, shown)
+        tree = apply(repository, tmp_path / f"{base[:9]}-{head[:9]}", base, fenced_patch)
         assert tree == repository.git("rev-parse", f"{head}^{{tree}}")
         assert ("(the contents of a binary file are left out of the patch)" in text) == ("image.bin" in patch)
 

@@ -68,8 +68,8 @@ def test_a_file_has_the_commits_of_git_log_follow(repo: RepositoryBuilder, code:
 
 
 def test_a_file_that_is_gone_still_has_a_past(repo: RepositoryBuilder, code: sl.Client) -> None:
-    gone = repo.git("log", "--diff-filter=D", "--no-renames", "--name-only", "--format=").split("\n")
-    path = next(path for path in gone if path and path not in repo.git("ls-files").split("\n"))
+    deleted_paths = repo.git("log", "--diff-filter=D", "--no-renames", "--name-only", "--format=").split("\n")
+    path = next(path for path in deleted_paths if path and path not in repo.git("ls-files").split("\n"))
     frame = code.path_history("line", path)
     assert not frame.attrs["exists"]
     assert len(frame) >= 2
@@ -87,20 +87,21 @@ def test_a_limit_is_said(code: sl.Client) -> None:
 
 def test_a_renamed_directory_keeps_its_life_and_moved_files_bring_theirs(tmp_path: Path) -> None:
     generator = random.Random(7)  # noqa: S311 - no secret
-    one, two, gone, guest = (content(generator) for _ in range(4))
+    first_text, second_text, third, guest = (content(generator) for _ in range(4))
     builder = RepositoryBuilder(tmp_path / "src" / "moves")
     first = builder.commit(
-        {"old/one.txt": one, "old/sub/two.txt": two, "old/gone.txt": gone, "top.txt": "x\n"}, "begin"
+        {"old/one.txt": first_text, "old/sub/two.txt": second_text, "old/gone.txt": third, "top.txt": "x\n"}, "begin"
     )
     stray = builder.commit({"other/guest.txt": guest}, "a guest elsewhere")
     deleted = builder.commit({"old/gone.txt": None}, "drop a file")
     builder.commit({"top.txt": "y\n"}, "no matter")
     renamed = builder.commit(
-        {"old/one.txt": None, "old/sub/two.txt": None, "new/one.txt": one, "new/sub/two.txt": two}, "rename all"
+        {"old/one.txt": None, "old/sub/two.txt": None, "new/one.txt": first_text, "new/sub/two.txt": second_text},
+        "rename all",
     )
     moved = builder.commit({"other/guest.txt": None, "new/guest.txt": guest}, "take the guest in")
     builder.commit({"old/one.txt": content(generator)}, "another directory under the old name")
-    edited = builder.commit({"new/one.txt": one + "more\n"}, "edit")
+    edited = builder.commit({"new/one.txt": first_text + "more\n"}, "edit")
     with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
         frame = code.path_history("moves", "new")
     assert list(dict.fromkeys(frame["commit"])) == [edited, moved, renamed, deleted, stray, first]

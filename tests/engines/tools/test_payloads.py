@@ -92,7 +92,7 @@ class Key(NamedTuple):
 
     path: str
     value: Any
-    known: dict[str, Any]
+    siblings: dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -112,25 +112,25 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Past:
     return Past(folder, tmp_path_factory.mktemp("index"), mixed.path)
 
 
-def keys_of(value: Any, path: str = "", known: Mapping[str, Any] | None = None) -> Iterator[Key]:
+def keys_of(value: Any, path: str = "", siblings: Mapping[str, Any] | None = None) -> Iterator[Key]:
     """Yield all keys of a payload; rows of a table are objects with the names of its columns."""
     if isinstance(value, dict):
         if "columns" in value:
             rows = [dict(zip(value["columns"], row, strict=True)) for row in value["rows"]]
             value = {key: item for key, item in value.items() if key not in {"columns", "rows"}} | {"rows": rows}
-        inner = {**(known or {}), **{f"{path}{key}": item for key, item in value.items()}}
+        inner = {**(siblings or {}), **{f"{path}{key}": item for key, item in value.items()}}
         for key, item in value.items():
             yield Key(f"{path}{key}", item, {name: other for name, other in inner.items() if name != f"{path}{key}"})
             yield from keys_of(item, f"{path}{key}.", inner)
     elif isinstance(value, list):
         for item in value:
-            yield from keys_of(item, f"{path.removesuffix('.')}[].", known)
+            yield from keys_of(item, f"{path.removesuffix('.')}[].", siblings)
 
 
 def recomputations(key: Key) -> Iterator[tuple[str, Any]]:
     """Yield what can be computed of the other values that are known where a key is."""
     name = key.path.rpartition(".")[2]
-    for other, value in key.known.items():
+    for other, value in key.siblings.items():
         yield f"the same as {other}", value
         if isinstance(value, bool):
             yield f"not {other}", not value
@@ -162,8 +162,8 @@ def test_no_key_is_empty_or_repeats_others(past: Past, name: str) -> None:
             assert not ways, f"{path} is {ways}"
 
 
-def _equal(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and one == other
+def _equal(first: Any, second: Any) -> bool:
+    return type(first) is type(second) and first == second
 
 
 def test_what_a_message_or_a_patch_says_is_not_said_again(past: Past) -> None:

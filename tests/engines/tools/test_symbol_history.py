@@ -55,11 +55,11 @@ def test_a_definition_is_followed_through_moves_and_names(repo: RepositoryBuilde
     ]
     # git follows the lines of each file that had it, and shows the same changes there.
     last = len(BODY.split("\n"))
-    own = lines_log(repo, 4, 3 + last, "round/circle.py", "HEAD")
-    assert own == ["better names inside", "a better name", "give circles a file"]
+    later = lines_log(repo, 4, 3 + last, "round/circle.py", "HEAD")
+    assert later == ["better names inside", "a better name", "give circles a file"]
     earlier = lines_log(repo, 4, 3 + last, "shapes.py", "documented")
     assert earlier[0] == "document area"
-    assert set(own + earlier) >= {subject for status, subject, *_ in rows if status != "file renamed"} - {
+    assert set(later + earlier) >= {subject for status, subject, *_ in rows if status != "file renamed"} - {
         "add area (#3)"
     }
     moved = frame[frame["status"] == "moved"].iloc[0]

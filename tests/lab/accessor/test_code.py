@@ -108,20 +108,20 @@ def test_context_is_what_stands_around_at_the_rows_commit(code: sl.Client) -> No
 
 def test_context_says_what_could_not_be_read(code: sl.Client) -> None:
     frame = code.search("file:a.py beta").matches
-    gone = pd.concat([frame, frame.assign(path="gone.py")], ignore_index=True)
-    gone.attrs = frame.attrs
-    around = gone.code.context(1)
+    extended_frame = pd.concat([frame, frame.assign(path="gone.py")], ignore_index=True)
+    extended_frame.attrs = frame.attrs
+    around = extended_frame.code.context(1)
     assert around["context"].notna().tolist() == [True, False]
     assert "gone.py" in around.attrs["notices"][0]
-    named = code.search("type:path file:a").matches.code.context(1)
-    assert named["context"].isna().all()
+    path_rows = code.search("type:path file:a").matches.code.context(1)
+    assert path_rows["context"].isna().all()
 
 
 def test_blame_is_gits(code: sl.Client, place: Path) -> None:
     blamed = code.search("file:a.py /alpha|new|retry/").matches.code.blame()
-    told = git(place, "blame", "-l", "-s", "--root", "v2", "--", "a.py").splitlines()
+    blame_lines = git(place, "blame", "-l", "-s", "--root", "v2", "--", "a.py").splitlines()
     for row in blamed.itertuples():
-        assert row.blame_commit == told[int(row.line_number) - 1].split()[0]
+        assert row.blame_commit == blame_lines[int(row.line_number) - 1].split()[0]
 
 
 def test_a_file_opens_at_its_line_and_runs_nothing(code: sl.Client) -> None:
@@ -202,8 +202,8 @@ def test_results_of_two_revisions_compare_line_by_line(code: sl.Client) -> None:
     before, after = (code.search(f"repo:thing@{tag} file:a.py /alpha|beta|new|retry/") for tag in ("v1", "v2"))
     result = sl.compare_results(before, after)
     assert tuple(result.columns) == tuple(column.name for column in sl.columns_of("comparison"))
-    told = list(zip(result["change"], result["line"], strict=True))
-    assert told == [
+    changes = list(zip(result["change"], result["line"], strict=True))
+    assert changes == [
         ("kept", "alpha = 1"),
         ("removed", "beta = 2"),
         ("added", "new = 0"),
@@ -247,13 +247,13 @@ def test_nothing_compares_with_nothing(code: sl.Client) -> None:
 
 
 def test_a_comparison_warns_of_a_side_that_is_not_complete(code: sl.Client) -> None:
-    part, whole = code.search("retry count:1"), code.search("retry")
+    part, full_result = code.search("retry count:1"), code.search("retry")
     with pytest.warns(sl.IncompleteResultWarning, match="before: partial"):
-        result = sl.compare_results(part, whole)
+        result = sl.compare_results(part, full_result)
     assert result.attrs["status"] == "limited"
     assert result.attrs["cut"] == result.attrs["cut_before"] == part.attrs["cut"]
     assert sl.sql("select count(*) as n from m", m=part.matches).attrs["cut"] == part.attrs["cut"]
-    assert sl.sql("select 1 as n from a, b", a=whole.matches, b=part.matches).attrs["cut"] == part.attrs["cut"]
+    assert sl.sql("select 1 as n from a, b", a=full_result.matches, b=part.matches).attrs["cut"] == part.attrs["cut"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        sl.compare_results(whole, whole)
+        sl.compare_results(full_result, full_result)

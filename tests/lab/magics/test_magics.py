@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("default")  # of the shell's own making
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def interactive_shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IPYTHONDIR", str(tmp_path_factory.mktemp("ipython")))
         shell = InteractiveShell()
@@ -33,15 +33,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def shell(made: Any) -> Iterator[Any]:
+def shell(interactive_shell: Any) -> Iterator[Any]:
     """A shell with the extension newly loaded, and a scripted client `code`."""
-    before = set(made.user_ns)
-    sl.load_ipython_extension(made)
-    made.user_ns["code"] = Client(ScriptedBackend(COMPLETE))
-    yield made
-    sl.unload_ipython_extension(made)
-    for name in set(made.user_ns) - before:
-        del made.user_ns[name]
+    before = set(interactive_shell.user_ns)
+    sl.load_ipython_extension(interactive_shell)
+    interactive_shell.user_ns["code"] = Client(ScriptedBackend(COMPLETE))
+    yield interactive_shell
+    sl.unload_ipython_extension(interactive_shell)
+    for name in set(interactive_shell.user_ns) - before:
+        del interactive_shell.user_ns[name]
 
 
 def run(shell: Any, cell: str) -> Any:
@@ -51,7 +51,7 @@ def run(shell: Any, cell: str) -> Any:
     return done.result
 
 
-def asked(shell: Any, name: str = "code") -> str:
+def last_query(shell: Any, name: str = "code") -> str:
     """The query that a scripted client got last."""
     return str(shell.user_ns[name].backend.requests[-1].query)
 
@@ -59,18 +59,18 @@ def asked(shell: Any, name: str = "code") -> str:
 def test_a_query_reaches_the_client_as_it_stands(shell: Any) -> None:
     shell.user_ns |= {"x": "expanded", "foo": "expanded"}
     result = run(shell, r"%search -file:vendor foo{2} $x {foo} a\.b 'c'  ?")
-    assert asked(shell) == r"-file:vendor foo{2} $x {foo} a\.b 'c'  ?"
+    assert last_query(shell) == r"-file:vendor foo{2} $x {foo} a\.b 'c'  ?"
     assert isinstance(result, sl.SearchResult)
     run(shell, "%%search -o kept repo:r1\n  foo{2}  bar\n\n(a or b)\n")
-    assert asked(shell) == "repo:r1 foo{2}  bar (a or b)"
+    assert last_query(shell) == "repo:r1 foo{2}  bar (a or b)"
     assert shell.user_ns["kept"].match_count == 20
 
 
 def test_a_query_may_end_with_a_question_mark(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     run(shell, "%search colou?")
-    assert asked(shell) == "colou?"
+    assert last_query(shell) == "colou?"
     run(shell, "x = 1\ny = %search -o z it's {x}?")
-    assert asked(shell) == "it's {x}?"
+    assert last_query(shell) == "it's {x}?"
     run(shell, 'text = """\n%search inside?\n"""')
     assert shell.user_ns["text"] == "\n%search inside?\n"
     capsys.readouterr()
@@ -93,7 +93,7 @@ def test_what_is_kept_and_what_is_shown(shell: Any) -> None:
 def test_variables_are_put_in_when_they_are_named(shell: Any) -> None:
     shell.user_ns["name"] = "redis"
     run(shell, "%search --var name repo:{name} {2} {other}")
-    assert asked(shell) == "repo:redis {2} {other}"
+    assert last_query(shell) == "repo:redis {2} {other}"
 
 
 def test_options_become_those_of_the_client(shell: Any) -> None:
@@ -106,11 +106,11 @@ def test_options_become_those_of_the_client(shell: Any) -> None:
 
 def test_commits_and_diffs_are_searched_for(shell: Any) -> None:
     run(shell, '%commits author:ann after:"2 weeks ago" fix')
-    assert asked(shell) == 'type:commit author:ann after:"2 weeks ago" fix'
+    assert last_query(shell) == 'type:commit author:ann after:"2 weeks ago" fix'
     run(shell, "%%commits --diff\nfix or mend")
-    assert asked(shell) == "type:diff fix or mend"
+    assert last_query(shell) == "type:diff fix or mend"
     run(shell, "%commits repo:r1 fix")
-    assert asked(shell) == "type:commit repo:r1 fix"
+    assert last_query(shell) == "type:commit repo:r1 fix"
 
 
 def test_questions_are_asked(shell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,13 +118,13 @@ def test_questions_are_asked(shell: Any, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(conversations, "_WAITS_S", (0.001,))
     url = "https://host/deepsearch/0b1f2c3d-0000-4000-8000-000000000001"
     rows = table_of("conversation", 0)
-    told = [
+    answers = [
         ToolResult("conversation", rows, {"status": "processing", "url": url}),
         ToolResult(
             "conversation", rows, {"status": "completed", "questions": [{"question": "q", "answer": "It is lit."}]}
         ),
     ]
-    shell.user_ns["wise"] = Client(ScriptedBackend([], answers=told * 2))
+    shell.user_ns["wise"] = Client(ScriptedBackend([], answers=answers * 2))
     answer = run(shell, "%%ask -c wise -o told\nHow is the lamp lit?\nAnd by {whom}?")
     assert shell.user_ns["told"] is answer
     assert answer.text == "It is lit."
@@ -137,12 +137,12 @@ def test_questions_are_asked(shell: Any, tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_newest_open_client_is_used_unless_one_is_chosen(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     shell.user_ns["late"] = Client(ScriptedBackend(COMPLETE))
     run(shell, "%search one")
-    assert asked(shell, "late") == "one"
+    assert last_query(shell, "late") == "one"
     run(shell, "%search -c code two")
-    assert asked(shell) == "two"
+    assert last_query(shell) == "two"
     run(shell, "%sourcelight use code")
     run(shell, "%search three")
-    assert asked(shell) == "three"
+    assert last_query(shell) == "three"
     run(shell, "%sourcelight")
     assert "of the variable code, chosen" in capsys.readouterr().out
     shell.user_ns["code"].close()
@@ -150,7 +150,7 @@ def test_the_newest_open_client_is_used_unless_one_is_chosen(shell: Any, capsys:
         run(shell, "%search four")
     run(shell, "%sourcelight use late")
     run(shell, "%search five")
-    assert asked(shell, "late") == "five"
+    assert last_query(shell, "late") == "five"
 
 
 def test_repositories_are_opened_by_magic(shell: Any, fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:

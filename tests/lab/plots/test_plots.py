@@ -109,23 +109,23 @@ def test_what_is_left_out_is_said() -> None:
     assert "2 rows without a date" in texts(plots.over_time(MATCHES))
     assert "before 2024" in texts(plots.calendar(MATCHES, years=1))
     assert "1 row without a path" in texts(plots.treemap(MATCHES))
-    told = texts(plots.dependencies(EDGES))
-    assert "1 import of modules that are in none of the repositories" in told
-    assert "1 repository without an import" in told
+    labels = texts(plots.dependencies(EDGES))
+    assert "1 import of modules that are in none of the repositories" in labels
+    assert "1 repository without an import" in labels
     many = pd.DataFrame({"repository": [f"r{k:02}" for k in range(40)], "match_count": range(1, 41)})
     assert "Not shown: 25 more with 325 matches" in texts(plots.bars(many))
 
 
 def test_an_answer_that_is_not_complete_is_said() -> None:
     result = sl.Client(ScriptedBackend(LIMITED)).search("foo")
-    told = texts(plots.bars(result))
-    assert "The answer is limited: shard-match-limit" in told
-    assert "First 10 matches; add count:all for all." in told
-    some = result.matches[result.matches["line_number"] > 0]  # pandas keeps attrs where it filters
-    for frame in (some, some.head(3), some.sort_values("line_number")):
+    labels = texts(plots.bars(result))
+    assert "The answer is limited: shard-match-limit" in labels
+    assert "First 10 matches; add count:all for all." in labels
+    rows = result.matches[result.matches["line_number"] > 0]  # pandas keeps attrs where it filters
+    for frame in (rows, rows.head(3), rows.sort_values("line_number")):
         assert "First 10 matches" in texts(plots.bars(frame))
-    assert "10 matches in 1 repository" in told
-    assert "Of foo" in told
+    assert "10 matches in 1 repository" in labels
+    assert "Of foo" in labels
 
 
 def test_a_count_of_a_cut_result_names_its_origin() -> None:
@@ -194,8 +194,8 @@ def test_pyplot_is_never_loaded() -> None:
         "sl.plots.bars(pd.DataFrame({'repository': ['a'], 'match_count': [1]})).to_png()\n"
         "print('matplotlib.pyplot' in sys.modules)"
     )
-    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60)
-    assert told.stdout.strip() == "False"
+    process = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60)
+    assert process.stdout.strip() == "False"
 
 
 # Brettel's simulation as Machado et al. (2009) give it, for linear light.
@@ -225,8 +225,8 @@ def _lab(light: Any) -> Any:
 def test_colours_are_told_apart_with_any_kind_of_colour_vision(name: str, seen: str) -> None:
     colours = [*THEMES[name].series, THEMES[name].rest]
     for item, other in itertools.combinations(colours, 2):
-        apart = np.linalg.norm(_lab(_SEEN[seen] @ _linear(item)) - _lab(_SEEN[seen] @ _linear(other)))
-        assert apart >= 15, (item, other)
+        distance = np.linalg.norm(_lab(_SEEN[seen] @ _linear(item)) - _lab(_SEEN[seen] @ _linear(other)))
+        assert distance >= 15, (item, other)
     steps = [_lab(_SEEN[seen] @ _linear(colour))[0] for colour in (THEMES[name].empty, *THEMES[name].steps)]
     assert sorted(steps, reverse=name == "light") == steps
 

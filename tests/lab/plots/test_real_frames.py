@@ -134,15 +134,15 @@ def test_activity_and_treemap_count_what_git_counts(code: sl.Client, repository:
     assert f"{len(git(repository, 'log', '--format=%H')):,} commits" in plots.calendar(commits).description
     result = code.search("TODO count:all", progress=False)
     total = sum(int(line.rpartition(":")[2]) for line in git(repository, "grep", "-c", "TODO"))
-    written = [text.get_text() for text in plots.treemap(result).draw().findobj(Text)]
-    assert any(f"{total:,} matches" in text for text in written)
+    labels = [text.get_text() for text in plots.treemap(result).draw().findobj(Text)]
+    assert any(f"{total:,} matches" in text for text in labels)
 
 
 def test_files_at_the_top_are_called_as_in_tables() -> None:
     sizes = pd.DataFrame({"path": ["README.md", "src/a.py"], "lines": [10, 20]})
-    written = [text.get_text() for text in plots.treemap(sizes).draw().findobj(Text)]
-    assert "/*" in written
-    assert "/" not in written
+    labels = [text.get_text() for text in plots.treemap(sizes).draw().findobj(Text)]
+    assert "/*" in labels
+    assert "/" not in labels
 
 
 @pytest.mark.parametrize("value", ["share", "line_number"])
@@ -221,8 +221,8 @@ def test_authors_in_figures_are_told_apart_by_address_as_in_tables(
         builder.commit({f"{step}.md": "a\n"}, message="step", author=author, date=1_704_456_000 + step)
     with sl.open(tmp_path, index_dir=tmp_path_factory.mktemp("index"), progress=False) as code:
         table = code.contributors(progress=False)
-        (shown,) = bars(plots.bars(table, "author", value="commits")).values()
+        (values,) = bars(plots.bars(table, "author", value="commits")).values()
         commits = words(plots.bars(code.commit_search(progress=False), "author"))
-    assert sorted(shown) == sorted(table["commits"].tolist()) == [1, 3]
+    assert sorted(values) == sorted(table["commits"].tolist()) == [1, 3]
     assert "4 commits by 2 authors" in commits
     assert "Kim <other@b.example>" in commits

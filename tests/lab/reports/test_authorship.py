@@ -66,10 +66,10 @@ def test_assistants_are_counted_and_say_that_there_may_be_more(report: Report, r
     results = {row["agent"]: (row["commits"], row["share"], row["authors"]) for row in rows(report, "agents")}
     count = len(log(repo, "%H"))
     assert results == {"Claude Code": (1, 1 / count, 1), "Claude Code, Cursor": (1, 1 / count, 1)}
-    named = repo.git("log", "--format=%H", "-i", "--grep=<noreply@anthropic.com>").split()
-    assert set(report.drill_down("commits with an assistant")["commit"]) == set(named)
+    commits = repo.git("log", "--format=%H", "-i", "--grep=<noreply@anthropic.com>").split()
+    assert set(report.drill_down("commits with an assistant")["commit"]) == set(commits)
     (metric,) = [metric for metric in report.metrics if metric.name == "commits with an assistant"]
-    assert metric.value == len(named) == 2
+    assert metric.value == len(commits) == 2
     tables = [table for section in report.sections for table in section.tables if table.name.startswith("agent")]
     assert all("lower bound" in text for text in [metric.counts, *(table.counts for table in tables)])
     by_year = Counter(year for (year,) in log(repo, "%cd") for year in [year.split()[4]])
@@ -88,14 +88,14 @@ def test_reviewers_and_integrators_are_those_of_trailers_and_committers(
     expected = Counter(line for line in trailers if line)
     assert {row["reviewer"]: row["commits"] for row in rows(report, "reviewers")} == dict(expected)
     assert set(report.drill_down("reviewers", reviewer=CY)["subject"]) == {"three", "four"}
-    merges, others = Counter[str](), Counter[str]()
+    merges, other_commits = Counter[str](), Counter[str]()
     for parents, author, email, committer, committer_email in log(repo, "%P|%an|%ae|%cn|%ce"):
         if " " in parents:
             merges[f"{author} <{email}>"] += 1
         elif email != committer_email:
-            others[f"{committer} <{committer_email}>"] += 1
+            other_commits[f"{committer} <{committer_email}>"] += 1
     results = {row["integrator"]: (row["merges"], row["commits_of_others"]) for row in rows(report, "integrators")}
-    assert results == {name: (merges[name], others[name]) for name in {*merges, *others}}
+    assert results == {name: (merges[name], other_commits[name]) for name in {*merges, *other_commits}}
     assert report.drill_down("integrators", integrator=CY)["subject"].tolist() == ["five"]
 
 
@@ -137,8 +137,8 @@ def test_retention_follows_people_over_the_years(report: Report, code: sl.Client
 def test_a_history_without_assistants_and_reviews_has_no_empty_tables(tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "src" / "plain").commit({"a": "1\n"})
     with sl.open(tmp_path / "src", index_workers=1, background_index=False) as client:
-        plain = contributors(client, ownership=False)
-    assert not {"agents", "agent_activity", "reviewers", "integrators"} & set(plain.tables)
-    assert "commits with an assistant" not in {metric.name for metric in plain.metrics}
-    assert plain.tables["retention"].to_numpy().tolist() == [[2023, 0, 1, 1, 1.0]]
-    assert "retention" not in plain.figures
+        plain_report = contributors(client, ownership=False)
+    assert not {"agents", "agent_activity", "reviewers", "integrators"} & set(plain_report.tables)
+    assert "commits with an assistant" not in {metric.name for metric in plain_report.metrics}
+    assert plain_report.tables["retention"].to_numpy().tolist() == [[2023, 0, 1, 1, 1.0]]
+    assert "retention" not in plain_report.figures

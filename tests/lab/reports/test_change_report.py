@@ -81,7 +81,7 @@ def test_each_number_is_that_of_git(release: Report, repository: Path) -> None:
     addresses = {line.casefold() for line in log}
     earlier = {line.casefold() for line in git(repository, "log", "--format=%aE", "v1")}
     diff = [line.split("\t") for line in git(repository, "diff", "-M", "--numstat", "v1", "v2")]
-    own = [line.split("\t") for line in git(repository, "log", "-M", "--numstat", "--format=", "v1..v2") if line]
+    stat_rows = [line.split("\t") for line in git(repository, "log", "-M", "--numstat", "--format=", "v1..v2") if line]
     assert {metric.name: metric.value for metric in release.metrics} == {
         "files": len(diff),
         "lines more": sum(int(row[0]) for row in diff),
@@ -93,8 +93,8 @@ def test_each_number_is_that_of_git(release: Report, repository: Path) -> None:
         "people": len(addresses - {"bot@example.org"}),
         "new people": len(addresses - {"bot@example.org"} - earlier),
         "pull requests": 3,
-        "lines added": sum(int(row[0]) for row in own),
-        "lines removed": sum(int(row[1]) for row in own),
+        "lines added": sum(int(row[0]) for row in stat_rows),
+        "lines removed": sum(int(row[1]) for row in stat_rows),
         "commits before": len(git(repository, "rev-list", "v1")),
     }
 
@@ -165,11 +165,11 @@ def test_paths_narrow_every_number(code: sl.Client, name: str, repository: Path)
     commits, added, removed = set(), 0, 0
     for commit in git(repository, "rev-list", "--no-merges", "v1..v2"):
         for line in git(repository, "diff-tree", "-r", "-M", "--no-commit-id", "--numstat", commit):
-            more, less, path = line.split("\t")
+            plus, minus, path = line.split("\t")
             path = "src/old.py" if "=>" in path else path
             if (path.startswith("src/") or fnmatch(path, "*.md")) and path != "src/b.py":
                 commits.add(commit)
-                added, removed = added + int(more), removed + int(less)
+                added, removed = added + int(plus), removed + int(minus)
     assert set(report.drill_down("commits")["commit"]) == commits
     assert (value(report, "lines added"), value(report, "lines removed")) == (added, removed)
     assert set(report.tables["log"]["commit"]) == commits

@@ -106,8 +106,8 @@ def test_the_summary_says_who_where_and_how_it_compares(report: Report) -> None:
         "the first on 13 January 2023 and the last on 20 January 2023; bots wrote 1 more and 1 co-author"
         in report.lead[0]
     )
-    where = next(sentence for sentence in report.lead if "changed lines" in sentence)
-    assert where.startswith(
+    sentence = next(sentence for sentence in report.lead if "changed lines" in sentence)
+    assert sentence.startswith(
         "Without vendored, generated and lock files (85% of all changed lines), most changed lines are in src/ ("
     )
     assert (
@@ -176,10 +176,10 @@ def test_paths_narrow_every_figure(narrow: Report, repository: Path) -> None:
     for commit in git(repository, "rev-list", "--no-merges", f"--since={SINCE}T00:00:00Z", "main"):
         author = git(repository, "log", "-1", "--format=%ae", commit)[0]
         for line in git(repository, "diff-tree", "-r", "-M", "--no-commit-id", "--numstat", commit):
-            more, less, path = line.split("\t")
+            plus, minus, path = line.split("\t")
             path = "src/new.py" if "=>" in path else path
             if (path.startswith("src/") or path.endswith(".md")) and path != "src/c.py":
-                rows.append((commit, author, int(more), int(less), path))
+                rows.append((commit, author, int(plus), int(minus), path))
     commits = {row[0] for row in rows}
     assert set(narrow.drill_down("commits")["commit"]) == commits
     assert value(narrow, "commits") == len(commits)
@@ -209,18 +209,18 @@ def test_paths_narrow_ownership(narrow: Report, repository: Path) -> None:
 
 
 def test_all_paths_give_the_figures_of_no_paths(code: sl.Client) -> None:
-    whole = contributors(code, after=SINCE, other_files="with")
+    full_report = contributors(code, after=SINCE, other_files="with")
     same = contributors(code, after=SINCE, other_files="with", only="/")
     for name in ("files", "directories", "ownership", "bus_factor"):
-        columns = [column for column in whole.tables[name].columns if column not in {"exact", "owners"}]
+        columns = [column for column in full_report.tables[name].columns if column not in {"exact", "owners"}]
         left, right = (
             report.tables[name][columns].astype("str").sort_values(columns).reset_index(drop=True)
-            for report in (whole, same)
+            for report in (full_report, same)
         )
         pd.testing.assert_frame_equal(left, right)
     # Merges change no file, so that they count for nothing.
-    assert value(same, "commits") == value(whole, "commits") - value(whole, "merges")
-    assert value(same, "lines added") == value(whole, "lines added")
+    assert value(same, "commits") == value(full_report, "commits") - value(full_report, "merges")
+    assert value(same, "lines added") == value(full_report, "lines added")
 
 
 @pytest.mark.parametrize(

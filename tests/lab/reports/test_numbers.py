@@ -85,14 +85,14 @@ def test_identities_of_the_time_that_may_be_one_person_are_told(code: sl.Client)
 
 
 def test_people_that_are_not_joined_are_those_of_shortlog(code: sl.Client, repository: Path) -> None:
-    apart = contributors(code, after=DATE, join_addresses=False, ownership=False)
+    by_address = contributors(code, after=DATE, join_addresses=False, ownership=False)
     rows = git(repository, "shortlog", "-sne", f"--since={DATE}", "HEAD")
-    assert sum(values(apart)[name] for name in ("people", "bots")) == len(rows) == 4
+    assert sum(values(by_address)[name] for name in ("people", "bots")) == len(rows) == 4
 
 
 def test_files_changed_are_those_of_git_and_say_so(report: Report, repository: Path) -> None:
-    named = set(git(repository, "log", "--no-renames", "--name-only", "--format=", f"--since={DATE}"))
-    assert values(report)["files changed"] == len(named) == 5
+    paths = set(git(repository, "log", "--no-renames", "--name-only", "--format=", f"--since={DATE}"))
+    assert values(report)["files changed"] == len(paths) == 5
     (metric,) = [metric for metric in report.metrics if metric.name == "files changed"]
     assert "--no-renames" in metric.counts
 
@@ -116,10 +116,10 @@ def test_a_bot_that_trailers_alone_name_is_no_author_of_commits(tmp_path: Path) 
     repo.commit({"a.py": "1\n"}, "one\n\nCo-authored-by: renovate[bot] <renovate@example.org>")
     repo.commit({"a.py": "2\n"}, "two", author=BOT)
     with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
-        found = contributors(code)
-        assert values(found)["bots"] == 1
-        assert len(found.tables["bots"]) == 2
-        assert any(notice.startswith("1 commit is by 1 bot ") for notice in found.notices)
+        report = contributors(code)
+        assert values(report)["bots"] == 1
+        assert len(report.tables["bots"]) == 2
+        assert any(notice.startswith("1 commit is by 1 bot ") for notice in report.notices)
 
 
 def test_it_can_be_left_out_or_taken_in(code: sl.Client) -> None:

@@ -159,11 +159,11 @@ class Older:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._code, name)
 
-    def commit_search(self, *, revisions: list[str], **others: Any) -> Any:
+    def commit_search(self, *, revisions: list[str], **options: Any) -> Any:
         if self._refuses and any(revision.startswith("^") for revision in revisions):
             raise sl.RevisionNotFound("demo", revisions[-1])
         existing = [revision for revision in revisions if not revision.startswith("^")]
-        return self._code.commit_search(revisions=existing, **others)
+        return self._code.commit_search(revisions=existing, **options)
 
 
 @pytest.mark.parametrize("refuses", [True, False])

@@ -103,10 +103,12 @@ def test_a_remote_report_of_what_is_not_there_says_so(code: sl.Client) -> None:
 
 
 def test_a_service_s_people_are_joined_by_address_as_at_home(code: sl.Client, folder: Path, tmp_path: Path) -> None:
-    with sl.open(folder, index_dir=tmp_path / "index", index_workers=1, background_index=False) as here:
-        for joined in (True, False):
+    with sl.open(folder, index_dir=tmp_path / "index", index_workers=1, background_index=False) as local:
+        for join_addresses in (True, False):
             keys = ["author", "author_email", "commits", "merges", "additions", "deletions"]
-            ours, theirs = (client.contributors("demo", join_addresses=joined)[keys] for client in (here, code))
+            ours, theirs = (
+                client.contributors("demo", join_addresses=join_addresses)[keys] for client in (local, code)
+            )
             assert theirs.astype(str).to_numpy().tolist() == ours.astype(str).to_numpy().tolist()
     assert len(code.contributors("demo", join_addresses=False)) == 3
     with pytest.raises(sl.UnsupportedTool, match="file_kinds"):

@@ -99,7 +99,7 @@ def commits(repo: RepositoryBuilder) -> list[Commit]:
 
 
 @pytest.fixture(scope="module")
-def whole(code: sl.Client) -> Report:
+def full_report(code: sl.Client) -> Report:
     return contributors(code, period="year", ownership=False)
 
 
@@ -114,21 +114,21 @@ def test_joiners_and_leavers_are_those_of_git(year: Report, commits: list[Commit
     within = Counter(c.email for c in human if start <= c.time < end)
     earlier = {c.email for c in human if c.time < start}
     span_before = Counter(c.email for c in human if start - (end - start) <= c.time < start)
-    joined, left = (year.tables[name] for name in ("joined", "left"))
-    assert dict(zip(joined["author_email"], joined["commits"], strict=True)) == {
+    joiners, leavers = (year.tables[name] for name in ("joined", "left"))
+    assert dict(zip(joiners["author_email"], joiners["commits"], strict=True)) == {
         email: count for email, count in within.items() if email not in earlier
     }
-    assert dict(zip(left["author_email"], left["commits"], strict=True)) == {
+    assert dict(zip(leavers["author_email"], leavers["commits"], strict=True)) == {
         email: count for email, count in span_before.items() if email not in within
     }
-    assert len(joined)
-    assert len(left)
+    assert len(joiners)
+    assert len(leavers)
 
 
-def test_organizations_are_sums_over_addresses(whole: Report, commits: list[Commit]) -> None:
+def test_organizations_are_sums_over_addresses(full_report: Report, commits: list[Commit]) -> None:
     human = [commit for commit in commits if not commit.bot]
     counts = Counter(ORGANIZATIONS[commit.email] for commit in human)
-    frame = whole.tables["organizations"]
+    frame = full_report.tables["organizations"]
     assert dict(zip(frame["organization"], frame["commits"], strict=True)) == dict(counts)
     shares = {name: count / len(human) for name, count in counts.items()}
     assert dict(zip(frame["organization"], frame["share"], strict=True)) == pytest.approx(shares)
@@ -137,7 +137,7 @@ def test_organizations_are_sums_over_addresses(whole: Report, commits: list[Comm
     assert dict(zip(frame["organization"], frame["people"], strict=True)) == expected
 
 
-def test_retention_is_that_of_the_years_of_each_person(whole: Report, commits: list[Commit]) -> None:
+def test_retention_is_that_of_the_years_of_each_person(full_report: Report, commits: list[Commit]) -> None:
     years: dict[str, set[int]] = {}
     for commit in commits:
         if not commit.bot:
@@ -149,28 +149,28 @@ def test_retention_is_that_of_the_years_of_each_person(whole: Report, commits: l
         for members in [[of for of in years.values() if min(of) == cohort]]
         for later in range(cohort, last + 1)
     }
-    frame = whole.tables["retention"]
+    frame = full_report.tables["retention"]
     rows = zip(frame["cohort"], frame["years_later"], frame["people"], frame["active"], strict=True)
     assert {(cohort, later): (people, active) for cohort, later, people, active in rows} == expected
 
 
-def test_reviews_merges_and_assistants_are_those_of_messages(whole: Report, commits: list[Commit]) -> None:
-    reviewers = whole.tables["reviewers"]
+def test_reviews_merges_and_assistants_are_those_of_messages(full_report: Report, commits: list[Commit]) -> None:
+    reviewers = full_report.tables["reviewers"]
     expected = Counter(name for commit in commits for name in set(commit.reviewers))
     assert dict(zip(reviewers["reviewer"], reviewers["commits"], strict=True)) == dict(expected)
-    integrators = whole.tables["integrators"]
+    integrators = full_report.tables["integrators"]
     merges = sum(commit.merge for commit in commits)
     of_others = sum(not c.merge and c.committer_email != c.email for c in commits)
     assert (integrators["merges"].sum(), integrators["commits_of_others"].sum()) == (merges, of_others)
     assert merges
-    agents = whole.tables["agents"]
-    named = sum(commit.agent for commit in commits)
-    assert agents["commits"].tolist() == [named]
-    assert agents["share"].tolist() == pytest.approx([named / len(commits)])
-    activity = whole.tables["agent_activity"]
+    agents = full_report.tables["agents"]
+    agent_commits = sum(commit.agent for commit in commits)
+    assert agents["commits"].tolist() == [agent_commits]
+    assert agents["share"].tolist() == pytest.approx([agent_commits / len(commits)])
+    activity = full_report.tables["agent_activity"]
     by_year = Counter(commit.time.year for commit in commits if commit.agent)
-    counted = zip(activity["period"].dt.year, activity["agent_commits"], strict=True)
-    assert {year: count for year, count in counted if count} == dict(by_year)
+    yearly_counts = zip(activity["period"].dt.year, activity["agent_commits"], strict=True)
+    assert {year: count for year, count in yearly_counts if count} == dict(by_year)
 
 
 def test_the_window_is_counted_alone(year: Report, commits: list[Commit]) -> None:

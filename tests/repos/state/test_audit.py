@@ -26,10 +26,10 @@ def test_each_change_is_noted_with_who_made_it(tmp_path: Path) -> None:
         state.grants.remove("example.org/private", account="ann")
         state.accounts.delete("ann")
         state.roles.delete("Readers")
-        told = [(entry.actor, f"{entry.action}: {entry.subject}") for entry in state.audit.entries()]
-        assert {actor for actor, _ in told} == {"admin:ada"}
-        assert secret not in str(told)
-        seen = [text for _, text in told]
+        entries = [(entry.actor, f"{entry.action}: {entry.subject}") for entry in state.audit.entries()]
+        assert {actor for actor, _ in entries} == {"admin:ada"}
+        assert secret not in str(entries)
+        seen = [text for _, text in entries]
     for text in (
         "account created: ann",
         "role created: Readers",

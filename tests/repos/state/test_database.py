@@ -68,13 +68,13 @@ def test_a_process_killed_while_writing_leaves_whole_transactions(tmp_path: Path
         with subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-            told = int(process.stdout.readline())
+            count = int(process.stdout.readline())
             os.kill(process.pid, signal.SIGKILL)
         with State(path) as state:
             accounts = {item.name for item in state.accounts.all() if not item.built_in}
             roles = {role.name for role in state.roles.all() if not role.built_in}
             assert accounts == roles
-            assert len(accounts) >= told
+            assert len(accounts) >= count
             assert state.database.first_row("PRAGMA integrity_check") == ("ok",)
             with state.database.write() as connection:
                 connection.execute("DELETE FROM accounts WHERE built_in = 0")
@@ -106,14 +106,14 @@ def test_many_openers_at_once_make_one_file(tmp_path: Path) -> None:
 
 def test_what_one_process_writes_another_sees_at_once(tmp_path: Path) -> None:
     path = str(tmp_path / FILE_NAME)
-    with State(path) as one, State(path) as other:
-        account = one.accounts.create("ann")
-        assert other.accounts.get("ann") == account
-        rights = other.rights.for_account(account.id)
+    with State(path) as first, State(path) as second:
+        account = first.accounts.create("ann")
+        assert second.accounts.get("ann") == account
+        rights = second.rights.for_account(account.id)
         assert rights is not None
         assert rights.repositories == frozenset()
-        one.grants.add("a/b", account="ann")
-        rights = other.rights.for_account(account.id)
+        first.grants.add("a/b", account="ann")
+        rights = second.rights.for_account(account.id)
         assert rights is not None
         assert rights.repositories == {"a/b"}
 

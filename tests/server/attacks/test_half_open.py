@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from cluster.processes import CLI, said
+from cluster.processes import CLI, wait_for_line
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, running
 from sourcelight.core.batches import Event
 from sourcelight.core.wire.events import Alert, Done, Progress
@@ -64,7 +64,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, Path]]:
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS)),  # noqa: PLW1509 - no threads hold locks here
         )
         try:
-            yield said(process, r"(https?://\S+)"), log
+            yield wait_for_line(process, r"(https?://\S+)"), log
         finally:
             process.terminate()
             process.wait(20)
@@ -80,10 +80,10 @@ def test_eleven_hundred_half_open_connections_keep_nobody_out(served: tuple[str,
     url, log = served
     location = urlsplit(url)
     client = httpx2.Client(base_url=url, headers={"Authorization": f"token {TOKEN}"}, timeout=10, trust_env=False)
-    with contextlib.ExitStack() as held, client:
+    with contextlib.ExitStack() as stack, client:
         for number in range(HALF_OPEN):
             connection = socket.create_connection((str(location.hostname), int(location.port or 0)), timeout=10)
-            held.enter_context(connection)
+            stack.enter_context(connection)
             with contextlib.suppress(OSError):  # those that waited for longest are closed
                 connection.sendall(STARTS[number % len(STARTS)])
             if number % 100 == 99:
@@ -97,8 +97,8 @@ def test_eleven_hundred_half_open_connections_keep_nobody_out(served: tuple[str,
     text = log.read_text()
     assert "Traceback" not in text
     # What was answered is logged as well, a line each: a fast machine answers more in four seconds.
-    others = [line for line in text.splitlines() if '"status":200' not in line]
-    assert sum(map(len, others)) < MAX_LOG_BYTES
+    failed_lines = [line for line in text.splitlines() if '"status":200' not in line]
+    assert sum(map(len, failed_lines)) < MAX_LOG_BYTES
     assert len(re.findall("too many connections", text)) <= 10
 
 
@@ -183,10 +183,10 @@ def test_a_reader_who_takes_no_byte_is_cut_off_and_one_who_takes_some_is_not() -
         unread, slow = _connected(server, 65_536), _connected(server, 65_536)
         for connection in (unread, slow):
             connection.sendall(ask.encode())
-        taken = b""
+        data = b""
         began = time.monotonic()
         while time.monotonic() - began < 3.0:
-            taken += slow.recv(60_000)
+            data += slow.recv(60_000)
             time.sleep(0.1)
         assert len(server.register) == 1, "the other one is closed"
         slow.settimeout(BOUND_S)
@@ -235,10 +235,10 @@ def test_only_health_is_told_where_all_connections_work() -> None:
     with bounded_service(script, ConnectionLimits(connections=2, reserve=2)) as server:
         url = server.url  # type: ignore[attr-defined]
         headers = {"Authorization": f"token {TOKEN}"}
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as stack:
             for _ in range(2):
-                client = held.enter_context(httpx2.Client(base_url=url, headers=headers, trust_env=False))
-                answer = held.enter_context(client.stream("GET", "/.api/search/stream", params={"q": "x"}))
+                client = stack.enter_context(httpx2.Client(base_url=url, headers=headers, trust_env=False))
+                answer = stack.enter_context(client.stream("GET", "/.api/search/stream", params={"q": "x"}))
                 assert answer.status_code == 200
             assert httpx2.get(f"{url}/healthz", trust_env=False).status_code == 200
             assert httpx2.get(f"{url}/", trust_env=False).status_code == 503

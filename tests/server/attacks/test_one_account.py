@@ -63,10 +63,10 @@ def test_an_account_that_reads_nothing_keeps_nobody_out(state: State) -> None:
     """It held every search of the service for two minutes each."""
     engine = ScriptedEngine(_much)
     limits = StreamLimits(searches=4, searches_per_account=3, streams_per_account=12, unread_s=0.4, queue_s=3.0)
-    with running(engine, state=state, limits=limits) as service, contextlib.ExitStack() as held:
+    with running(engine, state=state, limits=limits) as service, contextlib.ExitStack() as stack:
         mallory, ann = token_of(state, "mallory"), token_of(state, "ann")
         for _ in range(12):
-            held.enter_context(ask(service, mallory, "much"))
+            stack.enter_context(ask(service, mallory, "much"))
         for _ in range(5):
             began = time.monotonic()
             with httpx2.Client(base_url=service.url, trust_env=False, timeout=BOUND_S) as client:
@@ -176,13 +176,13 @@ def test_slots_go_to_accounts_in_turn() -> None:
         queue, order = FairQueue(1, 1, 100), list[str]()
         await queue.acquire("first")
 
-        async def one(account: str) -> None:
+        async def ask_as(account: str) -> None:
             async with queue.slot(account, 5.0):
                 order.append(account)
 
-        tasks = [asyncio.create_task(one("mallory")) for _ in range(100)]
+        tasks = [asyncio.create_task(ask_as("mallory")) for _ in range(100)]
         await asyncio.sleep(0)
-        tasks += [asyncio.create_task(one("ann")), asyncio.create_task(one("bob"))]
+        tasks += [asyncio.create_task(ask_as("ann")), asyncio.create_task(ask_as("bob"))]
         await asyncio.sleep(0)
         queue.release("first")
         await asyncio.gather(*tasks)

@@ -113,12 +113,12 @@ def test_hidden_characters_are_shown_in_frames(monkeypatch: pytest.MonkeyPatch) 
     try:
         show_hidden_characters()
         frame = pd.DataFrame({"line": [f"a{HIDDEN}<b>"]})
-        shown, _ = shell.display_formatter.format(frame)
+        bundle, _ = shell.display_formatter.format(frame)
         for kind in ("text/html", "text/plain"):
-            assert "\x1b" not in shown[kind], kind
-            assert "\u202e" not in shown[kind], kind
-            assert "\u241b[31m" in shown[kind]
-        assert "&lt;b&gt;" in shown["text/html"]
+            assert "\x1b" not in bundle[kind], kind
+            assert "\u202e" not in bundle[kind], kind
+            assert "\u241b[31m" in bundle[kind]
+        assert "&lt;b&gt;" in bundle["text/html"]
         assert frame["line"][0] == f"a{HIDDEN}<b>", "the data stays"
         series, _ = shell.display_formatter.format(frame["line"])
         assert "\x1b" not in series["text/plain"]
@@ -163,7 +163,7 @@ def test_uses_of_credentials_take_a_bounded_space(tmp_path: Path) -> None:
     for writer in writers:
         writer.close()
     files = [path, *(tmp_path / f"uses.jsonl.{number}" for number in (1, 2, 3))]
-    assert sorted(found for found in tmp_path.iterdir() if found.suffix != ".lock") == sorted(files)
+    assert sorted(path for path in tmp_path.iterdir() if path.suffix != ".lock") == sorted(files)
     lines = [json.loads(line)["number"] for file in reversed(files) for line in file.read_text().splitlines()]
     assert lines == list(range(lines[0], 200))
     assert len(lines) > 60

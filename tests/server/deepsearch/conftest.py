@@ -36,15 +36,15 @@ class World:
             headers["Authorization"] = f"token {self.tokens[user]}"
         return httpx2.Client(base_url=self.service.url, headers=headers, timeout=WAIT_S, trust_env=False)
 
-    def asked(self, user: str, question: str) -> dict[str, Any]:
+    def ask_question(self, user: str, question: str) -> dict[str, Any]:
         """Ask, follow the events to their end, and give the conversation."""
         with self.client(user) as client:
-            opened = client.post(API, json={"question": question})
-            assert opened.status_code == 202
-            body = opened.json()
+            response = client.post(API, json={"question": question})
+            assert response.status_code == 202
+            body = response.json()
             client.get(f"{API}/{body['id']}/questions/{body['questions'][0]['id']}/events")
-            found: dict[str, Any] = client.get(f"{API}/{body['id']}").json()
-            return found
+            conversation: dict[str, Any] = client.get(f"{API}/{body['id']}").json()
+            return conversation
 
 
 @pytest.fixture(scope="session")

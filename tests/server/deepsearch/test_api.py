@@ -24,7 +24,7 @@ ABSENT = {"error": "conversation not found: it does not exist, or it is not shar
 
 
 def test_a_conversation_has_the_known_shape(world: World) -> None:
-    result = world.asked("ann", QUESTION)
+    result = world.ask_question("ann", QUESTION)
     assert {"id", "questions", "created_at", "updated_at", "user_id", "read_token", "share_url", "viewer"} <= set(
         result
     )
@@ -43,7 +43,7 @@ def test_a_conversation_has_the_known_shape(world: World) -> None:
 
 
 def test_events_come_in_order_and_can_be_read_again(world: World) -> None:
-    result = world.asked("ann", QUESTION)
+    result = world.ask_question("ann", QUESTION)
     path = f"{API}/{result['id']}/questions/{result['questions'][0]['id']}/events"
     with world.client("ann") as client:
         answer = client.get(path)
@@ -59,16 +59,16 @@ def test_events_come_in_order_and_can_be_read_again(world: World) -> None:
 
 
 def test_follow_ups_changes_lists_and_deletion(world: World) -> None:
-    result = world.asked("bob", QUESTION)
-    one = f"{API}/{result['id']}"
+    result = world.ask_question("bob", QUESTION)
+    url = f"{API}/{result['id']}"
     with world.client("bob") as client:
-        added = client.post(f"{one}/questions", json={"conversation_id": result["id"], "question": "who wrote it?"})
+        added = client.post(f"{url}/questions", json={"conversation_id": result["id"], "question": "who wrote it?"})
         assert (added.status_code, added.json()["question"]) == (202, "who wrote it?")
-        client.get(f"{one}/questions/{added.json()['id']}/events")
-        assert client.get(f"{one}/questions/{added.json()['id']}").json()["status"] == "completed"
-        changed = client.patch(one, json={"title": "Carts", "is_starred": True}).json()
+        client.get(f"{url}/questions/{added.json()['id']}/events")
+        assert client.get(f"{url}/questions/{added.json()['id']}").json()["status"] == "completed"
+        changed = client.patch(url, json={"title": "Carts", "is_starred": True}).json()
         assert (changed["title"], changed["is_starred"]) == ("Carts", True)
-        second = world.asked("bob", "where are prices rounded")
+        second = world.ask_question("bob", "where are prices rounded")
 
         def ids(**params: str | int) -> list[int]:
             return [item["id"] for item in client.get(API, params=params).json()["conversations"]]
@@ -81,9 +81,9 @@ def test_follow_ups_changes_lists_and_deletion(world: World) -> None:
         page = client.get(API, params={"page_first": 1, "sort": "-id"}).json()
         assert page["page_info"]["has_next_page"] is True
         assert ids(page_first=1, sort="-id", page_after=page["page_info"]["end_cursor"]) == [result["id"]]
-        assert client.delete(one).status_code == 204
-        gone = client.get(one)
-        assert (gone.status_code, gone.json()) == (404, ABSENT)
+        assert client.delete(url).status_code == 204
+        response = client.get(url)
+        assert (response.status_code, response.json()) == (404, ABSENT)
 
 
 @pytest.mark.parametrize(
@@ -122,14 +122,14 @@ def test_a_request_names_its_client_and_its_user(world: World) -> None:
 
 def test_others_learn_nothing(world: World) -> None:
     """Neither of a conversation that is not shared, nor of what a shared one says of an invisible repository."""
-    result = world.asked("ann", QUESTION)
-    one, question = f"{API}/{result['id']}", result["questions"][0]["id"]
+    result = world.ask_question("ann", QUESTION)
+    url, question = f"{API}/{result['id']}", result["questions"][0]["id"]
     with world.client("bob") as client, world.client("ann") as owner:
-        for method, path in (("GET", one), ("DELETE", one), ("GET", f"{one}/questions/{question}/events")):
+        for method, path in (("GET", url), ("DELETE", url), ("GET", f"{url}/questions/{question}/events")):
             assert client.request(method, path).json() == ABSENT
-        assert client.patch(one, json={"is_starred": True}).json() == ABSENT
+        assert client.patch(url, json={"is_starred": True}).json() == ABSENT
         assert client.get(API, params={"filter_read_token": result["read_token"]}).json()["conversations"] == []
-        assert owner.patch(one, json={"is_shared": True}).status_code == 200
+        assert owner.patch(url, json={"is_shared": True}).status_code == 200
         (shared,) = client.get(API, params={"filter_read_token": result["read_token"]}).json()["conversations"]
         assert shared["viewer"] == {"is_owner": False}
         assert shared["user_id"] is None
@@ -138,8 +138,8 @@ def test_others_learn_nothing(world: World) -> None:
         assert SECRET not in text
         assert "ledger" not in text.casefold()
         assert "withheld" in text
-        assert client.delete(one).json() == ABSENT
-        assert owner.patch(one, json={"reset_link": True}).json()["read_token"] != result["read_token"]
+        assert client.delete(url).json() == ABSENT
+        assert owner.patch(url, json={"reset_link": True}).json()["read_token"] != result["read_token"]
         assert client.get(API, params={"filter_read_token": result["read_token"]}).json()["conversations"] == []
 
 
@@ -172,8 +172,8 @@ def test_one_question_runs_at_a_time_and_can_be_canceled(asked_engine: LocalEngi
         busy = client.post(f"{API}/{body['id']}/questions", json={"question": "and?"})
         assert busy.status_code == 409
         number = body["questions"][0]["id"]
-        ended = client.post(f"{API}/{body['id']}/questions/{number}/cancel").json()
-        assert (ended["status"], ended["error"]["kind"]) == ("completed", "Canceled")
+        reply = client.post(f"{API}/{body['id']}/questions/{number}/cancel").json()
+        assert (reply["status"], reply["error"]["kind"]) == ("completed", "Canceled")
         events = client.get(f"{API}/{body['id']}/questions/{number}/events").text
         assert events.count("event: turn") == 1
         assert "event: canceled" in events

@@ -95,22 +95,22 @@ def test_a_stream_ends_when_its_reader_may_read_no_more(world: World, ann: httpx
     # A question that nobody works on: the stream waits for it.
     world.desk.store.ask(number.id, "held up", "", world.desk.process_id)
     got = threading.Event()
-    ended: list[str] = []
+    endings: list[str] = []
 
     def listen() -> None:
         with bob.stream("GET", f"/deepsearch/shared/{token}/live") as answer:
             for line in answer.iter_lines():
                 if line:
                     got.set()
-        ended.append("")
+        endings.append("")
 
     thread = threading.Thread(target=listen)
     thread.start()
     assert got.wait(20)
-    assert not ended
+    assert not endings
     ann.post(address, data={"do": "unshare"})
     thread.join(20)
-    assert ended
+    assert endings
     assert ann.post(address, data={"do": "cancel"}).status_code == 303
     assert "was canceled" in ann.get(address).text
 
@@ -140,8 +140,8 @@ def test_the_cookie_of_a_signed_in_browser_sends_forms(world: World) -> None:
         assert mark is not None
         fields = {"name": "bob", "password": PASSWORD, "mark": mark[1]}
         assert client.post("/.auth/sign-in", data=fields).status_code == 303
-        own = {"Origin": world.service.url, "Sec-Fetch-Site": "same-origin"}
-        answer = client.post("/deepsearch", data={"question": QUESTION}, headers=own)
+        form_headers = {"Origin": world.service.url, "Sec-Fetch-Site": "same-origin"}
+        answer = client.post("/deepsearch", data={"question": QUESTION}, headers=form_headers)
         assert answer.status_code == 303
         states_of(client, answer.headers["location"])
         assert client.post("/.api/deepsearch/v1", json={"question": QUESTION}).status_code == 401

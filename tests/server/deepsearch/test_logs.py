@@ -22,19 +22,21 @@ QUESTION = f"repo:^{OPEN}$ how is the checkout total of zebrawood carts computed
 
 def lines(caplog: pytest.LogCaptureFixture, path: str, least: int) -> list[dict[str, Any]]:
     """The lines of the access log whose path begins with `path`; a line is written behind its answer's last byte."""
-    ended, found = threading.Event(), list[dict[str, Any]]()
+    pause, log_lines = threading.Event(), list[dict[str, Any]]()
     for _ in range(100):
-        held = [json.loads(record.getMessage()) for record in caplog.records if record.name == "sourcelight.access"]
-        found = [line for line in held if line["path"].startswith(path)]
-        if len(found) >= least or ended.wait(0.05):
+        all_lines = [
+            json.loads(record.getMessage()) for record in caplog.records if record.name == "sourcelight.access"
+        ]
+        log_lines = [line for line in all_lines if line["path"].startswith(path)]
+        if len(log_lines) >= least or pause.wait(0.05):
             break
-    return found
+    return log_lines
 
 
 def test_questions_are_lengths_and_hashes(world: World, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    world.asked("ann", QUESTION)
-    world.asked("ann", QUESTION)
+    world.ask_question("ann", QUESTION)
+    world.ask_question("ann", QUESTION)
     requests = [line for line in lines(caplog, API, 6) if line["method"] == "POST"]
     assert [line["query_length"] for line in requests] == [len(QUESTION)] * 2
     assert len({line["query_hash"] for line in requests}) == 1
@@ -44,7 +46,7 @@ def test_questions_are_lengths_and_hashes(world: World, caplog: pytest.LogCaptur
 
 def test_links_that_open_conversations_are_hashes(world: World, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    token = world.asked("ann", QUESTION)["read_token"]
+    token = world.ask_question("ann", QUESTION)["read_token"]
     with world.client("ann") as client:
         for path in (f"/deepsearch/{token}", f"/deepsearch/{token.upper()}.md", f"/deepsearch/shared/{token}"):
             assert client.get(path).status_code == 200
@@ -68,15 +70,15 @@ def test_faults_are_logged_without_the_question(asked_engine: LocalEngine, caplo
     """Both where clients of the service ask and over MCP: an id in the answer, kind and place in the log."""
     with State() as state, running(asked_engine, state=state, conversations=Careless(state)) as service:
         headers = {"Authorization": f"token {TOKEN}", "X-Requested-With": "tests 1"}
-        told = httpx2.post(
+        response = httpx2.post(
             service.url + API, json={"question": QUESTION}, headers=headers, timeout=WAIT_S, trust_env=False
         )
-        assert told.status_code == 500
+        assert response.status_code == 500
         with pytest.raises(sl.SourcelightError, match="internal error, id") as error:
             sl.connect(service.url, token=TOKEN).deepsearch(QUESTION, cache=False)
-    for said in (told.text, str(error.value)):
-        assert said.partition("id ")[2][:12] in caplog.text
-        assert "zebrawood" not in said
+    for text in (response.text, str(error.value)):
+        assert text.partition("id ")[2][:12] in caplog.text
+        assert "zebrawood" not in text
     assert caplog.text.count("builtins.ValueError (") == 2
     assert "test_logs.py:" in caplog.text
     assert "zebrawood" not in caplog.text

@@ -26,7 +26,7 @@ class Links:
 
 @pytest.fixture(scope="module")
 def links(world: World) -> Links:
-    result = world.asked("ann", QUESTION)
+    result = world.ask_question("ann", QUESTION)
     files = [source["link"] for source in result["questions"][0]["sources"] if source["type"] == "File"]
     return Links(
         result["read_token"], {name: next(f for f in files if f.startswith(f"/{name}@")) for name in (OPEN, SECRET)}
@@ -196,16 +196,16 @@ def test_a_signed_in_browser_reads_pages_and_nothing_else(world: World, links: L
         assert browser.get("/.api/search/stream?q=x").status_code == 401
         reader = browser.cookies["sourcelight-reader"]
         forged = {"Cookie": f"sourcelight-reader={reader[:-1]}{'0' if reader[-1] != '0' else '1'}"}
-        here = browser.get("/.auth/sign-in").text
-        mark = re.search(r'name="mark" value="([^"]*)"', here)
+        signed_page = browser.get("/.auth/sign-in").text
+        mark = re.search(r'name="mark" value="([^"]*)"', signed_page)
         assert mark is not None
         with httpx2.Client(base_url=world.service.url, timeout=WAIT_S, trust_env=False) as other:
             assert other.get(links.files[SECRET], headers=forged).status_code == 401
-            own = {"Cookie": f"sourcelight-reader={reader}"}
-            assert other.get(links.files[SECRET], headers=own).status_code == 200
-            assert "Signed in as" not in other.get("/.auth/sign-in", headers=own).text
+            headers = {"Cookie": f"sourcelight-reader={reader}"}
+            assert other.get(links.files[SECRET], headers=headers).status_code == 200
+            assert "Signed in as" not in other.get("/.auth/sign-in", headers=headers).text
             browser.post("/.auth/sign-out", data={"mark": mark[1]})
-            assert other.get(links.files[SECRET], headers=own).status_code == 401
+            assert other.get(links.files[SECRET], headers=headers).status_code == 401
         assert browser.get(links.files[SECRET]).status_code == 401
 
 

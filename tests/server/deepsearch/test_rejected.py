@@ -50,14 +50,14 @@ class Careless:
 
 @pytest.fixture(scope="module")
 def desk() -> Iterator[ConversationService]:
-    with State() as state, closing(ConversationService(state, Careless())) as made:
-        yield made
+    with State() as state, closing(ConversationService(state, Careless())) as desk:
+        yield desk
 
 
 @pytest.fixture(scope="module")
 def service(asked_engine: LocalEngine, desk: ConversationService) -> Iterator[Service]:
-    with running(asked_engine, state=desk.state, conversations=desk) as found:
-        yield found
+    with running(asked_engine, state=desk.state, conversations=desk) as service:
+        yield service
 
 
 def test_tables_of_both_backends_have_what_was_rejected(
@@ -81,9 +81,9 @@ def test_tables_of_both_backends_have_what_was_rejected(
         assert "Magic (unverified)" in answer.text
         assert "Both [" in answer.text
         assert "[E" not in answer.text
-        for shown in (repr(answer), answer.to_markdown(), answer.to_html(), answer._repr_mimebundle_()["text/html"]):
-            assert INVENTED in shown
-            assert "the file has no such text" in shown
+        for text in (repr(answer), answer.to_markdown(), answer.to_html(), answer._repr_mimebundle_()["text/html"]):
+            assert INVENTED in text
+            assert "the file has no such text" in text
     assert client.text == there.text
     assert client.citations["label"].tolist() == there.citations["label"].tolist()
 
@@ -100,9 +100,9 @@ def test_pages_and_markdown_name_them(service: Service) -> None:
     assert INVENTED not in text.partition("## Citations taken out")[0]
 
 
-@pytest.mark.parametrize(("researcher", "shown"), [("extractive", [OPEN]), ("model", [])])
+@pytest.mark.parametrize(("researcher", "expected"), [("extractive", [OPEN]), ("model", [])])
 def test_a_reader_learns_nothing_of_what_was_rejected_elsewhere(
-    asked_engine: LocalEngine, researcher: str, shown: list[str]
+    asked_engine: LocalEngine, researcher: str, expected: list[str]
 ) -> None:
     """Whoever may not see a repository of the question sees what was rejected in visible ones; of a model nothing."""
     with State() as state, closing(ConversationService(state, Careless(researcher))) as desk:
@@ -110,10 +110,10 @@ def test_a_reader_learns_nothing_of_what_was_rejected_elsewhere(
         request = desk.ask("how?", owner).attributes
         link = desk.share(request["id"], owner)
         reader = add_account(desk.state, "reader")
-        told = desk.read(link, desk_context(asked_engine, desk, reader))
-        assert SECRET not in str(told.attributes) + str(told.table.to_pylist())
-        rejected = [source["label"] for source in told.attributes["questions"][0]["rejected"]]
-        assert [label.partition("@")[0] for label in rejected] == shown
+        result = desk.read(link, desk_context(asked_engine, desk, reader))
+        assert SECRET not in str(result.attributes) + str(result.table.to_pylist())
+        rejected = [source["label"] for source in result.attributes["questions"][0]["rejected"]]
+        assert [label.partition("@")[0] for label in rejected] == expected
         allowed = replace(reader, granted=frozenset({SECRET}))
         everything = desk.read(link, desk_context(asked_engine, desk, allowed)).attributes["questions"][0]["rejected"]
         assert [source["status"] for source in everything] == ["rejected"] * 3

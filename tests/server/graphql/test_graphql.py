@@ -174,9 +174,9 @@ def test_a_search_gives_the_rows_of_the_stream(service: Service, root: Path) -> 
     ]
     assert (results["matchCount"], results["limitHit"], results["alert"]) == (2, False, None)
     assert results["approximateResultCount"] == "2"
-    cut = data(service.client, SEARCH, query="needle count:1")["search"]["results"]
-    assert cut["limitHit"] is True
-    assert cut["approximateResultCount"].endswith("+")
+    limited_results = data(service.client, SEARCH, query="needle count:1")["search"]["results"]
+    assert limited_results["limitHit"] is True
+    assert limited_results["approximateResultCount"].endswith("+")
 
 
 def test_a_search_of_commits_shows_message_and_changes(service: Service, root: Path) -> None:
@@ -273,10 +273,10 @@ def test_bodies_that_unfold_are_refused(service: Service) -> None:
 
 
 def test_a_page_of_another_origin_can_not_ask_with_a_simple_request(service: Service) -> None:
-    plain = service.client.post(
+    response = service.client.post(
         "/.api/graphql", content=b'{"query": "{ site { id } }"}', headers={"Content-Type": "text/plain"}
     )
-    assert plain.status_code == 400
+    assert response.status_code == 400
     assert service.client.get("/.api/graphql", params={"query": "{ site { id } }"}).status_code == 405
 
 

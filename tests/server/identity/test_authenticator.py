@@ -43,8 +43,8 @@ def clock() -> Clock:
 
 @pytest.fixture
 def state(clock: Clock) -> Iterator[State]:
-    with State(clock=clock, cost=clock.cost) as made:
-        yield made
+    with State(clock=clock, cost=clock.cost) as state:
+        yield state
 
 
 @pytest.fixture

@@ -63,10 +63,10 @@ def test_starts_at_the_same_moment_agree_on_one_token(tmp_path: Path) -> None:
 
 def test_the_environment_comes_first_and_is_not_kept(tmp_path: Path) -> None:
     with State() as state:
-        given = read_owner_token(state, str(tmp_path), {OWNER_TOKEN_VARIABLE: TOKEN})
-        assert (given.origin, given.text) == ("environment", TOKEN)
-        assert given.token is not None
-        assert given.token.matches(TOKEN)
+        owner_token = read_owner_token(state, str(tmp_path), {OWNER_TOKEN_VARIABLE: TOKEN})
+        assert (owner_token.origin, owner_token.text) == ("environment", TOKEN)
+        assert owner_token.token is not None
+        assert owner_token.token.matches(TOKEN)
         assert state.tokens.all() == []
 
 

@@ -36,7 +36,7 @@ async def connected(url: str, token: str, family: str = "2026-07-28") -> AsyncIt
         yield client
 
 
-async def said(client: Client, name: str, arguments: Mapping[str, Any]) -> Said:
+async def call_tool(client: Client, name: str, arguments: Mapping[str, Any]) -> Said:
     result = await client.call_tool(name, dict(arguments))
     assert len(result.content) == 1
     return Said(bool(result.is_error), result.content[0].text, result.structured_content)  # type: ignore[union-attr]
@@ -57,5 +57,5 @@ def over(
 
 def call(url: str, token: str, name: str, arguments: Mapping[str, Any], family: str = "2026-07-28") -> Said:
     """One call over a connection of its own."""
-    result: Said = over(url, token, lambda client: said(client, name, arguments), family)
+    result: Said = over(url, token, lambda client: call_tool(client, name, arguments), family)
     return result

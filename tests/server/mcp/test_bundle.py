@@ -19,7 +19,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 import sourcelight as sl
 from docs.snippets import ROOT
-from server.mcp.calling import said
+from server.mcp.calling import call_tool
 from server.mcp.conftest import ONE
 from sourcelight.core.tools.catalog import mcp_tools
 
@@ -41,12 +41,12 @@ def unpacked(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def command_of(folder: Path, chosen: list[str]) -> list[str]:
+def command_of(folder: Path, folders: list[str]) -> list[str]:
     """The command line of an unpacked bundle, with its variables replaced as the format says."""
     config = json.loads((folder / "manifest.json").read_text("utf-8"))["server"]["mcp_config"]
     words: list[str] = []
     for word in [config["command"], *config["args"]]:
-        words += chosen if word == "${user_config.folders}" else [word.replace("${__dirname}", str(folder))]
+        words += folders if word == "${user_config.folders}" else [word.replace("${__dirname}", str(folder))]
     return words
 
 
@@ -96,7 +96,7 @@ def test_a_stock_client_starts_the_unpacked_server(
             async with Client(stdio_client(started), mode="legacy") as client:
                 tools = {tool.name for tool in (await client.list_tools()).tools}
                 assert client.server_info is not None
-                return client.server_info.version, tools, await said(client, "list_repos", {"query": "one"})
+                return client.server_info.version, tools, await call_tool(client, "list_repos", {"query": "one"})
 
     version, tools, listed = anyio.run(main)
     assert version == sl.__version__

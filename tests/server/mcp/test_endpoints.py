@@ -24,10 +24,10 @@ MESSAGE = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Versio
 METADATA = "/.well-known/oauth-protected-resource"
 
 
-def post(service: Service, path: str, token: str | None = TOKEN, **more: Any) -> httpx2.Response:
-    headers: Mapping[str, str] = MESSAGE | more.pop("headers", {})
+def post(service: Service, path: str, token: str | None = TOKEN, **options: Any) -> httpx2.Response:
+    headers: Mapping[str, str] = MESSAGE | options.pop("headers", {})
     credential = {"Authorization": f"token {token}"} if token is not None else {"Authorization": ""}
-    return service.client.post(path, headers={**headers, **credential}, **({"json": PING} | more))
+    return service.client.post(path, headers={**headers, **credential}, **({"json": PING} | options))
 
 
 def names(service: Service, path: str) -> set[str]:
@@ -65,8 +65,8 @@ def test_a_missing_or_wrong_credential_is_challenged(
     answer = post(served.service, path, served.tokens.get(who, who) if who else None)
     assert (answer.status_code, answer.text) == (status, text)
     challenge = answer.headers["www-authenticate"]
-    where = f"{served.service.url}{METADATA}{path.rstrip('/')}"
-    assert challenge.startswith(f'Bearer realm="sourcelight", resource_metadata="{where}", scope="mcp"')
+    metadata_url = f"{served.service.url}{METADATA}{path.rstrip('/')}"
+    assert challenge.startswith(f'Bearer realm="sourcelight", resource_metadata="{metadata_url}", scope="mcp"')
     assert (f'error="{error}"' in challenge) == bool(error)
     # Methods are not told apart before the credential is right.
     assert served.service.client.get(path, headers={"Authorization": ""}).status_code == 401

@@ -17,7 +17,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from core.wire.strict_decoder import read_strictly
-from server.mcp.calling import call, over, said
+from server.mcp.calling import call, call_tool, over
 from server.running_service import TOKEN, Service, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
@@ -48,10 +48,10 @@ def folder(tmp_path: Path) -> Path:
 
 def hold_index(folder: Path, index: Path) -> ExitStack:
     """Hold the locks of all indexes, as another process that writes them does, until the stack closes."""
-    store, held = IndexStore(os.fspath(index)), ExitStack()
+    store, stack = IndexStore(os.fspath(index)), ExitStack()
     for repository in Catalog.open([folder]).repositories:
-        held.enter_context(store.repository_folder(repository.key).lock(lambda: None))
-    return held
+        stack.enter_context(store.repository_folder(repository.key).lock(lambda: None))
+    return stack
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def engine(folder: Path, tmp_path: Path) -> Iterator[LocalEngine]:
 
 
 def test_a_service_answers_while_it_indexes(engine: LocalEngine, folder: Path, tmp_path: Path) -> None:
-    with hold_index(folder, tmp_path / "index") as held:
+    with hold_index(folder, tmp_path / "index") as index_lock:
         engine.start_indexing()
         with running(engine) as service:
             url = f"{service.url}/.api/mcp"
@@ -79,20 +79,20 @@ def test_a_service_answers_while_it_indexes(engine: LocalEngine, folder: Path, t
             assert [block["file"] for block in keyword.content["blocks"]] == ["lamp.py"]
             assert (ranked.failed, ranked.content["blocks"], ranked.content["limitHit"]) == (False, [], True)
             assert "being indexed for the first time" in ranked.content["notice"]
-            where = {"repo": NAME, "path": "lamp.py", "symbol": "light"}
-            definition = call(url, TOKEN, "go_to_definition", where)
+            arguments = {"repo": NAME, "path": "lamp.py", "symbol": "light"}
+            definition = call(url, TOKEN, "go_to_definition", arguments)
             assert definition.failed
             assert "being indexed for the first time; retry" in definition.text
             assert _left_out(service, "lamp") == []
             assert _left_out(service, "lamp index:only") == ["repository-indexing"]
 
-            held.close()
+            index_lock.close()
             engine.indexing.wait_s = SOON_S
             deque(engine.indexing.wait(Cancellation()), maxlen=0)
             assert _left_out(service, "lamp index:only") == []
             assert service.client.get("/readyz").status_code == 200
             assert call(url, TOKEN, "keyword_search", {"query": "lamp"}).content["matchCount"]
-            assert not call(url, TOKEN, "go_to_definition", where).failed
+            assert not call(url, TOKEN, "go_to_definition", arguments).failed
 
 
 def test_a_search_of_text_reads_what_is_not_indexed(engine: LocalEngine, folder: Path, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_search_of_text_reads_what_is_not_indexed(engine: LocalEngine, folder:
 
 def test_a_search_that_needs_the_index_waits_a_while_for_it(engine: LocalEngine, folder: Path, tmp_path: Path) -> None:
     engine.indexing.wait_s = SOON_S
-    with hold_index(folder, tmp_path / "index") as held:
+    with hold_index(folder, tmp_path / "index") as index_lock:
         engine.start_indexing()
         with (
             running(engine) as service,
@@ -118,7 +118,7 @@ def test_a_search_that_needs_the_index_waits_a_while_for_it(engine: LocalEngine,
             lines = r.iter_lines()
             pending = next(line for line in lines if '"repository-indexing"' in line)
             assert '"done":false' in pending
-            held.close()
+            index_lock.close()
             remaining = "\n".join(lines)
             assert "lamp.py" in remaining
             assert '"done":true' in remaining
@@ -127,19 +127,19 @@ def test_a_search_that_needs_the_index_waits_a_while_for_it(engine: LocalEngine,
 def test_a_client_that_starts_the_tools_waits_for_no_index(folder: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
 
-    async def main(held: ExitStack) -> None:
+    async def main(index_lock: ExitStack) -> None:
         with anyio.fail_after(60):
             async with Client(_started(folder, home), mode="legacy") as client:
                 with anyio.fail_after(SOON_S):
                     assert await _tool_names(client) == set(mcp_tools("all"))
-                unread = await said(client, "keyword_search", {"query": "lamp"})
+                unread = await call_tool(client, "keyword_search", {"query": "lamp"})
                 assert [block["file"] for block in unread.content["blocks"]] == ["lamp.py"]
-                held.close()
-                result = await said(client, "keyword_search", {"query": "lamp"})
+                index_lock.close()
+                result = await call_tool(client, "keyword_search", {"query": "lamp"})
                 assert [block["file"] for block in result.content["blocks"]] == ["lamp.py"]
 
-    with hold_index(folder, home / "index") as held:
-        anyio.run(main, held)
+    with hold_index(folder, home / "index") as index_lock:
+        anyio.run(main, index_lock)
 
 
 def test_a_folder_without_a_repository_serves_the_next_one_made_in_it(tmp_path: Path) -> None:
@@ -150,11 +150,11 @@ def test_a_folder_without_a_repository_serves_the_next_one_made_in_it(tmp_path: 
         with anyio.fail_after(60):
             async with Client(_started(folder, tmp_path / "home"), mode="legacy") as client:
                 assert await _tool_names(client) == set(mcp_tools("all"))
-                nothing = await said(client, "list_repos", {"query": ""})
+                nothing = await call_tool(client, "list_repos", {"query": ""})
                 assert nothing.failed
                 assert f"no repository found below {folder}" in nothing.text
                 RepositoryBuilder(folder / "lamp").commit({"lamp.py": "lamp\n"}, "start")
-                assert (await said(client, "list_repos", {"query": ""})).content["repos"][0]["name"] == "lamp"
+                assert (await call_tool(client, "list_repos", {"query": ""})).content["repos"][0]["name"] == "lamp"
 
     anyio.run(main)
 

@@ -24,10 +24,10 @@ COMMAND = [sys.executable, "-c", "from sourcelight.cli import main; main()", "mc
 MAX_CPU_S = 1.0
 
 
-def initialize(version: str = "2025-06-18", number: Any = 7, **more: Any) -> dict[str, Any]:
+def initialize(version: str = "2025-06-18", number: Any = 7, **fields: Any) -> dict[str, Any]:
     client = {"name": "some client", "version": "1"}
     params = {"protocolVersion": version, "capabilities": {"roots": {"listChanged": True}}, "clientInfo": client}
-    return {"jsonrpc": "2.0", "id": number, "method": "initialize", "params": params} | more
+    return {"jsonrpc": "2.0", "id": number, "method": "initialize", "params": params} | fields
 
 
 def line_of(message: Any) -> bytes:

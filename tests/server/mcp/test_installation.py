@@ -17,7 +17,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from docs.snippets import ROOT, snippets
-from server.mcp.calling import said
+from server.mcp.calling import call_tool
 from server.mcp.conftest import ONE
 from sourcelight.core.tools.catalog import mcp_tools
 
@@ -83,7 +83,7 @@ def test_a_stock_client_starts_what_the_guide_says(repositories: tuple[Path, tup
         with anyio.fail_after(90):
             async with Client(stdio_client(started), mode="legacy") as client:
                 tools = {tool.name for tool in (await client.list_tools()).tools}
-                return tools, await said(client, "list_repos", {"query": "one"})
+                return tools, await call_tool(client, "list_repos", {"query": "one"})
 
     tools, listed = anyio.run(main)
     assert tools == set(mcp_tools("all"))
@@ -93,11 +93,11 @@ def test_a_stock_client_starts_what_the_guide_says(repositories: tuple[Path, tup
 
 def test_the_instructions_name_only_tools_that_are_offered() -> None:
     (section,) = (snippet.text for snippet in snippets(GUIDE) if snippet.language == "markdown")
-    named = set(re.findall(r"`([a-zA-Z_]+)`", section))
+    names = set(re.findall(r"`([a-zA-Z_]+)`", section))
     arguments = {"startLine", "endLine"}
     assert arguments <= set(mcp_tools()["read_file"].advertised_schema["properties"])
-    assert named - arguments <= set(mcp_tools("all"))
-    assert len(named - arguments) >= 12
+    assert names - arguments <= set(mcp_tools("all"))
+    assert len(names - arguments) >= 12
 
 
 def test_the_description_for_registries_follows_their_rules() -> None:

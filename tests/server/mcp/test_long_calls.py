@@ -19,7 +19,7 @@ import uvicorn
 from mcp.client import Client
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.mcp.calling import FAMILIES, connected, over, said
+from server.mcp.calling import FAMILIES, call_tool, connected, over
 from server.mcp.conftest import Served
 from server.mcp.test_endpoints import MESSAGE
 from server.running_service import BOUND_S, TOKEN, Serve, running
@@ -158,7 +158,7 @@ def leave_by_cancelling(url: str, waiting: Waiting) -> None:
 
     async def main() -> None:
         async with connected(url, TOKEN, "2026-07-28") as client, anyio.create_task_group() as tasks:
-            tasks.start_soon(said, client, "wait", {})
+            tasks.start_soon(call_tool, client, "wait", {})
             assert await anyio.to_thread.run_sync(waiting.begun.wait, 5)
             tasks.cancel_scope.cancel()
 
@@ -177,7 +177,7 @@ def test_work_ends_when_its_reader_is_gone(engine: LocalEngine, leave: Callable[
 def test_time_is_limited(engine: LocalEngine, family: str) -> None:
     waiting = Waiting()
     with serving(engine, waiting, timeout_s=0.3) as url:
-        answer = over(url, TOKEN, lambda client: said(client, "wait", {}), family)
+        answer = over(url, TOKEN, lambda client: call_tool(client, "wait", {}), family)
     assert answer.failed
     assert answer.text == "wait: the call was stopped before it had a result; retry"
 
@@ -190,13 +190,13 @@ def test_stopping_ends_calls(engine: LocalEngine) -> None:
         async with Client(make_server({"wait": waiting.tool}, calls, lambda _: CallIdentity(Viewer.owner()))) as client:
             await client.list_tools()
 
-            async def stop() -> None:
+            async def cancel_later() -> None:
                 assert await anyio.to_thread.run_sync(waiting.begun.wait, 5)
                 calls.stop()
 
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(stop)
-                return await said(client, "wait", {})
+                tasks.start_soon(cancel_later)
+                return await call_tool(client, "wait", {})
 
     answer = anyio.run(main)
     assert answer.failed
@@ -217,12 +217,12 @@ def test_many_calls_at_once(engine: LocalEngine, serve: Serve) -> None:
     async def main() -> list[bool]:
         failed: list[bool] = []
 
-        async def one(number: int) -> None:
-            failed.append((await said(client, "keyword_search", {"query": f"lamp{number % 20:02}"})).failed)
+        async def call_once(number: int) -> None:
+            failed.append((await call_tool(client, "keyword_search", {"query": f"lamp{number % 20:02}"})).failed)
 
         async with connected(f"{service.url}/.api/mcp", TOKEN) as client, anyio.create_task_group() as tasks:
             for number in range(60):
-                tasks.start_soon(one, number)
+                tasks.start_soon(call_once, number)
         return failed
 
     assert anyio.run(main) == [False] * 60
@@ -233,7 +233,7 @@ def test_a_queue_has_an_end(engine: LocalEngine) -> None:
     calls = ToolRunner(engine, at_once=1, waiting=2)
     events: list[str] = []
 
-    async def one() -> None:
+    async def call_once() -> None:
         with pytest.raises(ToolFailed) as error:
             await calls.answer(waiting.tool, {}, CallIdentity(Viewer.owner()))
         events.append(str(error.value))
@@ -244,7 +244,7 @@ def test_a_queue_has_an_end(engine: LocalEngine) -> None:
         with anyio.fail_after(10):
             async with anyio.create_task_group() as tasks:
                 for _ in range(4):
-                    tasks.start_soon(one)
+                    tasks.start_soon(call_once)
 
     anyio.run(main)
     assert events[0] == "wait: the service is busy with 2 waiting calls; retry in a few seconds"

@@ -16,7 +16,7 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 import sourcelight as sl
-from server.mcp.calling import Said, over, said
+from server.mcp.calling import Said, call_tool, over
 from server.mcp.calling import call as call_over_http
 from server.mcp.conftest import SECRET, Served
 from sourcelight.backends.embedded import open_engine
@@ -76,7 +76,7 @@ def ask(engine: LocalEngine, name: str, *, offers_pages: bool = False, **argumen
         with anyio.fail_after(60):
             async with Client(server) as client:
                 await client.list_tools()  # so that the client checks the structured content against the schema
-                return await said(client, name, arguments)
+                return await call_tool(client, name, arguments)
 
     return anyio.run(main)
 
@@ -91,7 +91,7 @@ def test_only_the_suite_of_all_tools_has_them(served: Served) -> None:
 
     async def refused(client: Client) -> str:
         with pytest.raises(MCPError) as error:
-            await said(client, "count", {"query": "lamp"})
+            await call_tool(client, "count", {"query": "lamp"})
         return str(error.value)
 
     assert "unknown tool 'count'; available: read_file" in over(served.url, served.tokens["owner"], refused)
@@ -342,24 +342,24 @@ def test_each_says_when_to_use_it_and_when_not_with_an_example() -> None:
         description = tool.mcp.description
         assert "Use it" in description, name
         assert "Example: " in description, name
-        others = {word for word in re.findall(r"\w+", description) if word in mcp_tools("all")} - {name}
-        assert others or " not " in description.lower(), name
-        assert tool.mcp.suite == "all" or not others & NEW, name
+        other_tools = {word for word in re.findall(r"\w+", description) if word in mcp_tools("all")} - {name}
+        assert other_tools or " not " in description.lower(), name
+        assert tool.mcp.suite == "all" or not other_tools & NEW, name
         assert estimate_tokens(description) <= 120, name
 
 
-@pytest.mark.parametrize(("suite", "most"), [("default", 3_000), ("all", 6_350)])
-def test_the_list_of_tools_is_short_and_says_nothing_twice(suite: Literal["default", "all"], most: int) -> None:
+@pytest.mark.parametrize(("suite", "max_tokens"), [("default", 3_000), ("all", 6_350)])
+def test_the_list_of_tools_is_short_and_says_nothing_twice(suite: Literal["default", "all"], max_tokens: int) -> None:
     listed = list_tools(mcp_tools(suite), offers_pages=True, with_structure=False, max_tokens=DEFAULT_MAX_TOKENS)
-    assert estimate_tokens(json.dumps(listed["tools"])) <= most
-    told = Counter(
+    assert estimate_tokens(json.dumps(listed["tools"])) <= max_tokens
+    counts = Counter(
         (name, value["description"])
         for tool in listed["tools"]
         for name, value in tool["inputSchema"]["properties"].items()
         if "description" in value
     )
     # A cursor has the name of a date, which the instructions explain.
-    assert {name for (name, _), times in told.items() if times > 1} == {"after"}
+    assert {name for (name, _), times in counts.items() if times > 1} == {"after"}
     explained = set(re.findall(r"\w+", INSTRUCTIONS))
     alike = {"repo", "path", "revision", "revisions", "files", "after", "before", "useRegex", "maxTokens", "cursor"}
     assert alike <= explained
@@ -389,11 +389,11 @@ def _openai_strict(schema: dict[str, Any]) -> dict[str, Any]:
                "additionalProperties"}  # fmt: skip
     properties = {}
     for name, value in schema["properties"].items():
-        own = {key: part for key, part in value.items() if key != "minLength"}
-        assert set(own) <= allowed, (name, own)
+        part_schema = {key: part for key, part in value.items() if key != "minLength"}
+        assert set(part_schema) <= allowed, (name, part_schema)
         if name not in schema["required"]:
-            own["type"] = [own["type"], "null"]
-        properties[name] = own
+            part_schema["type"] = [part_schema["type"], "null"]
+        properties[name] = part_schema
     strict = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     assert len(properties) <= 100
     return strict

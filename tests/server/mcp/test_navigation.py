@@ -27,7 +27,7 @@ def url(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("repo", "path", "symbol", "where", "line"),
+    ("repo", "path", "symbol", "location", "line"),
     [
         ("handbook", "tools/level_table.py", "Hub", ("pytide", "src/pytide/client.py"), "class Hub"),
         ("handbook", "examples/embed.ts", "decodeFrame", ("board", "packages/frames/index.ts"), "decodeFrame("),
@@ -36,18 +36,18 @@ def url(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 )
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_definition_in_another_repository_is_found(
-    url: str, family: str, repo: str, path: str, symbol: str, where: tuple[str, str], line: str
+    url: str, family: str, repo: str, path: str, symbol: str, location: tuple[str, str], line: str
 ) -> None:
     """The first answer is the right one, says that it followed an import, and shows the code."""
     result = call(url, TOKEN, "go_to_definition", {"repo": f"{TEAM}/{repo}", "path": path, "symbol": symbol}, family)
     assert not result.failed
     first = result.content["definitions"][0]
-    assert (first["repo"], first["path"]) == (f"{TEAM}/{where[0]}", where[1])
+    assert (first["repo"], first["path"]) == (f"{TEAM}/{location[0]}", location[1])
     assert first["how"] in {"import", "type"}
     displayed = first["chunks"][0]["content"].splitlines()
     assert any(item.startswith(f"{first['line']}: ") and line in item for item in displayed)
     assert line in first["chunks"][0]["content"]
-    assert f"# {TEAM}/{where[0]} – {where[1]}\n" in result.text  # noqa: RUF001 - the service writes this dash
+    assert f"# {TEAM}/{location[0]} – {location[1]}\n" in result.text  # noqa: RUF001 - the service writes this dash
 
 
 def _places(content: dict[str, Any]) -> set[tuple[str, str]]:

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from mcp.client import Client
 
-from server.mcp.calling import Said, said
+from server.mcp.calling import Said, call_tool
 from server.running_service import TOKEN, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.markup.counts import estimate_tokens
@@ -88,13 +88,13 @@ def over(engine: LocalEngine, work: Callable[[Client], Any], **options: Any) -> 
     return anyio.run(main)
 
 
-def pages(engine: LocalEngine, name: str, tokens: int, most: int = 200) -> tuple[Said, list[Said]]:
+def pages(engine: LocalEngine, name: str, tokens: int, max_pages: int = 200) -> tuple[Said, list[Said]]:
     async def work(client: Client) -> tuple[Said, list[Said]]:
-        everything = await said(client, name, ARGUMENTS[name])
+        everything = await call_tool(client, name, ARGUMENTS[name])
         parts: list[Said] = []
         cursor: dict[str, Any] = {}
-        while not parts or (cursor and len(parts) < most):
-            parts.append(await said(client, name, {**ARGUMENTS[name], "maxTokens": tokens, **cursor}))
+        while not parts or (cursor and len(parts) < max_pages):
+            parts.append(await call_tool(client, name, {**ARGUMENTS[name], "maxTokens": tokens, **cursor}))
             assert not parts[-1].failed, parts[-1].text
             following = parts[-1].content.get("nextCursor")
             cursor = {"cursor": following} if following else {}
@@ -106,20 +106,20 @@ def pages(engine: LocalEngine, name: str, tokens: int, most: int = 200) -> tuple
 
 @pytest.mark.parametrize("name", sorted(ITEMS))
 def test_pages_together_are_the_whole_answer(engine: LocalEngine, name: str) -> None:
-    whole, parts = pages(engine, name, 1200)
+    full_answer, parts = pages(engine, name, 1200)
     items = ITEMS[name]
-    assert not whole.failed
+    assert not full_answer.failed
     merged = [item for part in parts for item in items(part.content)]
     if name == "compare_revisions":
         merged = ["".join(merged)]
-    assert merged == items(whole.content)
-    assert len(parts) > 1 or estimate_tokens(whole.text) < 1200
+    assert merged == items(full_answer.content)
+    assert len(parts) > 1 or estimate_tokens(full_answer.text) < 1200
 
 
 @pytest.mark.parametrize("name", sorted(ITEMS))
 @pytest.mark.parametrize("tokens", [600, 2000])
 def test_no_page_is_longer_than_asked_and_each_counts_the_rest(engine: LocalEngine, name: str, tokens: int) -> None:
-    _, parts = pages(engine, name, tokens, most=3)
+    _, parts = pages(engine, name, tokens, max_pages=3)
     for part in parts:
         assert estimate_tokens(part.text) <= tokens
         if "nextCursor" not in part.content:
@@ -137,7 +137,7 @@ def test_an_own_cursor_of_a_tool_goes_on_where_a_page_is_cut(engine: LocalEngine
         names: list[str] = []
         after: dict[str, Any] = {}
         while True:
-            answer = await said(client, "list_repos", {"query": "", "maxTokens": 900, **after})
+            answer = await call_tool(client, "list_repos", {"query": "", "maxTokens": 900, **after})
             names += [repo["name"] for repo in answer.content["repos"]]
             info = answer.content["pageInfo"]
             if not info["hasNextPage"]:
@@ -149,14 +149,14 @@ def test_an_own_cursor_of_a_tool_goes_on_where_a_page_is_cut(engine: LocalEngine
 
 def test_a_cursor_of_another_answer_is_refused(engine: LocalEngine) -> None:
     async def work(client: Client) -> list[Said]:
-        first = await said(client, "read_file", {**ARGUMENTS["read_file"], "maxTokens": 1000})
+        first = await call_tool(client, "read_file", {**ARGUMENTS["read_file"], "maxTokens": 1000})
         cursor = first.content["nextCursor"]
         return [
-            await said(client, "read_file", {"repo": ONE, "path": "many/file00.py", "cursor": cursor}),
-            await said(client, "read_file", {**ARGUMENTS["read_file"], "revision": "HEAD~1", "cursor": cursor}),
-            await said(client, "read_file", {**ARGUMENTS["read_file"], "cursor": "xx"}),
-            await said(client, "read_file", {**ARGUMENTS["read_file"], "maxTokens": 5}),
-            await said(client, "read_file", {**ARGUMENTS["read_file"], "maxTokens": "many"}),
+            await call_tool(client, "read_file", {"repo": ONE, "path": "many/file00.py", "cursor": cursor}),
+            await call_tool(client, "read_file", {**ARGUMENTS["read_file"], "revision": "HEAD~1", "cursor": cursor}),
+            await call_tool(client, "read_file", {**ARGUMENTS["read_file"], "cursor": "xx"}),
+            await call_tool(client, "read_file", {**ARGUMENTS["read_file"], "maxTokens": 5}),
+            await call_tool(client, "read_file", {**ARGUMENTS["read_file"], "maxTokens": "many"}),
         ]
 
     other, former, bad, few, wrong = over(engine, work)
@@ -179,7 +179,7 @@ def test_a_line_that_alone_is_too_long_is_cut(tmp_path: Path) -> None:
         cursor: dict[str, Any] = {}
         while True:
             arguments = {"repo": ONE, "path": "wide.txt", "maxTokens": 2000, **cursor}
-            parts.append(await said(client, "read_file", arguments))
+            parts.append(await call_tool(client, "read_file", arguments))
             if "nextCursor" not in parts[-1].content:
                 return parts
             cursor = {"cursor": parts[-1].content["nextCursor"]}
@@ -192,10 +192,15 @@ def test_a_line_that_alone_is_too_long_is_cut(tmp_path: Path) -> None:
 
 def test_by_default_answers_have_no_more_tokens_than_the_service_says(engine: LocalEngine) -> None:
     async def work(client: Client) -> Said:
-        return await said(client, "read_file", ARGUMENTS["read_file"])
+        return await call_tool(client, "read_file", ARGUMENTS["read_file"])
 
-    whole, cut = over(engine, work), over(engine, work, max_tokens=DEFAULT_MAX_TOKENS)
-    assert estimate_tokens(whole.text) > DEFAULT_MAX_TOKENS >= estimate_tokens(cut.text) > DEFAULT_MAX_TOKENS * 0.9
+    full_answer, limited_answer = over(engine, work), over(engine, work, max_tokens=DEFAULT_MAX_TOKENS)
+    assert (
+        estimate_tokens(full_answer.text)
+        > DEFAULT_MAX_TOKENS
+        >= estimate_tokens(limited_answer.text)
+        > DEFAULT_MAX_TOKENS * 0.9
+    )
     text_only = over(engine, work, max_tokens=DEFAULT_MAX_TOKENS, with_structure=False)
     assert text_only.content is None
 

@@ -13,7 +13,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from server.mcp.calling import said
+from server.mcp.calling import call_tool
 from server.mcp.conftest import ONE
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.core.markup.counts import estimate_tokens
@@ -30,8 +30,8 @@ def test_a_client_starts_the_tools_itself(repositories: tuple[Path, tuple[str, .
         with anyio.fail_after(90):
             async with Client(stdio_client(started), mode="legacy") as client:
                 tools = (await client.list_tools()).tools
-                result = await said(client, "keyword_search", {"query": "lighthouse file:py"})
-                refused = await said(client, "read_file", {"repo": ONE, "path": "big.txt"})
+                result = await call_tool(client, "keyword_search", {"query": "lighthouse file:py"})
+                refused = await call_tool(client, "read_file", {"repo": ONE, "path": "big.txt"})
                 lamp = {"repo": ONE, "path": "src/lamp.py"}
                 requests: dict[str, dict[str, Any]] = {
                     "read_file": lamp | {"startLine": 1, "endLine": 3},
@@ -41,15 +41,18 @@ def test_a_client_starts_the_tools_itself(repositories: tuple[Path, tuple[str, .
                     "commit_search": {"repos": [ONE], "messageTerms": ["grow"]},
                     "diff_search": {"repos": [ONE], "pattern": "lighthouse'"},
                 }
-                texts = {name: str((await said(client, name, given)).content) for name, given in requests.items()}
-                deep = await said(client, "deepsearch", {"question": "Where is class Lamp defined?"})
+                texts = {
+                    name: str((await call_tool(client, name, arguments)).content)
+                    for name, arguments in requests.items()
+                }
+                deep = await call_tool(client, "deepsearch", {"question": "Where is class Lamp defined?"})
                 return tools, result, refused, texts | {"deepsearch": deep.text}
 
-    tools, found, refused, texts = anyio.run(main)
+    tools, result, refused, texts = anyio.run(main)
     assert {tool.name for tool in tools} == set(mcp_tools("all"))
-    assert {block["file"] for block in found.content["blocks"]} == {"src/lamp.py", "key.py"}
+    assert {block["file"] for block in result.content["blocks"]} == {"src/lamp.py", "key.py"}
     head = repositories[1][1]
-    assert {block["url"] for block in found.content["blocks"]} >= {f"{ONE}@{head}:src/lamp.py"}
+    assert {block["url"] for block in result.content["blocks"]} >= {f"{ONE}@{head}:src/lamp.py"}
     assert f"'{ONE}@{head}:src/lamp.py#L1-3'" in texts["read_file"]
     assert f"'url': '{ONE}'" in texts["list_repos"]
     assert f"'url': '{ONE}@{head}:src/lamp.py#L1-" in texts["go_to_definition"]
@@ -73,10 +76,10 @@ def test_without_options_answers_are_short_texts(repositories: tuple[Path, tuple
             async with Client(stdio_client(started), mode="legacy") as client:
                 tools = (await client.list_tools()).tools
                 long = {"repo": ONE, "path": "big.txt", "endLine": 5000}
-                first = await said(client, "read_file", long)
+                first = await call_tool(client, "read_file", long)
                 cursor = re.search(r"cursor (\S+)\)", first.text)
                 assert cursor is not None
-                return tools, [first, await said(client, "read_file", {**long, "cursor": cursor[1]})]
+                return tools, [first, await call_tool(client, "read_file", {**long, "cursor": cursor[1]})]
 
     tools, (first, second) = anyio.run(main)
     assert {tool.name for tool in tools} == {"read_file", "list_repos"}
@@ -103,24 +106,24 @@ def test_a_file_changed_a_moment_ago_is_found_and_the_answer_says_what_it_read(t
         started = StdioServerParameters(command=sys.executable, args=[*command, *options], env=env)
         with anyio.fail_after(90):
             async with Client(stdio_client(started), mode="legacy") as client:
-                clean = await said(client, "keyword_search", {"query": "lamp"})
+                clean = await call_tool(client, "keyword_search", {"query": "lamp"})
                 (builder.path / "lamp.py").write_text("lamp = 1\nlantern = 2\n", "utf-8")
                 (builder.path / "new.py").write_text("lantern = 3\n", "utf-8")
                 (builder.path / "ignored.py").write_text("lantern = 4\n", "utf-8")
                 (builder.path / "gone.py").unlink()
-                result = await said(client, "keyword_search", {"query": "lantern"})
-                read = await said(client, "read_file", {"repo": "fresh", "path": "new.py"})
-                count = await said(client, "count", {"query": "lantern", "by": ["path"]})
+                result = await call_tool(client, "keyword_search", {"query": "lantern"})
+                read = await call_tool(client, "read_file", {"repo": "fresh", "path": "new.py"})
+                count = await call_tool(client, "count", {"query": "lantern", "by": ["path"]})
                 builder.git("add", "-A")
                 builder.git("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-qm", "keep")
-                return [clean, result, read, count, await said(client, "keyword_search", {"query": "lantern"})]
+                return [clean, result, read, count, await call_tool(client, "keyword_search", {"query": "lantern"})]
 
-    clean, found, read, counted, after = anyio.run(answers)
+    clean, result, read, count, after = anyio.run(answers)
     assert clean.text.endswith(f"(Read from fresh@{head[:12]}.)\n")
-    assert set(re.findall(r"^# fresh – (.+)$", found.text, re.MULTILINE)) == {"lamp.py", "new.py"}  # noqa: RUF001 - the dash
-    assert f"(Read from fresh@{head[:12]} and 3 files of its work tree that differ.)" in found.text
+    assert set(re.findall(r"^# fresh – (.+)$", result.text, re.MULTILINE)) == {"lamp.py", "new.py"}  # noqa: RUF001 - the dash
+    assert f"(Read from fresh@{head[:12]} and 3 files of its work tree that differ.)" in result.text
     assert "1: lantern = 3" in read.text
-    assert counted.text.startswith("2 matches, complete\n")
+    assert count.text.startswith("2 matches, complete\n")
     assert after.text.endswith(f"(Read from fresh@{builder.git('rev-parse', 'HEAD')[:12]}.)\n")
 
 
@@ -135,6 +138,6 @@ def test_committed_files_alone_are_searched_on_request(tmp_path: Path) -> None:
         started = StdioServerParameters(command=sys.executable, args=command, env=env)
         with anyio.fail_after(90):
             async with Client(stdio_client(started), mode="legacy") as client:
-                return await said(client, "count", {"query": "lamp", "by": ["path"]})
+                return await call_tool(client, "count", {"query": "lamp", "by": ["path"]})
 
     assert "1 matches, complete" in anyio.run(main).text

@@ -111,23 +111,23 @@ def conformance(url: str, scenario: str, revision: str) -> tuple[int, int, str]:
 
 @pytest.mark.parametrize(("revision", "scenario"), [(r, s) for r, names in REAL.items() for s in names])
 def test_the_service_conforms(real: str, revision: str, scenario: str) -> None:
-    passed, failed, told = conformance(real, scenario, revision)
-    assert failed == 0, told
-    assert passed or scenario.startswith("server-s"), told
+    pass_count, failure_count, output = conformance(real, scenario, revision)
+    assert failure_count == 0, output
+    assert pass_count or scenario.startswith("server-s"), output
 
 
 def test_the_service_is_stateless(real: str) -> None:
-    passed, _, told = conformance(real, "server-stateless", "2026-07-28")
-    failed = set(re.findall(r"\[([a-z0-9-]+) *\] \S*FAILURE", told))
-    assert failed == DIAGNOSTIC, told
-    assert passed > 20
+    pass_count, _, output = conformance(real, "server-stateless", "2026-07-28")
+    failed = set(re.findall(r"\[([a-z0-9-]+) *\] \S*FAILURE", output))
+    assert failed == DIAGNOSTIC, output
+    assert pass_count > 20
 
 
 @pytest.mark.parametrize("revision", list(REAL))
 @pytest.mark.parametrize("scenario", FIXTURE)
 def test_our_way_of_serving_conforms(fixture_endpoint: str, revision: str, scenario: str) -> None:
-    passed, failed, told = conformance(fixture_endpoint, scenario, revision)
-    assert (passed > 0, failed) == (True, 0), told
+    pass_count, failure_count, output = conformance(fixture_endpoint, scenario, revision)
+    assert (pass_count > 0, failure_count) == (True, 0), output
 
 
 class Bridge:

@@ -10,7 +10,7 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 import sourcelight as sl
-from server.mcp.calling import FAMILIES, Said, call, over, said
+from server.mcp.calling import FAMILIES, Said, call, call_tool, over
 from server.mcp.conftest import BIG_LINE, ONE, SECRET, Served
 from server.running_service import TOKEN, Service, running
 from sourcelight.backends.embedded import open_engine
@@ -192,12 +192,12 @@ def test_a_crowded_folder_is_listed_in_pages(crowded: tuple[RepositoryBuilder, S
     builder, service = crowded
     expected = ["z/", *builder.git("ls-tree", "--name-only", "HEAD").split("\n")[:-1]]
     url, arguments, listed = f"{service.url}/.api/mcp", {"repo": "example.org/team/crowd"}, []
-    for shown in ("1 to 1,000 of 2,301", "1,001 to 2,000 of 2,301", ""):
+    for range_text in ("1 to 1,000 of 2,301", "1,001 to 2,000 of 2,301", ""):
         answer = call(url, TOKEN, "list_files", arguments)
         listed += [file["path"] for file in answer.content["files"]]
-        assert answer.content["limitHit"] is bool(shown)
-        if shown:
-            assert f"Entries {shown} are shown" in answer.text
+        assert answer.content["limitHit"] is bool(range_text)
+        if range_text:
+            assert f"Entries {range_text} are shown" in answer.text
             assert f"endCursor: {answer.content['pageInfo']['endCursor']}" in answer.text
             arguments = arguments | {"after": answer.content["pageInfo"]["endCursor"]}
         else:
@@ -222,10 +222,10 @@ def test_what_is_no_folder_is_told(served: Served) -> None:
 def test_repositories_are_listed_in_pages(served: Served, family: str) -> None:
     answer = ask(served, "list_repos", family, query="TEAM/")
     assert [repo["name"] for repo in answer.content["repos"]] == [ONE, SECRET]
-    told = dict(answer.content["repos"][0])
-    assert (len(told.pop("commit")), told.pop("lastFetched")[-1], told.pop("id") > 0) == (40, "Z", True)
-    assert told.pop("codeHostUrl") == f"https://{ONE}"
-    assert told == {
+    entry = dict(answer.content["repos"][0])
+    assert (len(entry.pop("commit")), entry.pop("lastFetched")[-1], entry.pop("id") > 0) == (40, "Z", True)
+    assert entry.pop("codeHostUrl") == f"https://{ONE}"
+    assert entry == {
         "name": ONE,
         "description": "Lamps and\n towers",
         "stars": 7,
@@ -371,6 +371,6 @@ def test_deep_search_is_refused_by_name_where_there_is_none(served: Served) -> N
 
 def test_many_calls_share_one_connection(served: Served) -> None:
     async def work(client: Client) -> list[Said]:
-        return [await said(client, "list_repos", {"query": "one"}) for _ in range(20)]
+        return [await call_tool(client, "list_repos", {"query": "one"}) for _ in range(20)]
 
     assert len({answer.text for answer in over(served.url, served.tokens["mcp"], work)}) == 1

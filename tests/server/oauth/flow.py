@@ -47,20 +47,20 @@ class Flow:
     def __post_init__(self) -> None:
         self.browser = httpx2.Client(base_url=self.url, timeout=20, trust_env=False)
 
-    def register(self, **more: Any) -> httpx2.Response:
+    def register(self, **extra: Any) -> httpx2.Response:
         body = {
             "redirect_uris": [CALLBACK],
             "token_endpoint_auth_method": "none",
             "client_name": "Lamp reader",
         }
-        return self.browser.post(f"{OAUTH}/register", json={n: v for n, v in (body | more).items() if v is not None})
+        return self.browser.post(f"{OAUTH}/register", json={n: v for n, v in (body | extra).items() if v is not None})
 
-    def client(self, **more: Any) -> str:
-        answer = self.register(**more)
+    def client(self, **extra: Any) -> str:
+        answer = self.register(**extra)
         assert answer.status_code == 201, answer.text
         return str(answer.json()["client_id"])
 
-    def ask(self, client: str, **more: str | None) -> httpx2.Response:
+    def ask(self, client: str, **extra: str | None) -> httpx2.Response:
         """The authorization request."""
         query = {
             "response_type": "code",
@@ -72,7 +72,7 @@ class Flow:
             "scope": "mcp",
             "resource": f"{self.url}/.api/mcp",
         }
-        params = {name: value for name, value in (query | more).items() if value is not None}
+        params = {name: value for name, value in (query | extra).items() if value is not None}
         return self.browser.get(f"{OAUTH}/authorize", params=params)
 
     def follow(self, answer: httpx2.Response) -> httpx2.Response:
@@ -84,18 +84,18 @@ class Flow:
             answer = self.browser.get(target)
         return answer
 
-    def sign_in(self, page: httpx2.Response, name: str, password: str = PASSWORD, **more: str) -> httpx2.Response:
+    def sign_in(self, page: httpx2.Response, name: str, password: str = PASSWORD, **extra: str) -> httpx2.Response:
         """Fill in the form of a sign-in page."""
-        fields = hidden_fields(page.text) | {"name": name, "password": password} | more
+        fields = hidden_fields(page.text) | {"name": name, "password": password} | extra
         return self.browser.post("/.auth/sign-in", data=fields)
 
-    def decide(self, page: httpx2.Response, decision: str = "allow", **more: str) -> httpx2.Response:
+    def decide(self, page: httpx2.Response, decision: str = "allow", **extra: str) -> httpx2.Response:
         """Answer a consent page."""
-        return self.browser.post(f"{OAUTH}/consent", data=hidden_fields(page.text) | {"decision": decision} | more)
+        return self.browser.post(f"{OAUTH}/consent", data=hidden_fields(page.text) | {"decision": decision} | extra)
 
-    def code(self, client: str, name: str, **more: str | None) -> str:
+    def code(self, client: str, name: str, **extra: str | None) -> str:
         """From the question to the code; a browser that is signed in stays so."""
-        page = self.follow(self.ask(client, **more))
+        page = self.follow(self.ask(client, **extra))
         if "Sign in" in page.text:
             page = self.follow(self.sign_in(page, name))
         return self.answer(self.decide(page))["code"]
@@ -104,7 +104,7 @@ class Flow:
         """What the client is told at its redirect address."""
         return {name: values[0] for name, values in parse_qs(urlsplit(response.headers["location"]).query).items()}
 
-    def exchange(self, client: str, code: str, **more: str | None) -> httpx2.Response:
+    def exchange(self, client: str, code: str, **extra: str | None) -> httpx2.Response:
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -112,16 +112,16 @@ class Flow:
             "redirect_uri": CALLBACK,
             "client_id": client,
         }
-        return self.browser.post(f"{OAUTH}/token", data={n: v for n, v in (form | more).items() if v is not None})
+        return self.browser.post(f"{OAUTH}/token", data={n: v for n, v in (form | extra).items() if v is not None})
 
-    def refresh(self, client: str, token: str, **more: str) -> httpx2.Response:
+    def refresh(self, client: str, token: str, **extra: str) -> httpx2.Response:
         form = {"grant_type": "refresh_token", "refresh_token": token, "client_id": client}
-        return self.browser.post(f"{OAUTH}/token", data=form | more)
+        return self.browser.post(f"{OAUTH}/token", data=form | extra)
 
-    def tokens(self, client: str, name: str, **more: str | None) -> dict[str, Any]:
+    def tokens(self, client: str, name: str, **extra: str | None) -> dict[str, Any]:
         """From the question to the tokens."""
-        redirect = {"redirect_uri": more["redirect_uri"]} if more.get("redirect_uri") else {}
-        answer = self.exchange(client, self.code(client, name, **more), **redirect)
+        redirect = {"redirect_uri": extra["redirect_uri"]} if extra.get("redirect_uri") else {}
+        answer = self.exchange(client, self.code(client, name, **extra), **redirect)
         assert answer.status_code == 200, answer.text
         body: dict[str, Any] = answer.json()
         return body

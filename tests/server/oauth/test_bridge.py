@@ -64,9 +64,9 @@ class Bridge:
             env=environment,
         )
         self._lines: queue.Queue[str] = queue.Queue()
-        self._said: queue.Queue[str] = queue.Queue()
+        self._stderr: queue.Queue[str] = queue.Queue()
         self.log = ""
-        for stream, lines in ((self._process.stdout, self._lines), (self._process.stderr, self._said)):
+        for stream, lines in ((self._process.stdout, self._lines), (self._process.stderr, self._stderr)):
             threading.Thread(target=self._read, args=(stream, lines), daemon=True).start()
 
     def address(self) -> str:
@@ -74,7 +74,7 @@ class Bridge:
         until = time.monotonic() + BOUND_S
         while time.monotonic() < until:
             with suppress(queue.Empty):
-                self.log += self._said.get(timeout=1.0)
+                self.log += self._stderr.get(timeout=1.0)
             if result := re.search(r"(http://\S+/authorize\?\S+)", self.log):
                 return result[1]
         raise AssertionError(self.log)

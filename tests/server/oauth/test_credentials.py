@@ -129,8 +129,10 @@ def _credentials(state: State, service: Service, clock: Clock) -> dict[str, dict
     with flow.browser:
         old = flow.tokens(client.id, "ann", scope="user:all")
         clock.ahead_s += 3601
-        ended = flow.tokens(client.id, "ann", scope="user:all")
-        flow.browser.post("/.auth/idp/oauth/revoke", data={"token": ended["access_token"], "client_id": client.id})
+        revoked_tokens = flow.tokens(client.id, "ann", scope="user:all")
+        flow.browser.post(
+            "/.auth/idp/oauth/revoke", data={"token": revoked_tokens["access_token"], "client_id": client.id}
+        )
         good = flow.tokens(client.id, "ann", scope="user:all")
         narrow = flow.tokens(client.id, "ann", scope="mcp")
         cookie, reader = flow.browser.cookies["sourcelight-session"], flow.browser.cookies["sourcelight-reader"]
@@ -148,7 +150,7 @@ def _credentials(state: State, service: Service, clock: Clock) -> dict[str, dict
     assert foreign is not None
     bearer = {
         "oauth expired": old["access_token"],
-        "oauth revoked": ended["access_token"],
+        "oauth revoked": revoked_tokens["access_token"],
         "oauth user:all": good["access_token"],
         "refresh token": good["refresh_token"],
         "oauth mcp": narrow["access_token"],
@@ -173,8 +175,8 @@ def test_every_endpoint_answers_every_credential_as_the_table_says(world: World,
             (client.post(f"{MCP_PATH}/all", json=PING, headers=headers | ACCEPT), mcp),
             (client.get(TRACE, headers=headers), trace),
         ]
-        named = headers | {"X-Requested-With": "tests 1"}
-        assert client.get("/.api/deepsearch/v1", headers=named).status_code == api
+        xhr_headers = headers | {"X-Requested-With": "tests 1"}
+        assert client.get("/.api/deepsearch/v1", headers=xhr_headers).status_code == api
         assert client.post("/.api/graphql", json={"query": "{ site { id } }"}, headers=headers).status_code == api
         for place in PAGES:
             assert client.get(place, headers=headers).status_code == page, place
@@ -189,14 +191,14 @@ def test_every_endpoint_answers_every_credential_as_the_table_says(world: World,
 
 
 def test_two_users_see_exactly_their_own_in_the_stream(world: World) -> None:
-    for user, own, others in (("ann", ANNS, BOBS), ("bob", BOBS, ANNS)):
+    for user, visible, hidden in (("ann", ANNS, BOBS), ("bob", BOBS, ANNS)):
         events = world.search(user, "lantern count:all")
         names = {match["repository"] for name, value in events if name == "matches" for match in value}
-        assert names == {PUBLIC, own}
+        assert names == {PUBLIC, visible}
         (final,) = [value for name, value in events if name == "progress" and value["done"]]
         assert (final["repositoriesCount"], final["matchCount"]) == (2, 4)
-        assert others not in str(events)
-        assert others.rpartition("/")[2] not in str(events)
+        assert hidden not in str(events)
+        assert hidden.rpartition("/")[2] not in str(events)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +245,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def _named(arguments: dict[str, Any], name: str) -> dict[str, Any]:
+def _with_name(arguments: dict[str, Any], name: str) -> dict[str, Any]:
     return {
         key: [item.format(name=name) for item in value] if isinstance(value, list) else value.format(name=name)
         for key, value in arguments.items()
@@ -255,37 +257,37 @@ def test_a_tool_answers_for_an_invisible_repository_as_for_an_absent_one(
     world: World, tool: str, arguments: dict[str, Any]
 ) -> None:
     absent_name = "example.org/team/nobo"
-    invisible = world.tools("ann", tool, **_named(arguments, BOBS))
-    absent = world.tools("ann", tool, **_named(arguments, absent_name))
+    invisible = world.tools("ann", tool, **_with_name(arguments, BOBS))
+    absent = world.tools("ann", tool, **_with_name(arguments, absent_name))
     assert invisible.failed == absent.failed
     assert invisible.text.replace(BOBS, "NAME") == absent.text.replace(absent_name, "NAME")
     assert str(invisible.content).replace(BOBS, "NAME") == str(absent.content).replace(absent_name, "NAME")
-    assert world.tools("bob", tool, **_named(arguments, BOBS)).text != invisible.text
+    assert world.tools("bob", tool, **_with_name(arguments, BOBS)).text != invisible.text
 
 
 def test_lists_and_people_are_of_the_viewers_own_repositories(world: World) -> None:
-    for user, own, others in (("ann", ANNS, BOBS), ("bob", BOBS, ANNS)):
+    for user, visible, hidden in (("ann", ANNS, BOBS), ("bob", BOBS, ANNS)):
         reply = world.tools(user, "list_repos", query="")
-        assert own in reply.text
+        assert visible in reply.text
         assert PUBLIC in reply.text
-        assert others not in reply.text + str(reply.content)
+        assert hidden not in reply.text + str(reply.content)
         for tool, arguments in (
             ("keyword_search", {"query": "lantern"}),
             ("nls_search", {"query": "lantern"}),
             ("get_contributor_repos", {"author": "Ada"}),
         ):
             reply = world.tools(user, tool, **arguments)
-            assert others not in reply.text + str(reply.content)
+            assert hidden not in reply.text + str(reply.content)
 
 
 def test_definitions_and_references_do_not_lead_into_repositories_of_others(world: World) -> None:
-    for user, own, others in (("ann", ANNS, BOBS), ("bob", BOBS, ANNS)):
-        for name in (own, others):
+    for user, visible, hidden in (("ann", ANNS, BOBS), ("bob", BOBS, ANNS)):
+        for name in (visible, hidden):
             symbol = f"beacon_{name.rpartition('/')[2]}"
             result = world.tools(user, "go_to_definition", repo=PUBLIC, path="uses.py", symbol=symbol)
-            assert f"# {others}" not in result.text
-            assert others not in str(result.content)
-            if name == own:
-                assert own in result.text
-        back = world.tools(user, "find_references", repo=own, path="beacon.py", symbol=f"beacon_{own[-4:]}")
+            assert f"# {hidden}" not in result.text
+            assert hidden not in str(result.content)
+            if name == visible:
+                assert visible in result.text
+        back = world.tools(user, "find_references", repo=visible, path="beacon.py", symbol=f"beacon_{visible[-4:]}")
         assert PUBLIC in back.text

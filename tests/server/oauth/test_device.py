@@ -29,8 +29,8 @@ def start(flow: Flow, client: str = COMMAND_LINE_CLIENT, scope: str = SCOPES) ->
     return flow.browser.post(f"{OAUTH}/device_authorization", data={"client_id": client, "scope": scope})
 
 
-def started(flow: Flow, **more: str) -> dict[str, Any]:
-    answer = start(flow, **more)
+def started(flow: Flow, **extra: str) -> dict[str, Any]:
+    answer = start(flow, **extra)
     assert answer.status_code == 200, answer.text
     value: dict[str, Any] = answer.json()
     return value
@@ -46,14 +46,14 @@ def error_of(answer: httpx2.Response) -> str:
     return str(answer.json()["error"])
 
 
-def opened(flow: Flow, address: str, name: str = "ann") -> httpx2.Response:
+def open_page(flow: Flow, address: str, name: str = "ann") -> httpx2.Response:
     """The page of an address, after signing in where that is asked."""
     page = flow.follow(flow.browser.get(address))
     return flow.follow(flow.sign_in(page, name, PASSWORD)) if "Sign in to" in page.text else page
 
 
-def decide(flow: Flow, page: httpx2.Response, decision: str, **more: str) -> httpx2.Response:
-    return flow.browser.post("/.auth/device", data=hidden_fields(page.text) | {"decision": decision} | more)
+def decide(flow: Flow, page: httpx2.Response, decision: str, **extra: str) -> httpx2.Response:
+    return flow.browser.post("/.auth/device", data=hidden_fields(page.text) | {"decision": decision} | extra)
 
 
 def test_a_terminal_gets_tokens_once_its_user_allows_it(flow: Flow) -> None:
@@ -63,7 +63,7 @@ def test_a_terminal_gets_tokens_once_its_user_allows_it(flow: Flow) -> None:
     request = started(flow)
     assert (request["interval"], request["expires_in"]) == (INTERVAL_S, DEVICE_CODE_S)
     assert error_of(poll(flow, request["device_code"])) == "authorization_pending"
-    page = opened(flow, request["verification_uri_complete"])
+    page = open_page(flow, request["verification_uri_complete"])
     assert request["user_code"] in page.text
     assert "Command-line client" in page.text
     assert "signed in" in decide(flow, page, "allow").text
@@ -77,7 +77,7 @@ def test_a_terminal_gets_tokens_once_its_user_allows_it(flow: Flow) -> None:
 
 def test_a_code_can_be_typed_in_any_spelling(flow: Flow) -> None:
     request = started(flow)
-    form = opened(flow, request["verification_uri"])
+    form = open_page(flow, request["verification_uri"])
     assert 'name="user_code"' in form.text
     typed = request["user_code"].lower().replace("-", " ")
     page = flow.browser.get("/.auth/device", params={"user_code": typed})
@@ -87,20 +87,20 @@ def test_a_code_can_be_typed_in_any_spelling(flow: Flow) -> None:
 
 def test_a_denied_request_ends(flow: Flow) -> None:
     request = started(flow)
-    decide(flow, opened(flow, request["verification_uri_complete"]), "deny")
+    decide(flow, open_page(flow, request["verification_uri_complete"]), "deny")
     assert error_of(poll(flow, request["device_code"])) == "access_denied"
 
 
 def test_opening_a_link_decides_nothing(flow: Flow) -> None:
     request = started(flow)
-    page = opened(flow, request["verification_uri_complete"])
+    page = open_page(flow, request["verification_uri_complete"])
     assert "If somebody sent you a link, deny it." in page.text
     assert error_of(poll(flow, request["device_code"])) == "authorization_pending"
 
 
 def test_forms_of_other_pages_decide_nothing(flow: Flow) -> None:
     request = started(flow)
-    page = opened(flow, request["verification_uri_complete"])
+    page = open_page(flow, request["verification_uri_complete"])
     fields = hidden_fields(page.text) | {"decision": "allow"}
     for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
         assert flow.browser.post("/.auth/device", data=fields, headers=headers).status_code == 400
@@ -123,7 +123,7 @@ def test_polling_too_fast_is_slowed_down(flow: Flow, clock: Clock) -> None:
 
 def test_a_code_ends_with_its_time(flow: Flow, clock: Clock) -> None:
     request = started(flow)
-    page = opened(flow, request["verification_uri_complete"])
+    page = open_page(flow, request["verification_uri_complete"])
     clock.ahead_s += DEVICE_CODE_S + 1
     assert error_of(poll(flow, request["device_code"])) == "expired_token"
     assert decide(flow, page, "allow").status_code == 404
@@ -132,7 +132,7 @@ def test_a_code_ends_with_its_time(flow: Flow, clock: Clock) -> None:
 def test_codes_of_other_clients_are_unknown(flow: Flow, state: State) -> None:
     client, _ = state.clients.create("Other tool", [CALLBACK], scopes=["mcp"])
     request = started(flow, client=client.id, scope="mcp")
-    decide(flow, opened(flow, request["verification_uri_complete"]), "allow")
+    decide(flow, open_page(flow, request["verification_uri_complete"]), "allow")
     assert error_of(poll(flow, request["device_code"], COMMAND_LINE_CLIENT)) == "expired_token"
     assert poll(flow, request["device_code"], client.id).json()["scope"] == "mcp"
 
@@ -148,7 +148,7 @@ def test_clients_that_nobody_vouches_for_are_refused(flow: Flow, state: State) -
 
 def test_user_codes_can_not_be_guessed(flow: Flow) -> None:
     request = started(flow)
-    opened(flow, request["verification_uri"])
+    open_page(flow, request["verification_uri"])
     guesses = [
         flow.browser.get("/.auth/device", params={"user_code": f"BBBB-BBB{letter}"}) for letter in "BCDFGHJKLMNP"
     ]
@@ -174,7 +174,7 @@ def test_a_deleted_account_gets_no_tokens(flow: Flow, state: State) -> None:
     with Flow(flow.url).browser as browser:
         other = Flow(flow.url)
         other.browser = browser
-        decide(other, opened(other, request["verification_uri_complete"], "leaver"), "allow")
+        decide(other, open_page(other, request["verification_uri_complete"], "leaver"), "allow")
     state.accounts.delete("leaver")
     assert error_of(poll(flow, request["device_code"])) == "expired_token"
 

@@ -30,16 +30,18 @@ def test_sixty_guesses_at_once_try_as_many_as_the_limit_says(service: Service, s
         start = threading.Barrier(GUESSES)
 
         def guess(number: int) -> int:
-            with httpx2.Client(base_url=service.url, timeout=30, trust_env=False, cookies=flow.browser.cookies) as one:
-                own = Flow(service.url)
-                own.browser.close()
-                own.browser = one
+            with httpx2.Client(
+                base_url=service.url, timeout=30, trust_env=False, cookies=flow.browser.cookies
+            ) as client:
+                guess_flow = Flow(service.url)
+                guess_flow.browser.close()
+                guess_flow.browser = client
                 start.wait(30)
-                return own.sign_in(page, "ann", f"wrong password {number}").status_code
+                return guess_flow.sign_in(page, "ann", f"wrong password {number}").status_code
 
         with ThreadPoolExecutor(GUESSES) as pool:
-            told = list(pool.map(guess, range(GUESSES)))
-        assert sorted(told) == [403] * 5 + [429] * (GUESSES - 5)
+            statuses = list(pool.map(guess, range(GUESSES)))
+        assert sorted(statuses) == [403] * 5 + [429] * (GUESSES - 5)
         assert flow.sign_in(page, "ann").status_code == 429
 
 
@@ -90,8 +92,8 @@ def test_several_processes_count_together(tmp_path: Path) -> None:
         worker.stdin.write("\n")
         worker.stdin.flush()
     for worker in workers:
-        told, _ = worker.communicate(timeout=60)
-        granted += int(told)
+        output, _ = worker.communicate(timeout=60)
+        granted += int(output)
     assert granted == 5
 
 
@@ -138,7 +140,7 @@ def test_no_more_passwords_wait_to_be_checked_than_may() -> None:
     events: list[str] = []
 
     async def work(queue: BoundedQueue) -> None:
-        async def one() -> None:
+        async def guess_once() -> None:
             try:
                 await queue.run(lambda: release.wait(30))
                 events.append("done")
@@ -149,7 +151,7 @@ def test_no_more_passwords_wait_to_be_checked_than_may() -> None:
 
         async with anyio.create_task_group() as group:
             for _ in range(9):
-                group.start_soon(one)
+                group.start_soon(guess_once)
 
     anyio.run(work, BoundedQueue(1, 3))
     assert sorted(events) == ["done"] * 4 + ["refused"] * 5

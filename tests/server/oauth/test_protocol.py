@@ -68,7 +68,7 @@ def test_each_endpoint_names_its_authorization_server(flow: Flow, path: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("more", "error"),
+    ("extra", "error"),
     [
         ({"scope": "user:all"}, "invalid_client_metadata"),
         ({"scope": "openid offline_access"}, "invalid_client_metadata"),
@@ -85,8 +85,8 @@ def test_each_endpoint_names_its_authorization_server(flow: Flow, path: str) -> 
         ({"client_name": "n" * 201}, "invalid_client_metadata"),
     ],
 )
-def test_a_registration_out_of_bounds_is_refused(flow: Flow, more: dict[str, Any], error: str) -> None:
-    answer = flow.register(**more)
+def test_a_registration_out_of_bounds_is_refused(flow: Flow, extra: dict[str, Any], error: str) -> None:
+    answer = flow.register(**extra)
     assert (answer.status_code, answer.json()["error"]) == (400, error)
 
 
@@ -101,8 +101,8 @@ def test_a_registration_is_narrowed_and_told_what_it_got(flow: Flow) -> None:
     tokens = flow.tokens(body["client_id"], "ann", scope="mcp openid offline_access user:all")
     assert tokens["scope"] == "mcp"
     assert flow.search_status(tokens["access_token"]) == 401
-    again = flow.refresh(body["client_id"], tokens["refresh_token"], scope="mcp offline_access").json()
-    assert again["scope"] == "mcp"
+    renewal = flow.refresh(body["client_id"], tokens["refresh_token"], scope="mcp offline_access").json()
+    assert renewal["scope"] == "mcp"
 
 
 def test_a_client_that_names_no_method_authenticates_by_basic(flow: Flow) -> None:
@@ -185,7 +185,7 @@ def test_without_registration_it_is_not_found_and_what_it_gave_ends(
 
 
 @pytest.mark.parametrize(
-    ("more", "error"),
+    ("extra", "error"),
     [
         ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
         ({"code_challenge_method": None}, "invalid_request"),
@@ -199,17 +199,17 @@ def test_without_registration_it_is_not_found_and_what_it_gave_ends(
         ({"state": "s" * 2001}, "invalid_request"),
     ],
 )
-def test_a_wrong_question_is_sent_back_to_its_client(flow: Flow, more: dict[str, Any], error: str) -> None:
-    response = flow.ask(flow.client(), **more)
+def test_a_wrong_question_is_sent_back_to_its_client(flow: Flow, extra: dict[str, Any], error: str) -> None:
+    response = flow.ask(flow.client(), **extra)
     assert response.status_code == 302
     assert response.headers["location"].startswith(f"{CALLBACK}?")
     answer = flow.answer(response)
     assert (answer["error"], answer["iss"]) == (error, flow.url)
-    assert answer["state"] == more.get("state", "mark of the client")
+    assert answer["state"] == extra.get("state", "mark of the client")
 
 
 @pytest.mark.parametrize(
-    "more",
+    "extra",
     [
         {"client_id": "unknown<script>"},
         {"redirect_uri": "https://evil.example/cb"},
@@ -218,8 +218,8 @@ def test_a_wrong_question_is_sent_back_to_its_client(flow: Flow, more: dict[str,
         {"redirect_uri": CALLBACK + "?more=1"},
     ],
 )
-def test_a_question_of_an_unsure_origin_is_sent_nowhere(flow: Flow, more: dict[str, Any]) -> None:
-    response = flow.ask(flow.client(), **more)
+def test_a_question_of_an_unsure_origin_is_sent_nowhere(flow: Flow, extra: dict[str, Any]) -> None:
+    response = flow.ask(flow.client(), **extra)
     assert response.status_code == 400
     assert "location" not in response.headers
     assert "can&#x27;t continue" in response.text
@@ -238,7 +238,7 @@ def test_any_port_of_this_machine_is_right(flow: Flow) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "status", "error"),
+    ("extra", "status", "error"),
     [
         ({"code_verifier": "w" * 50}, 400, "invalid_grant"),
         ({"code_verifier": None}, 400, "invalid_request"),
@@ -251,16 +251,16 @@ def test_any_port_of_this_machine_is_right(flow: Flow) -> None:
         ({"resource": "https://other.example/.api/mcp"}, 400, "invalid_target"),
     ],
 )
-def test_a_code_is_good_for_what_it_was_given_for(flow: Flow, more: dict[str, Any], status: int, error: str) -> None:
+def test_a_code_is_good_for_what_it_was_given_for(flow: Flow, extra: dict[str, Any], status: int, error: str) -> None:
     client = flow.client()
-    form = {"code": flow.code(client, "ann")} | more
+    form = {"code": flow.code(client, "ann")} | extra
     answer = flow.exchange(client, **form)
     assert (answer.status_code, answer.json()["error"]) == (status, error)
 
 
 def test_a_code_of_another_client_is_none(flow: Flow) -> None:
-    one, other = flow.client(), flow.client()
-    answer = flow.exchange(other, flow.code(one, "ann"))
+    first, second = flow.client(), flow.client()
+    answer = flow.exchange(second, flow.code(first, "ann"))
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
 
 
@@ -332,14 +332,14 @@ def test_a_public_client_revokes_by_either_token(flow: Flow, kind: str) -> None:
 
 
 def test_revoking_says_nothing_of_foreign_and_unknaccount_tokens(flow: Flow) -> None:
-    one, other = flow.client(), flow.client()
-    tokens = flow.tokens(one, "ann")
+    first, second = flow.client(), flow.client()
+    tokens = flow.tokens(first, "ann")
     for token in (tokens["access_token"], SECRET_OF_NOBODY):
-        answer = flow.browser.post(f"{OAUTH}/revoke", data={"token": token, "client_id": other})
+        answer = flow.browser.post(f"{OAUTH}/revoke", data={"token": token, "client_id": second})
         assert (answer.status_code, answer.content) == (200, b"")
     assert flow.mcp_status(tokens["access_token"]) == 200
     assert flow.browser.post(f"{OAUTH}/revoke", data={"token": "x", "client_id": "unknown"}).status_code == 401
-    assert flow.browser.post(f"{OAUTH}/revoke", data={"client_id": one}).status_code == 400
+    assert flow.browser.post(f"{OAUTH}/revoke", data={"client_id": first}).status_code == 400
 
 
 def test_a_client_of_an_administrator_may_have_everything(flow: Flow, state: State) -> None:
@@ -356,15 +356,15 @@ def test_a_client_of_an_administrator_may_have_everything(flow: Flow, state: Sta
 
 def test_deleting_the_client_the_account_or_the_grant_ends_its_tokens(flow: Flow, state: State) -> None:
     state.accounts.create("bob", PASSWORD)
-    one, other = flow.client(), flow.client()
-    tokens = flow.tokens(one, "ann")
-    state.clients.delete(one)
+    first, second = flow.client(), flow.client()
+    tokens = flow.tokens(first, "ann")
+    state.clients.delete(first)
     assert flow.mcp_status(tokens["access_token"]) == 401
-    tokens = flow.tokens(other, "ann")
+    tokens = flow.tokens(second, "ann")
     state.authorizations.end(state.authorizations.all("ann")[-1].id)
     assert flow.mcp_status(tokens["access_token"]) == 401
     flow.browser.cookies.clear()
-    tokens = flow.tokens(other, "bob")
+    tokens = flow.tokens(second, "bob")
     assert flow.mcp_status(tokens["access_token"]) == 200
     state.accounts.delete("bob")
     assert flow.mcp_status(tokens["access_token"]) == 401

@@ -63,7 +63,7 @@ def test_addresses_that_run_show_or_leak_are_refused(uri: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("registered", "asked", "expected"),
+    ("registered", "address", "expected"),
     [
         ("http://localhost:3334/cb", "http://localhost:1/cb", True),
         ("http://localhost/cb", "http://localhost:65535/cb", True),
@@ -88,9 +88,9 @@ def test_addresses_that_run_show_or_leak_are_refused(uri: str) -> None:
     ],
 )
 def test_an_address_matches_exactly_but_for_the_port_of_this_machine(
-    registered: str, asked: str, *, expected: bool
+    registered: str, address: str, *, expected: bool
 ) -> None:
-    assert matches(registered, asked) is expected
+    assert matches(registered, address) is expected
 
 
 _HOSTS = st.sampled_from(["localhost", "127.0.0.1", "[::1]", "app.example", "evil.example", "localhost.evil.example"])
@@ -108,14 +108,16 @@ _ADDRESSES = st.builds(
 )
 
 
-@given(registered=_ADDRESSES, asked=_ADDRESSES, port=st.integers(1, 65535))
-def test_what_matches_differs_in_nothing_but_a_loopback_port(registered: str, asked: str, port: int) -> None:
-    if matches(registered, asked):
-        assert redirect_problem(asked) == ""
-        assert redirect_host(registered).rsplit(":", 1)[0] == redirect_host(asked).rsplit(":", 1)[0] or is_local(asked)
-        remaining = [address.split("://")[1].partition("/")[2] for address in (registered, asked)]
+@given(registered=_ADDRESSES, address=_ADDRESSES, port=st.integers(1, 65535))
+def test_what_matches_differs_in_nothing_but_a_loopback_port(registered: str, address: str, port: int) -> None:
+    if matches(registered, address):
+        assert redirect_problem(address) == ""
+        assert redirect_host(registered).rsplit(":", 1)[0] == redirect_host(address).rsplit(":", 1)[0] or is_local(
+            address
+        )
+        remaining = [address.split("://")[1].partition("/")[2] for address in (registered, address)]
         assert remaining[0] == remaining[1]
-        assert matches(asked, registered)
+        assert matches(address, registered)
     local = f"http://localhost:{port}/cb"
     assert matches("http://localhost:3334/cb", local)
     assert not matches(registered, local) or registered.startswith("http://localhost")

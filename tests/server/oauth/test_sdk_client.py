@@ -46,10 +46,10 @@ class User:
     def __init__(self, flow: Flow) -> None:
         self._flow = flow
         self._answer: dict[str, str] = {}
-        self.asked: list[str] = []
+        self.addresses: list[str] = []
 
     async def open(self, address: str) -> None:
-        self.asked.append(address)
+        self.addresses.append(address)
 
         def decide() -> None:
             page = self._flow.follow(self._flow.browser.get(address))
@@ -65,11 +65,11 @@ class User:
         )
 
 
-async def _list_tools(url: str, kept: Kept, user: User) -> list[str]:
+async def _list_tools(url: str, storage: Kept, user: User) -> list[str]:
     metadata = OAuthClientMetadata(
         redirect_uris=[AnyUrl(CALLBACK)], client_name="Notebook", token_endpoint_auth_method="none"
     )
-    auth = OAuthClientProvider(url, metadata, kept, user.open, user.answer)
+    auth = OAuthClientProvider(url, metadata, storage, user.open, user.answer)
     async with (
         httpx2.AsyncClient(auth=auth, timeout=20, trust_env=False) as http,
         Client(streamable_http_client(url, http_client=http), mode="legacy") as client,
@@ -79,29 +79,29 @@ async def _list_tools(url: str, kept: Kept, user: User) -> list[str]:
 
 @pytest.mark.parametrize("path", ["/.api/mcp", "/.api/mcp/deepsearch"])
 def test_the_client_of_the_sdk_registers_signs_in_and_renews(flow: Flow, clock: Clock, path: str) -> None:
-    kept, user = Kept(), User(flow)
+    storage, user = Kept(), User(flow)
     url = f"{flow.url}{path}"
-    tools = _run(url, kept, user)
+    tools = _run(url, storage, user)
     assert set(tools) >= {"deepsearch"}
-    query = parse_qs(urlsplit(user.asked[0]).query)
+    query = parse_qs(urlsplit(user.addresses[0]).query)
     assert query["resource"] == [url]
     assert query["scope"] == ["mcp"]
     assert query["code_challenge_method"] == ["S256"]
-    first = kept.tokens
-    assert _run(url, kept, user) == tools
-    assert (kept.tokens, len(user.asked)) == (first, 1)
+    first = storage.tokens
+    assert _run(url, storage, user) == tools
+    assert (storage.tokens, len(user.addresses)) == (first, 1)
     clock.ahead_s += 3601
-    assert _run(url, kept, user) == tools
-    assert kept.tokens != first
+    assert _run(url, storage, user) == tools
+    assert storage.tokens != first
 
 
-def _run(url: str, kept: Kept, user: User) -> list[str]:
+def _run(url: str, storage: Kept, user: User) -> list[str]:
     results: list[Any] = []
 
     def work() -> None:
         async def bounded() -> None:
             with anyio.fail_after(30):
-                results.extend(await _list_tools(url, kept, user))
+                results.extend(await _list_tools(url, storage, user))
 
         anyio.run(bounded)
 

@@ -35,9 +35,9 @@ class Table:
         """Bring numbers; give those of all."""
         self.brought[part] = numbers
         self.barrier.wait()
-        found = [self.brought[at] for at in range(self.parts)]
+        values = [self.brought[index] for index in range(self.parts)]
         self.barrier.wait()
-        return found
+        return values
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class Seat:
 
     def add(self, numbers: Sequence[int]) -> list[int]:
         """Sum what all bring."""
-        return [int(sum(each)) for each in zip(*self.table.meet(self.part, numbers), strict=True)]
+        return [int(sum(column)) for column in zip(*self.table.meet(self.part, numbers), strict=True)]
 
     def most(self, numbers: Sequence[float]) -> list[float]:
         """Take the greatest of what all bring."""
-        return [max(each) for each in zip(*self.table.meet(self.part, numbers), strict=True)]
+        return [max(column) for column in zip(*self.table.meet(self.part, numbers), strict=True)]
 
 
-def said(ranking: Ranking) -> object:
+def summary_of(ranking: Ranking) -> object:
     chunks = [(c.target.repository.name, c.path, c.begin_line, c.score, c.file, c.symbols) for c in ranking.chunks]
     files = [(f.target.repository.name, f.path, f.score, f.kind, f.lists) for f in ranking.files]
     return chunks, files, replace(ranking, chunks=(), files=(), share=None)
@@ -68,12 +68,12 @@ def test_parts_rank_as_all_of_them(tmp_path: Path) -> None:
         repo = RepositoryBuilder(tmp_path / "code" / f"books{name}", origin=f"https://example.org/team/books{name}.git")
         repo.commit(
             {
-                f"{('src', 'tests', 'docs')[at % 3]}/{WORDS[(at + name) % 5]}/part_{at}.py": "".join(
-                    f"def close_{WORDS[(at * part) % 5]}_{part}():\n"
-                    + f"    {WORDS[(name + at) % 4]} = {WORDS[part % 3]}\n" * (2 + at * part % 9)
-                    for part in range(1 + (at + name) % 4)
+                f"{('src', 'tests', 'docs')[number % 3]}/{WORDS[(number + name) % 5]}/part_{number}.py": "".join(
+                    f"def close_{WORDS[(number * part) % 5]}_{part}():\n"
+                    + f"    {WORDS[(name + number) % 4]} = {WORDS[part % 3]}\n" * (2 + number * part % 9)
+                    for part in range(1 + (number + name) % 4)
                 )
-                for at in range(12)
+                for number in range(12)
             }
             if name < 3
             else {"notes.txt": "nothing of interest\n"}
@@ -81,21 +81,21 @@ def test_parts_rank_as_all_of_them(tmp_path: Path) -> None:
     engine = open_engine([tmp_path / "code"], index=tmp_path / "index", workers=1)
     targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
     assert engine.update_terms(targets, Cancellation()) == {}
-    opened = [engine.terms.open(target) for target in targets]
+    indexes = [engine.terms.open(target) for target in targets]
     for text in ("close the ledger period", "`close_account_2` in part_7.py", "test of the balance", "zebra"):
         question = analyze(text)
         for limits in (RankLimits(), RankLimits(files=3, per_file=2), RankLimits(4)):
-            whole = Ranker().rank(question, opened, [None] * 4, limits, Cancellation())
-            for held in ([opened[:2], opened[2:]], [opened[:3], opened[3:]]):
-                table = Table(len(held))
+            expected = Ranker().rank(question, indexes, [None] * 4, limits, Cancellation())
+            for groups in ([indexes[:2], indexes[2:]], [indexes[:3], indexes[3:]]):
+                table = Table(len(groups))
 
                 def part(
-                    at: int, some: list[OpenedTerms], table: Table = table, limits: RankLimits = limits
+                    index: int, part_terms: list[OpenedTerms], table: Table = table, limits: RankLimits = limits
                 ) -> Ranking:
-                    ranker = Ranker(exchange=Seat(table, at))
-                    return ranker.rank(question, some, [None] * len(some), limits, Cancellation())  # noqa: B023 - over before the next
+                    ranker = Ranker(exchange=Seat(table, index))
+                    return ranker.rank(question, part_terms, [None] * len(part_terms), limits, Cancellation())  # noqa: B023 - over before the next
 
-                with ThreadPoolExecutor(len(held)) as pool:
-                    parts = list(pool.map(part, range(len(held)), held))
+                with ThreadPoolExecutor(len(groups)) as pool:
+                    parts = list(pool.map(part, range(len(groups)), groups))
                 together, _ = join_rankings(question, parts, limits)
-                assert said(together) == said(whole), (text, limits)
+                assert summary_of(together) == summary_of(expected), (text, limits)

@@ -86,21 +86,21 @@ def ask(engine: LocalEngine, text: str, *, viewer: Viewer | None = None, limit: 
     return rank(engine, RankedSearch(text, limit=limit), viewer or Viewer.owner(), Cancellation())
 
 
-def paths(found: Ranking) -> list[str]:
-    return [file.path for file in found.files]
+def paths(ranking: Ranking) -> list[str]:
+    return [file.path for file in ranking.files]
 
 
 def test_code_comes_before_tests_docs_and_change_logs(engine: LocalEngine) -> None:
     """Of files with the same words the code wins, and a change log comes last."""
-    found = ask(engine, "rev:v1 repo:books how does the ledger post an entry")
-    assert paths(found)[0] == "books/ledger.py"
-    assert paths(found)[-1] == "CHANGELOG.md"
-    best = found.chunks[0]
+    ranking = ask(engine, "rev:v1 repo:books how does the ledger post an entry")
+    assert paths(ranking)[0] == "books/ledger.py"
+    assert paths(ranking)[-1] == "CHANGELOG.md"
+    best = ranking.chunks[0]
     assert (best.path, best.score, best.kind) == ("books/ledger.py", 1.0, "code")
     assert "post_entry" in best.symbols
     text = engine.store.read(best.target, best.path) or b""
     assert b"self.balances[account] += amount" in b"\n".join(text.split(b"\n")[best.begin_line - 1 : best.end_line])
-    assert [file.score for file in found.files] == sorted((file.score for file in found.files), reverse=True)
+    assert [file.score for file in ranking.files] == sorted((file.score for file in ranking.files), reverse=True)
 
 
 def test_stems_meet(engine: LocalEngine) -> None:
@@ -110,50 +110,54 @@ def test_stems_meet(engine: LocalEngine) -> None:
 
 def test_the_same_blob_at_two_paths_is_two_files(engine: LocalEngine) -> None:
     """Equal files come in the order of their paths, each with its own chunks."""
-    found = ask(engine, "unpaid invoice")
-    assert {chunk.path for chunk in found.chunks} == {"books/mail.py", "copy.py"}
+    ranking = ask(engine, "unpaid invoice")
+    assert {chunk.path for chunk in ranking.chunks} == {"books/mail.py", "copy.py"}
 
 
 def naive_scores(engine: LocalEngine, target: Target, terms: dict[str, float]) -> dict[tuple[str, int], float]:
     """BM25F as the formula says, over the chunks that ranking cut, from their text and paths alone."""
     weights = Weights()
-    opened = engine.terms.open(target)
-    view = opened.snapshot.view
+    terms_index = engine.terms.open(target)
+    view = terms_index.snapshot.view
     chunks: dict[tuple[str, int], tuple[Counter[str], int, Counter[str]]] = {}
     for file in range(view.files):
         if int(view.reason[file]):
             continue
         path = view.path(file)
         shard, document = int(view.shard[file]), int(view.document[file])
-        table = opened.terms[shard]
+        table = terms_index.terms[shard]
         assert table is not None
-        lines = opened.snapshot.shards[shard].text(document).split(b"\n")
+        lines = terms_index.snapshot.shards[shard].text(document).split(b"\n")
         for row in range(int(table.doc_chunk[document]), int(table.doc_chunk[document + 1])):
-            begin, end = int(table.begin_line[row]), int(table.end_line[row])
-            words = [w.decode() for w in TOKEN.findall(b"\n".join(lines[begin - 1 : end]))]
+            start, end = int(table.begin_line[row]), int(table.end_line[row])
+            words = [w.decode() for w in TOKEN.findall(b"\n".join(lines[start - 1 : end]))]
             body = Counter(term for word in words for term in terms_of(word))
-            named: Counter[str] = Counter()
+            name_terms: Counter[str] = Counter()
             definitions = engine.store.definitions_of(target, path)
             assert definitions is not None
-            for each in definitions.each():
-                held = each.kind in {"class", "function", "method"} and (each.parent < 0 or each.container == "Ledger")
-                weight = 2 if begin <= each.line <= end else 1 if each.line < begin <= each.end_line else 0
-                if held and weight:
-                    for term in terms_of(each.name):
-                        named[term] += weight
-            chunks[path, begin] = body, sum(n for term, n in body.items() if term[0] != "="), named
+            for definition in definitions.each():
+                is_outer = definition.kind in {"class", "function", "method"} and (
+                    definition.parent < 0 or definition.container == "Ledger"
+                )
+                weight = (
+                    2 if start <= definition.line <= end else 1 if definition.line < start <= definition.end_line else 0
+                )
+                if is_outer and weight:
+                    for term in terms_of(definition.name):
+                        name_terms[term] += weight
+            chunks[path, start] = body, sum(n for term, n in body.items() if term[0] != "="), name_terms
     mean = sum(length for _, length, _ in chunks.values()) / len(chunks)
     scores: dict[tuple[str, int], float] = dict.fromkeys(chunks, 0.0)
     for term, factor in terms.items():
         times: dict[tuple[str, int], float] = {}
-        for (path, begin), (body, length, named) in chunks.items():
+        for (path, start), (body, length, name_terms) in chunks.items():
             folder, _, name = path.rpartition("/")
             in_path = float(term in {t for w in name.split(".") for t in terms_of(w)})
             in_path += 0.5 * (term in {t for part in folder.split("/") if part for t in terms_of(part)})
             norm = 1 - weights.b + weights.b * length / mean
-            tf = body[term] / norm + weights.definition * named[term] / 2 + weights.path * in_path
+            tf = body[term] / norm + weights.definition * name_terms[term] / 2 + weights.path * in_path
             if tf:
-                times[path, begin] = tf
+                times[path, start] = tf
         idf = math.log(1 + (len(chunks) - len(times) + 0.5) / (len(times) + 0.5))
         for place, tf in times.items():
             scores[place] += factor * idf * (weights.k1 + 1) * tf / (weights.k1 + tf)
@@ -166,28 +170,28 @@ def test_scores_are_those_of_the_formula(engine: LocalEngine, revision: str) -> 
     repository = engine.catalog.repositories[0]
     target = Target(repository, revision, resolve(repository, revision or "HEAD"))
     engine.update_terms([target], Cancellation())
-    opened = engine.terms.open(target)
-    space = make_collection([opened], [None])
+    terms_index = engine.terms.open(target)
+    space = make_collection([terms_index], [None])
     terms = {"ledger": 1.0, "entri": 2.0, "=postentry": 1.0, "post": 1.0, "invoic": 1.0, "close": 1.0, "book": 0.5}
-    found = score(space, terms, Weights(), Cancellation())
+    scores = score(space, terms, Weights(), Cancellation())
     mine: dict[tuple[str, int], float] = {}
     for number, piece in enumerate(space.pieces):
         for chunk in range(piece.chunks):
             row = chunk if piece.source is None else int(piece.source[chunk])
-            path = opened.snapshot.view.path(int(piece.files[piece.file_of[chunk]]))
-            mine[path, int(piece.table.begin_line[row])] = float(found.chunks[space.chunk_base[number] + chunk])
-    wanted = naive_scores(engine, target, terms)
-    assert mine.keys() == wanted.keys()
-    assert np.allclose([mine[place] for place in sorted(mine)], [wanted[place] for place in sorted(mine)], rtol=1e-12)
+            path = terms_index.snapshot.view.path(int(piece.files[piece.file_of[chunk]]))
+            mine[path, int(piece.table.begin_line[row])] = float(scores.chunks[space.chunk_base[number] + chunk])
+    expected = naive_scores(engine, target, terms)
+    assert mine.keys() == expected.keys()
+    assert np.allclose([mine[place] for place in sorted(mine)], [expected[place] for place in sorted(mine)], rtol=1e-12)
 
 
 def test_a_revision_ranks_as_a_repository_that_has_only_it(
     engine: LocalEngine, builder: RepositoryBuilder, tmp_path: Path
 ) -> None:
     """Other revisions in the index change no score."""
-    alone = RepositoryBuilder(tmp_path / "alone", origin="https://example.org/team/books.git")
-    alone.commit(FILES)
-    fresh = open_engine([alone.path], index=tmp_path / "index", workers=1)
+    copy = RepositoryBuilder(tmp_path / "alone", origin="https://example.org/team/books.git")
+    copy.commit(FILES)
+    fresh = open_engine([copy.path], index=tmp_path / "index", workers=1)
     question = "how is an entry posted to the ledger"
     old, new = ask(engine, f"repo:books rev:v1 {question}"), ask(fresh, question)
     assert [(c.path, c.begin_line, c.end_line, c.score) for c in old.chunks] == [
@@ -217,8 +221,8 @@ def test_a_blob_is_read_once_for_all_revisions(tmp_path: Path) -> None:
         data[-40] ^= 255
         (folder.path / name).unlink()
         (folder.path / name).write_bytes(data)
-    again = open_engine([repo.path], index=tmp_path / "index", workers=1)
-    assert ask(again, "extra reminder").chunks == before.chunks
+    second_engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert ask(second_engine, "extra reminder").chunks == before.chunks
 
 
 def test_filters_choose_repositories_files_and_languages(engine: LocalEngine) -> None:
@@ -240,10 +244,10 @@ def test_filters_choose_repositories_files_and_languages(engine: LocalEngine) ->
 
 def test_unknown_words_and_coverage(engine: LocalEngine) -> None:
     """What no file has is named; words that nobody wrote cover nothing."""
-    found = ask(engine, "how does `QuantumFlux` regulate plumbum")
-    assert found.unknown == ("QuantumFlux", "regulate", "plumbum")
-    assert found.coverage == 0.0
-    assert found.chunks == ()
+    ranking = ask(engine, "how does `QuantumFlux` regulate plumbum")
+    assert ranking.unknown == ("QuantumFlux", "regulate", "plumbum")
+    assert ranking.coverage == 0.0
+    assert ranking.chunks == ()
     assert ask(engine, "post an entry to the ledger").coverage > 0.6
 
 
@@ -252,8 +256,8 @@ def test_a_declaration_counts_less_than_the_definition(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "books")
     body = "int post_entry(int amount)\n{\n    return amount;\n}\n"
     repo.commit({"ledger.h": "int post_entry(int amount);\n", "ledger.c": body})
-    found = ask(open_engine([repo.path], index=tmp_path / "index", workers=1), "what does `post_entry` do")
-    shares = {file.path: file.lists["definitions"] for file in found.files}
+    ranking = ask(open_engine([repo.path], index=tmp_path / "index", workers=1), "what does `post_entry` do")
+    shares = {file.path: file.lists["definitions"] for file in ranking.files}
     assert shares["ledger.c"] > 2 * shares["ledger.h"]
 
 
@@ -270,52 +274,54 @@ def test_an_invisible_repository_changes_nothing(
     seen = ask(both, question)
     assert {file.target.repository.name for file in seen.files} == {"example.org/team/books", "example.org/team/secret"}
     hidden = ask(both, question, viewer=Viewer.anonymous())
-    alone = ask(engine, question, viewer=Viewer.anonymous())
-    assert [(c.path, c.score) for c in hidden.chunks] == [(c.path, c.score) for c in alone.chunks]
-    asked = rank(
+    public_ranking = ask(engine, question, viewer=Viewer.anonymous())
+    assert [(c.path, c.score) for c in hidden.chunks] == [(c.path, c.score) for c in public_ranking.chunks]
+    ranking = rank(
         both,
         RankedSearch(question, targets=[both.target_of(r) for r in both.catalog.repositories]),
         Viewer.anonymous(),
         Cancellation(),
     )
-    assert {file.target.repository.name for file in asked.files} == {"example.org/team/books"}
+    assert {file.target.repository.name for file in ranking.files} == {"example.org/team/books"}
 
 
 def test_limits_of_chunks_files_and_chunks_of_a_file(engine: LocalEngine) -> None:
     """Fewer are the first of more; a limit of files keeps the others out."""
-    whole = ask(engine, "ledger entry period")
+    full_ranking = ask(engine, "ledger entry period")
     fewer = ask(engine, "ledger entry period", limit=3)
     assert [(c.path, c.begin_line, c.score) for c in fewer.chunks] == [
-        (c.path, c.begin_line, c.score) for c in whole.chunks[:3]
+        (c.path, c.begin_line, c.score) for c in full_ranking.chunks[:3]
     ]
     assert [fewer.files[c.file].path for c in fewer.chunks] == [c.path for c in fewer.chunks]
     request = RankedSearch("ledger entry period", limit=10, files=2, per_file=1)
-    found = rank(engine, request, Viewer.owner(), Cancellation())
-    assert [len(found.chunks), len(found.files)] == [2, 2]
+    ranking = rank(engine, request, Viewer.owner(), Cancellation())
+    assert [len(ranking.chunks), len(ranking.files)] == [2, 2]
 
 
 def test_limits_take_chunks_one_by_one(tmp_path: Path) -> None:
     """Whatever the limits are, best first, equal ones and files with the same text included."""
     repo = RepositoryBuilder(tmp_path / "many")
-    long = "\n\n".join(f"def close_{at}():\n" + "    ledger = 1\n" * 9 + f"    period = {at}" for at in range(6))
+    long = "\n\n".join(
+        f"def close_{number}():\n" + "    ledger = 1\n" * 9 + f"    period = {number}" for number in range(6)
+    )
     files = {"a/one.py": long, "b/one.py": long, "c/two.py": f"{long}\nledger\n", "d/three.py": LEDGER, "e.py": MAIL}
     repo.commit(dict(files))
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
-    whole = ask(engine, "close the ledger period").chunks
-    assert len({chunk.score for chunk in whole}) < len(whole)
+    chunks = ask(engine, "close the ledger period").chunks
+    assert len({chunk.score for chunk in chunks}) < len(chunks)
     for limits in itertools.product((None, 1, 5), (None, 1, 3), (None, 1, 2)):
-        most, most_files, per_file = limits
-        wanted: list[tuple[str, int]] = []
-        taken: Counter[str] = Counter()
-        for chunk in whole:
-            over = len(wanted) == most
-            over = over or (chunk.path not in taken and len(taken) == most_files)
-            if not over and (per_file is None or taken[chunk.path] < per_file):
-                taken[chunk.path] += 1
-                wanted.append((chunk.path, chunk.begin_line))
-        request = RankedSearch("close the ledger period", limit=most, files=most_files, per_file=per_file)
-        found = rank(engine, request, Viewer.owner(), Cancellation())
-        assert [(chunk.path, chunk.begin_line) for chunk in found.chunks] == wanted, limits
+        max_chunks, most_files, per_file = limits
+        expected: list[tuple[str, int]] = []
+        chunk_counts: Counter[str] = Counter()
+        for chunk in chunks:
+            over = len(expected) == max_chunks
+            over = over or (chunk.path not in chunk_counts and len(chunk_counts) == most_files)
+            if not over and (per_file is None or chunk_counts[chunk.path] < per_file):
+                chunk_counts[chunk.path] += 1
+                expected.append((chunk.path, chunk.begin_line))
+        request = RankedSearch("close the ledger period", limit=max_chunks, files=most_files, per_file=per_file)
+        ranking = rank(engine, request, Viewer.owner(), Cancellation())
+        assert [(chunk.path, chunk.begin_line) for chunk in ranking.chunks] == expected, limits
 
 
 def test_few_are_the_first_of_all(tmp_path: Path) -> None:
@@ -324,26 +330,26 @@ def test_few_are_the_first_of_all(tmp_path: Path) -> None:
     words = ("ledger", "period", "account", "balance")
     repo.commit(
         {
-            f"{'tests' if at % 3 == 0 else 'src'}/part{at % 7}/{words[at % 4]}_{at}.py": "".join(
-                f"def close_{at}_{part}():\n"
-                + f"    {words[(at * part) % 4]} = {words[at % 3]}\n" * (1 + at * part % 11)
-                for part in range(1 + at % 5)
+            f"{'tests' if number % 3 == 0 else 'src'}/part{number % 7}/{words[number % 4]}_{number}.py": "".join(
+                f"def close_{number}_{part}():\n"
+                + f"    {words[(number * part) % 4]} = {words[number % 3]}\n" * (1 + number * part % 11)
+                for part in range(1 + number % 5)
             )
-            for at in range(400)
+            for number in range(400)
         }
     )
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     for question in ("close the ledger period", "balance", "`close_7_1` of ledger_10.py", "account period test"):
-        whole = ask(engine, question)
-        scores = {file.path: (file.score, file.lists) for file in whole.files}
+        full_ranking = ask(engine, question)
+        scores = {file.path: (file.score, file.lists) for file in full_ranking.files}
         for limit in (1, 10, 40):
             few = ask(engine, question, limit=limit)
             assert few.chunks == tuple(
-                replace(chunk, file=few.chunks[at].file) for at, chunk in enumerate(whole.chunks[:limit])
+                replace(chunk, file=few.chunks[index].file) for index, chunk in enumerate(full_ranking.chunks[:limit])
             )
             assert {file.path: (file.score, file.lists) for file in few.files}.items() <= scores.items()
-            assert (few.matched_files, few.matched_chunks) == (whole.matched_files, whole.matched_chunks)
-            assert (few.coverage, few.unknown) == (whole.coverage, whole.unknown)
+            assert (few.matched_files, few.matched_chunks) == (full_ranking.matched_files, full_ranking.matched_chunks)
+            assert (few.coverage, few.unknown) == (full_ranking.coverage, full_ranking.unknown)
 
 
 def test_first_use_tells_how_far_it_is_and_can_be_stopped(builder: RepositoryBuilder, tmp_path: Path) -> None:
@@ -353,10 +359,10 @@ def test_first_use_tells_how_far_it_is_and_can_be_stopped(builder: RepositoryBui
     cancellation.cancel()
     with pytest.raises(Cancelled):
         rank(engine, RankedSearch("ledger"), Viewer.owner(), cancellation)
-    told: list[ToolProgress] = []
-    rank(engine, RankedSearch("ledger"), Viewer.owner(), Cancellation(), told.append)
-    assert told
-    assert told[-1].stage == "reading words"
+    events: list[ToolProgress] = []
+    rank(engine, RankedSearch("ledger"), Viewer.owner(), Cancellation(), events.append)
+    assert events
+    assert events[-1].stage == "reading words"
 
 
 SCRIPT = """

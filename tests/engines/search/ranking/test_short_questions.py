@@ -61,8 +61,8 @@ def test_a_file_named_by_the_question_comes_first(engine: LocalEngine) -> None:
 
 def test_the_folder_stands_for_an_index_file(engine: LocalEngine) -> None:
     """``session/index.js`` is about sessions."""
-    found = {file.path: file.lists for file in ask(engine, "session management").files}
-    assert found["app/session/index.js"]["names"] > 0.0
+    lists = {file.path: file.lists for file in ask(engine, "session management").files}
+    assert lists["app/session/index.js"]["names"] > 0.0
 
 
 def test_a_long_question_is_not_about_the_name_of_a_file(engine: LocalEngine) -> None:
@@ -120,9 +120,9 @@ def test_the_sources_of_a_test_framework_are_code(path: str, kind: str) -> None:
 
 def test_examples_come_after_the_code(engine: LocalEngine) -> None:
     """Of two equal files the one of the product is first; an example is still code."""
-    found = [file for file in ask(engine, "parse rules").files if file.path.endswith("rules.py")]
-    assert [file.path for file in found] == ["app/rules.py", "examples/rules.py"]
-    assert found[1].kind == "code"
+    files = [file for file in ask(engine, "parse rules").files if file.path.endswith("rules.py")]
+    assert [file.path for file in files] == ["app/rules.py", "examples/rules.py"]
+    assert files[1].kind == "code"
     assert ask(engine, "paint canvas").files[0].path == "examples/paint.py"
 
 
@@ -131,9 +131,9 @@ def test_examples_come_after_the_code(engine: LocalEngine) -> None:
 def test_a_limit_only_cuts(engine: LocalEngine, text: str, limit: int) -> None:
     """The first ones are those of the whole order, with the same scores."""
     every = ask(engine, text, None).chunks
-    some = ask(engine, text, limit).chunks
-    assert [(c.path, c.begin_line, round(c.score, 9)) for c in some] == [
-        (c.path, c.begin_line, round(c.score, 9)) for c in every[: len(some)]
+    prefix = ask(engine, text, limit).chunks
+    assert [(c.path, c.begin_line, round(c.score, 9)) for c in prefix] == [
+        (c.path, c.begin_line, round(c.score, 9)) for c in every[: len(prefix)]
     ]
 
 

@@ -46,7 +46,7 @@ MADE = {
 """Comment, head, parameter, end of the head, statement and end of a function in languages that no package brings."""
 
 
-def made(suffix: str) -> bytes:
+def make_source(suffix: str) -> bytes:
     """Write a file of functions with long comments, long signatures and long bodies."""
     comment, head, parameter, close, statement, end = MADE[suffix]
     lines: list[str] = ["<?php"] if suffix == ".php" else ["class A {"] if suffix == ".java" else []
@@ -115,7 +115,7 @@ def test_chunks_of_installed_files_begin_at_statements() -> None:
 @pytest.mark.parametrize("suffix", sorted(MADE))
 def test_chunks_of_long_functions_begin_at_statements(suffix: str) -> None:
     """Of files of functions that are longer than a chunk."""
-    assert check(suffix, made(suffix)) > 6
+    assert check(suffix, make_source(suffix)) > 6
 
 
 def test_a_comment_is_with_what_it_is_about_or_left_out_whole() -> None:

@@ -88,13 +88,13 @@ def test_neighbouring_words_meet_joined_names() -> None:
     st.sets(st.integers(0, 299)),
     st.booleans(),
 )
-def test_chunks_cover_every_line_once(lines: list[bytes], begins: set[int], prose: bool) -> None:  # noqa: FBT001 - hypothesis gives it
+def test_chunks_cover_every_line_once(lines: list[bytes], starts: set[int], prose: bool) -> None:  # noqa: FBT001 - hypothesis gives it
     """Whatever the definitions are, the chunks of a file join up, and none is too long."""
-    held = [begin for begin in sorted(begins) if begin < len(lines)]
-    found = tokenizer.cut_chunks(lines, held, prose=prose)
+    chunk_starts = [start for start in sorted(starts) if start < len(lines)]
+    ranges = tokenizer.cut_chunks(lines, chunk_starts, prose=prose)
     count = len(lines) - (1 if lines and not lines[-1] else 0)
-    assert [line for low, high in found for line in range(low, high)] == list(range(count))
-    assert all(0 < high - low <= tokenizer.MAX_CHUNK_LINES for low, high in found)
+    assert [line for low, high in ranges for line in range(low, high)] == list(range(count))
+    assert all(0 < high - low <= tokenizer.MAX_CHUNK_LINES for low, high in ranges)
 
 
 def test_comments_stay_with_their_definition() -> None:
