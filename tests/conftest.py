@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,13 +58,19 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where tests run in several processes, keep those of a file in one, and all that ask the cluster in another.
 
+    The cluster's come first, then files with slow tests: a file that begins last may keep all other processes waiting.
     Tests in a folder `attacks` have the mark of that name.
     """
+    slow: Counter[str] = Counter()
+    groups: dict[pytest.Item, str] = {}
     for item in items:
         if item.path.parent.name == "attacks":
             item.add_marker(pytest.mark.attack)
-        group = "cluster" if item.path.parent.name in {"cluster", "contract"} else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+        groups[item] = "cluster" if item.path.parent.name in {"cluster", "contract"} else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(groups[item]))
+        slow[groups[item]] += item.get_closest_marker("slow") is not None
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: (groups[item] != "cluster", -slow[groups[item]]))
 
 
 @pytest.fixture(scope="session", autouse=True)
