@@ -11,7 +11,7 @@ import pytest
 import sourcelight as sl
 from client.scripted import ScriptedBackend, run
 from sourcelight.client import AsyncClient, Client, DeepSearchAnswer
-from sourcelight.client.conversation import AnswerCache
+from sourcelight.client.answer_cache import AnswerCache
 from sourcelight.client.methods import conversations
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.batches.results import ToolProgress, ToolResult

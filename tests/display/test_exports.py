@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 import sourcelight as sl
 from display.batches_for_tests import record_batch
 from sourcelight.core.batches.schema import MATCHES, Column
-from sourcelight.display.frames.export import FORMATS, FORMULA_SIGNS, MatchWriter, write_frame
+from sourcelight.display.frames.encoders import FORMATS, FORMULA_SIGNS
+from sourcelight.display.frames.export import MatchWriter, write_frame
 from sourcelight.display.frames.tables import matches_table, to_pandas
 from sourcelight.testing import RepositoryBuilder
 

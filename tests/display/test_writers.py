@@ -13,7 +13,8 @@ import pytest
 
 from display.batches_for_tests import lines, paths, record_batch
 from sourcelight.core.batches import matches_schema
-from sourcelight.display.frames.export import FORMATS, MatchWriter, format_of
+from sourcelight.display.frames.encoders import FORMATS, format_of
+from sourcelight.display.frames.export import MatchWriter
 from sourcelight.display.frames.tables import matches_table
 
 BATCHES = [lines("r1", "a.go", [(1, 'foo, "foo"', [(0, 3), (6, 9)])]), paths("r2", ["foo.py"], (0, 3))]

@@ -23,7 +23,8 @@ CHART: Edits = {
     "lab/plots/counters.py": """
 from typing import Any
 
-from sourcelight.lab.plots.figure import Figure, format_amount, new_sheet, plot_data
+from sourcelight.lab.plots.data import plot_data
+from sourcelight.lab.plots.figure import Figure, format_amount, new_sheet
 from sourcelight.lab.plots.themes import theme_of
 
 

@@ -163,7 +163,7 @@ class SearchCommand:
         """
         if self.output_format or not self.output:
             return self.output_format or "table"
-        from sourcelight.display.frames.export import format_of
+        from sourcelight.display.frames.encoders import format_of
 
         try:
             return format_of(self.output, None)

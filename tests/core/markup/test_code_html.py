@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sourcelight.core.markup import visible
-from sourcelight.core.markup.markdown import code_html
+from sourcelight.core.markup.highlighting import code_html
 
 LANGUAGES = ["python", "go", "sql", "ruby", "bash", "typescript", "nothing", ""]
 PIECES = st.sampled_from(

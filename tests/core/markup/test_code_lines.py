@@ -8,7 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.core.markup.markdown import code_tokens, highlight_code, line_tokens
+from sourcelight.core.markup.highlighting import code_tokens, highlight_code, line_tokens
 
 TEXT = st.text(alphabet="ab1 \"'#/*\n<&>", max_size=60)
 

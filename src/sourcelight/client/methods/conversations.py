@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sourcelight.client.conversation import AnswerCache, DeepSearchAnswer, address_of, conversation_facts
+from sourcelight.client.answer_cache import AnswerCache
+from sourcelight.client.conversation import DeepSearchAnswer, address_of, conversation_facts
 from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking
 from sourcelight.client.progress import watch

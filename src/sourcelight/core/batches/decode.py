@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, pairwise
 from typing import Any, Protocol
@@ -29,13 +28,12 @@ from sourcelight.core.batches.columns import (
     int32,
     name_columns,
     repeats,
-    span_lists,
-    strings,
 )
+from sourcelight.core.batches.decode_commits import commits_of, copy_columns, diff_rows, message_rows
 from sourcelight.core.batches.decode_lines import ChunkRows, LineRows, OverlappingRanges
 from sourcelight.core.batches.events import MatchBatch, OtherMatch, RepositoryInfo
-from sourcelight.core.batches.records import DECODER, RECORD_DECODER, CellColumns, WireRecord, WireSymbol, attributes_of
-from sourcelight.core.batches.schema import COMMIT_KEYS, SYMBOL_KEYS, CopiedKeys, arrow_type, conform
+from sourcelight.core.batches.records import DECODER, RECORD_DECODER, WireRecord, WireSymbol
+from sourcelight.core.batches.schema import SYMBOL_KEYS, arrow_type, conform
 from sourcelight.core.wire.decode import decode_match, load
 from sourcelight.core.wire.encode import dump, encode_match
 from sourcelight.core.wire.events import UnknownMatch
@@ -353,7 +351,7 @@ def _symbols(records: list[WireRecord]) -> tuple[Columns, AnyArray] | None:
         "line_number": int32([_symbol_line(s) for s in symbols]),
         "match_count": int32(np.ones(len(symbols), np.int32)),
         "symbol_kind": dictionary([s.kind.lower() for s in symbols]),
-        **_copies(symbols, SYMBOL_KEYS),
+        **copy_columns(symbols, SYMBOL_KEYS),
     }
     if any(symbol.text is not None for symbol in symbols):
         columns |= _symbol_lines(symbols)
@@ -376,119 +374,12 @@ def _is_span(start: int, end: int) -> bool:
     return 0 <= start <= end < 1 << 31
 
 
-def _time(text: str | None) -> datetime | None:
-    if not text:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-def _copies(records: Sequence[WireRecord | WireSymbol], keys: CopiedKeys, take: AnyArray | None = None) -> Columns:
-    """The columns that copy values of the wire, by the key of each: one value for each record, repeated by `take`."""
-    attributes = attributes_of(type(records[0]))
-    columns: Columns = {}
-    for column, key in keys:
-        values = [getattr(record, attributes[key]) for record in records]
-        if column.type == "dict32":
-            columns[column.name] = dictionary(values if column.optional else [value or "" for value in values], take)
-            continue
-        if column.type == "timestamp":
-            values = list(map(_time, values))
-        elif column.type == "string":
-            values = [value or "" for value in values]
-        array = pa.array(values, arrow_type(column.type))
-        columns[column.name] = array if take is None else array.take(pa.array(take))
-    return columns
-
-
-_CommitRow = tuple[str | None, int | None, str | None, list[tuple[int, int]], int, str | None]
-
-
-def _spans_by_line(record: WireRecord) -> dict[int, list[tuple[int, int]]]:
-    spans: dict[int, list[tuple[int, int]]] = {}
-    for line, character, length in record.ranges or ():
-        spans.setdefault(line, []).append((character, character + length))
-    return dict(sorted(spans.items()))
-
-
-def _message_rows(record: WireRecord) -> list[_CommitRow]:
-    text = diff_text.strip_fence(record.content or "")
-    rows: list[_CommitRow] = [
-        (None, position, text[position], spans, len(spans), None)
-        for position, spans in _spans_by_line(record).items()
-        if 0 < position < len(text)
-    ]
-    return rows or [(None, 1, (record.message or "").partition("\n")[0], [], 1, None)]
-
-
-def _preview_rows(lines: list[str]) -> list[_CommitRow]:
-    """Rows of a diff without highlights: the lines of its preview. Together they are one match."""
-    diff_lines = diff_text.read_diff(lines, range(1, len(lines)))
-    rows: list[_CommitRow] = []
-    for position, text in enumerate(lines[1:], start=1):
-        line = diff_lines.get(position)
-        if line is not None and line.side and text:
-            rows.append((line.path, line.number, line.text, [], 0, line.side))
-        elif line is None and not diff_lines and text.strip():
-            rows.append((None, None, text, [], 0, None))  # a form that can't be read: its lines, side unknown
-    return [(*row[:4], int(not index), row[5]) for index, row in enumerate(rows)]
-
-
-def _diff_rows(record: WireRecord) -> list[_CommitRow]:
-    if not record.ranges:
-        preview = _preview_rows(diff_text.strip_fence(record.content or ""))
-        return preview or [(None, None, None, [], 1, None)]
-    diff_lines = diff_text.read_diff(diff_text.strip_fence(record.content or ""), by_line := _spans_by_line(record))
-    rows: list[_CommitRow] = []
-    for position, spans in by_line.items():
-        line = diff_lines.get(position)
-        if line is None:
-            continue
-        if line.side:
-            # Spans of the wire count the sign or header before the text.
-            shifted = [(max(0, a - line.shift), max(0, b - line.shift)) for a, b in spans]
-            rows.append((line.path, line.number, line.text, shifted, len(spans), line.side))
-        else:
-            rows.append((line.path, None, None, [], len(spans), None))
-    # A commit without a readable line is still a result.
-    return rows or [(None, None, None, [], 1, None)]
-
-
-def _commits_of(
-    kind: str, rows_of: Callable[[WireRecord], list[_CommitRow]]
-) -> Callable[[list[WireRecord]], tuple[Columns, AnyArray]]:
-    def build(records: list[WireRecord]) -> tuple[Columns, AnyArray]:
-        groups = [rows_of(r) for r in records]
-        rows = list(chain.from_iterable(groups))
-        take = repeats(np.array([len(group) for group in groups], np.int64))
-        start, end = span_lists([row[3] for row in rows])
-        columns = FileColumns.of(records).repository_columns(kind, take) | {
-            "commit": dictionary([r.oid or None for r in records], take),
-            "path": dictionary([row[0] for row in rows]),
-            "line_number": int32([row[1] for row in rows]),
-            "line": strings([row[2] for row in rows]),
-            "start": start,
-            "end": end,
-            "match_count": int32([row[4] for row in rows]),
-            "side": dictionary([row[5] for row in rows], index=pa.int8()),
-            **_copies(records, COMMIT_KEYS, take),
-        }
-        cells = CellColumns()
-        cells.add(records)
-        return columns | cells.columns(take), take
-
-    return build
-
-
 _ROWS: dict[str, Callable[[], _RowDecoder]] = {
     "lines": LineRows,
     "chunks": ChunkRows,
     "path": partial(_Whole, _paths),
     "symbol": partial(_Whole, _symbols),
     "repo": partial(_Whole, _repos),
-    "commit": partial(_Whole, _commits_of("commit", _message_rows)),
-    "diff": partial(_Whole, _commits_of("diff", _diff_rows)),
+    "commit": partial(_Whole, commits_of("commit", message_rows)),
+    "diff": partial(_Whole, commits_of("diff", diff_rows)),
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.batches.schema import MATCHES, SERVICE, Column, arrow_type
-from sourcelight.display.frames.export import format_of
+from sourcelight.display.frames.encoders import format_of
 from sourcelight.display.frames.schema import NAME
 from sourcelight.display.frames.tables import to_pandas
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from sourcelight.core.batches.results import place_name
 from sourcelight.core.markup import code, count_of, escape, link, one_line, own_address, to_html, visible
-from sourcelight.core.markup.markdown import code_html
+from sourcelight.core.markup.highlighting import code_html
 from sourcelight.display.notebook.html_pages import whole_page
 from sourcelight.display.notebook.views.links import LinkResolver
 

@@ -13,7 +13,7 @@ import binascii
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -28,6 +28,7 @@ from sourcelight.core.tools.tool import (
     PAGE_SCHEMA,
     WireArguments,
 )
+from sourcelight.engines.tools.page_items import ItemMark, Items
 
 _RESERVE = 150
 """Tokens of the sentence about what was left out, and of what names the commits."""
@@ -35,158 +36,6 @@ _FULL = 0.9
 _SHORT = 200
 
 Rendered: TypeAlias = tuple[dict[str, Any], str]
-
-
-class ItemMark(NamedTuple):
-    """A place in an answer: an item, and how many characters of its text come before."""
-
-    item: int
-    offset: int = 0
-
-
-class Items(Protocol):
-    """How the answer of a tool is divided."""
-
-    @property
-    def noun(self) -> str:
-        """What an item is, in the plural."""
-
-    def count(self, result: ToolResult) -> int:
-        """Return how many items there are."""
-
-    def key(self, result: ToolResult, item: int) -> str:
-        """Return what identifies an item of an answer."""
-
-    def text(self, result: ToolResult, item: int) -> str:
-        """Return the text at which an item alone can be cut; empty if it can't be."""
-
-    def part(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
-        """Return the answer from `start` up to `stop`."""
-
-
-Adjust: TypeAlias = Callable[[ToolResult, ToolResult, ItemMark, ItemMark], ToolResult]
-"""Corrects the facts of a part: from the part, the whole answer, and where the part starts and stops."""
-
-
-def _keep(part: ToolResult, full_result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
-    del full_result, start, stop
-    return part
-
-
-@dataclass(frozen=True, slots=True)
-class TableItems:
-    """Rows of the table as items.
-
-    Parameters
-    ----------
-    noun
-        What a row is, in the plural.
-    column
-        Column of text at which a row alone can be cut; empty: none.
-    first_line
-        Column with the number of the first line of that text; empty: none.
-    adjust
-        Corrects the facts of a part.
-    """
-
-    noun: str = "rows"
-    column: str = ""
-    first_line: str = ""
-    adjust: Adjust = _keep
-
-    def count(self, result: ToolResult) -> int:
-        """Return the number of rows."""
-        return int(result.table.num_rows)
-
-    def key(self, result: ToolResult, item: int) -> str:
-        """Return all values of a row."""
-        return repr(result.table.slice(item, 1).to_pylist())
-
-    def text(self, result: ToolResult, item: int) -> str:
-        """Return the text of a row."""
-        return "" if not self.column else str(result.table.column(self.column)[item].as_py() or "")
-
-    def part(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
-        """Return the rows between two places, with the facts about them."""
-        end = stop.item + (1 if stop.offset else 0)
-        table = result.table.slice(start.item, end - start.item)
-        if stop.offset:
-            length = stop.offset - (start.offset if start.item == stop.item else 0)
-            table = self._truncate(table, table.num_rows - 1, start.offset * (start.item == stop.item), length)
-        elif start.offset:
-            table = self._truncate(table, 0, start.offset, None)
-        if start.offset and stop.offset and start.item != stop.item:
-            table = self._truncate(table, 0, start.offset, None)
-        return self.adjust(replace(result, table=table), result, start, stop)
-
-    def _truncate(self, table: Any, row: int, skip: int, length: int | None) -> Any:
-        import pyarrow as pa
-
-        values = table.column(self.column).to_pylist()
-        text = values[row]
-        values[row] = text[skip:] if length is None else text[skip : skip + length]
-        columns = {self.column: values}
-        if self.first_line:
-            numbers = table.column(self.first_line).to_pylist()
-            numbers[row] += text[:skip].count("\n")
-            columns[self.first_line] = numbers
-        for name, changed in columns.items():
-            index = table.schema.get_field_index(name)
-            table = table.set_column(
-                index, table.schema.field(index), pa.array(changed, table.schema.field(index).type)
-            )
-        return table
-
-
-@dataclass(frozen=True, slots=True)
-class FactItems:
-    """Entries of a list among the facts as items, such as the commits of a search in changes.
-
-    Parameters
-    ----------
-    fact
-        Name of the list.
-    noun
-        What an entry is, in the plural.
-    body
-        Key of the text at which an entry alone can be cut; empty: none.
-    """
-
-    fact: str
-    noun: str
-    body: str = ""
-
-    def count(self, result: ToolResult) -> int:
-        """Return the number of entries."""
-        return len(result.attributes.get(self.fact) or ())
-
-    def key(self, result: ToolResult, item: int) -> str:
-        """Return what an entry says."""
-        return repr(result.attributes[self.fact][item])
-
-    def text(self, result: ToolResult, item: int) -> str:
-        """Return the text of an entry."""
-        return "" if not self.body else str(result.attributes[self.fact][item].get(self.body) or "")
-
-    def part(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> ToolResult:
-        """Return the entries between two places."""
-        entries = self.entries(result, start, stop)
-        if self.body and entries:
-            texts: dict[int, tuple[int, int | None]] = {}
-            if stop.offset:
-                texts[len(entries) - 1] = (0, stop.offset)
-            if start.offset:
-                texts[0] = (start.offset, texts[0][1] if 0 in texts else None)
-            for position, (text_start, end) in texts.items():
-                entries[position] = {
-                    **entries[position],
-                    self.body: str(entries[position].get(self.body) or "")[text_start:end],
-                }
-        return replace(result, attributes={**result.attributes, self.fact: entries})
-
-    def entries(self, result: ToolResult, start: ItemMark, stop: ItemMark) -> list[Any]:
-        """Return the entries of which any part is between two places."""
-        return list(result.attributes[self.fact])[start.item : stop.item + (1 if stop.offset else 0)]
 
 
 @dataclass(frozen=True, slots=True)

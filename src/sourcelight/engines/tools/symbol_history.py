@@ -27,7 +27,7 @@ from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
 from sourcelight.engines.tools.history.path_history import commit_columns
-from sourcelight.engines.tools.pages import TableItems
+from sourcelight.engines.tools.page_items import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import ObjectReader, find_entry
 

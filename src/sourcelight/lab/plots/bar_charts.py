@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sourcelight.core.markup import count_of, plural
+from sourcelight.lab.plots.data import PlotData, plot_data, sentences
 from sourcelight.lab.plots.figure import (
     Figure,
-    PlotData,
     format_amount,
     format_number,
     is_chart,
@@ -16,8 +16,6 @@ from sourcelight.lab.plots.figure import (
     new_sheet,
     note_if_empty,
     others_label,
-    plot_data,
-    sentences,
     short_label,
     style_axes,
     text_column,

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from sourcelight.core.markup import count_of
-from sourcelight.lab.plots.figure import Figure, format_number, is_chart, new_sheet, sentences, short_label
+from sourcelight.lab.plots.data import sentences
+from sourcelight.lab.plots.figure import Figure, format_number, is_chart, new_sheet, short_label
 from sourcelight.lab.plots.themes import ThemeName, theme_of
 
 _RADIUS = 1.0

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sourcelight.core.markup import count_of
+from sourcelight.lab.plots.data import plot_data, sentences
 from sourcelight.lab.plots.figure import (
     WIDTH_IN,
     Figure,
@@ -16,8 +17,6 @@ from sourcelight.lab.plots.figure import (
     largest_first,
     new_sheet,
     note_if_empty,
-    plot_data,
-    sentences,
     short_label,
     text_column,
 )

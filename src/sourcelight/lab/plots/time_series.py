@@ -8,18 +8,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sourcelight.core.markup import count_of, join_words
+from sourcelight.lab.plots.data import PlotData, plot_data, sentences
 from sourcelight.lab.plots.figure import (
     WIDTH_IN,
     Figure,
-    PlotData,
     format_amount,
     format_number,
     is_chart,
     largest_first,
     new_sheet,
     others_label,
-    plot_data,
-    sentences,
     short_label,
     style_axes,
     text_column,

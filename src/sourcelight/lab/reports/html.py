@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.markup import escape, link, one_line
-from sourcelight.display.frames.export import escape_formula
+from sourcelight.display.frames.encoders import escape_formula
 from sourcelight.lab.plots.charts import svg_element
 from sourcelight.lab.plots.themes import IN_DARK_NOTEBOOKS, theme_variables
 from sourcelight.lab.reports.model import (

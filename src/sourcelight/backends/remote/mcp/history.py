@@ -7,107 +7,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
 from sourcelight.backends.remote.mcp.history_streams import from_stream
 from sourcelight.backends.remote.mcp.history_texts import HistoryText, parse_comparison, parse_contributions
+from sourcelight.backends.remote.mcp.hunks import LineFilter, hunks_of
 from sourcelight.backends.remote.mcp.paging import DatedPages, Entry, UnparsedText, instant, read_pages
 from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, notices, says_nothing
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.commit_messages import CO_AUTHORS, REVIEWERS, people_of_trailers
-from sourcelight.core.batches.patches import patch_facts, read_hunks
+from sourcelight.core.batches.patches import patch_facts
 from sourcelight.core.batches.persons import is_bot
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.errors import PatternError, RepositoryError, RevisionNotFound, ToolError
+from sourcelight.core.errors import RepositoryError, RevisionNotFound, ToolError
 from sourcelight.core.markup.counts import count_of
-from sourcelight.core.patterns import CompiledPattern, compile_pattern
-from sourcelight.core.query.regexps import file_pattern
 from sourcelight.core.tools.catalog import COLUMNS, table_of
 from sourcelight.core.tools.commits import WHOLE_PATCHES, contributor_drill_down
-
-
-@dataclass(frozen=True, slots=True)
-class LineFilter:
-    """Which changed lines a call of `diff_search` asks for."""
-
-    pattern: CompiledPattern
-    signs: tuple[str, ...]
-    files: tuple[CompiledPattern, ...]
-    by_count: bool
-
-    @classmethod
-    def of(cls, arguments: Mapping[str, Any]) -> LineFilter:
-        """Read the arguments.
-
-        Raises
-        ------
-        ToolError
-            For a pattern that RE2 refuses.
-        """
-        regexp = bool(arguments.get("useRegex"))
-        try:
-            pattern = compile_pattern(
-                arguments["pattern"], kind="regexp" if regexp else "literal", case_sensitive=regexp
-            )
-            files = tuple(
-                compile_pattern(
-                    text if regexp else file_pattern(text), kind="regexp", case_sensitive=True, whole_text=True
-                )
-                for text in arguments.get("files") or ()
-                if regexp or file_pattern(text) != "^"
-            )
-        except PatternError as error:
-            raise ToolError(f"diff_search: {error}", tool="diff_search") from error
-        added, removed = bool(arguments.get("added")), bool(arguments.get("removed"))
-        signs = ("+", "-") if added == removed else ("+",) if added else ("-",)
-        return cls(pattern, signs, files, arguments.get("changes") == "count")
-
-    def wants(self, *paths: str) -> bool:
-        """Return whether the request includes a file with one of these names."""
-        return not self.files or any(file.find(path.encode()) for file in self.files for path in paths)
-
-    def rows(self, hunks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return the matching lines of a file's hunks."""
-        rows = [row for hunk in hunks for row in self._of_hunk(hunk)]
-        if self.by_count:
-            counts = {"added": 0, "removed": 0}
-            for row in rows:
-                counts[row["side"]] += len(row["start"])
-            if counts["added"] == counts["removed"]:
-                return []
-        return [row for row in rows if ("+" if row["side"] == "added" else "-") in self.signs]
-
-    def _of_hunk(self, hunk: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        old, new = int(hunk.get("oldStart") or 0), int(hunk.get("newStart") or 0)
-        for text in hunk.get("lines") or ():
-            sign, line = text[:1], text[1:]
-            if sign in {"+", "-"} and (spans := self._spans(line)):
-                yield {
-                    "side": "added" if sign == "+" else "removed",
-                    "line_number": new if sign == "+" else old,
-                    "line": line,
-                    "start": [start for start, _ in spans],
-                    "end": [end for _, end in spans],
-                }
-            if sign in {"+", "-", " "}:
-                old += sign != "+"
-                new += sign != "-"
-
-    def _spans(self, line: str) -> list[tuple[int, int]]:
-        data = line.encode()
-        return [(len(data[:a].decode()), len(data[:b].decode())) for a, b in self.pattern.find(data)]
-
-
-def hunks_of(patch: str) -> list[dict[str, Any]]:
-    """Return the hunks of a file's patch."""
-    return [
-        {"oldStart": hunk.old_start, "newStart": hunk.new_start, "lines": list(hunk.lines)}
-        for hunk in read_hunks(patch)
-    ]
-
 
 _MAX_PAGES = 10_000
 _HEX = re.compile(r"[0-9a-f]{40}")

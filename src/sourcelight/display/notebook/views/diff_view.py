@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.markup import count_of, escape, one_line, visible
-from sourcelight.core.markup.markdown import code_html
+from sourcelight.core.markup.highlighting import code_html
 from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.file_view import open_links
 from sourcelight.display.notebook.views.links import LinkResolver

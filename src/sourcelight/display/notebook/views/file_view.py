@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.markup import count_of, escape, highlight, one_line, visible
-from sourcelight.core.markup.markdown import Token, highlight_code, line_tokens
+from sourcelight.core.markup.highlighting import Token, highlight_code, line_tokens
 from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import STYLE, cut_window

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sourcelight.core.cells import CellText, UnreadableNotebook, read_cells
 from sourcelight.core.markup import count_of, escape, highlight, visible
-from sourcelight.core.markup.markdown import highlight_code, line_tokens
+from sourcelight.core.markup.highlighting import highlight_code, line_tokens
 from sourcelight.core.query.fields import CODE
 from sourcelight.display.notebook.views.marked_text import cut_window
 

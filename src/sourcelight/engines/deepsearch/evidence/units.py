@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sourcelight.core.markup.markdown import line_tokens
+from sourcelight.core.markup.highlighting import line_tokens
 from sourcelight.engines.search.ranking.tokenizer import lead_start
 from sourcelight.engines.symbols.definition_parser import Definition
 

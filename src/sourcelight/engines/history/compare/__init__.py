@@ -4,7 +4,8 @@ git lists the changed files. Patches of one page are made in this process, those
 have the same text. Nothing here needs a stored history. Start with `comparison`.
 """
 
-from sourcelight.engines.history.compare.changes import FileChange, FileDiff
+from sourcelight.engines.history.compare.changes import FileChange
 from sourcelight.engines.history.compare.comparison import Comparison, compare, read_cursor, write_cursor
+from sourcelight.engines.history.compare.patches import FileDiff
 
 __all__ = ["Comparison", "FileChange", "FileDiff", "compare", "read_cursor", "write_cursor"]

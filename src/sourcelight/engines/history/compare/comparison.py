@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError, RepositoryNotFound, RevisionNotFound, ToolError
-from sourcelight.engines.history.compare.changes import (
-    FileChange,
-    FileDiff,
-    TooManyChanges,
-    is_binary_unchanged,
-    list_changes,
-    make_patch,
-    stream_patches,
-)
+from sourcelight.engines.history.compare.changes import FileChange, TooManyChanges, list_changes
+from sourcelight.engines.history.compare.patches import FileDiff, is_binary_unchanged, make_patch, stream_patches
 from sourcelight.engines.history.git import MAX_BLOB_BYTES
 from sourcelight.repos import ObjectReader, Repository
 from sourcelight.repos.handles import UnusableRepository, open_handle

@@ -14,7 +14,7 @@ from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.patches import CONTEXT_LINES, MAX_FILES, PreviewFile, read_hunks, write_preview
 from sourcelight.core.cancellation import Stopped
 from sourcelight.engines.history.compare import FileChange
-from sourcelight.engines.history.compare.changes import make_patch
+from sourcelight.engines.history.compare.patches import make_patch
 from sourcelight.engines.history.history import History
 from sourcelight.repos.handles import UnusableRepository, open_handle
 

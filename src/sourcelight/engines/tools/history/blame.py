@@ -32,7 +32,7 @@ from sourcelight.engines.tools.history.file_kinds import kind_notices, kinds_of,
 from sourcelight.engines.tools.history.histories import OpenedHistories, OpenedHistory, open_history
 from sourcelight.engines.tools.history.people import PersonNumbers, agent_notices, text_of
 from sourcelight.engines.tools.history.tables import bounds, directories, group, total
-from sourcelight.engines.tools.pages import TableItems
+from sourcelight.engines.tools.page_items import TableItems
 from sourcelight.engines.tools.row_texts import TEXTS
 from sourcelight.repos import ObjectReader, find_entry, resolve
 

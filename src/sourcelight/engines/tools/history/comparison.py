@@ -22,8 +22,8 @@ from sourcelight.core.tools.commits import (
 )
 from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import Comparison, FileDiff, compare, read_cursor, write_cursor
-from sourcelight.engines.history.compare.changes import decode_patch
 from sourcelight.engines.history.compare.comparison import EMPTY
+from sourcelight.engines.history.compare.patches import decode_patch
 from sourcelight.engines.history.history import UNKNOWN
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_notices

@@ -17,13 +17,8 @@ from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.tools.commits import DIFF_SEARCH, WHOLE_PATCHES, DiffSearchArguments
-from sourcelight.engines.history.compare.changes import (
-    FileChange,
-    FileDiff,
-    change_parts,
-    decode_patch,
-    make_patch,
-)
+from sourcelight.engines.history.compare.changes import FileChange
+from sourcelight.engines.history.compare.patches import FileDiff, change_parts, decode_patch, make_patch
 from sourcelight.engines.history.model import ChangeNumbers, CommitNumbers, RowNumbers
 from sourcelight.engines.history.search import tables as change_tables
 from sourcelight.engines.history.search.find import DiffMatches, find_diffs

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from sourcelight.core.batches.results import ToolResult, file_url, repository_url
 from sourcelight.core.markup import escape, highlight
 from sourcelight.core.markup.counts import size_text
-from sourcelight.core.markup.markdown import Token, highlight_code
+from sourcelight.core.markup.highlighting import Token, highlight_code
 from sourcelight.server.http.pages.conversations import page
 
 MAX_LISTED, _MAX_LINE_SHOWN = 100, 300

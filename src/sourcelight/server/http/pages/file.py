@@ -13,7 +13,7 @@ from starlette.responses import Response
 from sourcelight.core.batches.results import ToolResult, file_url, repository_url
 from sourcelight.core.markup import escape, one_line
 from sourcelight.core.markup.counts import count_of
-from sourcelight.core.markup.markdown import Token, line_tokens
+from sourcelight.core.markup.highlighting import Token, line_tokens
 from sourcelight.core.query.languages import language_of
 from sourcelight.server.http.pages.code import MAX_LISTED, commit_url, head, line_html
 from sourcelight.server.http.pages.conversations import page

@@ -26,7 +26,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import PatternError, QueryError, ToolError
 from sourcelight.core.markup import escape, one_line
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.display.frames.export import write_csv, write_json_lines
+from sourcelight.display.frames.encoders import write_csv, write_json_lines
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.server.http.pages.conversations import HEADERS, page

@@ -17,7 +17,8 @@ from sourcelight.core.completeness import is_limiting, status_of
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.markup import escape, highlight, one_line
 from sourcelight.core.markup.counts import count_of
-from sourcelight.core.markup.markdown import highlight_code, line_tokens, to_html
+from sourcelight.core.markup.highlighting import highlight_code, line_tokens
+from sourcelight.core.markup.markdown import to_html
 from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.parse import parse
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, SuggestedFilter, facet_title

@@ -1,0 +1,127 @@
+"""Columns of commits and changed lines, from the records of the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+
+from sourcelight.core.arrays import AnyArray
+from sourcelight.core.batches import diff_text
+from sourcelight.core.batches.columns import Columns, FileColumns, dictionary, int32, repeats, span_lists, strings
+from sourcelight.core.batches.records import CellColumns, WireRecord, WireSymbol, attributes_of
+from sourcelight.core.batches.schema import COMMIT_KEYS, CopiedKeys, arrow_type
+
+
+def _spans_by_line(record: WireRecord) -> dict[int, list[tuple[int, int]]]:
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for line, character, length in record.ranges or ():
+        spans.setdefault(line, []).append((character, character + length))
+    return dict(sorted(spans.items()))
+
+
+def message_rows(record: WireRecord) -> list[_CommitRow]:
+    """Return the matched lines of a commit's message."""
+    text = diff_text.strip_fence(record.content or "")
+    rows: list[_CommitRow] = [
+        (None, position, text[position], spans, len(spans), None)
+        for position, spans in _spans_by_line(record).items()
+        if 0 < position < len(text)
+    ]
+    return rows or [(None, 1, (record.message or "").partition("\n")[0], [], 1, None)]
+
+
+def _preview_rows(lines: list[str]) -> list[_CommitRow]:
+    """Rows of a diff without highlights: the lines of its preview. Together they are one match."""
+    diff_lines = diff_text.read_diff(lines, range(1, len(lines)))
+    rows: list[_CommitRow] = []
+    for position, text in enumerate(lines[1:], start=1):
+        line = diff_lines.get(position)
+        if line is not None and line.side and text:
+            rows.append((line.path, line.number, line.text, [], 0, line.side))
+        elif line is None and not diff_lines and text.strip():
+            rows.append((None, None, text, [], 0, None))  # a form that can't be read: its lines, side unknown
+    return [(*row[:4], int(not index), row[5]) for index, row in enumerate(rows)]
+
+
+def diff_rows(record: WireRecord) -> list[_CommitRow]:
+    """Return the matched lines of a commit's diff; of a service that sends a preview, those in it."""
+    if not record.ranges:
+        preview = _preview_rows(diff_text.strip_fence(record.content or ""))
+        return preview or [(None, None, None, [], 1, None)]
+    diff_lines = diff_text.read_diff(diff_text.strip_fence(record.content or ""), by_line := _spans_by_line(record))
+    rows: list[_CommitRow] = []
+    for position, spans in by_line.items():
+        line = diff_lines.get(position)
+        if line is None:
+            continue
+        if line.side:
+            # Spans of the wire count the sign or header before the text.
+            shifted = [(max(0, a - line.shift), max(0, b - line.shift)) for a, b in spans]
+            rows.append((line.path, line.number, line.text, shifted, len(spans), line.side))
+        else:
+            rows.append((line.path, None, None, [], len(spans), None))
+    # A commit without a readable line is still a result.
+    return rows or [(None, None, None, [], 1, None)]
+
+
+def commits_of(
+    kind: str, rows_of: Callable[[WireRecord], list[_CommitRow]]
+) -> Callable[[list[WireRecord]], tuple[Columns, AnyArray]]:
+    """Return what makes columns of the commits of a kind, whose rows `rows_of` reads."""
+
+    def build(records: list[WireRecord]) -> tuple[Columns, AnyArray]:
+        groups = [rows_of(r) for r in records]
+        rows = list(chain.from_iterable(groups))
+        take = repeats(np.array([len(group) for group in groups], np.int64))
+        start, end = span_lists([row[3] for row in rows])
+        columns = FileColumns.of(records).repository_columns(kind, take) | {
+            "commit": dictionary([r.oid or None for r in records], take),
+            "path": dictionary([row[0] for row in rows]),
+            "line_number": int32([row[1] for row in rows]),
+            "line": strings([row[2] for row in rows]),
+            "start": start,
+            "end": end,
+            "match_count": int32([row[4] for row in rows]),
+            "side": dictionary([row[5] for row in rows], index=pa.int8()),
+            **copy_columns(records, COMMIT_KEYS, take),
+        }
+        cells = CellColumns()
+        cells.add(records)
+        return columns | cells.columns(take), take
+
+    return build
+
+
+def copy_columns(records: Sequence[WireRecord | WireSymbol], keys: CopiedKeys, take: AnyArray | None = None) -> Columns:
+    """The columns that copy values of the wire, by the key of each: one value for each record, repeated by `take`."""
+    attributes = attributes_of(type(records[0]))
+    columns: Columns = {}
+    for column, key in keys:
+        values = [getattr(record, attributes[key]) for record in records]
+        if column.type == "dict32":
+            columns[column.name] = dictionary(values if column.optional else [value or "" for value in values], take)
+            continue
+        if column.type == "timestamp":
+            values = list(map(_time, values))
+        elif column.type == "string":
+            values = [value or "" for value in values]
+        array = pa.array(values, arrow_type(column.type))
+        columns[column.name] = array if take is None else array.take(pa.array(take))
+    return columns
+
+
+def _time(text: str | None) -> datetime | None:
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+_CommitRow = tuple[str | None, int | None, str | None, list[tuple[int, int]], int, str | None]

@@ -1,0 +1,271 @@
+"""The order of chunks and files by their scores, and what the best ones hold of a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sourcelight.core.arrays import Float64Array, Int64Array
+from sourcelight.engines.search.ranking.bm25 import WordScores, run_starts
+from sourcelight.engines.search.ranking.chunk_block import ChunkBlock
+from sourcelight.engines.search.ranking.collection import ChunkCollection
+from sourcelight.engines.search.ranking.file_scores import CHUNK, ROUNDING_FACTOR, FileLists
+from sourcelight.engines.search.ranking.model import (
+    LOCAL_ONLY,
+    RankedChunk,
+    RankedFile,
+    RankLimits,
+    StatsExchange,
+    coverage,
+)
+from sourcelight.engines.search.ranking.name_scores import definitions_in
+from sourcelight.engines.search.ranking.paths import reported_kind
+from sourcelight.engines.search.ranking.question import RankQuery
+
+
+class RankOrder:
+    """Files and chunks by their scores."""
+
+    def __init__(
+        self,
+        collection: ChunkCollection,
+        words: WordScores,
+        lists: FileLists,
+        limit: int | None = None,
+        exchange: StatsExchange = LOCAL_ONLY,
+    ) -> None:
+        self.space, self.words, self.lists, self._exchange = collection, words, lists, exchange
+        total = lists.total()
+        (greatest,) = exchange.most([float(total.max(initial=0.0))])
+        self._most = greatest or 1.0
+        self.scores: Float64Array = total / self._most
+        self._seen: list[tuple[int, float]] | None = None
+        self._unscaled: tuple[float, ...] = ()
+        if limit is None:
+            self._chunk_numbers, self._files = words.chunk_numbers, words.file
+        else:
+            tops = lists.tops(self.scores)
+            min_top = float(np.partition(tops, len(tops) - limit)[-limit]) if 0 < limit < len(tops) else 0.0
+            candidates = (tops >= ROUNDING_FACTOR * min_top).nonzero()[0]
+            self._chunk_numbers, self._files = words.held_of(lists.files.take(candidates))
+        self._scores = words.chunks.take(self._chunk_numbers)
+        self._scores *= CHUNK / (lists.top or 1.0)
+        self._scores *= lists.kind(self._files)
+        self._scores += (lists.file_weight * self.scores).take(self._places(self._files))
+        self._damp_repeats(lists.repeat)
+
+    def _damp_repeats(self, factor: float) -> None:
+        """Take each further chunk of a file times `factor` once more than the one before."""
+        if factor >= 1.0 or not len(self._files):
+            return
+        # Chunks of a file are adjacent; only files with several have anything to damp.
+        order = np.lexsort((-self._scores, self._files))
+        starts = run_starts(self._files)
+        sizes = np.diff(starts, append=len(order))
+        position = np.arange(len(order)) - starts.repeat(sizes)
+        self._scores[order] *= factor**position
+
+    def _places(self, files: Int64Array) -> Int64Array:
+        """Return the indexes of files in the lists."""
+        listed = self.lists.files
+        return files if len(listed) == self.space.files else listed.searchsorted(files)
+
+    def score_of(self, file: int) -> float:
+        """Return the score of a file that the lists have."""
+        return float(self.scores[self._places(np.array([file]))[0]])
+
+    @property
+    def matched_files(self) -> int:
+        """How many files have a score."""
+        others = self.lists.named
+        return int(np.count_nonzero(self.words.reached)) + int(np.count_nonzero(~self.words.reached.take(others)))
+
+    def _place(self, chunk: int) -> tuple[int, int, int]:
+        """Return the block of a chunk, its number there, and the number of its file."""
+        number = self.space.piece_of_chunk(chunk)
+        within = chunk - self.space.chunk_base[number]
+        return number, within, int(self.space.file_of[chunk])
+
+    def _name(self, file: int) -> tuple[str, str, str]:
+        """Return the key that orders files of equal score."""
+        block, position = self._file(file)
+        target = self.space.opened[block.target].target
+        return target.repository.name, target.revision, self._path(block, position)
+
+    def _file(self, file: int) -> tuple[ChunkBlock, int]:
+        number = self.space.piece_of_file(file)
+        return self.space.pieces[number], file - self.space.file_base[number]
+
+    def _path(self, block: ChunkBlock, index: int) -> str:
+        return self.space.opened[block.target].snapshot.view.path(int(block.files[index]))
+
+    def best(self, limits: RankLimits) -> tuple[list[tuple[int, float]], list[int]]:
+        """Return the best chunks with their scores, and their files in the order of the files' own scores."""
+        chunk_count = len(self._chunk_numbers)
+        wanted_count = chunk_count if limits.chunks is None else min(limits.chunks, chunk_count)
+        if limits.files is not None or limits.per_file is not None:
+            selected = self._choose(self._settle(self._of_best_files(limits)), limits, wanted_count)
+        else:
+            selected = self._sort(wanted_count)[:wanted_count]
+        (best_score,) = self._exchange.most([float(self._scores.max(initial=0.0))])
+        best_score = best_score or 1.0
+        files = dict.fromkeys(self._place(chunk)[2] for chunk, _ in selected)
+        ordered = sorted(files, key=lambda file: (-self.score_of(file), self._name(file)))
+        self._unscaled = tuple(value for _, value in selected)
+        return [(chunk, value / best_score) for chunk, value in selected], ordered
+
+    def unscaled_scores(self) -> tuple[float, ...]:
+        """Return the scores of the chunks that `best` gave, before they were scaled."""
+        return self._unscaled
+
+    def covering(self, chunk: int, value: float) -> tuple[float, tuple[str, str, str, int], frozenset[str]]:
+        """Return a chunk's negated score, its position, and the terms of the question that it contains."""
+        file = self._place(chunk)[2]
+        return -value, (*self._name(file), chunk), terms_held_by(self.space, self.words, [(chunk, value)])
+
+    def first(self, count: int) -> list[tuple[int, float]]:
+        """Return the best chunks whatever their files, with their scores before scaling."""
+        if self._seen is None or len(self._seen) < min(count, len(self._chunk_numbers)):
+            return self._sort(count)[:count]
+        return self._seen[:count]
+
+    def best_files(self, limit: int) -> list[int]:
+        """Return the best files by their own scores; of equal ones by repository and path."""
+        scored = (self.scores > 0.0).nonzero()[0]
+        scores = self.scores.take(scored)
+        if limit < len(scored):
+            is_best = scores >= np.partition(scores, len(scored) - limit)[len(scored) - limit]
+            scored, scores = scored[is_best], scores[is_best]
+        pairs = zip(self.lists.files.take(scored).tolist(), scores.tolist(), strict=True)
+        return [file for file, _ in sorted(pairs, key=lambda pair: (-pair[1], self._name(pair[0])))[:limit]]
+
+    def _sort(self, count: int) -> list[tuple[int, float]]:
+        """Return the `count` best chunks and those as good as the last one, in order."""
+        scores = self._scores
+        positions: Int64Array = np.arange(len(scores))
+        if count < len(scores):
+            min_score = np.partition(scores, len(scores) - count)[len(scores) - count] if count else np.inf
+            positions = (scores >= min_score).nonzero()[0]
+        self._seen = self._settle(positions)
+        return self._seen
+
+    def _of_best_files(self, limits: RankLimits) -> Int64Array:
+        """Return the indexes of chunks within `limits`, those as good as the last one included."""
+        scores, file = self._scores, self._files
+        positions: Int64Array = np.arange(len(scores))
+        if limits.files is not None and len(positions):
+            first = run_starts(file)
+            tops = np.maximum.reduceat(scores, first)
+            if limits.files < len(tops):
+                min_score = (
+                    np.partition(tops, len(tops) - limits.files)[len(tops) - limits.files] if limits.files else np.inf
+                )
+                positions = (tops >= min_score).repeat(np.diff(first, append=len(file))).nonzero()[0]
+        if limits.per_file is not None and len(positions):
+            positions = positions[np.lexsort((-scores[positions], file[positions]))]
+            first = run_starts(file[positions])
+            sizes = np.diff(first, append=len(positions))
+            last = scores[positions[first + np.clip(limits.per_file, 1, sizes) - 1]]
+            positions = positions[scores[positions] >= last.repeat(sizes)]
+        return positions
+
+    def _settle(self, positions: Int64Array) -> list[tuple[int, float]]:
+        """Return chunks best first, equal ones in the order of repository, path and line."""
+        positions = positions[np.argsort(-self._scores[positions], kind="stable")]
+        values = self._scores[positions]
+        pairs = list(zip(self._chunk_numbers[positions].tolist(), values.tolist(), strict=True))
+        ties = (values[1:] == values[:-1]).nonzero()[0]
+        for run in np.split(ties, (np.diff(ties) > 1).nonzero()[0] + 1) if len(ties) else ():
+            start, end = int(run[0]), int(run[-1]) + 2
+            pairs[start:end] = sorted(pairs[start:end], key=lambda pair: (self._name(self._place(pair[0])[2]), pair[0]))
+        return pairs
+
+    def _choose(self, pairs: list[tuple[int, float]], limits: RankLimits, limit: int) -> list[tuple[int, float]]:
+        selected: list[tuple[int, float]] = []
+        chunks_per_file: dict[int, int] = {}
+        for chunk, value in pairs:
+            if len(selected) >= limit:
+                break
+            file = self._place(chunk)[2]
+            if limits.files is not None and file not in chunks_per_file and len(chunks_per_file) >= limits.files:
+                continue
+            if limits.per_file is not None and chunks_per_file.get(file, 0) >= limits.per_file:
+                continue
+            chunks_per_file[file] = chunks_per_file.get(file, 0) + 1
+            selected.append((chunk, value))
+        return selected
+
+    def files(self, files: Sequence[int]) -> list[RankedFile]:
+        """Describe files."""
+        described = []
+        for file in files:
+            block, position = self._file(file)
+            kind = reported_kind(int(self.space.words[block.target].kind[block.files[position]]))
+            factor = float(self.lists.factors[self.space.kinds[file]]) / self._most
+            shares = {name: float(values[file]) * factor for name, values in self.lists.lists.items()}
+            target = self.space.opened[block.target].target
+            target = replace(target, commit=self.space.opened[block.target].commit)
+            described.append(RankedFile(target, self._path(block, position), self.score_of(file), kind, shares))
+        return described
+
+    def chunks(
+        self, selected: Sequence[tuple[int, float]], files: Sequence[int], described: Sequence[RankedFile]
+    ) -> list[RankedChunk]:
+        """Describe chunks, whose files are described already."""
+        positions = {file: position for position, file in enumerate(files)}
+        described_chunks = []
+        for chunk, value in selected:
+            number, within, file = self._place(chunk)
+            block, described_file = self.space.pieces[number], described[positions[file]]
+            row = within if block.source is None else int(block.source[within])
+            start, end = block.lines_of(row)
+            symbols = self._symbols(number, row)
+            described_chunks.append(
+                RankedChunk(
+                    described_file.target,
+                    described_file.path,
+                    start,
+                    end,
+                    value,
+                    described_file.kind,
+                    symbols,
+                    positions[file],
+                )
+            )
+        return described_chunks
+
+    def _symbols(self, number: int, row: int) -> tuple[str, ...]:
+        symbols, table = self.space.symbols_of(number), self.space.pieces[number].table
+        if symbols is None:
+            return ()
+        rows = definitions_in(symbols, int(table.chunk_doc[row]), *self.space.pieces[number].lines_of(row))
+        return tuple(text.decode(errors="replace") for text in symbols.texts(symbols.name[rows]))
+
+
+def coverage_of(
+    question: RankQuery, collection: ChunkCollection, words: WordScores, best: Sequence[tuple[int, float]]
+) -> float:
+    """Share of the question's weight that the best chunks hold."""
+    return coverage(question, words.idf, collection.chunks, terms_held_by(collection, words, best))
+
+
+def terms_held_by(collection: ChunkCollection, words: WordScores, best: Sequence[tuple[int, float]]) -> frozenset[str]:
+    """Return the terms that some chunks hold, in their text or path."""
+    tops = np.array(sorted(chunk for chunk, _ in best), dtype=np.int64)
+    files = collection.file_of[tops]
+    holding = words.postings.items()
+    return frozenset(
+        term
+        for term, postings in holding
+        if _contains_any(tops, postings.numbers) or _contains_any(files, postings.files)
+    )
+
+
+def _contains_any(targets: Int64Array, numbers: Int64Array) -> bool:
+    """Return whether one of a few is among ascending numbers."""
+    if not len(numbers):
+        return False
+    positions = np.minimum(numbers.searchsorted(targets), len(numbers) - 1)
+    return bool((numbers[positions] == targets).any())
