@@ -23,7 +23,7 @@ any_text = st.one_of(
 def _describe(table: FileDefinitions) -> list[str]:
     return [
         f"{d.kind}{'*' * d.declaration} {d.container or '-'} {d.name} {d.line} {d.begin_line}-{d.end_line}"
-        for d in table.each()
+        for d in table.definitions()
     ]
 
 
@@ -50,7 +50,7 @@ def test_lines_end_with_or_without_carriage_returns(language: str) -> None:
 def test_a_name_stands_where_its_offset_and_column_say(language: str) -> None:
     data = SAMPLES[language][0].encode()
     lines = data.split(b"\n")
-    for definition in definitions(language, data).each(data):
+    for definition in definitions(language, data).definitions(data):
         name = definition.name.encode()
         assert data[definition.offset : definition.offset + len(name)] == name
         assert lines[definition.line - 1][definition.column : definition.column + len(name)] == name
@@ -58,7 +58,7 @@ def test_a_name_stands_where_its_offset_and_column_say(language: str) -> None:
 
 
 def test_parents_come_before_what_they_hold() -> None:
-    rows = list(definitions("Python", SAMPLES["Python"][0].encode()).each())
+    rows = list(definitions("Python", SAMPLES["Python"][0].encode()).definitions())
     assert [(d.name, rows[d.parent].name) for d in rows if d.parent >= 0] == [
         ("attr", "Größe"),
         ("méthode", "Größe"),
@@ -72,12 +72,16 @@ def test_other_languages_have_no_definitions() -> None:
 
 
 def test_a_header_that_reads_like_cpp_is_parsed_as_such() -> None:
-    assert [d.name for d in definitions("C", b"namespace n {\nclass A { int b; };\n}\n").each()] == ["n", "A", "b"]
+    assert [d.name for d in definitions("C", b"namespace n {\nclass A { int b; };\n}\n").definitions()] == [
+        "n",
+        "A",
+        "b",
+    ]
 
 
 def test_broken_text_gives_what_can_be_had() -> None:
     data = b"def good():\n    pass\n\nclass (:\n  ]]\n\ndef also():\n    pass\n"
-    assert {"good", "also"} <= {d.name for d in definitions("Python", data).each()}
+    assert {"good", "also"} <= {d.name for d in definitions("Python", data).definitions()}
 
 
 def test_a_large_file_is_marked_and_not_parsed() -> None:
@@ -112,7 +116,7 @@ def test_no_bytes_crash_the_parser_and_answers_are_sound(language: str, data: by
     assert (table.names, table.containers) == (repeat.names, repeat.containers)
     assert (table.rows == repeat.rows).all()
     lines = data.count(b"\n") + 1
-    for place, entry in enumerate(table.each(data)):
+    for place, entry in enumerate(table.definitions(data)):
         assert entry.kind in KINDS
         assert "\n" not in entry.name
         assert 1 <= entry.begin_line <= entry.line <= lines

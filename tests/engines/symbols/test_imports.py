@@ -35,7 +35,7 @@ class _Held:
     """The arrays of a builder, as a mapped file would give them."""
 
     def __init__(self, builder: TableBuilder) -> None:
-        self.facts = builder.facts()
+        self.metadata = builder.metadata()
         self._arrays = builder.sections()
 
     def array(self, name: str):  # type: ignore[no-untyped-def]

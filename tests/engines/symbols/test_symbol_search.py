@@ -129,7 +129,7 @@ def _naive(query: TextQuery) -> list[tuple[str, str, int, str]]:
         data = text.encode() if isinstance(text, str) else text
         table = definitions(language_of(path), data)
         entries = [
-            (name, entry) for name, entry in zip(table.names, table.each(), strict=True) if not entry.declaration
+            (name, entry) for name, entry in zip(table.names, table.definitions(), strict=True) if not entry.declaration
         ]
         if not _passes(path, query):
             continue

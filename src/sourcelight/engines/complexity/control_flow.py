@@ -61,8 +61,8 @@ class _Visit:
     is_else_if: bool = False
 
 
-def complexity_of(root: Node, own_name: bytes, apart: frozenset[tuple[int, int]]) -> Complexity:
-    """Count a function, or a file; functions at the places `apart` (first byte, end) are counted by themselves.
+def complexity_of(root: Node, own_name: bytes, function_spans: frozenset[tuple[int, int]]) -> Complexity:
+    """Count a function, or a file; functions of `function_spans` (first byte, end) are counted by themselves.
 
     The walk has a stack of its own: code nested a thousand levels deep would end Python's.
     """
@@ -73,7 +73,7 @@ def complexity_of(root: Node, own_name: bytes, apart: frozenset[tuple[int, int]]
         visit = stack.pop()
         node, nesting = visit.node, visit.nesting
         kind = node.type
-        if not node.is_named or ((node.start_byte, node.end_byte) in apart and kind in FUNCTIONS | LAMBDAS):
+        if not node.is_named or ((node.start_byte, node.end_byte) in function_spans and kind in FUNCTIONS | LAMBDAS):
             continue
         if kind in IFS:
             total.decisions += 1

@@ -65,7 +65,7 @@ def measure_file(language: str, data: bytes) -> FileMeasures:
         return measures
     names: list[str] = []
     functions: list[tuple[Definition, str, Node]] = []
-    for definition in table.each():
+    for definition in table.definitions():
         enclosing = names[definition.parent] if definition.parent >= 0 else definition.container
         names.append(
             f"{enclosing}.{definition.name}" if enclosing and enclosing.count(".") < _MAX_DEPTH else definition.name

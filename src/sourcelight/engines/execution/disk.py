@@ -85,7 +85,7 @@ def prune(
     keep: Collection[str],
     kinds: Sequence[str] = KINDS,
     *,
-    stop: Callable[[], None] = lambda: None,
+    check_stopped: Callable[[], None] = lambda: None,
 ) -> dict[str, int]:
     """Delete some kinds of index of all repositories but those whose keys are in `keep`.
 
@@ -97,7 +97,7 @@ def prune(
         Keys of repositories.
     kinds
         Which of `KINDS`.
-    stop
+    check_stopped
         Called while waiting for a builder's lock; may raise.
 
     Returns
@@ -110,7 +110,7 @@ def prune(
     for key in sorted(present - set(keep)):
         before = kind_bytes(store.folder, key)
         store.forget([key])
-        _delete(store.folder, key, kinds, stop)
+        _delete(store.folder, key, kinds, check_stopped)
         # Measured and not assumed: another process may hold files, and they then stay.
         after = kind_bytes(store.folder, key)
         for kind in kinds:

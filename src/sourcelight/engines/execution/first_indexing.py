@@ -31,8 +31,8 @@ class FirstIndexing:
     def __init__(self) -> None:
         self.wait_s = INDEXING_WAIT_S
         self.failure: Exception | None = None
-        self._ended = threading.Event()
-        self._ended.set()
+        self._finished = threading.Event()
+        self._finished.set()
         self._cancellation = Cancellation()
         self._latest: IndexProgress | None = None
         self._thread: threading.Thread | None = None
@@ -40,13 +40,13 @@ class FirstIndexing:
     @property
     def is_running(self) -> bool:
         """Whether it has started and not ended."""
-        return not self._ended.is_set()
+        return not self._finished.is_set()
 
     def start(
         self, index: Callable[[Callable[[IndexProgress], None], Cancellation], object], on_end: Callable[[], None]
     ) -> None:
         """Call `index` in a thread whose processes make way for others, and `on_end` after it, also when it failed."""
-        self._ended.clear()
+        self._finished.clear()
 
         def work() -> None:
             try:
@@ -55,7 +55,7 @@ class FirstIndexing:
             except Exception as exc:  # noqa: BLE001 - searches name the repositories that are missing
                 self.failure = exc
             finally:
-                self._ended.set()
+                self._finished.set()
             if not self._cancellation.cancelled:
                 on_end()
 
@@ -73,7 +73,7 @@ class FirstIndexing:
         deadline = time.monotonic() + self.wait_s
         while self.is_running and not cancellation.stopped and time.monotonic() < deadline:
             yield self.item()
-            self._ended.wait(_STEP_S)
+            self._finished.wait(_STEP_S)
 
     def missing(self, repositories: Sequence[str]) -> Skipped:
         """Return the item for repositories that a search left out because they are not indexed yet."""

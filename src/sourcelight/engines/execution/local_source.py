@@ -107,8 +107,8 @@ class LocalSource:
 
     def read_histories(self) -> Iterator[Skipped]:
         """Wait for the histories that the plans need, and yield how far that is."""
-        whole, commits_alone = histories_of(self.plans)
-        yield from self.commits.histories.wait(whole, commits_alone)
+        with_changes, commits_alone = histories_of(self.plans)
+        yield from self.commits.histories.wait(with_changes, commits_alone)
 
     def under_way(self) -> Sequence[Skipped]:
         """Name the first indexing, while this search reads what it has not reached."""
@@ -153,9 +153,9 @@ class LocalSource:
         for name, counts in part.skipped.items():
             add_maximum(self.name_only.setdefault(name, {}), counts)
 
-    def report(self, shown: Collection[str], *, limit_hit: bool) -> SourceReport:
+    def report(self, matched_repositories: Collection[str], *, limit_hit: bool) -> SourceReport:
         """Sum up the search."""
-        del shown  # a repository that is late here is named whether it has matches or not
+        del matched_repositories  # a repository that is late here is named whether it has matches or not
         timed_out = self.late_repositories() if self.task.cancellation.expired and not limit_hit else []
         # Asked first: what is said of the first indexing is no failure any more afterwards.
         is_complete = not self._pending.intersection(self.failed)
@@ -199,7 +199,7 @@ class LocalSource:
         """Whether these plans may have a match without regard to case; True where only another query can tell."""
         if self.repositories.indexing.is_running:
             return True
-        stop = Cancellation(notices.TRY_S)
+        cancellation = Cancellation(notices.TRY_S)
         for plan in self.plans:
             alternative = plan.alternative
             if not _is_plain(plan) or predicates_of(alternative):
@@ -209,7 +209,7 @@ class LocalSource:
                 folded = make_plan(Scope(replace(alternative, filters=filters), plan.selection, plan.targets))
             except QueryError:
                 return True
-            if folded.repository_hits or self._has_file(folded, stop):
+            if folded.repository_hits or self._has_file(folded, cancellation):
                 return True
         return False
 
@@ -268,7 +268,7 @@ class LocalSource:
         if targets:
             notice = notices.IndexingNotice(targets)
             for _ in run_in_thread(
-                lambda stop: self.scoper.index(targets, progress=notice.note, cancellation=stop),
+                lambda cancellation: self.scoper.index(targets, progress=notice.note, cancellation=cancellation),
                 self.task.cancellation,
                 INDEXING_EVERY_S,
             ):

@@ -326,15 +326,15 @@ def _without(query: Query, names: Collection[str]) -> str:
         return ""
 
 
-def timed_out(query: Query | None, late: Sequence[str], allowed_s: float | None) -> Alert:
+def timed_out(query: Query | None, late_repositories: Sequence[str], allowed_s: float | None) -> Alert:
     """The time limit passed without a match; `query` is None when there was no time to parse it."""
     longer = protocol.longer_timeout(allowed_s)
     proposals = _proposals(query, (("timeout", longer, "query with longer timeout"),)) if query is not None else ()
     unread = f"The query is very long, and the time limit passed before it was parsed. Add timeout:{longer} to it."
-    subject = f"{count_of(len(late), 'repository')} timed out without a match."
+    subject = f"{count_of(len(late_repositories), 'repository')} timed out without a match."
     return Alert(
         title="Timed out while searching",
-        description=subject if late else unread,
+        description=subject if late_repositories else unread,
         kind="warning",
         proposed_queries=proposals,
     )

@@ -173,11 +173,11 @@ class ResultPipeline:
                 continue
             targets_by_key = {(t.repository.key, t.commit): t for plan in plans for t in plan.targets}
             targets = [t for t in targets_by_key.values() if t.repository.key == history_commit.repository.key]
-            hits = [t for t in targets if (t.repository.facts.name, t.revision) not in self._yielded_files]
+            matching_targets = [t for t in targets if (t.repository.facts.name, t.revision) not in self._yielded_files]
             if not self._is_separate:
-                self._yielded_files.update((t.repository.facts.name, t.revision) for t in hits)
-            if hits:
-                yield repository_batch([(target, ()) for target in hits])
+                self._yielded_files.update((t.repository.facts.name, t.revision) for t in matching_targets)
+            if matching_targets:
+                yield repository_batch([(target, ()) for target in matching_targets])
         self.ownership.later.update(self.histories.without_owners)
 
     def _of_one(self, plan: Plan) -> Iterable[Any]:

@@ -263,8 +263,10 @@ def histories_of(plans: Sequence[Plan]) -> tuple[list[HistoryRequest], list[Hist
         (requests if needs_changes else commits_alone).extend(of_plan)
         if any(predicate.name == "has.contributor" for predicate in plan.alternative.predicates("file")):
             requests += [history_commit.request for history_commit in places_of(plan.targets, lambda _: ())]
-    whole = {request.repository.key for request in requests}
-    requests += [request for request in commits_alone if request.repository.key in whole]
-    commits_alone = [request for request in commits_alone if request.repository.key not in whole]
-    needed, alone = ({request.key: request for request in some} for some in (requests, commits_alone))
-    return list(needed.values()), list(alone.values())
+    keys = {request.repository.key for request in requests}
+    requests += [request for request in commits_alone if request.repository.key in keys]
+    commits_alone = [request for request in commits_alone if request.repository.key not in keys]
+    needed, commits_by_key = (
+        {request.key: request for request in requests_of_kind} for requests_of_kind in (requests, commits_alone)
+    )
+    return list(needed.values()), list(commits_by_key.values())

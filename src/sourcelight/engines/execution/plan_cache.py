@@ -26,7 +26,7 @@ class PlanSummary:
 
     Attributes
     ----------
-    facts
+    infos
         The facts of all repositories that they name, by name.
     searched
         The repositories whose files or definitions they search, by name.
@@ -38,7 +38,7 @@ class PlanSummary:
         Names of those that no plan searches only because forks, or archived ones, were not requested.
     """
 
-    facts: Mapping[str, RepositoryInfo]
+    infos: Mapping[str, RepositoryInfo]
     searched: Mapping[str, Repository]
     replaced: Mapping[str, int]
     structures: tuple[StructurePattern, ...]
@@ -50,7 +50,7 @@ def summary_of(plans: Sequence[Plan]) -> PlanSummary:
     """Sum up plans."""
     infos = {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
     return PlanSummary(
-        facts=infos,
+        infos=infos,
         searched={t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches},
         replaced={name: info.replaced_objects for name, info in infos.items() if info.replaced_objects},
         structures=tuple(dict.fromkeys(structure for plan in plans for structure in plan.structures)),

@@ -64,10 +64,10 @@ def amount(n: int) -> str:
     return f"{n:,}" if n < 10_000 else f"{n // 1000}k"
 
 
-def names(items: Collection[str], most: int = 10) -> str:
-    """Up to `most` items as a Markdown list, then dots."""
-    lines = [f"- `{item}`" for item in sorted(items)[:most]]
-    return "\n".join(lines + (["- ..."] if len(items) > most else []))
+def names(items: Collection[str], limit: int = 10) -> str:
+    """Up to `limit` items as a Markdown list, then dots."""
+    lines = [f"- `{item}`" for item in sorted(items)[:limit]]
+    return "\n".join(lines + (["- ..."] if len(items) > limit else []))
 
 
 def timed_out(repositories: list[str], limit_s: float | None, untold: Collection[str] = ()) -> Skipped:

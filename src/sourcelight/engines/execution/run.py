@@ -51,7 +51,7 @@ class SearchExecution:
     finds: Callable[[str], bool]
     may_find_in_any_case: Callable[[], bool] = lambda: True
     tally: Tally = field(init=False)
-    _shown: int = field(init=False, default=0)
+    _displayed_matches: int = field(init=False, default=0)
     _limit_hit: bool = field(init=False, default=False)
     _introduced: set[str] = field(init=False, default_factory=set)
     _last_progress: float = field(init=False, default=0.0)
@@ -97,12 +97,12 @@ class SearchExecution:
                 visible = first_matches(batch, limit - self.tally.matches)
                 self._limit_hit = True
             self.tally.add(visible)
-            remaining = visible_limit - self._shown
+            remaining = visible_limit - self._displayed_matches
             if remaining > 0:
                 visible_part = first_matches(visible, remaining)
-                if not self._shown:
+                if not self._displayed_matches:
                     yield from self._filters(exhaustive=False)
-                self._shown += match_count(visible_part)
+                self._displayed_matches += match_count(visible_part)
                 yield MatchBatch(visible_part, self._introduce(visible_part))
             if self._limit_hit:
                 return
@@ -111,9 +111,9 @@ class SearchExecution:
     def _raw_matches(self, matches: RawMatches) -> Iterator[Event]:
         """Matches in the order of the engine, all of which are shown."""
         self.tally.add_raw(matches)
-        if not self._shown and time.monotonic() - self.task.started > SHORT_S:
+        if not self._displayed_matches and time.monotonic() - self.task.started > SHORT_S:
             yield from self._filters(exhaustive=False)
-        self._shown = self.tally.matches
+        self._displayed_matches = self.tally.matches
         names = [matches.places[index].repository for index in np.flatnonzero(np.bincount(matches.place)).tolist()]
         yield RawMatchBatch(matches, self._new(names))
         yield from self._from_time_to_time()
@@ -134,7 +134,7 @@ class SearchExecution:
         """Information about repositories that was not sent before."""
         new = [name for name in names if name not in self._introduced]
         self._introduced.update(new)
-        info = self.source.summary.facts
+        info = self.source.summary.infos
         return tuple(info[name] for name in new if name in info)
 
     def _progress(self, *, done: bool, skipped: Sequence[Skipped] = ()) -> Progress:
@@ -158,7 +158,7 @@ class SearchExecution:
     def _closing(self, limit: int, allowed_s: float | None) -> Iterator[Event]:
         cancellation = self.task.cancellation
         report = self.source.report(self.tally.repositories, limit_hit=self._limit_hit)
-        timed_out = sorted(cancellation.untold.union(report.late))
+        timed_out = sorted(cancellation.untold.union(report.late_repositories))
         skipped = report.skipped
         capped = limit if self._limit_hit else report.capped
         if capped:

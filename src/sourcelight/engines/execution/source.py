@@ -72,7 +72,7 @@ class SourceReport:
 
     Parameters
     ----------
-    late
+    late_repositories
         Repositories with a revision that was not completely searched in time.
     skipped
         What else was not searched, and why.
@@ -89,7 +89,7 @@ class SourceReport:
         can't be kept.
     """
 
-    late: list[str]
+    late_repositories: list[str]
     skipped: list[Skipped]
     capped: int = 0
     is_complete: bool = True
@@ -127,12 +127,12 @@ class SearchSource(Protocol):
         """What goes on beside the search, and is shown with its progress."""
         ...
 
-    def report(self, shown: Collection[str], *, limit_hit: bool) -> SourceReport:
+    def report(self, matched_repositories: Collection[str], *, limit_hit: bool) -> SourceReport:
         """Sum up the search.
 
         Parameters
         ----------
-        shown
+        matched_repositories
             Repositories of which there are matches.
         limit_hit
             Whether the caller has stopped at its limit.

@@ -50,7 +50,7 @@ class Segment:
 
     def __init__(self, file: SectionFile | MemorySections) -> None:
         self.file = file
-        metadata = self.file.facts
+        metadata = self.file.metadata
         self.commits: int = metadata["commits"]
         self.changes: int = metadata["changes"]
         self.rows: int = metadata["rows"]

@@ -93,10 +93,10 @@ def _is_public(node: Node, data: bytes) -> bool:
 def _declaration(node: Node, end: Node | None, data: bytes) -> str:
     """The declaration without annotations, up to `end`."""
     modifiers = next((child for child in node.children if child.type == "modifiers"), None)
-    stop = node.end_byte if end is None else end.start_byte
+    end_byte = node.end_byte if end is None else end.start_byte
     if modifiers is None:
-        text = span_text(node, data, node.start_byte, stop)
+        text = span_text(node, data, node.start_byte, end_byte)
     else:
         words = [text_of(child, data) for child in modifiers.children if "annotation" not in child.type]
-        text = " ".join([*words, span_text(node, data, modifiers.end_byte, stop)])
+        text = " ".join([*words, span_text(node, data, modifiers.end_byte, end_byte)])
     return one_line(text).removesuffix("default").rstrip()

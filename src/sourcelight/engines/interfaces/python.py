@@ -90,7 +90,11 @@ def _members(module: str, container: str, node: Node, data: bytes, depth: int) -
             if inner is None:
                 continue
             definition = inner
-            decorators = [_decorator(each, data) for each in child.named_children if each.type == "decorator"]
+            decorators = [
+                _decorator(decorator_node, data)
+                for decorator_node in child.named_children
+                if decorator_node.type == "decorator"
+            ]
         if definition.type in _BLOCKS:
             yield from _members(module, container, definition, data, depth + 1)
         elif definition.type == "function_definition":

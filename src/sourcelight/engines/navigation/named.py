@@ -191,7 +191,7 @@ def outline_of(document: Document, workspace: Workspace) -> list[Definition]:
     file_definitions = (
         definitions(document.language, document.text) if entry is None else entry[0].definitions(entry[1])
     )
-    return list(file_definitions.each())
+    return list(file_definitions.definitions())
 
 
 def imports_of(document: Document, workspace: Workspace) -> list[Import]:

@@ -158,7 +158,7 @@ class OpenCommits:
                 self._commits.move_to_end((key, name))
                 return cached
         # Commits of one repository share shards: an open one is reused, with its checked sections.
-        shards = {shard.name: shard for opened in self.of_repository(key) for shard in opened.shards}
+        shards = {shard.name: shard for open_commit in self.of_repository(key) for shard in open_commit.shards}
         # Without the lock: mapping a file may wait for the disk, and loose documents are read from git. If two threads
         # do it at once, both views are equal and the later one stays.
         view = CommitView(folder.path / name)
@@ -169,8 +169,8 @@ class OpenCommits:
         snapshot = OpenedCommit(view, opened_shards)
         with self._lock:
             self._commits[key, name] = snapshot
-            files = sum(1 + len(opened.shards) for opened in self._commits.values())
-            loose = sum(loose_bytes(opened) for opened in self._commits.values())
+            files = sum(1 + len(commit.shards) for commit in self._commits.values())
+            loose = sum(loose_bytes(commit) for commit in self._commits.values())
             # Running searches hold their own references, so evicting a commit here closes no file under them.
             while (files > _MAX_OPEN_FILES or loose > _MAX_LOOSE_BYTES) and len(self._commits) > 1:
                 self._on_evict()

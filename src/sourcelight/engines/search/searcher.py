@@ -221,7 +221,7 @@ class _FinishedRepositories:
         unread = self._search.unread_counts()
         missing_files = (
             self._search.corpus.missing_files(self._search.selection)
-            if any("missing" in one for one in skipped)
+            if any("missing" in counts for counts in skipped)
             else ()
         )
         for index in range(self._reported, end):
@@ -291,7 +291,7 @@ def count(
     `on_notes` gets parts that count the files matched by name only. Raises the error of the first target that can't be
     opened, and `Cancelled` on cancellation or a timeout: a partial count would look complete.
     """
-    prepared, known = prepare(query), corpora or CorpusCache()
+    prepared, corpus_cache = prepare(query), corpora or CorpusCache()
     counts = MatchCounts(by)
 
     def opening(target: Target) -> tuple[OpenedCommit, str]:
@@ -306,11 +306,11 @@ def count(
         if errors:
             raise errors[0]
         try:
-            search = CorpusSearch(known.get(group.snapshots), prepared, lambda: cancellation.stopped)
-            for one in (search, *search.twins):
-                for files, matches, by_path in one.counts(BatchSizer(_COUNT_BATCH_UNITS)):
-                    counts.add(one.corpus, group.targets, files, matches)
-                    counts.add(one.corpus, group.targets, by_path, None)
+            search = CorpusSearch(corpus_cache.get(group.snapshots), prepared, lambda: cancellation.stopped)
+            for language_search in (search, *search.twins):
+                for files, matches, by_path in language_search.counts(BatchSizer(_COUNT_BATCH_UNITS)):
+                    counts.add(language_search.corpus, group.targets, files, matches)
+                    counts.add(language_search.corpus, group.targets, by_path, None)
             if on_notes is not None:
                 pending = PendingPart()
                 _FinishedRepositories(group, search).report(pending, None)

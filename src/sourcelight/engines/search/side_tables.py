@@ -53,7 +53,7 @@ class OpenedTable(Protocol):
 class TableContent(Protocol):
     """A builder whose table is complete."""
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return metadata of the file; ``rules`` and ``documents`` are part of it."""
         ...
 
@@ -108,7 +108,7 @@ class SideTable(Generic[T]):
             current = folder.manifest()
             if options.shard not in current.names:
                 return False
-            name = write_sections(folder.path, self.kind, content.facts(), content.sections())
+            name = write_sections(folder.path, self.kind, content.metadata(), content.sections())
             path = folder.path / name
             if options.budget_bytes is not None and path.stat().st_size > options.budget_bytes:
                 path.unlink(missing_ok=True)

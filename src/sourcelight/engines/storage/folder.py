@@ -241,13 +241,16 @@ class IndexFolder(Generic[M]):
         return total
 
     @contextlib.contextmanager
-    def lock(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Hold the lock of the index, which dies with its process; `stop` is called while waiting and may raise."""
+    def lock(self, check_stopped: Callable[[], None]) -> Iterator[None]:
+        """Hold the lock of the index, which dies with its process.
+
+        `check_stopped` is called while waiting and may raise.
+        """
         try:
             make_private_folder(self.path)
             # The lock file is never deleted: a second builder could lock a new file beside the old one.
             file = open_private(self.path / LOCK, "a+b")
         except OSError as error:
             raise write_failed(self.path, error, self.SUBJECT) from error
-        with file, lock_file(file, stop):
+        with file, lock_file(file, check_stopped):
             yield

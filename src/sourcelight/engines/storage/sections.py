@@ -50,7 +50,7 @@ _MAGIC = {
 def write_sections(
     folder: Path,
     kind: Kind,
-    facts: Mapping[str, Any],
+    metadata: Mapping[str, Any],
     sections: Mapping[str, Iterable[AnyArray] | AnyArray],
     *,
     name: str = "",
@@ -66,7 +66,7 @@ def write_sections(
         Where the file goes; it exists.
     kind
         What the file holds: a reader asks for the same kind.
-    facts
+    metadata
         JSON values that the reader finds in `SectionFile.facts`.
     sections
         Arrays by name; several arrays of one name are joined.
@@ -83,7 +83,7 @@ def write_sections(
     temporary = temporary_path(folder)
     try:
         with open_private(temporary, "xb") as file:
-            name = _write(file, kind, facts, sections, name)
+            name = _write(file, kind, metadata, sections, name)
             file.flush()
             if durable:
                 os.fsync(file.fileno())
@@ -151,7 +151,7 @@ class SectionFile:
         Where the file is.
     size
         Its bytes.
-    facts
+    metadata
         What its writer noted.
     """
 
@@ -176,8 +176,8 @@ class SectionFile:
         if len(text) != length or zlib.crc32(text) != crc:
             raise self._damage_error("the table of sections is altered")
         table = json.loads(text)
-        self.facts: dict[str, Any] = table["facts"]
-        if path.name != self.facts.get("name", _content_name(kind, text)):
+        self.metadata: dict[str, Any] = table["facts"]
+        if path.name != self.metadata.get("name", _content_name(kind, text)):
             raise self._damage_error("another file has this name")
         self._sections: dict[str, list[Any]] = table["sections"]
         self._body = _HEAD.size + length
@@ -230,12 +230,12 @@ class SectionFile:
         inode, size, modified = self.identity
         return info.st_ino == inode and info.st_size == size and modified in {0, info.st_mtime_ns}
 
-    def verify(self, stop: Callable[[], None] | None = None) -> None:
-        """Check every section again; raises `IndexDamaged`, or what `stop` raises between two sections."""
+    def verify(self, check_stopped: Callable[[], None] | None = None) -> None:
+        """Check every section again; raises `IndexDamaged`, or what `check_stopped` raises between two sections."""
         self.check_size()
         for name in self._sections:
-            if stop is not None:
-                stop()
+            if check_stopped is not None:
+                check_stopped()
             self._check(name)
 
     def _section(self, name: str) -> list[Any]:
@@ -273,15 +273,15 @@ class MemorySections:
     ----------
     name
         Stands where errors name a file.
-    facts, sections
+    metadata, sections
         As for `write_sections`, one array for each section.
     """
 
     size = 0
 
-    def __init__(self, name: str, facts: Mapping[str, Any], sections: Mapping[str, AnyArray]) -> None:
+    def __init__(self, name: str, metadata: Mapping[str, Any], sections: Mapping[str, AnyArray]) -> None:
         self.path = Path(name)
-        self.facts: dict[str, Any] = dict(facts)
+        self.metadata: dict[str, Any] = dict(metadata)
         self._sections = dict(sections)
 
     def bytes_of(self, name: str) -> memoryview:
@@ -299,5 +299,5 @@ class MemorySections:
         """Return True: there is no file."""
         return True
 
-    def verify(self, stop: Callable[[], None] | None = None) -> None:
+    def verify(self, check_stopped: Callable[[], None] | None = None) -> None:
         """Do nothing: there is no file."""

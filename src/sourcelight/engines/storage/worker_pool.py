@@ -164,11 +164,11 @@ def run(
     jobs: Sequence[WorkerJob],
     workers: int,
     on_event: OnEvent,
-    stop: Callable[[], bool],
+    stopped: Callable[[], bool],
     *,
     done: str = "indexed",
 ) -> bool:
-    """Run the jobs and pass on what workers say of each; False when `stop` ended it, which kills the workers.
+    """Run the jobs and pass on what workers say of each; False when `stopped` ended it, which kills the workers.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def run(
     on_event
         Gets the key and the event: those of the worker, and ``failed`` for a job whose process died. When it raises,
         the workers are killed.
-    stop
+    stopped
         Asked ten times a second; may raise.
     done
         What a process that died did to its job, in the reason that is told.
@@ -196,7 +196,7 @@ def run(
                 running_workers[started] = _Worker(module, done, started, events)
                 running_workers[started].send(pending.popleft())
                 started += 1
-            if stop():
+            if stopped():
                 return False
             for worker in running_workers.values():
                 worker.check()

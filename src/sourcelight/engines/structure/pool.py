@@ -128,7 +128,7 @@ class StructurePool:
         self._workers = workers
         self._lock = threading.Lock()
         self._idle: list[_Process] = []
-        self._taken = 0
+        self._busy_count = 0
         self._failures: LruCache[tuple[str, str, int], str] = LruCache(_MAX_FAILURES)
 
     def read(self, pattern: str, languages: Sequence[str], stopped: Stopped = never) -> dict[str, PatternReading]:
@@ -223,9 +223,9 @@ class StructurePool:
     def _take(self) -> _Process | None:
         """Return a process that rests, or a new one; None where all are busy."""
         with self._lock:
-            if self._taken >= self._workers:
+            if self._busy_count >= self._workers:
                 return None
-            self._taken += 1
+            self._busy_count += 1
             # One that has rested for long is about to end by itself.
             since = time.monotonic() - _REST_S
             stale = [item for item in self._idle if item.rests_since_s < since]
@@ -237,14 +237,14 @@ class StructurePool:
             return process or _Process()
         except BaseException:
             with self._lock:
-                self._taken -= 1
+                self._busy_count -= 1
             raise
 
     def _release(self, process: _Process, *, reusable: bool) -> None:
         if not reusable:
             process.end()
         with self._lock:
-            self._taken -= 1
+            self._busy_count -= 1
             if reusable:
                 process.rests_since_s = time.monotonic()
                 self._idle.append(process)

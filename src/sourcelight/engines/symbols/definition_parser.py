@@ -94,7 +94,7 @@ class FileDefinitions:
     def __len__(self) -> int:
         return len(self.names)
 
-    def each(self, data: bytes | None = None) -> Iterator[Definition]:
+    def definitions(self, data: bytes | None = None) -> Iterator[Definition]:
         """Yield the definitions one by one; with the file's text they have columns."""
         for name, container, row in zip(self.names, self.containers, self.rows.tolist(), strict=True):
             offset, line, begin_line, end_line, parent, kind, flags = row
@@ -177,13 +177,15 @@ def parse_tree(language: str, data: bytes, deadline: float) -> Tree | None:
         return None
     timed_out = False
 
-    def stop(*_: object) -> bool:
+    def has_timed_out(*_: object) -> bool:
         nonlocal timed_out
         timed_out = timed_out or time.monotonic() > deadline
         return timed_out
 
     try:
-        tree: Tree = parser.parse(lambda position, _: data[position : position + _READ_BYTES], progress_callback=stop)
+        tree: Tree = parser.parse(
+            lambda position, _: data[position : position + _READ_BYTES], progress_callback=has_timed_out
+        )
     except ValueError:  # how the parser says that it was stopped
         parser.reset()
         return None

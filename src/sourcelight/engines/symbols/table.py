@@ -81,7 +81,7 @@ class SectionSource(Protocol):
     """Named arrays and facts, as they were given by `TableBuilder`; a mapped file is one."""
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """The facts."""
         ...
 
@@ -144,7 +144,7 @@ class TableBuilder:
             self._containers += [ids.setdefault(name, len(ids)) for name in definitions.containers]
             self._rows.append(definitions.rows)
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """Describe the arrays of `sections`."""
         return {
             "documents": len(self._keys),
@@ -255,7 +255,7 @@ class SymbolTable:
     """
 
     def __init__(self, source: SectionSource) -> None:
-        metadata = source.facts
+        metadata = source.metadata
         if metadata.get("table_format") != FORMAT:
             raise ValueError(f"a table of format {metadata.get('table_format')}, this version reads {FORMAT}")
         self.source = source

@@ -51,7 +51,7 @@ def definition_texts(language: str, data: bytes) -> Iterator[DefinitionText]:
     lines = [line + b"\n" for line in data.split(b"\n")]
     lines[-1] = lines[-1][:-1]
     names: list[str] = []
-    for definition in table.each():
+    for definition in table.definitions():
         enclosing = names[definition.parent] if definition.parent >= 0 else definition.container
         name = f"{enclosing}.{definition.name}" if enclosing and enclosing.count(".") < MAX_DEPTH else definition.name
         names.append(name)

@@ -137,7 +137,9 @@ def _words(question: str) -> re.Pattern[str]:
 
     analyzed = analyze(question)
     terms = sorted(analyzed.terms, key=lambda term: -analyzed.terms[term])[:_MAX_WORDS]
-    words = {form for term in terms for form in (term, analyzed.shown.get(term, term)) if re.fullmatch(r"\w+", form)}
+    words = {
+        form for term in terms for form in (term, analyzed.source_texts.get(term, term)) if re.fullmatch(r"\w+", form)
+    }
     return re.compile("|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word))), re.IGNORECASE)
 
 

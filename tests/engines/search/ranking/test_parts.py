@@ -51,7 +51,7 @@ class Seat:
         """Sum what all bring."""
         return [int(sum(column)) for column in zip(*self.table.meet(self.part, numbers), strict=True)]
 
-    def most(self, numbers: Sequence[float]) -> list[float]:
+    def maxima(self, numbers: Sequence[float]) -> list[float]:
         """Take the greatest of what all bring."""
         return [max(column) for column in zip(*self.table.meet(self.part, numbers), strict=True)]
 

@@ -135,7 +135,7 @@ def naive_scores(engine: LocalEngine, target: Target, terms: dict[str, float]) -
             name_terms: Counter[str] = Counter()
             definitions = engine.store.definitions_of(target, path)
             assert definitions is not None
-            for definition in definitions.each():
+            for definition in definitions.definitions():
                 is_outer = definition.kind in {"class", "function", "method"} and (
                     definition.parent < 0 or definition.container == "Ledger"
                 )

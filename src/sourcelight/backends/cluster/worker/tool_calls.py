@@ -75,7 +75,7 @@ class StatsBarrier:
         """Return the sums over all workers."""
         return self._exchange_numbers(ADD, numbers)
 
-    def most(self, numbers: Sequence[float]) -> list[float]:
+    def maxima(self, numbers: Sequence[float]) -> list[float]:
         """Return the maxima over all workers."""
         return self._exchange_numbers(MOST, numbers)
 

@@ -166,7 +166,7 @@ class QuoteSelector:
         if chunk.kind == "docs":
             return first, last
         definitions = self.texts.engine.store.definitions_of(chunk.target, chunk.path)
-        listed = list(definitions.each()) if definitions is not None else []
+        listed = list(definitions.definitions()) if definitions is not None else []
         lines = self.texts.lines(chunk.target, chunk.path)
         start, end = fit_to_units(lines, first, last, listed, fence_name(chunk.path))
         return start, min(end, start + MAX_LINES - 1)

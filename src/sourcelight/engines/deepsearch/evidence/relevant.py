@@ -108,7 +108,7 @@ class _ReadFile:
                     term_lines.setdefault(term, []).append(number)
         definitions = texts.engine.store.definitions_of(target, path)
         listed = (
-            [definition for definition in definitions.each() if definition.kind in _KINDS]
+            [definition for definition in definitions.definitions() if definition.kind in _KINDS]
             if definitions is not None
             else []
         )
@@ -221,7 +221,7 @@ def _words(text: str, ranking: Ranking, weights: Mapping[str, float]) -> tuple[s
     folded = text.casefold()
     words = []
     for term in present:
-        word = ranking.question.shown.get(term, term)
+        word = ranking.question.source_texts.get(term, term)
         # A part of a requested name is in many texts: the name itself is not.
         is_there = word.casefold() in folded or (word.isalpha() and word.islower() and term in folded)
         if is_there and not term.startswith("="):

@@ -52,7 +52,7 @@ def find_asked_definitions(
     for chunk_index, chunk in enumerate(chunks):
         definitions = texts.engine.store.definitions_of(chunk.target, chunk.path)
         lines = texts.lines(chunk.target, chunk.path)
-        for definition in definitions.each() if definitions is not None else ():
+        for definition in definitions.definitions() if definitions is not None else ():
             if definition.kind not in _KINDS or not chunk.begin_line <= definition.line <= chunk.end_line:
                 continue
             terms = frozenset(terms_of(definition.name)) if definition.name else frozenset()

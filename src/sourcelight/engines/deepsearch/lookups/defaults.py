@@ -100,7 +100,7 @@ def _heads_of(texts: FileTexts, place: NamedPlace) -> list[NamedPlace]:
         return [place]
     definitions = texts.engine.store.definitions_of(place.target, place.path)
     heads = []
-    for definition in definitions.each() if definitions is not None else ():
+    for definition in definitions.definitions() if definitions is not None else ():
         within = place.definition.begin_line <= definition.line <= place.definition.end_line
         if not within or definition.container.rpartition(".")[2] != place.definition.name:
             continue
@@ -144,7 +144,7 @@ def _field_of(texts: FileTexts, place: NamedPlace, name: str) -> ValueCandidate 
     if place.definition.kind in {"function", "method"}:
         return None
     definitions = texts.engine.store.definitions_of(place.target, place.path)
-    for definition in definitions.each() if definitions is not None else ():
+    for definition in definitions.definitions() if definitions is not None else ():
         if (
             definition.name == name
             and definition.container.rpartition(".")[2] == place.definition.name
@@ -314,7 +314,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
     for row in [row for row in rows if rank_of(row["path"]) == 0][:_MAX_ROWS]:
         target = work.inquiry.pins.of(row["repository"])
         definitions = None if target is None else texts.engine.store.definitions_of(target, row["path"])
-        for definition in definitions.each() if definitions is not None else ():
+        for definition in definitions.definitions() if definitions is not None else ():
             is_near = definition.line <= row["line_number"] <= definition.line + _HEAD_LINES
             if definition.kind not in _FUNCTIONS or not is_near or row["line_number"] > definition.end_line:
                 continue

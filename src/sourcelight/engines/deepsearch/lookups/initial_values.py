@@ -189,7 +189,7 @@ def _holders(texts: FileTexts, target: Target, path: str, lines: Sequence[str], 
     definitions = texts.engine.store.definitions_of(target, path)
     enclosing = [
         definition
-        for definition in (definitions.each() if definitions is not None else ())
+        for definition in (definitions.definitions() if definitions is not None else ())
         if definition.begin_line <= number <= definition.end_line
         or (
             number < definition.begin_line <= number + _LITERAL_LINES

@@ -114,7 +114,8 @@ def definition_at(texts: FileTexts, target: Target, path: str, name: str, line: 
     if definitions is None:
         return None
     return next(
-        (definition for definition in definitions.each() if definition.name == name and definition.line == line), None
+        (definition for definition in definitions.definitions() if definition.name == name and definition.line == line),
+        None,
     )
 
 

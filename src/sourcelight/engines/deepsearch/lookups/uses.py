@@ -329,7 +329,7 @@ def _definition_around(
     definitions = None if target is None else texts.engine.store.definitions_of(target, row["path"])
     around = [
         each
-        for each in (definitions.each() if definitions is not None else ())
+        for each in (definitions.definitions() if definitions is not None else ())
         if each.begin_line <= row["line_number"] <= each.end_line and accept(each)
     ]
     return min(around, key=lambda each: each.end_line - each.begin_line, default=None)
@@ -347,7 +347,8 @@ def _is_definition(work: Work, texts: FileTexts, row: Mapping[str, Any], name: s
     target = work.inquiry.pins.of(row["repository"])
     definitions = None if target is None else texts.engine.store.definitions_of(target, row["path"])
     return any(
-        each.name == name and each.line == row["line_number"] for each in (definitions.each() if definitions else ())
+        each.name == name and each.line == row["line_number"]
+        for each in (definitions.definitions() if definitions else ())
     )
 
 
@@ -377,7 +378,7 @@ def _around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidenc
     lines = texts.lines(target, row["path"])
     definitions = texts.engine.store.definitions_of(target, row["path"])
     line = row["line_number"]
-    listed = list(definitions.each()) if definitions is not None else []
+    listed = list(definitions.definitions()) if definitions is not None else []
     # What follows the function around the line is about something else.
     around = _definition_around(work, texts, row, lambda each: each.kind in _FUNCTIONS)
     least, most = (1, len(lines)) if around is None else (around.begin_line, min(around.end_line, len(lines)))

@@ -98,6 +98,6 @@ def with_follow_up(question: RankQuery, cited: Sequence[str]) -> RankQuery:
     terms = dict(question.terms)
     for term, weight in before.terms.items():
         terms.setdefault(term, FOLLOW_UP_WEIGHT * weight)
-    spellings = {**before.shown, **question.shown}
+    spellings = {**before.source_texts, **question.source_texts}
     optional = question.optional | frozenset(term for term in before.terms if term not in question.terms)
-    return replace(question, terms=terms, shown=spellings, optional=optional)
+    return replace(question, terms=terms, source_texts=spellings, optional=optional)

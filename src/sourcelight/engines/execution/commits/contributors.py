@@ -38,7 +38,7 @@ class ContributorPredicate:
 
     def __init__(self, histories: CommitSearch) -> None:
         self._histories = histories
-        self._known: dict[tuple[str, str, str, bool], frozenset[str]] = {}
+        self._paths_by_key: dict[tuple[str, str, str, bool], frozenset[str]] = {}
         self.failed: dict[str, str] = {}
 
     def filter_rows(self, batch: Any, target: Target, predicates: Sequence[Predicate], *, case_sensitive: bool) -> Any:
@@ -57,12 +57,12 @@ class ContributorPredicate:
     def _paths(self, target: Target, regexp: str, *, case_sensitive: bool) -> frozenset[str]:
         commit = resolve(target.repository, "") if target.revision == WORKTREE else target.commit
         key = (target.repository.key, commit, regexp, case_sensitive)
-        if key not in self._known:
+        if key not in self._paths_by_key:
             pattern = compile_pattern(regexp, kind="regexp", case_sensitive=case_sensitive)
             history = self._histories.histories.store.open(target.repository)
-            self._known[key] = paths_changed_by(history, commit, AnyPattern((pattern,)))
+            self._paths_by_key[key] = paths_changed_by(history, commit, AnyPattern((pattern,)))
             self._histories.note(history, target.repository.name, (commit,))
-        return self._known[key]
+        return self._paths_by_key[key]
 
 
 def paths_changed_by(history: History, commit: str, who: AnyPattern) -> frozenset[str]:

@@ -34,13 +34,15 @@ class SearchedHistories:
         """Where histories are stored."""
         return self.updater.store
 
-    def wait(self, whole: Sequence[HistoryRequest], commits_alone: Sequence[HistoryRequest]) -> Iterator[Skipped]:
+    def wait(
+        self, with_changes: Sequence[HistoryRequest], commits_alone: Sequence[HistoryRequest]
+    ) -> Iterator[Skipped]:
         """Wait until histories are stored, yielding how far that is; those of commits alone only where one is stored.
 
         What has nothing stored is left to `open`, so that rows of the first repository come before the last is read.
         """
         self.builds = True
-        needed = [*whole, *(r for r in commits_alone if not self.store.reads_unbuilt(r.repository))]
+        needed = [*with_changes, *(r for r in commits_alone if not self.store.reads_unbuilt(r.repository))]
         if needed:
             yield from self.updater.wait(needed, self.cancellation)
             self.failed.update(self.updater.failures(needed))

@@ -63,7 +63,7 @@ class CommitPlan:
             return True
         return bool(query.files.paths or query.changed)
 
-    def at(self, revisions: Sequence[str], without: Sequence[str]) -> HistoryQuery:
+    def history_query(self, revisions: Sequence[str], without: Sequence[str]) -> HistoryQuery:
         """The query over commits behind `revisions` and not behind `without` (40 hex digits each)."""
         commits = replace(self.query.commits, revisions=tuple(revisions), excluded=tuple(without))
         return replace(self.query, commits=commits)

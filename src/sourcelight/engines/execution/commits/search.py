@@ -160,7 +160,7 @@ class CommitSearch:
             if any(isinstance(plan.query, StructureQuery) for plan, _ in mine):
                 batches: Iterator[Any] = self._structures(history, info, kind, mine)
             elif kind == "commit":
-                history_commits = [plan.at(position.revisions, position.without) for plan, position in mine]
+                history_commits = [plan.history_query(position.revisions, position.without) for plan, position in mine]
                 matches = [
                     self._commits(history, plan, position, find_commits(history, q, stopped), q)
                     for (plan, position), q in zip(mine, history_commits, strict=True)
@@ -174,10 +174,10 @@ class CommitSearch:
                 )
                 batches = commit_matches(history, info, commits, _either(trees))
             else:
-                hits = [self._diffs(history, plan, position) for plan, position in mine]
+                matches_of_plans = [self._diffs(history, plan, position) for plan, position in mine]
                 git_dir = target.repository.git_dir if self.with_previews else ""
                 previews = DiffPreviews(git_dir) if git_dir else None
-                batches = diff_matches(history, info, _unite(history, hits), stopped, previews)
+                batches = diff_matches(history, info, _unite(history, matches_of_plans), stopped, previews)
             yield from self._batches_of(target, mine, batches)
 
     def _batches_of(
@@ -194,17 +194,17 @@ class CommitSearch:
         self, history: History, info: RepositoryInfo, plans: Sequence[tuple[CommitPlan, HistoryCommit]]
     ) -> Iterator[Any]:
         """Changed lines in cells, as soon as some are found; those of several alternatives when all are there."""
-        hits = chain.from_iterable(self._cell_matches(history, plan, position) for plan, position in plans)
+        cell_matches = chain.from_iterable(self._cell_matches(history, plan, position) for plan, position in plans)
         if len(plans) > 1:
-            yield from cell_diff_matches(history, info, list(hits))
+            yield from cell_diff_matches(history, info, list(cell_matches))
             return
-        for matches in hits:
+        for matches in cell_matches:
             yield from cell_diff_matches(history, info, [matches])
 
     def _cell_matches(
         self, history: History, plan: CommitPlan, history_commit: HistoryCommit
     ) -> Iterator[CellDiffMatches]:
-        query = plan.at(history_commit.revisions, history_commit.without)
+        query = plan.history_query(history_commit.revisions, history_commit.without)
         if not isinstance(query, CellDiffQuery):
             raise TypeError(f"no query of cells: {query!r}")
         search = CellDiffSearch(history_commit.repository, history, query, lambda: self.cancellation.stopped)
@@ -230,28 +230,28 @@ class CommitSearch:
         A commit that two alternatives find comes once. So does a line: lines of several alternatives are united when
         all are there.
         """
-        hits: Iterator[DiffMatches] = chain.from_iterable(
+        structure_matches: Iterator[DiffMatches] = chain.from_iterable(
             self._structure_matches(history, plan, position) for plan, position in plans
         )
         if kind == "commit":
             yielded: set[int] = set()
-            for matches in hits:
+            for matches in structure_matches:
                 new = [number for number in matches.commits.tolist() if number not in yielded]
                 yielded.update(new)
                 yield from commit_matches(history, info, CommitNumbers(np.array(new, dtype=np.int64)), None)
             return
         git_dir = plans[0][1].repository.git_dir if self.with_previews else ""
         if len(plans) > 1:
-            all_hits = list(hits)
-            hits = iter([_unite(history, all_hits)] if all_hits else [])
-        for matches in hits:
+            all_hits = list(structure_matches)
+            structure_matches = iter([_unite(history, all_hits)] if all_hits else [])
+        for matches in structure_matches:
             previews = DiffPreviews(git_dir) if git_dir else None
             yield from diff_matches(history, info, matches, lambda: self.cancellation.stopped, previews)
 
     def _structure_matches(
         self, history: History, plan: CommitPlan, history_commit: HistoryCommit
     ) -> Iterator[DiffMatches]:
-        query = plan.at(history_commit.revisions, history_commit.without)
+        query = plan.history_query(history_commit.revisions, history_commit.without)
         if not isinstance(query, StructureQuery):
             return
         search = StructureSearch(history_commit.repository, history, query, lambda: self.cancellation.stopped)
@@ -271,7 +271,7 @@ class CommitSearch:
             self.unread[name] = max(cached, unread)
 
     def _diffs(self, history: History, plan: CommitPlan, history_commit: HistoryCommit) -> DiffMatches:
-        query = plan.at(history_commit.revisions, history_commit.without)
+        query = plan.history_query(history_commit.revisions, history_commit.without)
         if not isinstance(query, DiffQuery):
             raise TypeError(f"no query of changed lines: {query!r}")
         query = replace(query, with_rows=plan.side is not None)

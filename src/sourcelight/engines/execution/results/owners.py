@@ -101,10 +101,10 @@ def owned_by(owners: tuple[str, ...], name: str) -> bool:
     """Whether `name` is among `owners`, ignoring case and a leading ``@``; empty means anyone."""
     if not name.strip():
         return bool(owners)
-    return _plain(name) in {_plain(owner) for owner in owners}
+    return _normalize(name) in {_normalize(owner) for owner in owners}
 
 
-def _plain(owner: str) -> str:
+def _normalize(owner: str) -> str:
     return owner.strip().removeprefix("@").casefold()
 
 
@@ -205,7 +205,7 @@ class OwnerPredicate:
     def __init__(self, read: ReadFile, lacks: LacksFile) -> None:
         self._read = read
         self._lacks = lacks
-        self._known: dict[tuple[str, str, str], FileOwners | None] = {}
+        self._files_by_key: dict[tuple[str, str, str], FileOwners | None] = {}
         self.unknown: set[str] = set()
         self.unowned: Counter[str] = Counter()
         self.later: set[str] = set()
@@ -219,12 +219,12 @@ class OwnerPredicate:
     def file_of(self, target: Target) -> FileOwners | None:
         """The target's file of owners; None when it has none."""
         key = (target.repository.key, target.revision, target.commit)
-        if key not in self._known:
-            self._known[key] = self._load(target)
+        if key not in self._files_by_key:
+            self._files_by_key[key] = self._load(target)
         name = target.repository.facts.name
-        if self._known[key] is None and name not in self.missing:
+        if self._files_by_key[key] is None and name not in self.missing:
             self.unknown.add(name)
-        return self._known[key]
+        return self._files_by_key[key]
 
     def _load(self, target: Target) -> FileOwners | None:
         try:
@@ -365,7 +365,7 @@ class OwnerSelector:
             else:
                 bounds.append((start, end))
             number.append(len(bounds) - 1)
-        cut = [
+        is_truncated = [
             max_line_bytes > 0 and any(len(text) > max_line_bytes for text in raw[start : end + 1])
             for start, end in bounds
         ]
@@ -375,7 +375,7 @@ class OwnerSelector:
             "chunk": ([texts[position] for position in number], "dict32"),
             "chunk_start_line": ([bounds[position][0] + 1 for position in number], "int32"),
             "chunk_offset": ([offsets[bounds[position][0]] for position in number], "int64"),
-            "truncated": ([cut[position] for position in number], "bool"),
+            "truncated": ([is_truncated[position] for position in number], "bool"),
         }
 
 

@@ -143,12 +143,14 @@ class FileRanker:
                 self._complete([batch])
             match_total += match_count(batch)
             files = self._files(batch)
-            yield batch.append_column(SCORE, pa.array(np.repeat(files.score, files.stop - files.start)))
+            yield batch.append_column(SCORE, pa.array(np.repeat(files.score, files.end - files.start)))
 
     def _complete(self, batches: Iterable[Any]) -> None:
         if self.complete is not None:
             rows = map(MatchRows, batches)
-            self.complete(dict.fromkeys((each.first("repository"), each.first("revision")) for each in rows))
+            self.complete(
+                dict.fromkeys((match_rows.first("repository"), match_rows.first("revision")) for match_rows in rows)
+            )
 
     def _sort(self, batches: list[Any]) -> Iterable[Any]:
         if not batches:
@@ -156,7 +158,7 @@ class FileRanker:
         files = [self._files(batch) for batch in batches]
         batch_of = np.concatenate([np.full(len(f.score), n, dtype=np.int64) for n, f in enumerate(files)])
         start = np.concatenate([f.start for f in files])
-        end = np.concatenate([f.stop for f in files])
+        end = np.concatenate([f.end for f in files])
         score = np.concatenate([f.score for f in files])
         # Batches come in the order of repositories and paths: their order settles what the score leaves open.
         order = np.argsort(-score, kind="stable")
@@ -182,7 +184,9 @@ class FileRanker:
         if self.phrases and len(start):
             score = np.where(self._has_phrase(rows, start, paths), score * PHRASE, score)
         stars = self.stars.get(rows.first("repository"), 0)
-        score = score + STARS * np.log10(1 + max(stars, 0)) / 6 + ORDER * np.array([_standing(path) for path in paths])
+        score = (
+            score + STARS * np.log10(1 + max(stars, 0)) / 6 + ORDER * np.array([_path_score(path) for path in paths])
+        )
         return _Files(start, end, score, paths)
 
     def _definition_scores(self, rows: MatchRows, start: Int64Array, paths: list[str]) -> Float64Array:
@@ -230,7 +234,7 @@ class FileRanker:
 @dataclass(frozen=True, slots=True)
 class _Files:
     start: Int64Array
-    stop: Int64Array
+    end: Int64Array
     score: Float64Array
     paths: list[str]
 
@@ -251,9 +255,9 @@ def _line_scores(rows: MatchRows) -> Float64Array:
     line_start, line_end = offsets[row], offsets[row + 1]
     start, end = line_start + starts, line_start + ends
 
-    def word(at: Int64Array) -> BoolArray:
-        inside = (at >= line_start) & (at < line_end)
-        return np.asarray(inside & _WORD[text[np.clip(at, 0, len(text) - 1)]])
+    def word(offsets: Int64Array) -> BoolArray:
+        inside = (offsets >= line_start) & (offsets < line_end)
+        return np.asarray(inside & _WORD[text[np.clip(offsets, 0, len(text) - 1)]])
 
     at_start = word(start - 1) != word(start)
     at_end = word(end - 1) != word(end)
@@ -302,7 +306,7 @@ def _symbol_scores(rows: MatchRows) -> Float64Array:
 
 
 @lru_cache(maxsize=1 << 16)
-def _standing(path: str) -> float:
+def _path_score(path: str) -> float:
     """How much a file is worth by its path alone, from 0 to 1."""
     if _GENERATED.search(path):
         score = 0.0
@@ -320,8 +324,8 @@ def _with_novelty(order: Int64Array, score: Float64Array, paths: Sequence[str]) 
     if len(order) < 4:
         return order
 
-    def ending(at: int) -> str:
-        return paths[at].rpartition("/")[2].rpartition(".")[2]
+    def ending(file_index: int) -> str:
+        return paths[file_index].rpartition("/")[2].rpartition(".")[2]
 
     seen = {ending(int(order[0])), ending(int(order[1]))}
     third = int(order[2])

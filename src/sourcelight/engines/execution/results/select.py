@@ -293,20 +293,20 @@ def by_place(batch: Any) -> Sequence[Any]:
     return [batch.slice(start, end - start) for start, end in bounds]
 
 
-def repository_batch(hits: Sequence[tuple[Target, tuple[tuple[int, int], ...]]]) -> Any:
+def repository_batch(name_matches: Sequence[tuple[Target, tuple[tuple[int, int], ...]]]) -> Any:
     """Rows of type ``repo``, with the spans of the match in each name."""
-    infos = [target.repository.facts for target, _ in hits]
+    infos = [target.repository.facts for target, _ in name_matches]
 
     def column(values: list[Any], kind: str) -> Any:
         return pa.array(values, type=arrow_type(kind))
 
     columns = {
-        "type": column(["repo"] * len(hits), "dict8"),
+        "type": column(["repo"] * len(name_matches), "dict8"),
         "repository": column([f.name for f in infos], "dict32"),
         "repository_id": column([f.id for f in infos], "int64"),
-        "revision": column([target.revision for target, _ in hits], "dict32"),
-        "match_count": column([1] * len(hits), "int32"),
-        "name_start": column([[a for a, _ in spans] for _, spans in hits], "list"),
-        "name_end": column([[b for _, b in spans] for _, spans in hits], "list"),
+        "revision": column([target.revision for target, _ in name_matches], "dict32"),
+        "match_count": column([1] * len(name_matches), "int32"),
+        "name_start": column([[a for a, _ in spans] for _, spans in name_matches], "list"),
+        "name_end": column([[b for _, b in spans] for _, spans in name_matches], "list"),
     }
     return pa.record_batch(columns)

@@ -77,10 +77,10 @@ class CommitCounts:
         for number, ((side, _, _), bound) in enumerate(zip(_AGES, self._bounds, strict=True)):
             self._by_age[number] += int((seconds > bound if side == "after" else seconds < bound).sum())
 
-    def filters(self, most: int, *, exhaustive: bool) -> Iterator[SuggestedFilter]:
-        """What narrows the search to one author, by address, or to an age; `most` authors at most."""
+    def filters(self, limit: int, *, exhaustive: bool) -> Iterator[SuggestedFilter]:
+        """What narrows the search to one author, by address, or to an age; `limit` authors at most."""
         counts = Counter({value: names.total() for value, names in self._by_author.items() if value})
-        for value, count in most_frequent(counts, most):
+        for value, count in most_frequent(counts, limit):
             (name, _), *_ = most_frequent(self._by_author[value], 1)
             yield SuggestedFilter(
                 f"author:{quote_value(f'^{escape_regexp(value)}$')}", name, count, exhaustive, "author"

@@ -86,7 +86,7 @@ def targets_of(
     """
     requests = [_resolve(repository, revisions) for revisions in lists]
     if at_time is not None:
-        requests.append(_at(repository, at_time, cancellation))
+        requests.append(_commit_before(repository, at_time, cancellation))
     first = requests[0] if requests else RevisionRequest()
     common = [{commit for _, commit in request_after_first.places} for request_after_first in requests[1:]]
     places = [place for place in first.places if all(place[1] in commits for commits in common)]
@@ -159,7 +159,7 @@ def _compile(glob: str) -> re.Pattern[str]:
     return re.compile(re.escape(text) + "(?:/.*)?", re.DOTALL)
 
 
-def _at(repository: Repository, predicate: Predicate, cancellation: Cancellation) -> RevisionRequest:
+def _commit_before(repository: Repository, predicate: Predicate, cancellation: Cancellation) -> RevisionRequest:
     """The newest commit before a time, shown as its hash, which names it again."""
     before_s = parse_date(predicate.args["time"], current_time()).timestamp()
     start = predicate.args["rev"]
@@ -186,15 +186,15 @@ class ScopedAlternative:
     """An alternative whose context is resolved.
 
     `listed` maps the name of each repository of a listed context to its revisions (none: the default one); None where
-    no list narrows the search. `context` is the context's name, empty without one; `query` is what was asked, and `own`
-    are the alternatives of the context's own query.
+    no list narrows the search. `context` is the context's name, empty without one; `query` is what was asked, and
+    `context_alternatives` are the alternatives of the context's own query.
     """
 
     alternative: Alternative
     listed: Mapping[str, tuple[str, ...]] | None = None
     context: str = field(default="")
     query: str = ""
-    own: tuple[Alternative, ...] = ()
+    context_alternatives: tuple[Alternative, ...] = ()
 
 
 def context_missing(name: str, query: str) -> QueryError:

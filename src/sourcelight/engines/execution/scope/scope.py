@@ -108,9 +108,9 @@ class ScopeSelector:
         if item.listed is not None:
             if any(repository.name in item.listed for repository in visible):
                 return
-        elif not item.own or any(
+        elif not item.context_alternatives or any(
             select_repositories(alternative, visible, selection.facts_test(predicates_of(alternative))).repositories
-            for alternative in item.own
+            for alternative in item.context_alternatives
         ):
             return
         raise context_missing(item.context, item.query)

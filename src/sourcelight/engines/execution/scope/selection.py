@@ -124,7 +124,7 @@ class FilePredicates:
     cancellation: Cancellation
     failed: dict[Place, str] = field(default_factory=dict)
     missing: dict[str, int] = field(default_factory=dict)
-    _known: dict[tuple[Place, TextQuery], tuple[bool, int]] = field(default_factory=dict)
+    _cache: dict[tuple[Place, TextQuery], tuple[bool, int]] = field(default_factory=dict)
 
     def passes(self, target: Target, predicates: Iterable[Predicate], *, case_sensitive: bool) -> bool | None:
         """Return whether a target satisfies all predicates on history and files; None when unknown.
@@ -156,7 +156,7 @@ class FilePredicates:
 
     def _holds(self, target: Target, question: TextQuery) -> tuple[bool, int] | None:
         """Whether any file is as a question asks, and if not how many could not be looked into; None: stopped."""
-        cached = self._known.get((place_of(target), question))
+        cached = self._cache.get((place_of(target), question))
         if cached is not None:
             return cached
         options = SearchOptions(max_matches=1, lines=False)
@@ -166,12 +166,12 @@ class FilePredicates:
                 self.failed[place_of(target)] = next(iter(part.failed.values()))
                 return None
             if part.files:
-                return self._known.setdefault((place_of(target), question), (True, 0))
+                return self._cache.setdefault((place_of(target), question), (True, 0))
             if question.tree is not None:
                 missing += sum(counts.get("missing", 0) for counts in part.skipped.values())
         if self.cancellation.stopped:
             return None
-        return self._known.setdefault((place_of(target), question), (False, missing))
+        return self._cache.setdefault((place_of(target), question), (False, missing))
 
 
 def reads_files(predicates: Iterable[Predicate]) -> bool:

@@ -53,10 +53,10 @@ def newest_ownership(history: History) -> Ownership | None:
 def _read(history: History, path: Path, commit: str) -> Ownership | None:
     try:
         file = SectionFile(path, "history")
-        segments = file.facts["segments"]
+        segments = file.metadata["segments"]
         # Commits keep their numbers while segments are only added: the stored list must be the start of the present
         # one.
-        if file.facts["format"] != FORMAT or segments != _segments(history)[: len(segments)]:
+        if file.metadata["format"] != FORMAT or segments != _segments(history)[: len(segments)]:
             return None
         # The paths end with NUL each, as git forbids NUL in names; the split leaves one empty text at the end.
         paths = bytes(file.bytes_of("paths")).split(b"\0")[:-1]
@@ -75,7 +75,7 @@ def _read(history: History, path: Path, commit: str) -> Ownership | None:
             for index, name in enumerate(paths)
         }
         origins = {index: None if path < 0 else path for index, path in file.array("origins").reshape(-1, 2).tolist()}
-        return Ownership(commit, files, file.facts["left_out"], file.facts["thorough"], origins)
+        return Ownership(commit, files, file.metadata["left_out"], file.metadata["thorough"], origins)
     except (OSError, IndexDamaged, KeyError, IndexError, ValueError):
         return None
 

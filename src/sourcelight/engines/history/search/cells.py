@@ -330,13 +330,15 @@ class _ChangedRows:
 
 
 def _surplus(
-    lines: Sequence[MatchedCellLine], others: Sequence[MatchedCellLine], side: Side, changed_rows: _ChangedRows
+    lines: Sequence[MatchedCellLine], other_lines: Sequence[MatchedCellLine], side: Side, changed_rows: _ChangedRows
 ) -> list[MatchedCellLine]:
-    """Return the lines that cells of their kind have more often than among `others`.
+    """Return the lines that cells of their kind have more often than among `other_lines`.
 
     Of equal ones those that stand on a changed line of the file, and of these the last.
     """
-    surplus = Counter((line.kind, line.text) for line in lines) - Counter((line.kind, line.text) for line in others)
+    surplus = Counter((line.kind, line.text) for line in lines) - Counter(
+        (line.kind, line.text) for line in other_lines
+    )
     if not surplus:
         return []
     places: dict[tuple[str, bytes], list[int]] = {}

@@ -244,9 +244,9 @@ def _cell_diff_batch(
     rows: list[ChangedCellLine | None] = []
     commit_of_row: list[int] = []
     for index, changed in enumerate(lines_of_commit):
-        own: Sequence[ChangedCellLine | None] = unite_changed_lines(changed) or (None,)
-        rows += own
-        commit_of_row += [index] * len(own)
+        commit_rows: Sequence[ChangedCellLine | None] = unite_changed_lines(changed) or (None,)
+        rows += commit_rows
+        commit_of_row += [index] * len(commit_rows)
     paths = history.changes.path, history.changes.old_path
     # A removed line stands in the old file, under its old name.
     path_of_row = [None if row is None else paths[row.side == "removed"][row.change] for row in rows]

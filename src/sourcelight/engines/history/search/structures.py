@@ -83,7 +83,7 @@ class StructureSearch:
     query: StructureQuery
     stopped: Stopped
     unread: set[int] = field(default_factory=set)
-    _known: dict[tuple[StructurePattern, bytes, str], tuple[_Span, ...] | None] = field(default_factory=dict)
+    _spans_of_blob: dict[tuple[StructurePattern, bytes, str], tuple[_Span, ...] | None] = field(default_factory=dict)
     _languages: dict[int, str] = field(default_factory=dict)
 
     def matches(self) -> Iterator[DiffMatches]:
@@ -144,26 +144,28 @@ class StructureSearch:
     ) -> None:
         """Find the patterns in contents that were not searched yet."""
         # All at once, and rarely: a content that two slices share is then searched twice.
-        if len(self._known) > _MAX_REMEMBERED:
-            self._known.clear()
+        if len(self._spans_of_blob) > _MAX_REMEMBERED:
+            self._spans_of_blob.clear()
         for pattern in patterns:
             keys: list[tuple[StructurePattern, bytes, str]] = []
             texts: list[SourceText] = []
-            for blob, shown in sorted(contents):
+            for blob, blob_language in sorted(contents):
                 check_stopped(self.stopped)
-                key = pattern, blob, shown
-                language = pattern.language or shown
-                if key in self._known or language not in pattern.languages:
+                key = pattern, blob, blob_language
+                language = pattern.language or blob_language
+                if key in self._spans_of_blob or language not in pattern.languages:
                     continue
                 # Bounded before it is read; what is not there, or larger, leaves its commits unread.
                 data = reader.read(blob, MAX_TEXT_BYTES)
-                self._known[key] = None if data is None else ()
+                self._spans_of_blob[key] = None if data is None else ()
                 if data is not None and b"\0" not in data and pattern.may_match(language, data):
                     keys.append(key)
                     texts.append(SourceText(language, data))
             results = shared_pool().find(pattern.text, texts, self.stopped)
             for key, text, result in zip(keys, texts, results, strict=True):
-                self._known[key] = None if result.problem else tuple(_spans(text.data, result.starts, result.ends))
+                self._spans_of_blob[key] = (
+                    None if result.problem else tuple(_spans(text.data, result.starts, result.ends))
+                )
 
     def _difference(
         self, change: int, pattern: StructurePattern, texts: dict[str, tuple[bytes, str]]
@@ -171,7 +173,7 @@ class StructureSearch:
         """Return the matches that a change brings (``added``) and those that it removes."""
         spans: dict[str, tuple[_Span, ...]] = {}
         for side, (blob, language) in texts.items():
-            blob_spans = self._known.get((pattern, blob, language), ())
+            blob_spans = self._spans_of_blob.get((pattern, blob, language), ())
             if blob_spans is None:
                 self.unread.add(int(self.history.changes.commit[change]))
             spans[side] = blob_spans or ()

@@ -83,13 +83,19 @@ class ChangeReader:
         # once for each request.
         size = max(50, min(MAX_REQUEST_COMMITS, len(numbers) // (8 * self.workers)))
         for start in range(0, len(numbers), size):
-            some = numbers[start : start + size]
-            oids = tuple(self.new_commits.oids[number].decode() for number in some)
+            slice_numbers = numbers[start : start + size]
+            oids = tuple(self.new_commits.oids[number].decode() for number in slice_numbers)
             # All requests share the scratch folder, and with it the file that sums up the effort.
             effort = EFFORT * account.allowance.bytes
             requests.append(
                 ExtractionRequest(
-                    self.git_dir, str(self.scratch), some[0], tuple(some), oids, account.allowance, effort
+                    self.git_dir,
+                    str(self.scratch),
+                    slice_numbers[0],
+                    tuple(slice_numbers),
+                    oids,
+                    account.allowance,
+                    effort,
                 )
             )
         # Keyed by the first commit, since answers of workers come in the order in which they finish.
@@ -116,7 +122,7 @@ class ChangeReader:
         for part in (
             SectionFile(Path(name), "history") for first in sorted(files_by_first) for name in files_by_first[first]
         ):
-            if account.spend(Cost(part.facts["files"], part.facts["lines"], part.facts["bytes"])):
+            if account.spend(Cost(part.metadata["files"], part.metadata["lines"], part.metadata["bytes"])):
                 parts.append(part)
             else:
                 unread += np.unique(part.array("commit")).tolist()

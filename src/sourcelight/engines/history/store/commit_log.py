@@ -106,18 +106,18 @@ class NewCommits:
 def read_commits(
     git_dir: str,
     tips: Collection[str],
-    known: Collection[str],
+    stored_oids: Collection[str],
     position: Callable[[str], int | None],
     first: int,
     cancellation: Cancellation | None = None,
 ) -> NewCommits:
-    """Read the commits that are reachable from `tips` and not from `known`.
+    """Read the commits that are reachable from `tips` and not from `stored_oids`.
 
     Parameters
     ----------
     git_dir
         The git directory.
-    tips, known
+    tips, stored_oids
         Commits, 40 hex digits.
     position
         Number of a commit that is known; asked for parents that are not among the new ones.
@@ -126,7 +126,7 @@ def read_commits(
     cancellation
         Raises `Cancelled` when stopped.
     """
-    revisions = "".join(f"{tip}\n" for tip in tips) + "".join(f"^{oid}\n" for oid in known)
+    revisions = "".join(f"{tip}\n" for tip in tips) + "".join(f"^{oid}\n" for oid in stored_oids)
     # -z ends records with NUL, because messages have newlines. --topo-order --reverse lists parents before children, so
     # numbers of parents are known when a child is read.
     # A commit that a rewritten branch left behind may be gone from git, which must not end the walk.

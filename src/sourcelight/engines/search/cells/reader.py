@@ -43,7 +43,7 @@ def _text_weight(text: bytes | None) -> int:
 class CellReader:
     """Reads cells by blob, whatever commit and path a blob is read at. Safe to share between threads."""
 
-    _known: LruCache[tuple[str, str, bool], CellsOrReason] = field(
+    _cells: LruCache[tuple[str, str, bool], CellsOrReason] = field(
         default_factory=lambda: LruCache(_CACHE_BYTES, weigh=_weight)
     )
     _texts: LruCache[tuple[str, frozenset[str]], bytes | None] = field(
@@ -59,7 +59,7 @@ class CellReader:
         cached = self._find(key)
         if cached is not None:
             return cached
-        return self._known.get_or_make(key, lambda: self._read(target, snapshot, file, with_outputs=with_outputs))
+        return self._cells.get_or_make(key, lambda: self._read(target, snapshot, file, with_outputs=with_outputs))
 
     def quick_text(self, target: Target, snapshot: OpenedCommit, file: int, kinds: frozenset[str]) -> bytes | None:
         """Return all lines of texts of some kinds, to see that none matches; None where `read` must tell."""
@@ -78,8 +78,8 @@ class CellReader:
         return snapshot.view.blob_id(file), _format_of(snapshot.view.path(file)), with_outputs
 
     def _find(self, key: tuple[str, str, bool]) -> CellsOrReason | None:
-        cells = self._known.get(key)
-        return self._known.get((*key[:2], True)) if cells is None else cells
+        cells = self._cells.get(key)
+        return self._cells.get((*key[:2], True)) if cells is None else cells
 
     def _read(self, target: Target, snapshot: OpenedCommit, file: int, *, with_outputs: bool) -> CellsOrReason:
         data = self._data(target, snapshot, file)

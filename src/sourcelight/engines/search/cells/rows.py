@@ -102,11 +102,11 @@ def _spans_by_line(text: CellText, spans: Spans) -> dict[int, tuple[Spans, int]]
         first = bisect.bisect_right(starts, start) - 1
         number = first
         while number < len(starts) and (number == first or starts[number] < end):
-            pieces, begins = by_line.get(number, ([], 0))
+            pieces, match_count = by_line.get(number, ([], 0))
             # To the newline, and over it.
             line_end = starts[number + 1] if number + 1 < len(starts) else len(text.text)
             pieces.append((max(start, starts[number]) - starts[number], min(end, line_end) - starts[number]))
-            by_line[number] = pieces, begins + (number == first)
+            by_line[number] = pieces, match_count + (number == first)
             number += 1
     return by_line
 

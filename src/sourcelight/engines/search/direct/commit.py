@@ -33,13 +33,13 @@ ReadSizes = Callable[[bytes], int | None]
 class Piece:
     """Files of a commit, ``first:end`` in path order, and the size of each (-1: the repository lacks it).
 
-    `opened` are all of these files with their texts, once they were read.
+    `snapshot` are all of these files with their texts, once they were read.
     """
 
     first: int
     end: int
     sizes: list[int]
-    opened: OpenedCommit | None = None
+    snapshot: OpenedCommit | None = None
 
     @property
     def text_bytes(self) -> int:
@@ -95,14 +95,14 @@ class UnindexedCommit:
                 yield piece
                 number += 1
 
-    def sizes(self, piece: Piece, wanted: BoolArray | None) -> dict[bytes, int]:
-        """Return the contents of a piece that can be searched, with their sizes; `wanted`: of these files alone."""
+    def sizes(self, piece: Piece, mask: BoolArray | None) -> dict[bytes, int]:
+        """Return the contents of a piece that can be searched, with their sizes; `mask`: of these files alone."""
         files = range(piece.first, piece.end)
         limit, ids = self.limit, self._ids
         return {
             ids[file]: size
             for index, (file, size) in enumerate(zip(files, piece.sizes, strict=True))
-            if 0 <= size <= limit and (wanted is None or wanted[index])
+            if 0 <= size <= limit and (mask is None or mask[index])
         }
 
     def open(self, piece: Piece, contents: Mapping[bytes, bytes | None]) -> OpenedCommit:
@@ -208,16 +208,16 @@ class UnindexedCommits:
                 cached = self._commits.setdefault(key, read)
         return cached
 
-    def keep(self, commit: UnindexedCommit, piece: Piece, opened: OpenedCommit) -> None:
+    def keep(self, commit: UnindexedCommit, piece: Piece, snapshot: OpenedCommit) -> None:
         """Keep the texts of a whole piece for later searches, if there is room."""
         key = commit.repository.key, commit.commit
         with self._guard:
-            if piece.opened is None and self._commits.get(key) is commit:
+            if piece.snapshot is None and self._commits.get(key) is commit:
                 size = piece.text_bytes
                 # No eviction: every search reads all pieces in one order, so the oldest is the next one wanted.
                 if sum(self._bytes.values()) + size <= self._max_bytes:
                     self._bytes[key] = self._bytes.get(key, 0) + size
-                    piece.opened = opened
+                    piece.snapshot = snapshot
 
     def forget(self, target: Target, commit: str) -> None:
         """Let go of a commit, which has an index now."""

@@ -40,9 +40,9 @@ class PieceReader:
         self._guard = threading.Lock()
         self._is_closed = False
 
-    def submit(self, commit: UnindexedCommit, piece: Piece, wanted: BoolArray | None) -> Future[OpenedCommit]:
-        """Read the texts of a piece in a thread; `wanted`: of these files alone."""
-        return self._pool.submit(self._read, commit, piece, wanted)
+    def submit(self, commit: UnindexedCommit, piece: Piece, mask: BoolArray | None) -> Future[OpenedCommit]:
+        """Read the texts of a piece in a thread; `mask`: of these files alone."""
+        return self._pool.submit(self._read, commit, piece, mask)
 
     def close(self) -> None:
         """End the processes and the threads."""

@@ -174,11 +174,11 @@ def _pieces(
         piece_mask = None if mask is None else mask[piece.first : piece.end]
         if piece_mask is not None and not piece_mask.any():
             continue
-        if piece.opened is None and reads_contents:
+        if piece.snapshot is None and reads_contents:
             yield reader.submit(commit, piece, piece_mask)
         else:
             ready: Future[OpenedCommit] = Future()
-            ready.set_result(piece.opened or commit.open(piece, {}))
+            ready.set_result(piece.snapshot or commit.open(piece, {}))
             yield ready
 
 

@@ -278,7 +278,7 @@ class _BuildStep:
             size += len(text)
             if size > MAX_LOOSE_BYTES:
                 # `texts` is an iterator: it goes on with the blobs that have not been read yet.
-                self._write(_chain(contents, texts), delta=True, late=True)
+                self._write(_chain(contents, texts), delta=True, for_other_revisions=True)
                 return
         self.existing.loose = {blob_id: (document, len(text)) for document, (blob_id, text) in enumerate(contents)}
 
@@ -330,25 +330,25 @@ class _BuildStep:
             else:
                 yield blob_id, text
 
-    def _write(self, texts: Iterable[tuple[bytes, bytes]], *, delta: bool, late: bool = False) -> None:
+    def _write(self, texts: Iterable[tuple[bytes, bytes]], *, delta: bool, for_other_revisions: bool = False) -> None:
         extractor = KeyExtractor()
         builder = ShardBuilder(extractor)
         for blob_id, text in texts:
             if not builder.has_room(len(text)):
-                self._finish(builder, delta=delta, late=late)
+                self._finish(builder, delta=delta, for_other_revisions=for_other_revisions)
                 builder = ShardBuilder(extractor)
             self.existing.positions[blob_id] = (len(self.existing.shards), builder.add(blob_id, text))
         if builder.documents:
-            self._finish(builder, delta=delta, late=late)
+            self._finish(builder, delta=delta, for_other_revisions=for_other_revisions)
 
-    def _finish(self, builder: ShardBuilder, *, delta: bool, late: bool) -> None:
+    def _finish(self, builder: ShardBuilder, *, delta: bool, for_other_revisions: bool) -> None:
         self._options.check_cancelled()
         name = builder.write(self._folder)
         shard = Shard(self._folder / name)
         # Checked before a manifest names it, so that no index has a shard that was not written whole.
         shard.file.verify(self._options.check_cancelled)
         self._spend(shard.file.size)
-        self.existing.shards.append(ShardEntry(name, shard.documents, shard.text_bytes, delta, late))
+        self.existing.shards.append(ShardEntry(name, shard.documents, shard.text_bytes, delta, for_other_revisions))
 
     def _spend(self, size: int) -> None:
         if self._budget_bytes is not None:

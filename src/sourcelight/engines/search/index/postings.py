@@ -127,12 +127,12 @@ def _extract_windows(mapped: bytes, trigrams: NDArray[np.uint32], is_complete: B
     change = before ^ after
     # Of two classes, the exclusive or is 0 for equal ones and 4 or more where one is a non-word. With a word byte after
     # the cut, this leaves starts of words and pairs of one class.
-    cut = change == 0
-    cut |= change >= _NON_WORD
-    cut &= after < _NON_WORD
-    cut &= is_complete[:-_KEY_BYTES]
-    cut &= is_complete[_KEY_BYTES:]
-    cuts = np.flatnonzero(cut)
+    is_cut = change == 0
+    is_cut |= change >= _NON_WORD
+    is_cut &= after < _NON_WORD
+    is_cut &= is_complete[:-_KEY_BYTES]
+    is_cut &= is_complete[_KEY_BYTES:]
+    cuts = np.flatnonzero(is_cut)
     windows = trigrams.take(cuts)
     windows *= _HASH_FACTORS[0]
     following = trigrams.take(cuts + _KEY_BYTES)

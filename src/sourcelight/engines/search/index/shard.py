@@ -159,9 +159,9 @@ class Shard:
     def __init__(self, path: Path) -> None:
         self.file = SectionFile(path, "shard")
         self.name = path.name
-        self.documents: int = self.file.facts["documents"]
-        self.units: int = self.file.facts["units"]
-        self.text_bytes: int = self.file.facts["text_bytes"]
+        self.documents: int = self.file.metadata["documents"]
+        self.units: int = self.file.metadata["units"]
+        self.text_bytes: int = self.file.metadata["text_bytes"]
         self.content_bytes = self.file.length("content")
         self.line_ends = self.file.items("newlines")
         self.doc_start = self.file.array("doc_start")

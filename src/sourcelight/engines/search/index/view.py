@@ -42,7 +42,7 @@ class ViewContent:
     size: AnyArray
     language: AnyArray
     languages: Sequence[tuple[str, Sequence[str]]]
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 def write_view(folder: Path, content: ViewContent) -> str:
@@ -58,7 +58,7 @@ def _sections_of(content: ViewContent) -> tuple[dict[str, Any], dict[str, AnyArr
     text = b"".join([b"\n", *(part for path in content.paths for part in (path, b"\n"))])
     text_bytes = int(content.size[content.reason == 0].sum())
     metadata = {
-        **content.facts,
+        **content.metadata,
         "commit": content.commit,
         "files": len(content.paths),
         "languages": [[name, list(names)] for name, names in content.languages],
@@ -102,7 +102,7 @@ class CommitView:
     def _read(self, file: SectionFile | MemorySections) -> None:
         self.file = file
         self.name = file.path.name
-        metadata = self.file.facts
+        metadata = self.file.metadata
         self.commit: str = metadata["commit"]
         self.files: int = metadata["files"]
         self.text_bytes: int = metadata["text_bytes"]

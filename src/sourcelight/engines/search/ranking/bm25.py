@@ -44,7 +44,7 @@ class TermPosting:
         Occurrences in each of these chunks.
     files
         Files, ascending, that have the term in their path.
-    named
+    definition_chunks
         Chunks, ascending, with the head of a definition whose name has the term (it counts 2), and a few others.
     """
 
@@ -52,7 +52,7 @@ class TermPosting:
     numbers: Int64Array
     often: UInt8Array
     files: Int64Array
-    named: Int64Array
+    definition_chunks: Int64Array
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class WordScores:
             best_scores.append(np.maximum.reduceat(scores, first))
         return (best_scores[0], best_scores[1]) if best_scores else (scores, scores)
 
-    def whole(self, files: Int64Array) -> Float64Array:
+    def file_scores(self, files: Int64Array) -> Float64Array:
         """Score some files, ascending, as if each were one text: BM25 with the counts of all their chunks."""
         space, k1 = self.space, self.weights.k1
         scores: Float64Array = np.zeros(len(files))

@@ -82,13 +82,13 @@ def best_border(lines: Sequence[bytes], states: Sequence[int], offset: int, wind
     `states` are those of the lines from `offset` on. None when every line is within a comment or a text.
     """
     for max_state in (FREE, IN_BRACKETS):
-        allowed = [index for index in window if states[index - offset] <= max_state and _begins(lines, index)]
+        allowed = [index for index in window if states[index - offset] <= max_state and _starts_statement(lines, index)]
         if allowed:
             return min(allowed, key=lambda index: (_indent(lines[index]), bool(lines[index - 1].strip()), -index))
     return next((index for index in reversed(window) if states[index - offset] < WITHIN and lines[index].strip()), None)
 
 
-def _begins(lines: Sequence[bytes], index: int) -> bool:
+def _starts_statement(lines: Sequence[bytes], index: int) -> bool:
     """Return whether a line looks like the first of a statement, and no comment stands above it."""
     line, above = lines[index].strip(), lines[index - 1].strip()
     return bool(line) and not (

@@ -65,7 +65,7 @@ class ScratchBuffers:
         self._guard = threading.Lock()
 
     @contextmanager
-    def one(self) -> Iterator[ScratchBuffer]:
+    def buffer(self) -> Iterator[ScratchBuffer]:
         """Lend a buffer to one caller until the end of the block; after an exception it is discarded."""
         with self._guard:
             buffer = self._free.pop() if self._free else None

@@ -120,12 +120,12 @@ class ChunkBlock:
         return numbers.take(order), positions.take(order)
 
 
-def make_block(target: int, opened: OpenedTerms, shard: int, mask: BoolArray | None) -> ChunkBlock | None:
+def make_block(target: int, target_terms: OpenedTerms, shard: int, mask: BoolArray | None) -> ChunkBlock | None:
     """Make the block of a shard, whose files `mask` chooses, None for all; None when it would hold no chunk."""
-    table = opened.terms[shard]
+    table = target_terms.terms[shard]
     if table is None:
         return None
-    placement = opened.snapshot.placement(shard)
+    placement = target_terms.snapshot.placement(shard)
     files, documents = placement.files.astype(np.int64), placement.documents.astype(np.int64)
     if mask is not None:
         files, documents = files[mask[files]], documents[mask[files]]

@@ -46,7 +46,7 @@ class ChunkCollection:
         Chunks and files of all, where these are a part of them; `mean_length` is then that of all.
     """
 
-    opened: Sequence[OpenedTerms]
+    open_terms: Sequence[OpenedTerms]
     masks: Sequence[BoolArray | None]
     pieces: Sequence[ChunkBlock]
     chunk_base: Sequence[int]
@@ -89,14 +89,14 @@ class ChunkCollection:
     def symbols_of(self, number: int) -> SymbolTable | None:
         """Return the definitions beside the table of a piece; None while they are not known."""
         block = self.pieces[number]
-        opened = self.opened[block.target]
-        shard = next(index for index, table in enumerate(opened.terms) if table is block.table)
-        return opened.symbols[shard]
+        target_terms = self.open_terms[block.target]
+        shard = next(index for index, table in enumerate(target_terms.terms) if table is block.table)
+        return target_terms.symbols[shard]
 
     @cached_property
     def imported(self) -> Float64Array:
         """How many files import each file, 0 to 1: the logarithm, divided by the greatest of its repository."""
-        by_target = [import_scores(opened) for opened in self.opened]
+        by_target = [import_scores(target_terms) for target_terms in self.open_terms]
         return _concatenate([by_target[block.target][block.files] for block in self.pieces])
 
     def piece_of_chunk(self, chunk: int) -> int:
@@ -174,7 +174,7 @@ class ChunkCollection:
     @cached_property
     def file_numbers(self) -> Sequence[NDArray[np.int32]]:
         """The number of each file of each target's view, -1 for one that is not here."""
-        numbers = [np.full(open_terms.snapshot.view.files, -1, dtype=np.int32) for open_terms in self.opened]
+        numbers = [np.full(target_terms.snapshot.view.files, -1, dtype=np.int32) for target_terms in self.open_terms]
         for block, base in zip(self.pieces, self.file_base, strict=False):
             numbers[block.target][block.files] = np.arange(base, base + len(block.files), dtype=np.int32)
         return numbers
@@ -202,17 +202,17 @@ def _concatenate(arrays: Sequence[AnyArray]) -> AnyArray:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.zeros(0)
 
 
-def make_collection(opened: Sequence[OpenedTerms], masks: Sequence[BoolArray | None]) -> ChunkCollection:
+def make_collection(open_terms: Sequence[OpenedTerms], masks: Sequence[BoolArray | None]) -> ChunkCollection:
     """Combine the chunks of targets; `masks` say which files of each count, None for all."""
-    if not opened or any(mask is not None for mask in masks):
-        return _build_collection(opened, masks)
-    sources = [(terms.snapshot, *terms.terms) for terms in opened]
+    if not open_terms or any(mask is not None for mask in masks):
+        return _build_collection(open_terms, masks)
+    sources = [(terms.snapshot, *terms.terms) for terms in open_terms]
     # The last one asked for without filters stays as long as its first snapshot does.
-    cached: list[tuple[Any, ChunkCollection]] = opened[0].snapshot.remember("ranking space", list)
+    cached: list[tuple[Any, ChunkCollection]] = open_terms[0].snapshot.remember("ranking space", list)
     for cached_sources, space in cached[:1]:
         if len(cached_sources) == len(sources) and all(map(_are_identical, cached_sources, sources)):
             return space
-    collection = _build_collection(opened, masks)
+    collection = _build_collection(open_terms, masks)
     cached[:] = [(sources, collection)]
     return collection
 

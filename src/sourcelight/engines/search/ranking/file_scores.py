@@ -141,7 +141,7 @@ class FileLists:
         The files, ascending, that are ranked: all, or those that can hold the best chunks.
     best
         Of each of `files`, the best score of its chunks.
-    named
+    listed_files
         The files that have a score for something else than their words.
     file_weight
         What a file's score counts for its chunks.
@@ -156,7 +156,7 @@ class FileLists:
     top: float
     files: Int64Array
     best: Float64Array
-    named: Int64Array
+    listed_files: Int64Array
     file_weight: float = 1.0
     repeat: float = 1.0
     lists: dict[str, Float64Array] = field(default_factory=dict)
@@ -168,7 +168,7 @@ class FileLists:
     def add(self, name: str, scores: Float64Array) -> None:
         """Add a list."""
         self.lists[name] = scores
-        self.named = np.union1d(self.named, scores.nonzero()[0])
+        self.listed_files = np.union1d(self.listed_files, scores.nonzero()[0])
 
     def total(self) -> Float64Array:
         """Return the score of each of `files`."""
@@ -223,7 +223,7 @@ def file_lists(
         scored_files.add(file)
         mentioned[file] = weights.mentioned
     by_length = weights.of_length(question.length)
-    (top,) = exchange.most([float(words.chunks.max(initial=0.0))])
+    (top,) = exchange.maxima([float(words.chunks.max(initial=0.0))])
     of_names: Float64Array = np.zeros(collection.files)
     if by_length.names:
         of_names += by_length.names * name_scores(collection, words, question)
@@ -236,7 +236,7 @@ def file_lists(
         files, best = _with_chunks(words, fraction * top, other_files)
         lists = FileLists(collection, factors, top, files, best, other_files, by_length.file, by_length.repeat)
         scores, best_value = _by_words(words, lists, weights, exchange)
-        (greatest,) = exchange.most([float(scores.max(initial=0.0))])
+        (greatest,) = exchange.maxima([float(scores.max(initial=0.0))])
         by_words: Float64Array = np.zeros(collection.files)
         by_words[files] = scores / (greatest or 1.0)
         lists.lists = {"words": by_words, "definitions": exact, "mentioned": mentioned, "names": of_names}
@@ -284,11 +284,11 @@ def _by_words(
     files, best = further_lists.files, further_lists.best
     scores = best * (weights.best / (further_lists.top or 1.0))
     values = further_lists.kind(files) * best
-    (best_value,) = exchange.most([float(values.max(initial=0.0))])
+    (best_value,) = exchange.maxima([float(values.max(initial=0.0))])
     near_best = ((values >= NEAR_BEST * best_value) & (best > 0.0)).nonzero()[0]
     near_files = files.take(near_best)
-    lists = (*words.next_best(near_files), words.whole(near_files))
-    greatest = exchange.most([float(list_scores.max(initial=0.0)) for list_scores in lists])
+    lists = (*words.next_best(near_files), words.file_scores(near_files))
+    greatest = exchange.maxima([float(list_scores.max(initial=0.0)) for list_scores in lists])
     factors = weights.second, weights.third, weights.full_name
     for weight, list_scores, of_all in zip(factors, lists, greatest, strict=True):
         scores[near_best] += list_scores * (weight / (of_all or 1.0))
@@ -346,7 +346,7 @@ def with_symbols(collection: ChunkCollection) -> Iterator[tuple[int, ChunkBlock,
 def _mentioned_files(collection: ChunkCollection, question: RankQuery) -> Iterator[int]:
     """Return the files whose path, or whose name without its extension, the question has."""
     paths = [file.strip("/") for file in question.files]
-    for target, open_terms in enumerate(collection.opened if paths or question.names else ()):
+    for target, open_terms in enumerate(collection.open_terms if paths or question.names else ()):
         words, view = collection.words[target], open_terms.snapshot.view
         files = [file for path in paths for file in words.files_named(path.rpartition("/")[2])
                  if f"/{view.path(file)}".endswith(f"/{path}")]  # fmt: skip
@@ -359,7 +359,7 @@ def _mentioned_files(collection: ChunkCollection, question: RankQuery) -> Iterat
 
 def scores_by_target(collection: ChunkCollection, scores: Float64Array) -> Sequence[Float64Array]:
     """Return scores as one array for each target, with an entry for each file of its view."""
-    scores_by_file = [np.zeros(open_terms.snapshot.view.files) for open_terms in collection.opened]
+    scores_by_file = [np.zeros(open_terms.snapshot.view.files) for open_terms in collection.open_terms]
     for number, block in enumerate(collection.pieces):
         scores_by_file[block.target][block.files] = scores[
             collection.file_base[number] : collection.file_base[number + 1]

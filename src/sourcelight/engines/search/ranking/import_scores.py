@@ -19,14 +19,14 @@ _SUFFIX = re.compile(r"\.(?:h|hh|hpp|hxx|js|mjs|cjs|ts|rb|php|sh)$")
 _LAST_NAME = re.compile(r"[^./\\:]+$")
 
 
-def import_scores(opened: OpenedTerms) -> Float64Array:
+def import_scores(target_terms: OpenedTerms) -> Float64Array:
     """Return for each file of a view the logarithm of the files that import it, divided by the greatest.
 
     An import is taken by the last name of its module, or of what it takes from it: a file that is called so, else the
     files of a folder. That is no resolution by the rules of a language; for an order of files it is enough.
     """
-    key = "import scores", *map(id, opened.symbols)
-    scores: Float64Array = opened.snapshot.remember(key, lambda: _scores(opened))
+    key = "import scores", *map(id, target_terms.symbols)
+    scores: Float64Array = target_terms.snapshot.remember(key, lambda: _scores(target_terms))
     return scores
 
 

@@ -126,7 +126,7 @@ class StatsExchange(Protocol):
         """Return the sums over all parts."""
         ...
 
-    def most(self, numbers: Sequence[float]) -> list[float]:
+    def maxima(self, numbers: Sequence[float]) -> list[float]:
         """Return the maximum over all parts."""
         ...
 
@@ -181,7 +181,7 @@ class LocalStats:
         """The numbers themselves."""
         return list(numbers)
 
-    def most(self, numbers: Sequence[float]) -> list[float]:
+    def maxima(self, numbers: Sequence[float]) -> list[float]:
         """The numbers themselves."""
         return list(numbers)
 
@@ -265,7 +265,7 @@ def join_rankings(
     best = sorted(entry for ranking in parts for entry in _stats_of(ranking).best)
     held_terms = frozenset(term for *_, terms in best[:COVERING_CHUNKS] for term in terms)
     searched = sum(ranking.searched_chunks for ranking in parts)
-    unknown = [question.shown[t] for t in question.terms if t not in idf and t not in question.optional]
+    unknown = [question.source_texts[t] for t in question.terms if t not in idf and t not in question.optional]
     joined_ranking = Ranking(
         question,
         tuple(chunks),

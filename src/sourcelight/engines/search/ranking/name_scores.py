@@ -81,7 +81,9 @@ def definition_name_scores(
 
 def _chunks_of_definitions(words: WordScores, masses: Mapping[str, float], min_score: float) -> Int64Array:
     """Return the chunks with heads of definitions whose names have terms of so much weight, ascending."""
-    postings = [(words.postings[term].named, mass) for term, mass in masses.items() if term in words.postings]
+    postings = [
+        (words.postings[term].definition_chunks, mass) for term, mass in masses.items() if term in words.postings
+    ]
     if not postings:
         return np.zeros(0, dtype=np.int64)
     numbers = np.concatenate([definition_numbers for definition_numbers, _ in postings])
@@ -110,11 +112,11 @@ def _names_in(collection: ChunkCollection, chunk: int) -> list[bytes]:
     return symbols.texts(symbols.name[rows])
 
 
-def definitions_in(symbols: SymbolTable, document: int, begin: int, end: int) -> Int64Array:
+def definitions_in(symbols: SymbolTable, document: int, start_line: int, end: int) -> Int64Array:
     """Return the rows of the definitions of a document that begin in some lines, the last one included."""
-    start, stop = (int(index) for index in symbols.doc_first[document : document + 2])
-    lines = symbols.line[start:stop]
-    rows: Int64Array = start + ((lines >= begin) & (lines <= end)).nonzero()[0]
+    start, end_row = (int(index) for index in symbols.doc_first[document : document + 2])
+    lines = symbols.line[start:end_row]
+    rows: Int64Array = start + ((lines >= start_line) & (lines <= end)).nonzero()[0]
     return rows
 
 

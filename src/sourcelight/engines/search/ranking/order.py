@@ -38,9 +38,9 @@ class RankOrder:
     ) -> None:
         self.space, self.words, self.lists, self._exchange = collection, words, lists, exchange
         total = lists.total()
-        (greatest,) = exchange.most([float(total.max(initial=0.0))])
-        self._most = greatest or 1.0
-        self.scores: Float64Array = total / self._most
+        (greatest,) = exchange.maxima([float(total.max(initial=0.0))])
+        self._max_total = greatest or 1.0
+        self.scores: Float64Array = total / self._max_total
         self._seen: list[tuple[int, float]] | None = None
         self._unscaled: tuple[float, ...] = ()
         if limit is None:
@@ -79,8 +79,8 @@ class RankOrder:
     @property
     def matched_files(self) -> int:
         """How many files have a score."""
-        others = self.lists.named
-        return int(np.count_nonzero(self.words.reached)) + int(np.count_nonzero(~self.words.reached.take(others)))
+        listed_files = self.lists.listed_files
+        return int(np.count_nonzero(self.words.reached)) + int(np.count_nonzero(~self.words.reached.take(listed_files)))
 
     def _place(self, chunk: int) -> tuple[int, int, int]:
         """Return the block of a chunk, its number there, and the number of its file."""
@@ -91,7 +91,7 @@ class RankOrder:
     def _name(self, file: int) -> tuple[str, str, str]:
         """Return the key that orders files of equal score."""
         block, position = self._file(file)
-        target = self.space.opened[block.target].target
+        target = self.space.open_terms[block.target].target
         return target.repository.name, target.revision, self._path(block, position)
 
     def _file(self, file: int) -> tuple[ChunkBlock, int]:
@@ -99,7 +99,7 @@ class RankOrder:
         return self.space.pieces[number], file - self.space.file_base[number]
 
     def _path(self, block: ChunkBlock, index: int) -> str:
-        return self.space.opened[block.target].snapshot.view.path(int(block.files[index]))
+        return self.space.open_terms[block.target].snapshot.view.path(int(block.files[index]))
 
     def best(self, limits: RankLimits) -> tuple[list[tuple[int, float]], list[int]]:
         """Return the best chunks with their scores, and their files in the order of the files' own scores."""
@@ -109,7 +109,7 @@ class RankOrder:
             selected = self._choose(self._settle(self._of_best_files(limits)), limits, wanted_count)
         else:
             selected = self._sort(wanted_count)[:wanted_count]
-        (best_score,) = self._exchange.most([float(self._scores.max(initial=0.0))])
+        (best_score,) = self._exchange.maxima([float(self._scores.max(initial=0.0))])
         best_score = best_score or 1.0
         files = dict.fromkeys(self._place(chunk)[2] for chunk, _ in selected)
         ordered = sorted(files, key=lambda file: (-self.score_of(file), self._name(file)))
@@ -203,10 +203,10 @@ class RankOrder:
         for file in files:
             block, position = self._file(file)
             kind = reported_kind(int(self.space.words[block.target].kind[block.files[position]]))
-            factor = float(self.lists.factors[self.space.kinds[file]]) / self._most
+            factor = float(self.lists.factors[self.space.kinds[file]]) / self._max_total
             shares = {name: float(values[file]) * factor for name, values in self.lists.lists.items()}
-            target = self.space.opened[block.target].target
-            target = replace(target, commit=self.space.opened[block.target].commit)
+            target = self.space.open_terms[block.target].target
+            target = replace(target, commit=self.space.open_terms[block.target].commit)
             described.append(RankedFile(target, self._path(block, position), self.score_of(file), kind, shares))
         return described
 

@@ -50,7 +50,7 @@ class RankQuery:
         Names or paths of files in it.
     phrases
         Quoted texts and error messages in it.
-    shown
+    source_texts
         For each term the word or name it came from, to say what was not found.
     optional
         Terms that are guesses: neighbouring words joined. Not finding one says nothing.
@@ -65,7 +65,7 @@ class RankQuery:
     names: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
-    shown: Mapping[str, str] = field(default_factory=dict)
+    source_texts: Mapping[str, str] = field(default_factory=dict)
     optional: frozenset[str] = frozenset()
     possible_names: tuple[str, ...] = ()
     asks_tests: bool = False
@@ -86,15 +86,15 @@ class RankQuery:
 class _QuestionReader:
     counts: Counter[str] = field(default_factory=Counter)
     factors: dict[str, float] = field(default_factory=dict)
-    shown: dict[str, str] = field(default_factory=dict)
+    source_texts: dict[str, str] = field(default_factory=dict)
     names: dict[str, None] = field(default_factory=dict)
     files: dict[str, None] = field(default_factory=dict)
     phrases: dict[str, None] = field(default_factory=dict)
 
-    def note(self, term: str, shown: str, factor: float = 1.0) -> None:
+    def note(self, term: str, source_text: str, factor: float = 1.0) -> None:
         self.counts[term] += 1
         self.factors[term] = max(factor, self.factors.get(term, 0.0))
-        self.shown.setdefault(term, shown)
+        self.source_texts.setdefault(term, source_text)
 
     def name(self, text: str) -> None:
         """Add a name of code, dotted or not."""
@@ -164,7 +164,7 @@ def analyze(text: str) -> RankQuery:
         tuple(reader.names),
         tuple(reader.files),
         tuple(reader.phrases),
-        reader.shown,
+        reader.source_texts,
         frozenset(term for term, factor in reader.factors.items() if factor < 1.0),
         possible_names(text, reader.names),
         bool(_TEST.search(text)),

@@ -47,18 +47,18 @@ class Ranker:
     def rank(
         self,
         question: RankQuery,
-        opened: Sequence[OpenedTerms],
+        open_terms: Sequence[OpenedTerms],
         masks: Sequence[BoolArray | None],
         limits: RankLimits,
         cancellation: Cancellation,
     ) -> Ranking:
         """Rank; `masks` say which files of each target count, None for all. Raises `Cancelled`."""
-        collection = make_collection(opened, masks)
+        collection = make_collection(open_terms, masks)
         if self.exchange is not LOCAL_ONLY:
             return self._rank_part(collection, question, limits, cancellation)
         if not collection.chunks:
             return Ranking(question, unknown=_unknown_terms(question, {}))
-        with collection.rooms.one() as buffer:
+        with collection.rooms.buffer() as buffer:
             return self._rank(collection, question, limits, cancellation, buffer)
 
     def _rank(
@@ -131,16 +131,16 @@ class Ranker:
     def rank_files(
         self,
         question: RankQuery,
-        opened: Sequence[OpenedTerms],
+        open_terms: Sequence[OpenedTerms],
         masks: Sequence[BoolArray | None],
         limit: int,
         cancellation: Cancellation,
     ) -> list[RankedFile]:
         """Rank files by their own scores, best first; those of score 0 are left out. Raises `Cancelled`."""
-        collection = make_collection(opened, masks)
+        collection = make_collection(open_terms, masks)
         if not collection.chunks:
             return []
-        with collection.rooms.one() as buffer:
+        with collection.rooms.buffer() as buffer:
             order = self._order(collection, question, cancellation, buffer)
             return order.files(order.best_files(limit))
 
@@ -168,8 +168,8 @@ class Ranker:
         scores = scorer.scores(
             FileSpace(
                 question,
-                [open_terms.target for open_terms in collection.opened],
-                [open_terms.snapshot for open_terms in collection.opened],
+                [open_terms.target for open_terms in collection.open_terms],
+                [open_terms.snapshot for open_terms in collection.open_terms],
                 scores_by_target(collection, order.scores),
                 order.chunks(numbers, files, order.files(files)),
             ),
@@ -181,5 +181,5 @@ class Ranker:
 
 def _unknown_terms(question: RankQuery, weights: Mapping[str, float]) -> tuple[str, ...]:
     """What the question names and no file has."""
-    unknown = [question.shown[t] for t in question.terms if t not in weights and t not in question.optional]
+    unknown = [question.source_texts[t] for t in question.terms if t not in weights and t not in question.optional]
     return tuple(dict.fromkeys(unknown))

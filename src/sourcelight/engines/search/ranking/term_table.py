@@ -58,7 +58,7 @@ class TermTableBuilder:
         self._keys: list[bytes] = []
         self._languages: list[int] = []
         self._doc_chunk: list[int] = [0]
-        self._begin: list[int] = []
+        self._start_lines: list[int] = []
         self._end: list[int] = []
         self._tokens: tuple[array[int], array[int], array[int]] = array("q"), array("q"), array("q")
         self._definitions: list[tuple[Int64Array, Int64Array, Int64Array]] = []
@@ -95,13 +95,13 @@ class TermTableBuilder:
             chunks = tokenizer.cut_chunks(lines, span_starts, prose=prose and not spans, language=name)
             if spans and chunks:
                 self._define(chunks, spans)
-            self._begin += [start + 1 for start, _ in chunks]
+            self._start_lines += [start + 1 for start, _ in chunks]
             self._end += [end for _, end in chunks]
             # Chunks are whole lines, so no token lies in two of them.
             words = text.translate(tokenizer.ONLY_WORDS)
             for start, end in chunks:
                 self._count(words[starts[start] : starts[end]])
-        self._doc_chunk.append(len(self._begin))
+        self._doc_chunk.append(len(self._start_lines))
         if len(self._tokens[0]) >= _FLUSH_ENTRIES:
             self._flush()
 
@@ -129,7 +129,7 @@ class TermTableBuilder:
         chunk = first_chunk.repeat(counts) + np.arange(len(rows)) - (counts.cumsum() - counts).repeat(counts)
         # The chunk with the head of a definition counts more than those that only continue it.
         weights = np.where(chunk_starts[chunk] <= heads[rows], OWN_WEIGHT, ENCLOSING_WEIGHT)
-        self._definitions.append((numbers[rows], chunk + len(self._begin), weights.astype(np.int64)))
+        self._definitions.append((numbers[rows], chunk + len(self._start_lines), weights.astype(np.int64)))
 
     def take_over(self, key: bytes, language: int, table: TermTable, document: int) -> None:
         """Copy the next document from another table."""
@@ -140,12 +140,12 @@ class TermTableBuilder:
         new_chunks = self._tables.setdefault(id(table), (table, np.full(table.chunks, -1, dtype=np.int64)))[1]
         # Old chunk number to new one; the entries of all documents of a table are translated at once in
         # `_entries_taken`.
-        new_chunks[start:end] = np.arange(len(self._begin), len(self._begin) + end - start)
-        self._begin += table.begin_line[start:end].tolist()
+        new_chunks[start:end] = np.arange(len(self._start_lines), len(self._start_lines) + end - start)
+        self._start_lines += table.begin_line[start:end].tolist()
         self._end += table.end_line[start:end].tolist()
         self._lengths.append(table.length[start:end].astype(np.int64))
-        self._flushed_chunks = len(self._begin)
-        self._doc_chunk.append(len(self._begin))
+        self._flushed_chunks = len(self._start_lines)
+        self._doc_chunk.append(len(self._start_lines))
 
     def _entries_taken(self) -> None:
         """Add the entries of the chunks copied from other tables."""
@@ -177,11 +177,11 @@ class TermTableBuilder:
 
     def _flush(self) -> None:
         """Convert the collected texts to packed rows: term, chunk, times and weight."""
-        if len(self._begin) == self._flushed_chunks:
+        if len(self._start_lines) == self._flushed_chunks:
             return
         self._learn()
         names, sizes, times = (np.frombuffer(column, np.int64) for column in self._tokens)
-        chunk_numbers = np.arange(self._flushed_chunks, len(self._begin)).repeat(sizes)
+        chunk_numbers = np.arange(self._flushed_chunks, len(self._start_lines)).repeat(sizes)
         weights = np.zeros(len(names), dtype=np.int64)
         if self._definitions:
             defined, positions, weight = (np.concatenate(column) for column in zip(*self._definitions, strict=True))
@@ -198,28 +198,28 @@ class TermTableBuilder:
         rows = np.repeat(np.arange(len(names)), size)
         position = np.arange(total) + np.repeat(first[names] - (np.cumsum(size) - size), size)
         term, chunk = flat[position] if total else position, chunk_numbers[rows]
-        is_plain = self._plain()[term] if total else term.astype(bool)
-        new_chunk_count = len(self._begin) - self._flushed_chunks
+        is_plain = self._counted_terms()[term] if total else term.astype(bool)
+        new_chunk_count = len(self._start_lines) - self._flushed_chunks
         lengths = np.bincount(
             chunk[is_plain] - self._flushed_chunks,
             weights=times[rows][is_plain].astype(np.float64),
             minlength=new_chunk_count,
         )
         self._lengths.append(lengths.astype(np.int64))
-        self._flushed_chunks = len(self._begin)
+        self._flushed_chunks = len(self._start_lines)
         self._packed.append(_merge_entries(term, chunk, times[rows], weights[rows]))
 
-    def _plain(self) -> BoolArray:
+    def _counted_terms(self) -> BoolArray:
         """Return which terms count for the length of a chunk: all but joined ones."""
         return np.array([not term.startswith("=") for term in self._terms], dtype=np.bool_)
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """Return the metadata of `sections`."""
         return {
             "table_format": FORMAT,
             "rules": rules(),
             "documents": len(self._keys),
-            "chunks": len(self._begin),
+            "chunks": len(self._start_lines),
             "terms": len(self._terms),
             "languages": list(LANGUAGES),
         }
@@ -235,7 +235,7 @@ class TermTableBuilder:
         renumbered[[self._terms[term] for term in ordered]] = np.arange(len(ordered))
         term = renumbered[entries[:, 0]]
         # Term and chunk as one integer: one sort gives posting lists with ascending chunks.
-        order = np.argsort(term * max(len(self._begin), 1) + entries[:, 1])
+        order = np.argsort(term * max(len(self._start_lines), 1) + entries[:, 1])
         term, entries = term[order], entries[order]
         encoded = [text.encode() for text in ordered]
         return {
@@ -247,7 +247,7 @@ class TermTableBuilder:
             "times": np.minimum(entries[:, 2], _MAX_COUNT).astype(np.uint8),
             "weight": np.minimum(entries[:, 3], _MAX_COUNT).astype(np.uint8),
             "doc_chunk": np.array(self._doc_chunk, dtype=np.uint32),
-            "begin_line": np.array(self._begin, dtype=np.uint32),
+            "begin_line": np.array(self._start_lines, dtype=np.uint32),
             "end_line": np.array(self._end, dtype=np.uint32),
             "length": np.concatenate([*self._lengths, np.zeros(0, dtype=np.int64)]).astype(np.uint32),
             "doc_language": np.array(self._languages, dtype=np.uint8),
@@ -303,7 +303,7 @@ class TermTable:
     """A table of terms, read in place. Safe to share between threads; raises ValueError for another format."""
 
     def __init__(self, source: SectionSource) -> None:
-        metadata = source.facts
+        metadata = source.metadata
         if metadata.get("table_format") != FORMAT:
             raise ValueError(f"a table of format {metadata.get('table_format')}, this version reads {FORMAT}")
         self.source = source

@@ -54,11 +54,11 @@ class _Stems(threading.local):
         import Stemmer
 
         self.stemmer: Any = Stemmer.Stemmer("english", 0)
-        self.known: dict[str, str] = {}
+        self.stems: dict[str, str] = {}
 
     def of(self, word: str) -> str:
         """Return the stem of a word in lower case."""
-        stems = self.known
+        stems = self.stems
         cached = stems.get(word)
         if cached is None:
             if len(stems) > _MAX_CACHED_STEMS:
@@ -148,7 +148,7 @@ _UNDERLINE = re.compile(rb"([=~^*\"'#+`-])\1{3,}\s*$")
 
 
 def cut_chunks(
-    lines: Sequence[bytes], begins: Sequence[int], *, prose: bool = False, language: str = ""
+    lines: Sequence[bytes], definition_lines: Sequence[int], *, prose: bool = False, language: str = ""
 ) -> list[tuple[int, int]]:
     """Cut a file.
 
@@ -156,7 +156,7 @@ def cut_chunks(
     ----------
     lines
         The lines of the file.
-    begins
+    definition_lines
         Lines, from 0, at which definitions begin.
     prose
         Whether the file is a text with headings, or a notebook with cells, which are cut at in place of definitions.
@@ -174,7 +174,7 @@ def cut_chunks(
         count -= 1
     if not count:
         return []
-    starts = _heading_lines(lines, count) if prose else sorted({lead_start(lines, line) for line in begins})
+    starts = _heading_lines(lines, count) if prose else sorted({lead_start(lines, line) for line in definition_lines})
     boundaries = [0]
     for start in starts:
         if start - boundaries[-1] >= MIN_CHUNK_LINES and start < count:

@@ -128,8 +128,12 @@ def file_columns(place: FileRows, row_types: Sequence[str], row_type: NDArray[np
     for position, name in enumerate(("repository", "revision", "commit")):
         # One code per distinct text: readers compare codes in the place of texts.
         numbers: dict[str, int] = {}
-        own = [numbers.setdefault(value[position], len(numbers)) for value in values]
-        code_of_row = member_of_row if len(numbers) == len(own) else np.array(own, dtype=np.int32)[member_of_row]
+        member_codes = [numbers.setdefault(value[position], len(numbers)) for value in values]
+        code_of_row = (
+            member_of_row
+            if len(numbers) == len(member_codes)
+            else np.array(member_codes, dtype=np.int32)[member_of_row]
+        )
         columns[name] = pa.DictionaryArray.from_arrays(arrow_array(code_of_row), arrow_strings(list(numbers)))
     ids = np.array([target.repository.facts.id for target, _ in used_targets], dtype=np.int64)
     columns["repository_id"] = arrow_array(ids[member_of_row])
@@ -277,19 +281,19 @@ def _path_spans(rows: FileRows) -> dict[int, list[tuple[int, int]]]:
     }
 
 
-def line_bytes(corpus: Corpus, starts: Int64Array, stop: Int64Array) -> Any:
+def line_bytes(corpus: Corpus, starts: Int64Array, ends: Int64Array) -> Any:
     """Return the bytes of lines one after another; lines may repeat and come in any order."""
     if bool((starts[1:] > starts[:-1]).all()):
-        return corpus.data(starts, stop)
-    if int((stop - starts).sum()) > LONG_LINE_BYTES * len(starts):
-        return b"".join(corpus.buffers.slices(np.stack((starts, stop), axis=1)))
+        return corpus.data(starts, ends)
+    if int((ends - starts).sum()) > LONG_LINE_BYTES * len(starts):
+        return b"".join(corpus.buffers.slices(np.stack((starts, ends), axis=1)))
     # Files that share a document repeat its lines. Each line is copied once, in the order of the shards, and then
     # repeated.
     distinct_starts, row_index = np.unique(starts, return_inverse=True)
-    ends = np.empty(len(distinct_starts), dtype=np.int64)
-    ends[row_index] = stop
+    distinct_ends = np.empty(len(distinct_starts), dtype=np.int64)
+    distinct_ends[row_index] = ends
     return (
-        arrow_binary(ends - distinct_starts, corpus.data(distinct_starts, ends))
+        arrow_binary(distinct_ends - distinct_starts, corpus.data(distinct_starts, distinct_ends))
         .take(arrow_array(row_index.astype(np.int32)))
         .buffers()[2]
         or b""

@@ -107,7 +107,7 @@ class OpenedCommit(Memo):
 def languages_matching(languages: list[tuple[str, list[str]]], language_filter: LanguageTest) -> BoolArray:
     """Return which of the languages, each with all its names, pass a filter."""
     if isinstance(language_filter, ShownLanguage):
-        return np.array([shown in language_filter.names for shown, _ in languages] or [False])
+        return np.array([display_name in language_filter.names for display_name, _ in languages] or [False])
     language_name = language_filter.name.casefold()
     return np.array([language_name in [name.casefold() for name in names] for _, names in languages] or [False])
 
@@ -232,9 +232,9 @@ class _Contents(Sequence[memoryview]):
         return len(self._shards)
 
     @overload
-    def __getitem__(self, at: int) -> memoryview: ...
+    def __getitem__(self, index: int) -> memoryview: ...
     @overload
-    def __getitem__(self, at: slice) -> Sequence[memoryview]: ...
+    def __getitem__(self, index: slice) -> Sequence[memoryview]: ...
     def __getitem__(self, index: int | slice) -> memoryview | Sequence[memoryview]:
         return (
             [shard.content for shard in self._shards[index]]

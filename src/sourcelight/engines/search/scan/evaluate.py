@@ -84,8 +84,8 @@ class CorpusSearch:
         structure = prepared.structure
         if structure is not None:
             if among is None:
-                self.selection, *others = split_by_language(corpus, self.selection, structure.language)
-                self.twins = [CorpusSearch(corpus, prepared, stopped, among=other) for other in others]
+                self.selection, *other_selections = split_by_language(corpus, self.selection, structure.language)
+                self.twins = [CorpusSearch(corpus, prepared, stopped, among=other) for other in other_selections]
             self.structures = StructureScan(corpus, self.selection, structure.language)
         self.path_spans: list[PathSpans | None] = [
             None
@@ -101,7 +101,7 @@ class CorpusSearch:
 
     def unread_counts(self) -> list[dict[str, int]]:
         """Count, for each member, the files in which structures could not be looked for, by reason; empty for none."""
-        return unread_counts([one.structures for one in (*self.twins, self) if one.structures is not None])
+        return unread_counts([search.structures for search in (*self.twins, self) if search.structures is not None])
 
     def _find(self, term_index: int, units: UnitNumbers) -> Spans:
         """Find a term in units."""

@@ -45,7 +45,7 @@ class StructureScan:
         self._corpus = corpus
         self._selection = selection
         self._names = corpus.language_names
-        self._given = language
+        self._pattern_language = language
         self._language_of: Int64Array = np.full(corpus.documents, -1, dtype=np.int64)
         self._language_of[selection.documents] = corpus.language[selection.files]
         self._unread: dict[int, str] = {}
@@ -82,7 +82,7 @@ class StructureScan:
 
     def _language(self, document: int) -> str:
         code = int(self._language_of[document])
-        return "" if code < 0 else self._given or self._names[code]
+        return "" if code < 0 else self._pattern_language or self._names[code]
 
     def _spans(
         self, pattern: StructurePattern, documents: list[int], texts: list[SourceText], stopped: Stopped
