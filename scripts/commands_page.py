@@ -15,13 +15,13 @@ from sourcelight.cli.app import app
 INTRODUCTION = """\
 # Commands
 
-This page is made by `scripts/docs` from the commands in the code. `sourcelight COMMAND --help` says the same, and
+`scripts/docs` generates this page from the commands in the code. `sourcelight COMMAND --help` shows the same text, and
 `sourcelight --install-completion` adds completion to your shell.
 
-Exit statuses are those of grep: 0 for a match and for every command that did its work, 1 when a search has no match or
-a question no answer, 2 for errors and wrong usage, 130 after an interrupt, which keeps what was written. A search that
-could not look everywhere and has no match exits with 2. Answers go to standard output, all else to standard error.
-[Environment variables](environment.md) have a page of their own.
+Exit statuses follow grep: 0 for a match and for every command that succeeded, 1 if a search has no match or a question
+no answer, 2 for errors and wrong usage, 130 after an interrupt, which keeps the rows written so far. A search that is
+incomplete and has no match exits with 2. Results go to standard output, everything else to standard error.
+See also [environment variables](environment.md).
 """
 
 

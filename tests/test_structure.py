@@ -67,8 +67,8 @@ MAX_PARTICIPLES = 2
 MAX_ODD_NAMES = {"src": 469, "tests": 20, "benchmarks": 5, "scripts": 2}
 """Participles, pronouns and adverbs in place of a noun (`--list names`). A limit only goes down."""
 
-MAX_PHRASES = 12
-"""Most of them are words of messages, of a pattern, or of a verb with two words."""
+MAX_PHRASES = 0
+"""`_KNOWN_PHRASES` lists the words that are right in a module."""
 
 MIN_COMMENTS = {
     "": 1.45,

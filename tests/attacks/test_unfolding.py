@@ -205,7 +205,7 @@ def test_packs_that_come_later_are_looked_at(tmp_path: Path) -> None:
         lambda: handle.revparse_single(name.hex()),
         lambda: handle.revparse_single(name.hex()[:9]),
     ):
-        with pytest.raises(pygit2.GitError, match="far larger content"):
+        with pytest.raises(pygit2.GitError, match="much larger object"):
             read()
 
 

@@ -176,7 +176,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "of a server that hides": ({"answers_with": {"iss": ""}}, "another authorization server"),
     "without registration": ({"registers": False}, "ask an administrator"),
     "without PKCE": ({"metadata": {"code_challenge_methods_supported": ["plain"]}}, "PKCE"),
-    "of a false issuer": ({"metadata": {"issuer": "https://evil.example"}}, "gives itself out as"),
+    "of a false issuer": ({"metadata": {"issuer": "https://evil.example"}}, "identifies itself as"),
     "at an unsafe address": ({"metadata": {"token_endpoint": "http://evil.example/token"}}, "not safe"),
 }
 

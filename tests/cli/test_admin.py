@@ -79,7 +79,7 @@ def test_accounts_come_and_go(admin: Admin, state: State) -> None:
         (("token", "revoke", "7"), "token 7 doesn't exist"),
         (("oauth-client", "delete", "x"), "OAuth client 'x' doesn't exist"),
         (("oauth-client", "revoke-grant", "7"), "OAuth grant 7 doesn't exist"),
-        (("repo", "grant", "a/b"), "one of the two"),
+        (("repo", "grant", "a/b"), "either an account or a role"),
         (("repo", "revoke", "a/b", "--user", "owner"), "not granted"),
     ],
 )

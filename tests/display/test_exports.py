@@ -103,7 +103,7 @@ def test_no_cell_for_a_spreadsheet_is_a_formula_and_others_stay(text: str) -> No
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_the_form_for_spreadsheets_is_for_csv(kind: str, tmp_path: Path) -> None:
     for target in (tmp_path / f"out.{kind}", io.BytesIO()):
-        with pytest.raises(ValueError, match="spreadsheet=True is for csv"):
+        with pytest.raises(ValueError, match="spreadsheet=True applies to csv"):
             MatchWriter(target, kind, spreadsheet=True)
     assert list(tmp_path.iterdir()) == []
 

@@ -221,7 +221,7 @@ def create_client(
     *,
     redirect_uri: Annotated[
         list[str],
-        typer.Option("--redirect-uri", metavar="URI", help="Address that answers go to. May be repeated."),
+        typer.Option("--redirect-uri", metavar="URI", help="Address to which answers are sent. May be repeated."),
     ],
     scope: Scopes = None,
     confidential: Annotated[
@@ -260,7 +260,7 @@ def list_client_grants(
 
 @client_app.command("revoke-grant")
 def revoke_grant(number: Annotated[int, typer.Argument(metavar="ID", help="Number of a grant.")]) -> int:
-    """Revoke a grant of an account and all tokens that come from it."""
+    """Revoke a grant of an account and all tokens issued from it."""
 
     def work(state: State) -> None:
         state.authorizations.end(number)
@@ -312,7 +312,7 @@ def revoke_repository(repository: Repo, *, user: ToUser = "", role: ToRole = "")
 def back_up(
     file: Annotated[str, typer.Argument(metavar="FILE", help="File to write; it must not exist.")],
 ) -> int:
-    """Write a copy of state.sqlite, also while the service runs. Protect it like the original."""
+    """Write a copy of state.sqlite, even while the service runs. Protect it like the original."""
     return admin.run(lambda state: admin.back_up(state, file))
 
 
@@ -322,9 +322,9 @@ def restore(
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Replace all accounts, permissions and credentials.")] = False,
 ) -> int:
-    """Replace the contents of state.sqlite by those of a copy; a running service goes on with them.
+    """Replace the contents of state.sqlite with a copy; a running service uses them at once.
 
-    The contents of before are written beside it first. Credentials that were revoked since the copy are valid again.
+    First saves the current contents next to it. Credentials that were revoked since the copy become valid again.
     """
     return admin.run(lambda state: admin.restore(state, file, is_confirmed=yes))
 

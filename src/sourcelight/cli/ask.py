@@ -21,13 +21,13 @@ def verify_command(
     paths: Paths = None,
     *,
     url: ServiceUrl = None,
-    repo: Annotated[str, typer.Option(help="Repository of citations that name none.")] = "",
+    repo: Annotated[str, typer.Option(help="Repository for citations without one.")] = "",
     revision: Annotated[str, typer.Option(help="Branch, tag or commit of citations that name none.")] = "",
 ) -> int:
     """Check the citations of a text: links to lines, path:12, path#L3-L9, quoted code.
 
-    Writes one line per citation: verified, moved (with its place now) or rejected, and why. Looks at PATH, else the
-    service of --url or SRC_ENDPOINT, else the current directory. Exit status 1 if any is rejected.
+    Prints one line per citation: verified, moved (with its current location) or rejected (with the reason). Uses PATH,
+    else the service of --url or SRC_ENDPOINT, else the current directory. Exits with status 1 if any is rejected.
     """
     check_source(paths, url)
     text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8", "replace")
@@ -42,7 +42,7 @@ def verify_command(
 
 
 def ask_command(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes and in plain words.")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question in plain language, in quotes.")],
     paths: Paths = None,
     *,
     url: ServiceUrl = None,

@@ -33,9 +33,9 @@ def worker_command(
     build_threads: Annotated[int, typer.Option(min=1, max=256, help="Repositories to build at the same time.")] = 1,
     tls: Tls = None,
 ) -> int:
-    """Work for a cluster: hold shards, search them, and build them.
+    """Run a worker of a cluster, which stores, searches and builds shards.
 
-    Runs until a signal stops it or its scheduler ends. Let your supervisor start it again.
+    Runs until a signal stops it or its scheduler ends. Let your process supervisor restart it.
     """
     return run_worker(
         scheduler,
@@ -78,9 +78,9 @@ def build(
     from sourcelight.repos.state import FILE_NAME, State
 
     if not storage:
-        raise typer.BadParameter("--cluster needs --storage, the place of the shards")
+        raise typer.BadParameter("--cluster needs --storage, the location of the shards")
     if len(cluster) > 1:
-        raise typer.BadParameter("only one cluster can build: give one --cluster")
+        raise typer.BadParameter("only one cluster can build: pass --cluster once")
     for address in cluster:
         check_address(address, tls_files(tls))
     line = StatusLine()
@@ -119,9 +119,9 @@ def engine_opener(
 ) -> Callable[[Limits], Engine]:
     """Return a function that opens the engine of a cluster with the limits of a service."""
     if paths:
-        raise typer.BadParameter("the repositories of a cluster are in --storage: give no PATH with --cluster")
+        raise typer.BadParameter("the repositories of a cluster are in --storage: omit PATH with --cluster")
     if not cluster or not storage:
-        raise typer.BadParameter("--cluster and --storage need each other")
+        raise typer.BadParameter("pass --cluster and --storage together")
 
     def open_engine(limits: Limits) -> Engine:
         from sourcelight.backends.cluster.connection import ClusterConnection

@@ -54,9 +54,9 @@ class HostProblem:
 
 
 def doctor_command() -> int:
-    """Show what is installed, where caches are and how large they are, and what is slow here and why.
+    """Show what is installed, where the caches are, their sizes, and what slows this machine down.
 
-    Changes nothing, and names no repository. Status 2 when something is broken.
+    Changes nothing, and shows no names of repositories. Exits with status 2 if something is broken.
     """
     return examine()
 

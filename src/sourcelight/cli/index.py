@@ -33,7 +33,7 @@ def index_command(  # noqa: PLR0913 - the options of a command
     paths: Paths = None,
     *,
     status: Annotated[
-        bool, typer.Option("--status", help="Show the indexes and the bytes of each kind; index nothing.")
+        bool, typer.Option("--status", help="Show the indexes and their sizes by kind; index nothing.")
     ] = False,
     prune: Annotated[
         bool, typer.Option("--prune", help="Delete the indexes of all repositories that are not below PATH.")
@@ -59,16 +59,14 @@ def index_command(  # noqa: PLR0913 - the options of a command
     storage: ShardStorage = None,
     build_dir: Annotated[
         Optional[Path],  # noqa: UP045 - see options
-        typer.Option(
-            metavar="DIRECTORY", help="With --storage: keep indexes here between builds, where they are built."
-        ),
+        typer.Option(metavar="DIRECTORY", help="With --storage: directory that keeps local indexes between builds."),
     ] = None,
     tls: Tls = None,
 ) -> int:
-    """Index repositories, so that the first search is fast. Reads only what has changed.
+    """Index repositories so that the first search is fast. Reads only what has changed.
 
-    Searching and serving index when needed. Without PATH: the current directory; with --status: everything. With
-    --storage, builds the shards of a cluster, on its workers when --cluster names its scheduler.
+    `search` and `serve` index on demand. Without PATH, indexes the current directory; with --status, shows all
+    indexes. With --storage, builds the shards of a cluster, on its workers if --cluster names its scheduler.
 
     --status and --prune distinguish kinds: text, definitions, ranking (terms of ranked search), history, and scip
     (index files of compilers). sourcelight rebuilds pruned indexes when it needs them, except scip. A process that
@@ -95,7 +93,7 @@ def index_command(  # noqa: PLR0913 - the options of a command
 
 
 def repos_command(paths: Paths = None) -> int:
-    """List the repositories below PATH, and the directories that can't be searched with the reason."""
+    """List the repositories below PATH, and directories that can't be searched, with the reason."""
     return list_repositories(path_texts(paths, "."))
 
 

@@ -31,7 +31,7 @@ ListFile = Annotated[
     typer.Option(
         "--list",
         metavar="FILE",
-        help="File with addresses, one on each line; - is standard input. Lines with # in front are left out.",
+        help="File with one address per line; - reads standard input. Lines that start with # are ignored.",
     ),
 ]
 Destination = Annotated[
@@ -42,9 +42,7 @@ Destination = Annotated[
 ]
 AllowLocal = Annotated[
     bool,
-    typer.Option(
-        "--allow-local", help="Accept directories of this machine in --list; who writes the list chooses them."
-    ),
+    typer.Option("--allow-local", help="Accept local directories in --list. Use it only with a list that you trust."),
 ]
 _MAX_PRINTED = 20
 
@@ -62,8 +60,8 @@ def clone_command(
 ) -> int:
     """Keep bare mirrors of repositories: clone new ones, update existing ones.
 
-    Prints the directory of each mirror, which you can pass to search, index or serve. Addresses are those of URL and
-    of --list. One that fails is named, and doesn't stop the others; the status is 2 then.
+    Prints the directory of each mirror, which you can pass to search, index or serve. Takes addresses from URL and
+    --list. If one fails, reports it, continues with the others and exits with status 2.
     """
     addresses = list(urls or ())
     status = DONE
@@ -85,23 +83,23 @@ def sync_command(
         str, typer.Option(metavar="DURATION", help="Time between two fetches of a mirror, such as 10m or 6h.")
     ] = "15m",
     once: Annotated[
-        bool, typer.Option("--once", help="Fetch each mirror once, but those that wait after failures, and end.")
+        bool, typer.Option("--once", help="Fetch each mirror once and exit; skip mirrors that wait after failures.")
     ] = False,
-    status: Annotated[bool, typer.Option("--status", help="Show what is known of each mirror; fetch nothing.")] = False,
-    jobs: Annotated[int, typer.Option(min=1, max=64, help="Fetches at a time.")] = 4,
+    status: Annotated[bool, typer.Option("--status", help="Show the state of each mirror; fetch nothing.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Number of parallel fetches.")] = 4,
     timeout: Annotated[
-        str, typer.Option(metavar="DURATION", help="Time after which a fetch is stopped and counts as failed.")
+        str, typer.Option(metavar="DURATION", help="Timeout of a fetch, which counts as a failure.")
     ] = "1h",
     allow_local: AllowLocal = False,
 ) -> int:
-    """Fetch mirrors on a schedule, beside `serve`, until Ctrl-C or SIGTERM.
+    """Fetch mirrors on a schedule, next to a running `serve`, until Ctrl-C or SIGTERM.
 
-    Mirrors are those of URL and --list, which are cloned when they are missing; without both, those that the directory
-    has. The list is read again while this runs; a mirror whose address is taken out stays, and is no longer fetched.
+    Fetches the mirrors of URL and --list, and clones missing ones. Without both, fetches the mirrors in the directory.
+    Rereads the list while it runs; if you remove an address, its mirror stays but is no longer fetched.
 
-    After a failure the time to the next fetch doubles, with each further one again, up to a day; after a success it is
-    that of --every. A share of it is left to chance, so that fetches spread. One process at a time works on a
-    directory. With --once the status is 2 when a fetch failed, or still waits after failures.
+    The time to the next fetch doubles with each failure in a row, up to a day, and is --every again after a success. A
+    random share spreads the fetches. Only one process can work on a directory. With --once, exits with status 2 if a
+    fetch failed or a mirror still waits after failures.
     """
     from sourcelight.repos.mirror_schedule import MirrorSchedule
 

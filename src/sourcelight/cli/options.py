@@ -19,7 +19,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?B?)", re.IGNORECASE)
 
 
 class PatternType(StrEnum):
-    """How to read the patterns of a query without patternType:."""
+    """Pattern type of a query without patternType:."""
 
     STANDARD = "standard"
     KEYWORD = "keyword"
@@ -31,7 +31,7 @@ Paths = Annotated[
     Optional[list[Path]],  # noqa: UP045 - see above
     typer.Argument(
         metavar="PATH",
-        help="Directories; takes every git repository below. A directory without one is a snapshot of its files.",
+        help="Directories; includes every git repository below. Without one, the files are searched as they are.",
         show_default=False,
     ),
 ]
@@ -43,17 +43,17 @@ Query = Annotated[
 ]
 ServiceUrl = Annotated[
     Optional[str],  # noqa: UP045 - see above
-    typer.Option("--url", help="Address of a service to ask; SRC_ACCESS_TOKEN has its token.  [env: SRC_ENDPOINT]"),
+    typer.Option("--url", help="Address of a service; SRC_ACCESS_TOKEN has its token.  [env: SRC_ENDPOINT]"),
 ]
 PatternTypeOption = Annotated[
-    PatternType, typer.Option("--pattern-type", help="How to read patterns, unless the query has patternType:.")
+    PatternType, typer.Option("--pattern-type", help="Pattern type, unless the query has patternType:.")
 ]
 ClusterAddress = Annotated[
     Optional[list[str]],  # noqa: UP045 - see above
     typer.Option(
         "--cluster",
         metavar="URL",
-        help="Scheduler of a cluster: tls://HOST:PORT, or tcp:// on loopback. Twice for two cells with a replica each.",
+        help="Scheduler: tls://HOST:PORT, or tcp:// on loopback. Repeat it for two cells with a replica each.",
     ),
 ]
 ShardStorage = Annotated[

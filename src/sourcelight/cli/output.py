@@ -233,7 +233,7 @@ _FOR_TERMINALS = {
 
 
 def for_terminals(text: str) -> str:
-    """Return a message of the library with the options of commands in place of parameters of Python."""
+    """Return a message of the library with the options of commands instead of parameters of Python."""
     for parameter, option in _FOR_TERMINALS.items():
         text = text.replace(parameter, option)
     return text

@@ -45,7 +45,7 @@ Only = Annotated[
 ]
 Exclude = Annotated[
     Optional[list[str]],  # noqa: UP045 - see Paths
-    typer.Option(metavar="PATTERN", help=f"Leave out files that match. {_PATTERN}", show_default=False),
+    typer.Option(metavar="PATTERN", help=f"Exclude files that match. {_PATTERN}", show_default=False),
 ]
 
 

@@ -57,11 +57,11 @@ def search_command(  # noqa: PLR0913 - the options of a command
     url: ServiceUrl = None,
     output_format: Annotated[
         Optional[OutputFormat],  # noqa: UP045 - see options
-        typer.Option("--format", help="How to write the answer.  [default: by the extension of FILE, else table]"),
+        typer.Option("--format", help="Output format.  [default: by the extension of FILE, else table]"),
     ] = None,
     output: Annotated[
         Optional[Path],  # noqa: UP045 - see options
-        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE, in constant memory."),
+        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; uses constant memory."),
     ] = None,
     pattern_type: PatternTypeOption = PatternType.STANDARD,
     count_by: Annotated[
@@ -90,8 +90,8 @@ def search_command(  # noqa: PLR0913 - the options of a command
 ) -> int:
     """Search and write matches as they arrive.
 
-    Searches PATH, else the service of --url or SRC_ENDPOINT, else the current directory. Reports an incomplete answer
-    on standard error, and an answer without a match too (exit status 1).
+    Searches PATH, else the service of --url or SRC_ENDPOINT, else the current directory. Reports an incomplete
+    result on standard error. Exits with status 1 if nothing matches.
     """
     check_source(paths, url)
     return search(
@@ -121,8 +121,8 @@ def explain_command(
 ) -> int:
     """Explain a query: its tree, the effect of each filter, what the index rules out, likely mistakes.
 
-    Looks at PATH, else the service of --url or SRC_ENDPOINT, else the current directory. A service of another maker
-    tells nothing, so that only the tree is shown. Searches nothing.
+    Uses PATH, else the service of --url or SRC_ENDPOINT, else the current directory. Other services provide no
+    figures, so only the tree is shown. Runs no search.
     """
     check_source(paths, url)
     command = SearchCommand(paths=path_texts(paths), url=url or "", pattern_type=pattern_type.value, worktree=worktree)

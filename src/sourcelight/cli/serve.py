@@ -44,8 +44,8 @@ def serve_command(
     """Serve searches over HTTP to notebooks, scripts and search clients.
 
     SOURCELIGHT_OWNER_TOKEN sets the owner's token; without it, the first start creates and prints one. Each search
-    sees the newest commits of branches. Stop with Ctrl-C or SIGTERM. With --cluster and --storage the repositories are
-    those of a cluster; give no PATH then.
+    sees the newest commits of branches. Stop with Ctrl-C or SIGTERM. With --cluster and --storage, serves
+    the repositories of a cluster; omit PATH then.
     """
     config_file = str(config) if config else None
     if storage or cluster:
@@ -61,17 +61,17 @@ def mcp_command(
     *,
     tools: Annotated[
         str,
-        typer.Option(metavar="NAMES", help="Tools to offer: default, all, or their names with commas."),
+        typer.Option(metavar="NAMES", help="Tools to offer: default, all, or comma-separated names."),
     ] = "all",
     max_tokens: Annotated[
         int,
-        typer.Option(metavar="N", help="Most tokens of an answer, 300 or more; 0: no limit."),
+        typer.Option(metavar="N", help="Maximum tokens per answer, at least 300; 0 means no limit."),
     ] = DEFAULT_MAX_TOKENS,
     structured: Annotated[
-        bool, typer.Option("--structured", help="Send structured content beside the text, for programs.")
+        bool, typer.Option("--structured", help="Send structured content in addition to text, for programs.")
     ] = False,
     committed: Annotated[
-        bool, typer.Option("--committed", help="Search the last commits, without what changed in work trees since.")
+        bool, typer.Option("--committed", help="Search the last commits, without uncommitted changes.")
     ] = False,
     worktree: Annotated[
         bool, typer.Option("--worktree", help="Search work trees as they are on disk; the default.")
@@ -79,8 +79,8 @@ def mcp_command(
 ) -> int:
     """Offer the tools over standard input and output to an MCP client that starts this command.
 
-    Answers at once, and indexes what is below PATH (default: the current directory) meanwhile. Searches work trees as
-    they are on disk, without ignored files. Needs no token: the client runs as you.
+    Answers at once, and indexes PATH (default: the current directory) in the background. Searches work trees as they
+    are on disk, without ignored files. Needs no token, because the client runs as you.
     """
     from sourcelight.server.mcp.suites import StdioOptions, named_tools
 

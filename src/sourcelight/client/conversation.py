@@ -164,10 +164,15 @@ class DeepSearchAnswer:
         return file_links("\n".join(str(question.get("answer") or "") for question in self.questions))
 
     def save_files(self, directory: str | Path) -> list[str]:
-        """Save `files` in a directory, which is made if it is missing; files there are never replaced.
+        """Save `files` to a directory, which is created if it is missing. Existing files are never replaced.
 
-        Only files at the service itself are saved: the credential goes to no other host. Their contents are not read,
-        and SVG is not shown; open it with the care that a file from elsewhere needs.
+        Only files on the service itself are saved, because the credential must not go to another host. Their contents
+        are not checked, and SVG files are not displayed; treat them as files from an untrusted source.
+
+        Parameters
+        ----------
+        directory
+            Path of the directory.
 
         Returns
         -------
@@ -177,9 +182,9 @@ class DeepSearchAnswer:
         Raises
         ------
         ToolError
-            When a file is not at the service, or the answer is not of a service.
+            When a file is not on the service, or the answer is not from a service.
         FileExistsError
-            When a file of that name is there.
+            When a file of that name exists.
         """
         return save_links(None if self._asker is None else self._asker.backend, self.files, directory)
 
@@ -198,9 +203,19 @@ class DeepSearchAnswer:
         return {"call": "deepsearch", **attrs, "requested_at": self._made_at}
 
     def ask(self, question: str) -> DeepSearchAnswer:
-        """Ask a follow-up in the same conversation; blocks, inside a running event loop too.
+        """Ask a follow-up question in the same conversation. Blocks, also inside a running event loop.
 
-        Of an `AsyncClient`, await ``deepsearch(question, conversation=answer)``.
+        With an `AsyncClient`, await ``deepsearch(question, conversation=answer)`` instead.
+
+        Parameters
+        ----------
+        question
+            The question in plain language.
+
+        Returns
+        -------
+        DeepSearchAnswer
+            The answer to the follow-up.
         """
         asker = self._asker_or_raise()
         answer: DeepSearchAnswer = call(lambda: asker.deepsearch(question, conversation=self))
@@ -209,9 +224,18 @@ class DeepSearchAnswer:
     def rename(self, title: str) -> None:
         """Change the title of the conversation.
 
-        This and the methods below block, inside a running event loop too, and raise `ToolError` where the conversation
-        is not there or not yours. Of an `AsyncClient`, await its ``deepsearch_update``, ``deepsearch_reset_link``,
-        ``deepsearch_cancel`` or ``deepsearch_delete``.
+        This and the methods below block, also inside a running event loop. With an `AsyncClient`, await its
+        ``deepsearch_update``, ``deepsearch_reset_link``, ``deepsearch_cancel`` or ``deepsearch_delete`` instead.
+
+        Parameters
+        ----------
+        title
+            The new title.
+
+        Raises
+        ------
+        ToolError
+            When the conversation doesn't exist or isn't yours.
         """
         self._change(title=title)
 
@@ -254,7 +278,15 @@ class DeepSearchAnswer:
         return url.replace("/deepsearch/shared/", "/deepsearch/").replace("/deepsearch/", "/deepsearch/shared/")
 
     def apply_change(self, attributes: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-        """Copy title and address from the conversation after a change of it; for clients."""
+        """Copy the title and address of the conversation after a change. Clients call this.
+
+        Parameters
+        ----------
+        attributes
+            Attributes of the conversation, as the backend returned them.
+        changes
+            The attributes that were changed, with their new values.
+        """
         if changes.get("title") is not None:
             self.title = str(changes["title"])
         if changes.get("reset_link") and (url := address_of(attributes)):
@@ -268,11 +300,33 @@ class DeepSearchAnswer:
         return self._asker
 
     def to_markdown(self, path: str | Path | None = None) -> str:
-        """Return questions and answers as Markdown; with `path`, write them and return the path."""
+        """Return questions and answers as Markdown.
+
+        Parameters
+        ----------
+        path
+            File to write; None: return the text.
+
+        Returns
+        -------
+        str
+            The text, or `path` if it is given.
+        """
         return text_or_path(answer_markdown(self._view()), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Return a page that needs nothing else and runs nothing; with `path`, write it and return the path."""
+        """Return the conversation as one HTML page without scripts, which works offline.
+
+        Parameters
+        ----------
+        path
+            File to write; None: return the page.
+
+        Returns
+        -------
+        str
+            The page, or `path` if it is given.
+        """
         return text_or_path(answer_page(self._view()), path)
 
     def to_dict(self) -> dict[str, Any]:

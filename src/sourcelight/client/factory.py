@@ -41,7 +41,7 @@ async def aopen(
     embedder: Callable[[Sequence[str]], Any] | None = None,
     progress: bool | Callable[[ProgressSnapshot], object] | None = None,
 ) -> AsyncClient:
-    """Open repositories on this machine, for `await`; see `open`."""
+    """Open repositories on this machine and return an `AsyncClient`; parameters and errors as in `open`."""
     backend = await _open_embedded(
         paths,
         worktree=worktree,
@@ -82,7 +82,7 @@ def open(  # noqa: A001 - users write sourcelight.open
         Directories: every git repository below is opened, and a directory without any as a snapshot of its files. The
         address of a repository is mirrored first, or its mirror brought up to date.
     worktree
-        Search work trees as they are on disk, in place of HEAD.
+        Search work trees as they are on disk, instead of HEAD.
     index_dir
         Directory of the index; None: the user's cache directory.
     background_index
@@ -102,6 +102,11 @@ def open(  # noqa: A001 - users write sourcelight.open
         pieces are to the question. None: words and names alone, which need no model.
     progress
         Draws the building of the index; see `Client.search`.
+
+    Returns
+    -------
+    Client
+        A client of the repositories; close it, or use it in a ``with`` statement.
 
     Raises
     ------
@@ -143,21 +148,21 @@ def verify(
     markdown
         The text, with links to lines, ``path:12``, ``path:3-9``, ``path#L3-L9`` and quoted code.
     paths
-        Directories with the repositories; none: the current one.
+        Directories with the repositories; none: the current directory.
     repo
-        Repository of citations that name none; None: the one that has the file.
+        Repository for citations without one; None: the repository that has the file.
     revision
-        Branch, tag or commit of citations that name none; None: the default branch.
+        Branch, tag or commit for citations without one; None: the default branch.
 
     Returns
     -------
     DataFrame
-        That of `Client.verify`: one row per citation, with ``status`` and ``reason``.
+        One row per citation, with ``status`` and ``reason``; columns as in ``columns_of("citations")``.
 
     Raises
     ------
     NoRepositories
-        When there is none below `paths`.
+        When there are no repositories below `paths`.
     """
     with open(*(paths or (".",)), background_index=False, progress=False) as client:
         return client.verify(markdown, repo, revision, progress=False)
@@ -167,7 +172,7 @@ def verify(
 async def aopen_cluster(
     scheduler: str | Sequence[str], storage: str, *, tls: Mapping[str, str] | None = None
 ) -> AsyncClient:
-    """Open a cluster, for `await`; see `open_cluster`."""
+    """Open a cluster and return an `AsyncClient`; parameters and errors as in `open_cluster`."""
     return AsyncClient(await asyncio.to_thread(_cluster, scheduler, storage, tls))
 
 
@@ -316,7 +321,7 @@ async def aconnect(  # noqa: PLR0913 - what a caller may choose
     backoff_s: float = 0.25,
     max_retry_after_s: float = 20.0,
 ) -> AsyncClient:
-    """Connect to a service, for `await`; see `connect`."""
+    """Connect to a service and return an `AsyncClient`; parameters and errors as in `connect`."""
     retry_options = {
         "connect_timeout_s": connect_timeout_s,
         "idle_timeout_s": idle_timeout_s,
@@ -372,7 +377,7 @@ def connect(  # noqa: PLR0913 - what a caller may choose
     bearer
         Whether the token is an OAuth token.
     sign_in
-        Sign in by OAuth in place of a token: the browser opens once, or the address to open is printed. The tokens
+        Sign in by OAuth instead of a token: the browser opens once, or the address to open is printed. The tokens
         are stored in a file that only you can read, and renewed while they are used. See `sign_out`.
     client_id, client_secret
         With `sign_in`: an OAuth client that an administrator made, with the redirect address `redirect_uri`. Without:
@@ -399,6 +404,11 @@ def connect(  # noqa: PLR0913 - what a caller may choose
         Seconds to wait before the first retry, at most; doubled for each further one.
     max_retry_after_s
         Most seconds that a service may ask to wait; if it asks for more, `RateLimited` is raised at once.
+
+    Returns
+    -------
+    Client
+        A client of the service; close it, or use it in a ``with`` statement.
 
     Raises
     ------
@@ -437,7 +447,7 @@ def connect(  # noqa: PLR0913 - what a caller may choose
 async def afederate(
     services: Mapping[str, AsyncClient | str] | Iterable[AsyncClient | str], *, idle_timeout_s: float | None = None
 ) -> AsyncClient:
-    """Search several services as one, for `await`; see `federate`. Its services are of `AsyncClient`, or addresses."""
+    """Search several services together and return an `AsyncClient`; parameters as in `federate`."""
     from sourcelight.client.federation.factory import make_backend
 
     def make(url: str, *, token: str | None) -> AsyncClient:
@@ -495,7 +505,7 @@ def federate(
 
 @checks_arguments
 async def asign_out(url: str | None = None, *, client_id: str = "", scope: str = "") -> None:
-    """End a sign-in, for `await`; see `sign_out`."""
+    """End a sign-in; awaited, with parameters and errors as in `sign_out`."""
     _, credential = _credential(url, client_id=client_id, scope=scope)
     await credential.sign_out()
 

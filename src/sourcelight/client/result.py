@@ -232,15 +232,26 @@ class SearchResult:
         return call(self._rerun, query)
 
     def with_blame(self, *, progress: ProgressChoice = None) -> Frame:
-        """`matches` with the commit that brought each matched line: columns ``blame_commit``, ``blame_author`` ….
+        """Return `matches` with the commit that introduced each matched line.
 
-        Blocks, inside a running event loop too; of an `AsyncClient`, await `joins.with_blame`. Null where a row is no
-        line of a commit's file. `progress` is that of `search`.
+        Blocks, also inside a running event loop. With an `AsyncClient`, await `joins.with_blame` instead.
+
+        Parameters
+        ----------
+        progress
+            As in `Client.search`.
+
+        Returns
+        -------
+        DataFrame
+            `matches` with the columns ``blame_commit``, ``blame_author``, ``blame_author_email``,
+            ``blame_author_date``, ``blame_commit_date`` and ``blame_subject``; null where a row is not a line of a
+            file in a commit.
 
         Raises
         ------
         UnsupportedTool
-            When the service can't tell.
+            When the service has no blame.
         """
         from sourcelight.client import joins
 
@@ -249,9 +260,25 @@ class SearchResult:
         )
 
     def with_last_change(self, *, progress: ProgressChoice = None) -> Frame:
-        """`matches` with the commit that changed each file last: columns ``last_commit``, ``last_author`` ….
+        """Return `matches` with the last commit that changed each file.
 
-        As `with_blame` otherwise.
+        Blocks like `with_blame`.
+
+        Parameters
+        ----------
+        progress
+            As in `Client.search`.
+
+        Returns
+        -------
+        DataFrame
+            `matches` with columns such as ``last_commit``, ``last_author`` and ``last_subject``; null where a row has
+            no file in a commit.
+
+        Raises
+        ------
+        UnsupportedTool
+            When the service doesn't list last changes.
         """
         from sourcelight.client import joins
 
@@ -274,11 +301,23 @@ class SearchResult:
         return to_polars(self.arrow)
 
     def to_parquet(self, target: str | os.PathLike[str] | IO[bytes]) -> None:
-        """Write `matches` as Parquet, with `attrs` as metadata."""
+        """Write `matches` as Parquet, with `attrs` as metadata.
+
+        Parameters
+        ----------
+        target
+            Path, or an open binary file.
+        """
         self._write(target, "parquet")
 
     def to_jsonl(self, target: str | os.PathLike[str] | IO[bytes]) -> None:
-        """Write `matches` as one JSON object per line; nulls are left out. `sourcelight.read_matches` reads it."""
+        """Write `matches` as one JSON object per line, without nulls; `sourcelight.read_matches` reads it.
+
+        Parameters
+        ----------
+        target
+            Path, or an open binary file.
+        """
         self._write(target, "jsonl")
 
     def to_csv(self, target: str | os.PathLike[str] | IO[bytes], *, spreadsheet: bool = False) -> None:
@@ -375,9 +414,18 @@ def metadata(attrs: dict[str, str | int]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file that a search was written to: `path` (of the partial file when it was stopped), rows, matches, status.
+    """A file that a search was written to.
 
-    `alerts` are what the reader must know of the answer.
+    Attributes
+    ----------
+    path
+        Path of the file; of the partial file after an interrupt.
+    rows, matches
+        Numbers of rows in the file and of matches.
+    status, reasons
+        Whether the file is complete, and if not, why.
+    alerts
+        Alerts that the reader must know.
     """
 
     path: str

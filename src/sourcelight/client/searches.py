@@ -92,6 +92,11 @@ class SearchMethods:
             None: draw in a notebook and on a terminal. True, False, or a callable that gets a snapshot ten times a
             second.
 
+        Returns
+        -------
+        SearchResult
+            All matches. `status` says whether the result is complete, and `skipped` what was not searched.
+
         Raises
         ------
         QueryError
@@ -392,7 +397,7 @@ class SearchMethods:
         countable = (*_COUNTABLE, SERVICE.name) if self.services else _COUNTABLE
         unknown = [column for column in columns if column not in countable]
         if unknown or not columns:
-            raise ValueError(f"can't count by {', '.join(unknown) or 'no column'}; choose of {', '.join(countable)}")
+            raise ValueError(f"can't count by {', '.join(unknown) or 'no column'}; choose from {', '.join(countable)}")
         if len(set(columns)) < len(columns):
             raise ValueError(f"can't count by a column twice: {', '.join(columns)}")
         run = self._counting_run(query, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
@@ -460,6 +465,11 @@ class SearchMethods:
         pattern_type, limit, context_lines, max_line_bytes, timeout_s, exhaustive, progress
             As in `search`, for each of them.
 
+        Returns
+        -------
+        ManyResult
+            The rows of all searches, with the search in the first column, ``name``; `searches` has one row per search.
+
         Raises
         ------
         SourcelightError
@@ -492,13 +502,27 @@ class SearchMethods:
     ) -> QueryExplanation:
         """Explain a query: its tree, the effect of each filter, what the index rules out, likely mistakes.
 
-        Nothing is searched. A service of another maker does not tell how it reads a query; then the explanation is of
-        the tree alone, as it is read here, and says so.
+        Runs no search. Other services don't explain queries. The explanation then has only the tree, as this version
+        parses it, and says so.
+
+        Parameters
+        ----------
+        query
+            Text in the query language, or an expression of `sourcelight.q`.
+        pattern_type
+            As in `search`.
+        timeout_s
+            Timeout for the figures of the index, in seconds; None: the limit of the backend.
+
+        Returns
+        -------
+        QueryExplanation
+            Displays itself; `text` is for terminals.
 
         Raises
         ------
         QueryError
-            When the query can't be read; says where and what to type.
+            When the query can't be parsed; the message has the position and a hint.
         """
         request = SearchRequest(
             query_text(query), pattern_type=pattern_type, timeout_s=timeout_s, default_matches=CLIENT_MATCHES

@@ -119,26 +119,82 @@ class Backend(Protocol):
     features: Features
 
     def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
-        """Events of one search, ending after `Done`.
+        """Yield the events of a search, ending with `Done`.
 
-        Closing or cancelling the generator stops the work. A query at fault raises `QueryError` before the first
-        event; a stream that ends too early raises `StreamBroken`.
+        Closing or cancelling the generator stops the work.
+
+        Parameters
+        ----------
+        request
+            Query, limits and display options.
+
+        Yields
+        ------
+        Event
+            Matches, progress, filters and alerts in the order in which they arrive.
+
+        Raises
+        ------
+        QueryError
+            Before the first event, when the query can't be parsed.
+        StreamBroken
+            When the stream ends without `Done`.
         """
 
     async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
-        """Arrow table of the columns `by`, matches and files; None: this backend can't count without streaming."""
+        """Count matches by columns without streaming them.
+
+        Parameters
+        ----------
+        request
+            Query and limits.
+        by
+            Names of columns of ``columns_of("matches")``.
+
+        Returns
+        -------
+        pyarrow.Table or None
+            The columns `by`, ``matches`` and ``files``; None: this backend has to stream the matches to count them.
+        """
 
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
-        """Explain a query over these repositories; ``text`` is for readers. None: this backend can't do so."""
+        """Explain a query over the repositories of this backend.
+
+        Parameters
+        ----------
+        request
+            Query and pattern type.
+
+        Returns
+        -------
+        mapping or None
+            Figures by name, and ``text`` for readers; None: this backend can't explain queries.
+        """
 
     async def repositories(self) -> tuple[RepositoryInfo, ...]:
         """Facts of the repositories that can be searched."""
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
-        """Answer a tool call or an analysis, whole unless `arguments` limit it; cancelling stops the work.
+        """Run a tool or an analysis; cancelling stops the work.
 
-        `name` is a tool of the service's MCP endpoints, or an analysis of `sourcelight.engines.tools`; arguments have
-        the tool's own names. Raises `UnsupportedTool` where this backend can't answer.
+        Parameters
+        ----------
+        name
+            A tool of the service's MCP endpoints, or an analysis of `sourcelight.engines.tools`.
+        arguments
+            Arguments under the names of the tool's definition. The result is complete unless they limit it.
+        observer
+            Gets progress and partial rows on the event loop; None: no progress is reported.
+
+        Returns
+        -------
+        ToolResult
+            The table, and the notices and attributes that belong to it.
+
+        Raises
+        ------
+        UnsupportedTool
+            When this backend doesn't have the tool.
         """
 
     async def aclose(self) -> None:

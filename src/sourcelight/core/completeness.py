@@ -7,7 +7,7 @@ complete      nothing that the caller asked for is missing. What a query leaves 
               repositories), and what a file is (binary, above the size limit: matched by name), is told, and counts not
 partial       the caller asked for a part: ``count:`` or ``display`` of a search, ``limit`` and its like of a call
 limited       something requested is missing: a content that the clone does not have, a repository that can't
-              be read, matches beyond a limit that nobody asked for, work that had no time
+              be read, matches beyond a limit that the caller did not set, work that had no time
 unparsed      a service answered a tool with text that this version can't parse; the table has the text
 interrupted   the caller stopped it
 failed        a fault stopped it

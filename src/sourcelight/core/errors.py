@@ -36,14 +36,14 @@ SourcelightError
 │  ├─ StorageError       shared storage that can't be read or written: url, reason
 │  ├─ ShardDamaged       a shard that storage has not, or has changed: path, reason
 │  └─ WorkersUnreachable no scheduler, or no worker of it, answers: address, reason
-├─ ClientNotFound        a frame whose client is not open any more is to be asked about
+├─ ClientNotFound        a DataFrame needs its client, which is closed
 ├─ RecordingError
 │  ├─ NotRecorded        a replay is asked what was not recorded: asked, recorded
 │  └─ RecordingInvalid   a recording that can't be read or written: path
 ├─ Cancelled             the caller asked a running piece of work to stop
 └─ MissingExtra          an optional package is needed: name, how to install it
 
-A message says what was asked, what was found and what to try, and never holds a token.
+A message says what happened, why, and what to try. It never contains a token.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ class ToolError(SourcelightError, ValueError):
     Parameters
     ----------
     message
-        What was asked, what was found, what to try; shown to the caller unchanged.
+        What happened, why, and what to try; shown to the caller unchanged.
     tool
         Name of the tool or analysis.
     argument

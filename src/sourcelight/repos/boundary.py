@@ -1,7 +1,7 @@
 """Where a repository may read from: its own git directory, and the directories that the operator named.
 
 Objects can stand elsewhere than in the git directory: ``objects/info/alternates`` (gitrepository-layout), the
-``commondir`` of a linked work tree, and links in place of directories or files. Whose objects these are matters as
+``commondir`` of a linked work tree, and links instead of directories or files. Whose objects these are matters as
 soon as some are private.
 
 Reading the small files of git directories, which may be anything that a file system can hold.

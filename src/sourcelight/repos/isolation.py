@@ -88,7 +88,7 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
 
 
 def _check_objects(shared: str) -> None:
-    """Refuse a pipe in place of an object: a clone would wait for it."""
+    """Refuse a pipe instead of an object: a clone would wait for it."""
     try:
         object_sources(shared)
     except OSError as error:

@@ -127,7 +127,7 @@ class MirrorSchedule:
     timeout_s
         Seconds after which a fetch is stopped.
     jobs
-        Fetches at a time.
+        Number of parallel fetches.
     report
         Called after each fetch, in the thread of the caller.
     """

@@ -181,7 +181,7 @@ def _check_place(folder: str, target: str) -> None:
         If git would write elsewhere, or into the git directory of another repository.
     """
     if os.path.islink(target) or len(os.fsencode(os.path.basename(target))) > _MAX_NAME_BYTES:
-        raise RepositoryError(f"{target} is not a place for a mirror: it is a link, or its name is too long")
+        raise RepositoryError(f"can't create a mirror at {target}: it is a link, or its name is too long")
     directory = os.path.dirname(os.path.abspath(target))
     depth = 0
     while directory != folder:
@@ -237,7 +237,7 @@ def _recorded_origin(path: str) -> str:
     strange = sorted(name for name in entries if not _MIRROR_KEYS.fullmatch(name))
     if not bare or strange or "remote.origin.url" not in entries:
         problem = f"its configuration also sets {', '.join(strange[:5])}" if strange else "it is not a bare mirror"
-        raise RepositoryError(f"{path} was not made by clone, so that git is not run in it: {problem}")
+        raise RepositoryError(f"{path} is not a mirror made by `sourcelight clone`: {problem}")
     return entries["remote.origin.url"]
 
 

@@ -121,9 +121,9 @@ def check_address(address: str, *, allow_local: bool) -> str:
     try:
         remote = parse_remote(address)
     except RepositoryError:
-        raise RepositoryError(f"no address to clone from; accepted: {_ACCEPTED}") from None
+        raise RepositoryError(f"not an address to clone from; accepted: {_ACCEPTED}") from None
     if remote.local and not allow_local:
-        raise RepositoryError("a directory of this machine; --allow-local accepts those")
+        raise RepositoryError("a local directory; pass --allow-local to accept it")
     return remote.url
 
 

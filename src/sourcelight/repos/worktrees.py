@@ -215,7 +215,7 @@ class _Hasher:
         self.rows.append((path, name, 0o100755 if info.st_mode & 0o100 else 0o100644))
         self.places.setdefault(name, []).append(path)
         if len(self.rows) > MAX_FILES:
-            raise RepositoryError(f"{os.fsdecode(self.root)} holds more than {MAX_FILES:,} files")
+            raise RepositoryError(f"{os.fsdecode(self.root)} has more than {MAX_FILES:,} files")
 
     def _name(self, path: bytes, info: os.stat_result) -> bytes:
         stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)

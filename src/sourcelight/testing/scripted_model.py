@@ -26,7 +26,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Call tools: pairs of a name and arguments; text in place of arguments is sent as it is."""
+    """Call tools: pairs of a name and arguments; text instead of arguments is sent as it is."""
 
     calls: Sequence[tuple[str, Mapping[str, Any] | str]]
     tokens: tuple[int, int] = (100, 20)

@@ -82,7 +82,7 @@ def test_follow_ups_keep_the_scope_and_wait_for_each_other(
     conversation = desk.open(QUESTION, context)
     first = desk.ask_in(conversation, QUESTION, context)
     assert researcher.begun.wait(WAIT_S)
-    with pytest.raises(ToolError, match="working on a question"):
+    with pytest.raises(ToolError, match="running question"):
         desk.ask_in(conversation, "and then?", context)
     researcher.let_go.set()
     assert desk.wait(first, context, WAIT_S).attributes["status"] == "completed"

@@ -203,5 +203,5 @@ def test_a_broken_notebook_is_no_complete_answer(small: sl.Client) -> None:
 
 
 def test_messages_have_no_cells(small: sl.Client) -> None:
-    with pytest.raises(QueryError, match="type:commit into messages"):
+    with pytest.raises(QueryError, match="type:commit searches messages"):
         small.search("type:commit cell:code x", progress=False)

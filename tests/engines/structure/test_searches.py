@@ -94,7 +94,7 @@ def texts(fleet: Path) -> dict[tuple[str, str], str]:
 
 
 def drawn_pattern(draw: random.Random, text: str, language: str) -> str:
-    """A piece of a file with some of its parts in place of which anything may stand."""
+    """A piece of a file with some of its parts instead of which anything may stand."""
     nodes = [ast_grep.SgRoot(text, LANGUAGES[language]).root()]
     for node in nodes:
         nodes += node.children()
@@ -264,7 +264,7 @@ def test_a_pattern_can_be_asked_for_beside_the_query(small: sl.Client) -> None:
     ("query", "message"),
     [
         ("lang:python a b c", "is no pattern of code in Python: Multiple AST nodes are detected"),
-        ("lang:markdown $A", "no code of Markdown is found by its structure"),
+        ("lang:markdown $A", "structural search doesn't support Markdown"),
         ("type:symbol f($A)", "a pattern of code matches none"),
         ("lang:python " + "(" * 101 + "a" + ")" * 101, "100 brackets"),
         ("lang:python " + "a" * 5_001, "at most 5,000 characters"),

@@ -122,7 +122,7 @@ def test_a_pickaxe_by_quarter_is_drawn_by_quarter_and_its_running_total_is_refus
     assert "quarter" in figure.title
     there = sum(int(line.rpartition(":")[2]) for line in git(repository, "grep", "-c", "retry"))
     assert sum(sum(sizes) for sizes in bars(figure).values()) == there
-    with pytest.raises(ValueError, match=r"total can't be added up.*value='net'"):
+    with pytest.raises(ValueError, match=r"total can't be summed.*value='net'"):
         plots.over_time(frame, value="total")
     with pytest.raises(ValueError, match="each row is a quarter"):
         plots.over_time(frame, value="net", period="month")
@@ -149,7 +149,7 @@ def test_files_at_the_top_are_called_as_in_tables() -> None:
 def test_ratios_and_places_are_not_added_up(code: sl.Client, repository: Path, value: str) -> None:
     frame = code.ownership(repository.name) if value == "share" else code.search("TODO", progress=False).matches
     meaning = {"share": "part of all lines of path", "line_number": "1-based line"}[value]
-    with pytest.raises(ValueError, match=f"{value} can't be added up: it is: {meaning}"):
+    with pytest.raises(ValueError, match=f"{value} can't be summed: it is: {meaning}"):
         plots.bars(frame, "repository", value=value)
 
 
@@ -157,7 +157,7 @@ def test_a_column_of_ones_own_is_added_up_whatever_its_name(code: sl.Client, rep
     counts = code.search("TODO", progress=False).matches.assign(score=2)
     (sizes,) = bars(plots.bars(counts, "repository", value="score")).values()
     assert sizes == [2 * len(git(repository, "grep", "TODO"))]
-    with pytest.raises(ValueError, match="total can't be added up"):  # of no known table: the name tells
+    with pytest.raises(ValueError, match="total can't be summed"):  # of no known table: the name tells
         plots.bars(pd.DataFrame({"path": ["a"], "total": [1]}), "path", value="total")
 
 

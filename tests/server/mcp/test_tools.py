@@ -366,7 +366,7 @@ def test_deep_search_is_refused_by_name_where_there_is_none(served: Served) -> N
     for name, arguments in (("deepsearch", {"question": "why?"}), ("deepsearch_read", {"identifier": "x"})):
         answer = ask(served, name, **arguments)
         assert answer.failed
-        assert answer.text.startswith(f"{name}: deep search is not offered here")
+        assert answer.text.startswith(f"{name}: deep search is not available here")
 
 
 def test_many_calls_share_one_connection(served: Served) -> None:

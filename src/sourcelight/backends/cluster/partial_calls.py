@@ -35,7 +35,7 @@ class ClusterToolCall:
     context: ToolContext
 
     def order(self, names: Sequence[str], step: str = "", arguments: Mapping[str, Any] | None = None) -> WorkerRequest:
-        """What workers are asked, of some repositories; `arguments` in place of those of the call."""
+        """What workers are asked, of some repositories; `arguments` instead of those of the call."""
         return WorkerRequest(
             self.cluster.generation.id,
             tuple(names),
@@ -54,7 +54,7 @@ class ClusterToolCall:
             self.context.observer(ToolProgress(**message["progress"], rows=message.get("rows")))
 
     def holders(self, names: Sequence[str], step: str, arguments: Mapping[str, Any] | None = None) -> HolderRequests:
-        """The workers of some repositories; `arguments` in place of those of the call."""
+        """The workers of some repositories; `arguments` instead of those of the call."""
         fleet = self.cluster.fleet
         order = self.order(names, step, arguments)
         turns = ReplicaOrder(fleet.members, self.cluster.holders())

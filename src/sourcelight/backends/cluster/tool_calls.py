@@ -152,7 +152,7 @@ async def _together(work: Sequence[Any]) -> list[Mapping[str, Any]]:
 
 
 def _plain(table: Any) -> Any:
-    """The table with texts in place of dictionaries, whose codes differ from worker to worker; a copy of its own.
+    """The table with texts instead of dictionaries, whose codes differ from worker to worker; a copy of its own.
 
     What came in a message may lie anywhere in it, and Arrow complains of that on standard error when it sums.
     """

@@ -61,7 +61,7 @@ def open_engine(  # noqa: PLR0913 - what a caller may choose
     policy
         For a service with accounts: what it remembers of privacy, and where repositories may read from.
     worktree
-        Search work trees as they are on disk in place of HEAD.
+        Search work trees as they are on disk instead of HEAD.
     limits
         Bounds of every search.
     max_file_size

@@ -1,6 +1,6 @@
 """Analyses of a service of this package: it says which it has, and streams progress and rows of each.
 
-Services of other makers have none. Then a call is left to what their tools give.
+Other services have none. Then a call is left to what their tools give.
 
 What a query means is one of them. The service sends the parts of an explanation; they are checked here, and their text
 is made here, so that what a person reads does not depend on where the query is explained.
@@ -72,7 +72,7 @@ class RemoteAnalyses:
         except Unauthorized:
             raise
         except (ServiceError, ProtocolError, NotRecorded):
-            return frozenset()  # another maker's, an older one, or a recording of such
+            return frozenset()  # another product, an older version, or a recording of one
         if not isinstance(description, Mapping) or description.get("service") != "sourcelight":
             return frozenset()
         self._takes_scope = "deepsearch" in (description.get("takesScope") or ())

@@ -123,7 +123,7 @@ class RemoteBackend:
     bearer
         Whether the token is an OAuth token (``Authorization: Bearer``) instead of an access token.
     credential
-        Provides the header of each request in place of a token, such as a sign-in.
+        Provides the header of each request instead of a token, such as a sign-in.
     connect_timeout_s, idle_timeout_s, retries, backoff_s, max_retry_after_s
         See `sourcelight.backends.remote.endpoint.RetryPolicy`.
 
@@ -205,7 +205,7 @@ class RemoteBackend:
         return None
 
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
-        """Return what a query means to the service; None where it is of another maker, or too old to tell.
+        """Return what a query means to the service; None if the service is another product, or too old.
 
         Raises
         ------

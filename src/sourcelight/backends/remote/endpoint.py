@@ -59,7 +59,7 @@ class Secret:
         return hash(self._value)
 
     def __reduce__(self) -> tuple[type[Secret], tuple[str]]:
-        raise TypeError("a secret is not pickled")
+        raise TypeError("a secret can't be pickled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def _check_url(url: str, label: str) -> str:
         ) from None
     if "@" in parts.netloc:
         # Nothing of it is quoted: it holds a password.
-        raise ConfigurationError(f"{label} must hold no user name or password; pass the access token by itself")
+        raise ConfigurationError(f"{label} must not contain a user name or password; pass the access token separately")
     if parts.scheme not in {"http", "https"} or not host:
         raise ConfigurationError(f"{label} must be http or https with a host, like https://host; got {url!r}")
     if parts.query or parts.fragment:
@@ -123,7 +123,7 @@ def secret_token(token: str | Secret | None) -> Secret | None:
         return None
     value = (token.reveal() if isinstance(token, Secret) else token).strip()
     if value and _TOKEN.fullmatch(value) is None:
-        raise ConfigurationError("the access token holds blanks or characters that no token has")
+        raise ConfigurationError("the access token has spaces or invalid characters")
     return Secret(value) if value else None
 
 
@@ -184,12 +184,12 @@ def _headers(environ: Mapping[str, str]) -> list[tuple[str, Secret]]:
         if line.strip():
             name, colon, value = line.partition(":")
             if not colon:
-                raise ConfigurationError("SRC_HEADERS must hold lines of the form name: value")
+                raise ConfigurationError("SRC_HEADERS must have lines of the form name: value")
             headers[name.strip().lower()] = value.strip()
     for name, value in headers.items():
         # A newline in a value would add headers, or another request, to the connection.
         if _HEADER_NAME.fullmatch(name) is None or _HEADER_VALUE.fullmatch(value) is None:
-            raise ConfigurationError("SRC_HEADERS or SRC_HEADER_… holds a name or a value that no header can have")
+            raise ConfigurationError("SRC_HEADERS or SRC_HEADER_… has an invalid header name or value")
     return [(name, Secret(value)) for name, value in headers.items()]
 
 

@@ -124,7 +124,7 @@ class EventReader:
             self._progress = event
         elif isinstance(event, ErrorEvent):
             self._said_error = event.message
-        # An error before anything else is a rejected query; the reader then raises it, in place of an event.
+        # An error before anything else is a rejected query; the reader then raises it, instead of an event.
         if isinstance(event, Alert | ErrorEvent) and not self._is_running:
             self._delayed.append(event)
             return

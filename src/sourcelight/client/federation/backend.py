@@ -118,7 +118,7 @@ class FederatedSearch(BackendWrapper):
     backend
         The federation.
     services
-        What is asked in place of its own services.
+        What is asked instead of its own services.
     kept
         Whether rows are kept, to be brought into order when the search has ended.
     """

@@ -122,7 +122,7 @@ async def call_one(
 
             return await service.backend.call(name, arguments, on_progress)
     except TimeoutError:
-        raise TimedOut(f"it said nothing for {longest_s:g} s") from None
+        raise TimedOut(f"it sent nothing for {longest_s:g} s") from None
 
 
 async def repositories_at(service: Service, names: Sequence[str] = ()) -> set[str]:
@@ -140,7 +140,7 @@ async def repositories_at(service: Service, names: Sequence[str] = ()) -> set[st
                 column = event.batch.column(event.batch.schema.get_field_index("repository"))
                 local_names.update(column.unique().to_pylist())
             elif isinstance(event, ErrorEvent):
-                raise SearchFailed(f"could not say which repositories it has: {event.message}")
+                raise SearchFailed(f"couldn't list its repositories: {event.message}")
     return local_names & set(names)
 
 

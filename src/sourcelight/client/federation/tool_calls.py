@@ -93,7 +93,7 @@ class FederatedTools:
         first = self._services[0].name
         names = ", ".join(service.name for service in self._services)
         raise UnsupportedTool(
-            f"{name} asks one service, and a federation has several ({names}): call it of a client of one of them, "
+            f"{name} works on one service, and this federation has several ({names}): call it on one of them, "
             f"such as code.services[{first!r}].{name}(…)",
             tool=name,
         )

@@ -83,7 +83,7 @@ class AnalysisMethods:
         mailmap
             Lines that join identities, such as accepted ``mailmap_line`` of `identity_suggestions`.
         join_addresses
-            Whether identities with the same address, whatever its case, are one person after the mailmap.
+            Whether identities with the same address, ignoring case, are one person after the mailmap.
         progress
             As in `search`.
 
@@ -118,9 +118,33 @@ class AnalysisMethods:
         join_addresses: bool = True,
         progress: ProgressChoice = None,
     ) -> DataFrame:
-        """Return, for each directory, how few authors own more than half of its lines; parameters as for `ownership`.
+        """Return, for each directory, the fewest authors who own more than half of its lines.
 
-        Returns a DataFrame with one row per folder, the whole first; columns as in ``columns_of("bus_factor")``.
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        path
+            Directory to look at; None: the whole repository.
+        depth
+            Number of path components by which directories are grouped; None: 1.
+        exact
+            Compare every line with ``git blame``; the first call takes two to three times as long.
+        revision
+            Branch, tag or commit; None: the default branch.
+        file_kinds
+            Kinds of files that count, as for `ownership`; None: all.
+        mailmap
+            Lines that join identities, such as accepted ``mailmap_line`` of `identity_suggestions`.
+        join_addresses
+            Whether identities with the same address are one person after the mailmap, ignoring case.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per directory, the whole repository first; columns as in ``columns_of("bus_factor")``.
         """
         arguments = BusFactorArguments(
             repo=repo,
@@ -143,9 +167,25 @@ class AnalysisMethods:
         revision: str | None = None,
         progress: ProgressChoice = None,
     ) -> DataFrame:
-        """Return how much of the text of each year survives; parameters as for `ownership`.
+        """Count the lines that survive today, by the year in which they were written.
 
-        Returns a DataFrame with one row per year of birth; columns as in ``columns_of("survival")``.
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        path
+            File or directory; None: everything.
+        exact
+            Compare every line with ``git blame``; the first call takes two to three times as long.
+        revision
+            Branch, tag or commit; None: the default branch.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per year of origin; columns as in ``columns_of("survival")``.
         """
         arguments = SurvivalArguments(repo=repo, path=path, exact=exact, revision=revision)
         return await self._call(SURVIVAL, arguments, progress)
@@ -183,7 +223,7 @@ class AnalysisMethods:
         mailmap
             Lines that join identities, such as accepted ``mailmap_line`` of `identity_suggestions`.
         join_addresses
-            Whether identities with the same address, whatever its case, are one person after the mailmap; False gives
+            Whether identities with the same address, ignoring case, are one person after the mailmap; False gives
             the rows of ``git shortlog -sne``, with co-authors beside.
         lines
             Whether changed lines and files count. False answers from the commits alone, which takes a second or two
@@ -325,9 +365,27 @@ class AnalysisMethods:
         join_addresses: bool = True,
         progress: ProgressChoice = None,
     ) -> DataFrame:
-        """Rank today's files by how often they changed and how long they are; parameters as for `churn`.
+        """Rank current files by the number of their commits and their length.
 
-        Returns a DataFrame with one row per file, the hottest first; columns as in ``columns_of("hotspots")``.
+        Parameters
+        ----------
+        repos
+            Names of the repositories; None: all.
+        files
+            Globs or path prefixes of files; None: all.
+        limit
+            Maximum number of files; None: all.
+        file_kinds
+            Kinds of files that count, as for `ownership`; None: all.
+        after, before, revisions, join_addresses
+            As for `contributors`.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per file, the highest rank first; columns as in ``columns_of("hotspots")``.
         """
         arguments = HotspotsArguments(
             repos=texts(repos),
@@ -395,7 +453,19 @@ class AnalysisMethods:
     ) -> DataFrame:
         """List the names and addresses that people use, and their mailmap entries.
 
-        Returns a DataFrame with one row per identity; columns as in ``columns_of("identities")``.
+        Parameters
+        ----------
+        repos
+            Names of the repositories; None: all.
+        mailmap
+            Lines that join identities, applied after the repository's ``.mailmap``.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per identity; columns as in ``columns_of("identities")``.
         """
         return await self._call(IDENTITIES, IdentitiesArguments(repos=texts(repos), mailmap=_lines(mailmap)), progress)
 
@@ -407,9 +477,23 @@ class AnalysisMethods:
         join_addresses: bool = True,
         progress: ProgressChoice = None,
     ) -> DataFrame:
-        """Suggest identities that may be one person; accept rows by passing their ``mailmap_line`` as `mailmap`.
+        """Suggest identities that may be one person; pass the ``mailmap_line`` of rows that you accept as `mailmap`.
 
-        Returns a DataFrame with one row per identity of a set; columns as in ``columns_of("identity_suggestions")``.
+        Parameters
+        ----------
+        repos
+            Names of the repositories; None: all.
+        mailmap
+            Lines of suggestions that you have accepted; these are not suggested again.
+        join_addresses
+            Whether identities with the same address are already one person, ignoring case.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per identity of a suggested group; columns as in ``columns_of("identity_suggestions")``.
         """
         arguments = IdentitySuggestionsArguments(
             repos=texts(repos), mailmap=_lines(mailmap), join_addresses=None if join_addresses else False
@@ -426,7 +510,7 @@ def _lines(mailmap: Texts | None) -> str | None:
 
 
 class BlockingAnalysisMethods:
-    """Their twins."""
+    """The same methods for `Client`, which block."""
 
     ownership = blocking(AnalysisMethods.ownership)
     bus_factor = blocking(AnalysisMethods.bus_factor)

@@ -73,7 +73,7 @@ class ConversationMethods:
         """Ask a question about the code; every citation of the answer is checked.
 
         In this process no model is asked and nothing leaves the machine, unless ``SOURCELIGHT_MODEL`` names a model.
-        What is searched and read is drawn while it happens. When it is stopped, `last` has what was found.
+        Searches and reads are displayed while they run. After an interrupt, `last` has the evidence so far.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class ConversationMethods:
         revision
             Branch, tag or commit of them; None: their default branches.
         conversation
-            Go on with this one, an answer or its address, in place of opening another.
+            Go on with this one, an answer or its address, instead of opening another.
         cache
             In this process: give the answer to the same question over the same commits that was kept, if there is
             one. Of a service: where it can't be reached, give the newest answer that was kept; its `notices` say so.
@@ -92,6 +92,11 @@ class ConversationMethods:
             Longest time to wait for a service; then the answer's status is ``running``. None: until it is answered.
         progress
             As in `search`.
+
+        Returns
+        -------
+        DeepSearchAnswer
+            The answer; its `status` is ``complete``, ``running``, ``interrupted`` or ``failed``.
 
         Raises
         ------
@@ -170,6 +175,11 @@ class ConversationMethods:
             Its address, as it was given or shared, its read token, or its ``id`` in `deepsearch_list`.
         progress
             As in `search`.
+
+        Returns
+        -------
+        DeepSearchAnswer
+            The newest answer of the conversation, with the earlier ones before it.
 
         Raises
         ------
@@ -305,6 +315,11 @@ class ConversationMethods:
         progress
             As in `search`.
 
+        Returns
+        -------
+        str
+            The new address.
+
         Raises
         ------
         ToolError
@@ -332,7 +347,7 @@ class ConversationMethods:
 
 
 class BlockingConversationMethods:
-    """Their twins."""
+    """The same methods for `Client`, which block."""
 
     deepsearch = blocking(ConversationMethods.deepsearch)
     deepsearch_read = blocking(ConversationMethods.deepsearch_read)

@@ -146,7 +146,7 @@ class EvolutionMethods:
 
 
 class BlockingEvolutionMethods:
-    """Their twins."""
+    """The same methods for `Client`, which block."""
 
     path_history = blocking(EvolutionMethods.path_history)
     api_changes = blocking(EvolutionMethods.api_changes)

@@ -44,7 +44,7 @@ class ToolMethods:
         Parameters
         ----------
         query
-            Text that the name has to hold, whatever its case; empty: all repositories.
+            Text in the name, ignoring case; empty: all repositories.
         limit
             At most this many repositories, as one page; None: all.
         cursor
@@ -165,7 +165,7 @@ class ToolMethods:
             What is looked for, in plain words. Filters ``repo:``, ``file:`` and ``rev:`` narrow it.
         limit
             At most this many pieces, 1 to 1,000; None: all that share a word with the query.
-            A service of another maker has limits of its own.
+            Other services have their own limits.
         progress
             As in `search`.
 
@@ -200,9 +200,9 @@ class ToolMethods:
         markdown
             The text. Nothing in it is fetched or run.
         repo
-            Repository of citations that name none; None: the one that has the file.
+            Repository for citations without one; None: the one that has the file.
         revision
-            Branch, tag or commit of citations that name none; None: the default branch.
+            Branch, tag or commit of citations without one; None: the default branch.
         progress
             As in `search`.
 
@@ -216,7 +216,7 @@ class ToolMethods:
 
 
 class BlockingToolMethods:
-    """Their twins."""
+    """The same methods for `Client`, which block."""
 
     list_repos = blocking(ToolMethods.list_repos)
     list_files = blocking(ToolMethods.list_files)

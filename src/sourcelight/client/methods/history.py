@@ -383,46 +383,78 @@ class HistoryMethods:
     async def commit_details(
         self: ToolCaller, repo: str, revision: str, *, progress: ProgressChoice = None
     ) -> DataFrame:
-        """Show what one commit changed; its message, people, times and trailers are in `attrs`.
-
-        Returns a DataFrame with one row per changed file; columns as in ``columns_of("file_diffs")``.
-        """
-        return await self._call(COMMIT_DETAILS, CommitDetailsArguments(repo=repo, revision=revision), progress)
-
-    async def last_changes(
-        self: ToolCaller, repo: str, paths: Texts, revision: str | None = None, *, progress: ProgressChoice = None
-    ) -> DataFrame:
-        """Return, for each of some files and directories, the last commit that changed it.
-
-        Returns a DataFrame with one row per path; columns as in ``columns_of("last_changes")``.
-        """
-        arguments = LastChangesArguments(repo=repo, paths=texts(paths) or (), revision=revision)
-        return await self._call(LAST_CHANGES, arguments, progress)
-
-    async def drill_down(self: ToolCaller, frame: DataFrame, row: int, *, progress: ProgressChoice = None) -> DataFrame:
-        """List the commits behind a row of a frame that a method of history gave.
-
-        Of `hotspots`, `coupling`, and `churn` by file, folder or kind of file, these are exactly the commits that the
-        row counts, under earlier names of its files too. Lists of other rows hold merges too.
+        """Return the files that a commit changed; `attrs` has its message, people, times and trailers.
 
         Parameters
         ----------
-        frame
-            The frame, or a selection of its rows.
-        row
-            Place of the row, from 0.
+        repo
+            Name of the repository.
+        revision
+            Branch, tag or commit.
         progress
             As in `search`.
 
         Returns
         -------
         DataFrame
-            What the call that the frame names gives: mostly that of `commit_search`.
+            One row per changed file; columns as in ``columns_of("file_diffs")``.
+
+        Raises
+        ------
+        RepositoryNotFound, RevisionNotFound
+            When the repository or the commit is unknown.
+        """
+        return await self._call(COMMIT_DETAILS, CommitDetailsArguments(repo=repo, revision=revision), progress)
+
+    async def last_changes(
+        self: ToolCaller, repo: str, paths: Texts, revision: str | None = None, *, progress: ProgressChoice = None
+    ) -> DataFrame:
+        """Return the last commit that changed each of some files and directories.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        paths
+            Paths of files and directories.
+        revision
+            Branch, tag or commit; None: the default branch.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per path; columns as in ``columns_of("last_changes")``.
+        """
+        arguments = LastChangesArguments(repo=repo, paths=texts(paths) or (), revision=revision)
+        return await self._call(LAST_CHANGES, arguments, progress)
+
+    async def drill_down(self: ToolCaller, frame: DataFrame, row: int, *, progress: ProgressChoice = None) -> DataFrame:
+        """List the commits behind a row of a DataFrame that a method of history returned.
+
+        For `hotspots`, `coupling`, and `churn` by file, directory or kind of file, these are exactly the commits that
+        the row counts, including those under earlier names of its files. Lists for other rows also contain merges.
+
+        Parameters
+        ----------
+        frame
+            The DataFrame, or a selection of its rows.
+        row
+            Position of the row, from 0.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            The result of the tool that ``frame.attrs["drill_down"]`` names; in most cases `commit_search`, with the
+            columns of ``columns_of("commits")``.
 
         Raises
         ------
         ToolError
-            For a frame that names no call.
+            When the DataFrame names no tool, or has no such row.
         """
         if not -len(frame) <= row < len(frame):
             message = f"drill_down: row is {row}, but the frame has {count_of(len(frame), 'row')}, from 0"
@@ -439,7 +471,7 @@ class HistoryMethods:
 
 
 class BlockingHistoryMethods:
-    """Their twins."""
+    """The same methods for `Client`, which block."""
 
     commit_search = blocking(HistoryMethods.commit_search)
     diff_search = blocking(HistoryMethods.diff_search)

@@ -190,14 +190,14 @@ class NavigationMethods:
         repo, path, symbol, revision, line, column, limit
             As in `find_references`.
         progress
-            As in `search`, but nothing is drawn unless asked for.
+            As in `search`, but without a display by default.
 
         Yields
         ------
         DataFrame
-            Rows as `find_references` has them, each once, in the order in which they are found: those of the
-            definition's file first. The last frame has what the whole answer has in its ``attrs``, and no rows unless
-            it is the only one: a service gives all rows at the end.
+            Rows with the columns of `find_references`, each once, in the order of the search: first those of the
+            definition's file. The last DataFrame has the ``attrs`` of the complete result, and no rows unless it is
+            the only one: a service returns all rows at the end.
         """
         from sourcelight.display.frames.facts import answer_frame
 
@@ -337,8 +337,8 @@ class NavigationMethods:
         Returns
         -------
         DataFrame
-            One row per line of the map; columns as in ``columns_of("repository_map")``. Its ``text``, joined by
-            newlines, is to be read.
+            One row per line of the map; columns as in ``columns_of("repository_map")``. Join its
+            ``text`` with newlines to read the map.
         """
         arguments = RepoMapArguments(repo=repo, limit=limit, revision=revision)
         return await self._call(REPO_MAP, arguments, progress)
@@ -405,7 +405,7 @@ class NavigationMethods:
 
 
 class BlockingNavigationMethods:
-    """Their twins."""
+    """The same methods for `Client`, which block."""
 
     go_to_definition = blocking(NavigationMethods.go_to_definition)
     find_references = blocking(NavigationMethods.find_references)

@@ -140,7 +140,7 @@ class QualityMethods:
 
 
 class BlockingQualityMethods:
-    """Their twins."""
+    """The same methods for `Client`, which block."""
 
     complexity = blocking(QualityMethods.complexity)
     complexity_trend = blocking(QualityMethods.complexity_trend)

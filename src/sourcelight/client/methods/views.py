@@ -85,7 +85,7 @@ class ViewMethods:
         bounds = (lines, lines) if isinstance(lines, int) else tuple(lines or (0, 0))
         if len(bounds) != 2 or min(bounds) < (lines is not None) or bounds[0] > bounds[1]:
             raise ToolError(
-                f"view_file: lines is a line, or a first and a last one, from 1; not {lines!r}",
+                f"view_file: lines must be a line number or a pair of first and last, from 1; got {lines!r}",
                 tool="view_file",
                 argument="lines",
             )

@@ -97,7 +97,7 @@ MATCHES: tuple[Column, ...] = (
         "line",
         "string",
         "text of the line without its newline; invalid UTF-8 as U+FFFD",
-        "path and repo rows, and definitions that a service of another maker found",
+        "path and repo rows, and definitions from other services",
     ),
     Column("start", "list", "start of each match, code points into line", "rows without line"),
     Column("end", "list", "end of each match (exclusive), code points into line", "rows without line"),

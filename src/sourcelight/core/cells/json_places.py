@@ -120,12 +120,12 @@ def read_json(data: bytes) -> JsonNode:
             if match[1] == b",":
                 break
             if (match[1] == b"}") != isinstance(parent, dict):
-                raise InvalidJson(f"it is no JSON at byte {position - 1:,}")
+                raise InvalidJson(f"invalid JSON at byte {position - 1:,}")
             value = stack.pop()
             values += len(value)
         else:
             if data[position:].strip(b" \t\n\r"):
-                raise InvalidJson(f"it goes on after its end, at byte {position:,}")
+                raise InvalidJson(f"extra data after the JSON, at byte {position:,}")
             return value
 
 
@@ -181,5 +181,5 @@ def _string_end(data: bytes, start: int) -> int:
 def _expect(pattern: re.Pattern[bytes], data: bytes, position: int) -> re.Match[bytes]:
     match = pattern.match(data, position)
     if match is None:
-        raise InvalidJson(f"it is no JSON at byte {position:,}")
+        raise InvalidJson(f"invalid JSON at byte {position:,}")
     return match

@@ -2,7 +2,7 @@ r"""Exact spans by RE2: google-re2 for single texts, Arrow's RE2 kernels for man
 
 RE2 reads text as UTF-8. Measured and tested rule for invalid UTF-8: a byte that is part of no well-formed sequence is
 matched by nothing (not by ``.``, ``\W``, ``[^a]``, nor by a written U+FFFD) except ``\C``, and ends every match before
-it; well-formed text on both sides of it matches as ever. RE2 takes encoded surrogates and F4 90-BF for characters.
+it; well-formed text on both sides of it matches as usual. RE2 takes encoded surrogates and F4 90-BF for characters.
 
 Patterns of one character class, repeated or not (``.``, ``\w{40,}``, ``x*``), get their spans by comparing all bytes.
 
@@ -155,7 +155,7 @@ def compile_re2(source: bytes, *, case_sensitive: bool, quoted: str) -> Any:
 
 
 NameTest: TypeAlias = Callable[[bytes], bool]
-"""Whether a name matches, be it as an empty match."""
+"""Whether a name matches; an empty match counts."""
 
 
 @functools.lru_cache(maxsize=256)

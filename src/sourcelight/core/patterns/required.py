@@ -51,7 +51,7 @@ _ANY_TEXT = _KnownTexts(None, _EMPTY_TEXT, _EMPTY_TEXT, ALWAYS)
 def required_texts(tree: Node, *, fold_case: bool = True) -> RequiredTree:
     """Return the formula that the bytes of every match satisfy.
 
-    With `fold_case` these are the folded bytes, with k and s in place of `FOLD_HAZARDS`; else the bytes as they are.
+    With `fold_case` these are the folded bytes, with k and s instead of `FOLD_HAZARDS`; else the bytes as they are.
     """
     return _texts_of(tree, folded=fold_case).whole()
 

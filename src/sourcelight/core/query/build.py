@@ -38,7 +38,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A query under construction; combine with ``&``, ``|`` and ``~``, and turn it into text with ``str``."""
+    """A part of a query. ``&``, ``|`` and ``~`` combine parts, and ``str()`` returns the text.
+
+    The functions of this module make expressions, so `node` is of interest only to them.
+    """
 
     node: Node
 
@@ -87,12 +90,17 @@ class Expression:
 
 @checks_arguments
 def text(value: str) -> Expression:
-    """Return an exact phrase; spaces and all signs are literal.
+    """Return an exact phrase; spaces and all other characters are literal.
+
+    Parameters
+    ----------
+    value
+        The phrase.
 
     Raises
     ------
     ValueError
-        `value` is empty.
+        When `value` is empty.
     """
     _refuse_empty("text", value)
     return Expression(Pattern(value, quoted=True))
@@ -100,12 +108,17 @@ def text(value: str) -> Expression:
 
 @checks_arguments
 def regexp(value: str) -> Expression:
-    """Return a regular expression (RE2) to find.
+    """Return a regular expression to find.
+
+    Parameters
+    ----------
+    value
+        The expression in RE2 syntax, without slashes.
 
     Raises
     ------
     ValueError
-        `value` is empty.
+        When `value` is empty.
     """
     _refuse_empty("regexp", value)
     return Expression(Pattern(value, "regexp"))
@@ -113,12 +126,17 @@ def regexp(value: str) -> Expression:
 
 @checks_arguments
 def content(value: str) -> Expression:
-    """Return an exact phrase to find in file contents only, not in paths or names.
+    """Return an exact phrase to find in the contents of files, but not in paths or names.
+
+    Parameters
+    ----------
+    value
+        The phrase.
 
     Raises
     ------
     ValueError
-        `value` is empty.
+        When `value` is empty.
     """
     _refuse_empty("content", value)
     return Expression(Pattern(value, quoted=True, content=True))
@@ -126,16 +144,23 @@ def content(value: str) -> Expression:
 
 @checks_arguments
 def field(name: str, value: str) -> Expression:
-    """Return the filter ``name:value`` with the value quoted as needed; `name` may be an alias such as ``r``.
+    """Return the filter ``name:value``, with the value quoted if it needs quotes.
+
+    Parameters
+    ----------
+    name
+        Name of a filter, or an alias such as ``r``.
+    value
+        Its value.
 
     Raises
     ------
     ValueError
-        There is no such field, it has a function of its own here, or `value` is empty.
+        When the filter is unknown, when it has a function of its own in this module, or when `value` is empty.
     """
     canonical = ALIASES.get(name.lower())
     if canonical is None or canonical in {"content", "patterntype"}:
-        raise ValueError(f"no field {name!r} to build; there are {', '.join(sorted(FIELDS))}")
+        raise ValueError(f"unknown field {name!r}; available: {', '.join(sorted(FIELDS))}")
     _refuse_empty(canonical, value)
     revs: tuple[str, ...] | None = None
     if canonical == "count" and value.lower() == "all":
@@ -150,14 +175,20 @@ def field(name: str, value: str) -> Expression:
 
 @checks_arguments
 def repo(value: str, *, rev: str = "") -> Expression:
-    r"""Return a filter on repository names by regular expression, optionally at revision `rev`.
+    r"""Return a filter on repository names.
 
-    What follows the first ``@`` of `value` is a revision, as in a typed query; ``\x40`` is an at sign in a name.
+    Parameters
+    ----------
+    value
+        Regular expression for the name. Text after the first ``@`` is a revision, as in a typed query; ``\x40`` is an
+        at sign in a name.
+    rev
+        Branch, tag or commit; empty: the default branch.
 
     Raises
     ------
     ValueError
-        `value` is empty, or names a revision beside `rev`.
+        When `value` is empty, or when both `value` and `rev` have a revision.
     """
     _refuse_empty("repo", value)
     if rev and "@" in value:
@@ -167,27 +198,53 @@ def repo(value: str, *, rev: str = "") -> Expression:
 
 @checks_arguments
 def exact_repo(name: str, *, rev: str = "") -> Expression:
-    """Return a filter for the one repository called `name`."""
+    """Return a filter for exactly one repository.
+
+    Parameters
+    ----------
+    name
+        Full name of the repository.
+    rev
+        Branch, tag or commit; empty: the default branch.
+    """
     _refuse_empty("exact_repo", name)
     return repo(exact_name(name), rev=rev)
 
 
 @checks_arguments
 def file(value: str) -> Expression:
-    """Return a filter on paths by regular expression."""
+    """Return a filter on paths.
+
+    Parameters
+    ----------
+    value
+        Regular expression for the path.
+    """
     return field("file", value)
 
 
 @checks_arguments
 def exact_file(path: str) -> Expression:
-    """Return a filter for the one path `path`."""
+    """Return a filter for exactly one path.
+
+    Parameters
+    ----------
+    path
+        The whole path.
+    """
     _refuse_empty("exact_file", path)
     return field("file", f"^{escape_regexp(path)}$")
 
 
 @checks_arguments
 def lang(name: str) -> Expression:
-    """Return a filter on the language, by name or alias."""
+    """Return a filter on the language.
+
+    Parameters
+    ----------
+    name
+        Name or alias of the language.
+    """
     return field("lang", name)
 
 
@@ -198,7 +255,13 @@ def case_sensitive() -> Expression:
 
 @checks_arguments
 def result_type(*names: str) -> Expression:
-    """Return a choice of result types: file, path, repo, symbol, commit, diff."""
+    """Return a choice of result types.
+
+    Parameters
+    ----------
+    names
+        One or more of ``file``, ``path``, ``repo``, ``symbol``, ``commit`` and ``diff``.
+    """
     if not names:
         raise ValueError("name at least one result type")
     return Expression(combine("and", [Filter("type", name) for name in names]))
@@ -206,7 +269,13 @@ def result_type(*names: str) -> Expression:
 
 @checks_arguments
 def count(limit: int | None) -> Expression:
-    """Return a limit on the number of matches; None for all of them."""
+    """Return a limit on the number of matches.
+
+    Parameters
+    ----------
+    limit
+        Maximum number of matches; None: all.
+    """
     return field("count", "all" if limit is None else str(limit))
 
 

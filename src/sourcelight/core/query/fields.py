@@ -105,7 +105,7 @@ class Field:
     predicates
         Names of the predicates that it takes, as in ``repo:has.path(…)``, other spellings included.
     replaced_by
-        The predicate that is offered in place of a legacy filter.
+        The predicate that is offered instead of a legacy filter.
     label
         How messages write the name, where that is not `name`.
     supported

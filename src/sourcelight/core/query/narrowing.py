@@ -110,7 +110,7 @@ def with_timeout(text: str, pattern_type: str | None, version: str, timeout_s: f
 
 
 def replace_filter(query: Query, name: str, value: str) -> str:
-    """Text of `query` with the filter ``name:value`` in every alternative, in place of those on the same field.
+    """Text of `query` with the filter ``name:value`` in every alternative, instead of those on the same field.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def without_filters(query: Query, names: Collection[str]) -> str:
 
 
 def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, replacement: str) -> str:
-    """Text of `query` with `node` in place of a pattern, at any position.
+    """Text of `query` with `node` instead of a pattern, at any position.
 
     Parameters
     ----------

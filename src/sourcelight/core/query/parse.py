@@ -52,6 +52,11 @@ def parse(
     now
         The time that relative dates count from; the present when None.
 
+    Returns
+    -------
+    Query
+        The tree (`root`), and the alternatives to search (`plan`).
+
     Raises
     ------
     QueryError

@@ -316,7 +316,7 @@ def _predicate(node: Predicate) -> str:
         same = predicate(node.on, *read.predicate, negated=read.negated)
         if (same.name, dict(same.args), same.negated) == (node.name, dict(node.args), node.negated):
             return text
-    raise QueryError(f"{text} can't be written so that it reads back alike", stage="parse")
+    raise QueryError(f"{text} has no text form that parses to the same query", stage="parse")
 
 
 def _arguments(node: Predicate) -> str:

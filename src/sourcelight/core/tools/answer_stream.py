@@ -11,7 +11,7 @@ error     ``type``, ``message`` and ``facts`` of an error         last, in the p
 ========  ======================================================  =====================================================
 
 A column is a list of JSON values; times are microseconds since 1970. A column of repeated texts is an object: ``codes``
-count from 0 into ``values``, which the first portion has, and a later one where they change. JSON in place of Arrow's
+count from 0 into ``values``, which the first portion has, and a later one where they change. JSON instead of Arrow's
 own format keeps the reader simple to bound: that has compressed buffers and offsets, which a hostile sender chooses.
 """
 
@@ -222,7 +222,7 @@ class AnswerReader:
 
         expected = COLUMNS[self._tool.columns]
         if not isinstance(columns, Mapping) or list(columns) != [column.name for column in expected]:
-            raise ProtocolError(f"{self._tool.name} has other columns than this version knows", event="rows")
+            raise ProtocolError(f"{self._tool.name} has columns that this version doesn't know", event="rows")
         arrays = []
         for column in expected:
             try:
@@ -242,12 +242,12 @@ class AnswerReader:
         if not pa.types.is_dictionary(kind):
             return _to_array(values, pa.int64()).cast(kind) if pa.types.is_timestamp(kind) else _to_array(values, kind)
         if not isinstance(values, Mapping):
-            raise TypeError("codes and values belong here")
+            raise TypeError("expected codes and values")
         if "values" in values:
             self._dictionaries[name] = _to_array(values["values"], kind.value_type)
         dictionary = self._dictionaries.get(name)
         if dictionary is None:
-            raise ValueError("no values came with the first codes")
+            raise ValueError("the first codes have no values")
         # Checks that each code is one of a value.
         return pa.DictionaryArray.from_arrays(_to_array(values.get("codes"), kind.index_type), dictionary, safe=True)
 
@@ -257,7 +257,7 @@ class AnswerReader:
         attributes, notices, complete = data.get("attributes"), data.get("notices"), data.get("complete")
         is_end = isinstance(attributes, Mapping) and isinstance(notices, list) and isinstance(complete, bool)
         if not is_end or data.get("columns") != self._tool.columns or data.get("rows") != self._rows:
-            raise ProtocolError(f"the end of {self._tool.name} doesn't fit what came before", event="done")
+            raise ProtocolError(f"the end of {self._tool.name} contradicts the earlier events", event="done")
         assert isinstance(attributes, Mapping) and isinstance(notices, list)  # noqa: PT018, S101 - for the type checker
         expected = COLUMNS[self._tool.columns]
         schema = pa.schema([pa.field(column.name, arrow_type(column.type)) for column in expected])
@@ -296,10 +296,10 @@ def _to_array(values: Any, kind: Any) -> Any:
     import pyarrow as pa
 
     if not isinstance(values, list):
-        raise TypeError("a list of values belongs here")
+        raise TypeError("expected a list of values")
     if pa.types.is_integer(kind):
         numbers = pa.array(values)
         if not (pa.types.is_integer(numbers.type) or pa.types.is_null(numbers.type)):
-            raise TypeError("whole numbers belong here")  # Arrow would cut 1.5 to 1
+            raise TypeError("expected whole numbers")  # Arrow would cut 1.5 to 1
         return numbers.cast(kind)
     return pa.array(values, kind)

@@ -147,7 +147,7 @@ class VerifyArguments(Arguments, frozen=True):
 
     markdown: Annotated[Text, plain("Text with citations: links, path:12, path:3-9, path#L3-L9, quotes.")]
     repo: Annotated[
-        str | None, plain("Repository of citations that name none; without it: the one that has the file.")
+        str | None, plain("Repository for citations without one; without it: the one that has the file.")
     ] = None
     revision: Revision = None
 

@@ -95,9 +95,7 @@ class ComplexityArguments(Arguments, frozen=True):
     by: Annotated[
         Annotated[str, choice("function", "file")] | None, Meta(description="What has a row; default: function.")
     ] = None
-    dates: Annotated[bool | None, Meta(description="Give the dates of the lines, which needs the whole history.")] = (
-        None
-    )
+    dates: Annotated[bool | None, Meta(description="Add the dates of the lines, which needs the whole history.")] = None
     limit: Annotated[Limit | None, Meta(description="Most rows, the most complex first; none: all.")] = None
 
 

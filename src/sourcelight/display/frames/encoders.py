@@ -217,7 +217,7 @@ class Parquet:
 def refuse_spreadsheet(spreadsheet: bool, format: Format) -> None:  # noqa: A002, FBT001 - what the caller was given
     """Raise `ValueError` if a format of no spreadsheet is to be safe for one."""
     if spreadsheet:
-        raise ValueError(f"spreadsheet=True is for csv, not for {format}: no spreadsheet runs a cell of that")
+        raise ValueError(f"spreadsheet=True applies to csv only, got {format}")
 
 
 FORMATS: tuple[Format, ...] = ("jsonl", "csv", "parquet")

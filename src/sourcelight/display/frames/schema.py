@@ -147,7 +147,18 @@ _DTYPES = {
 
 @checks_arguments
 def columns_of(frame: str) -> tuple[Column, ...]:
-    """Columns of a frame by its name: of a result (matches, skipped, searches …), or of a call's table."""
+    """Return the columns of a DataFrame by its name.
+
+    Parameters
+    ----------
+    frame
+        ``matches``, ``skipped``, ``searches`` or another table of a result, or the name of a tool's table.
+
+    Returns
+    -------
+    tuple of Column
+        Name, type, meaning, unit and meaning of null of each column, in order.
+    """
     return FRAMES[frame] if frame in FRAMES else COLUMNS[frame]
 
 

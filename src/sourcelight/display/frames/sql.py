@@ -90,7 +90,7 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
     try:
         arrow_result = _stoppable(connection, query)
         if arrow_result is None:
-            raise ToolError("sql: the statement returns no rows; ask with SELECT", tool="sql")
+            raise ToolError("sql: the statement returns no rows; use SELECT", tool="sql")
     except duckdb.Error as exc:
         message = explain_error(
             str(exc), query, {name: list(table.schema.names) for name, table in arrow_tables.items()}

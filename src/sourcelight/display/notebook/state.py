@@ -33,11 +33,26 @@ _COUNT = re.compile(r"(?:^|[\s(])count:(\d{1,9})(?=[\s)]|$)")
 @refuses_former_names("ProgressSnapshot")
 @dataclass(frozen=True, slots=True)
 class ProgressSnapshot:
-    """One moment of long work, for painters and for callables passed as ``progress``.
+    """A snapshot of a running operation, which callables passed as ``progress`` get.
 
-    `total` is what `done` counts up to, None when that is unknown; `fields` are (name, text) pairs to show; `notices`
-    are (severity, text) pairs such as skipped work and alerts; `unit` names what `done` counts; `activity` is what is
-    shown for the phase ``running``.
+    Attributes
+    ----------
+    title
+        Name of the operation, such as the query.
+    phase
+        ``running``, or how the operation ended.
+    elapsed_s
+        Seconds since the start.
+    done, total
+        Amount of finished work, and of all work; `total` is None when it is unknown.
+    unit
+        Unit of `done`, such as ``matches``.
+    fields
+        Pairs of name and text to display.
+    notices
+        Pairs of severity and text, such as skipped work and alerts.
+    activity
+        Text to display while the phase is ``running``.
     """
 
     title: str

@@ -138,7 +138,7 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
     for item in alternative.all("patterntype"):
         if item.value and effective_type(item.value) is None:
             is_structural = item.value == "structural"
-            offered = "structural search is not offered in this form" if is_structural else "there is no such type"
+            offered = "structural search is not offered in this form" if is_structural else "unknown type"
             fix = _did_you_mean(item, "use keyword, standard, regexp, literal or ast-grep")
             if is_structural:
                 fix = "use patternType:ast-grep, with patterns of code such as foo($A, $$$)"
@@ -378,7 +378,7 @@ def _regexp(leaf: Pattern, *, sensitive: bool) -> Iterator[Advice]:
         yield Advice("never", f"{quoted} can't match any text", "check its character classes and anchors")
     elif pattern.matches_empty:
         yield Advice(
-            "empty", f"{quoted} matches the empty text, so every file has it", "use + in place of *, or add a word"
+            "empty", f"{quoted} matches the empty text, so every file has it", "use + instead of *, or add a word"
         )
     elif pattern.required == ALWAYS:
         yield Advice(

@@ -57,7 +57,7 @@ class RankedSearch:
     per_file
         Most chunks of one file; None: no limit.
     targets
-        Where to look in place of what the filters ``repo:`` and ``rev:`` choose; repositories that the viewer may not
+        Where to look instead of what the filters ``repo:`` and ``rev:`` choose; repositories that the viewer may not
         see are left out. None: as the filters say.
     scorers
         Further lists of scores.
@@ -149,7 +149,7 @@ def _read_question(request: RankedSearch) -> tuple[str, RankQuery]:
     filters, words = split_filters(request.text) if request.question is None else (request.filters, "")
     question = request.question or analyze(words)
     if not question.terms:
-        raise QueryError("no words to look for", query=request.text, hint="say in words what to look for")
+        raise QueryError("the query has no words", query=request.text, hint="describe the code in words")
     return filters, question
 
 

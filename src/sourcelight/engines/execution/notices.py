@@ -120,7 +120,7 @@ def replaced_item(objects: Mapping[str, int]) -> Iterator[Skipped]:
             reason="objects-replaced",
             title=f"{amount(total)} replaced {'object' if total == 1 else 'objects'}",
             message=f"`refs/replace` gives {total:,} objects in the place of others. They were searched as they were "
-            f"made, in place of what replaces them:\n{names(list(objects))}",
+            f"made, instead of what replaces them:\n{names(list(objects))}",
         )
 
 

@@ -140,16 +140,16 @@ def _cells_of(alternative: Alternative, types: set[str]) -> frozenset[str]:
     item = alternative.first("cell")
     text = f"cell:{item.value}" if item is not None else "cell:"
     if structures_of(alternative):
-        raise QueryError("structures are looked for in files, not in cells", query=text, hint="leave out cell:")
+        raise QueryError("structural patterns match files, not cells", query=text, hint="leave out cell:")
     if "commit" in types and "diff" not in types:
         raise QueryError(
-            "cell: looks into changed notebooks, and type:commit into messages",
+            "cell: searches changed notebooks, but type:commit searches messages",
             query=text,
             hint="type:diff finds commits by the cells that they change",
         )
     if "symbol" in types or not types & {"file", "diff"}:
         raise QueryError(
-            f"cell: looks into the contents of files, which type:{'symbol' if 'symbol' in types else min(types)} "
+            f"cell: searches the contents of files, which type:{'symbol' if 'symbol' in types else min(types)} "
             "does not",
             query=text,
             hint="leave out one of the two",

@@ -51,7 +51,7 @@ class IndexedRepositories:
     store
         The text index.
     worktree
-        Whether work trees are searched as they are on disk (revision ``WORKTREE``) in place of their HEAD.
+        Whether work trees are searched as they are on disk (revision ``WORKTREE``) instead of their HEAD.
     history
         Keeps histories; None: in a folder beside that of `store`. `histories` brings them up to date.
     """

@@ -65,9 +65,9 @@ def languages_of(alternative: Alternative) -> tuple[str, ...]:
         if not item.negated and name not in LANGUAGES:
             languages_text = ", ".join(LANGUAGES)
             raise QueryError(
-                f"lang:{item.value}: no code of {name} is found by its structure",
+                f"lang:{item.value}: structural search doesn't support {name}",
                 query=item.value,
-                hint=f"structures are found in {languages_text}",
+                hint=f"supported languages: {languages_text}",
             )
     names = list(dict.fromkeys(name for name, item in filters if not item.negated))
     left_out = {name for name, item in filters if item.negated}

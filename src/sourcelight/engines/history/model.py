@@ -134,7 +134,7 @@ class HistoryStore(Protocol):
         Raises
         ------
         SearchIndexError
-            When nothing was kept of it yet, or it can't be trusted (`IndexDamaged`; the next update builds it anew).
+            When nothing was kept of it yet, or it can't be trusted (`IndexDamaged`; the next update builds it again).
         """
         ...
 

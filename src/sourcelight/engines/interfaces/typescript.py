@@ -115,7 +115,7 @@ def _names(node: Node, data: bytes) -> list[str]:
 
 
 def _symbols_of(module: str, container: str, node: Node, data: bytes, depth: int, alias: str) -> Iterator[PublicSymbol]:
-    """The symbols of a declaration; `given` is its name in place of its own, as of a default export."""
+    """The symbols of a declaration; `given` is its name instead of its own, as of a default export."""
     if depth > MAX_DEPTH:
         return
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")

@@ -215,7 +215,7 @@ class ProjectCache:
         return project
 
     def forget_project(self, project: Project) -> None:
-        """Open a project anew for the next call, and forget all answers."""
+        """Open a project again for the next call, and forget all answers."""
         self._projects.pop((project.key, project.commit))
         self.answers.clear()
 

@@ -136,7 +136,7 @@ class RankedDefinitions:
         parsed = []
         for blob_id, document, code in files:
             if self.cancellation.stopped:
-                raise Cancelled("definitions were not found in time")
+                raise Cancelled("the search for definitions timed out")
             find = partial(_parse, shard, document, LANGUAGES[code - 1])
             parsed.append(_PARSED.get_or_make((blob_id, code), find) if code else _NO_DEFINITIONS)
         return _join_names(parsed)

@@ -112,7 +112,7 @@ class SideTable(Generic[T]):
             path = folder.path / name
             if options.budget_bytes is not None and path.stat().st_size > options.budget_bytes:
                 path.unlink(missing_ok=True)
-                raise IndexWriteFailed(str(folder.path), "the limit set for the index (max_bytes) is reached")
+                raise IndexWriteFailed(str(folder.path), "the index has reached its size limit (max_bytes)")
             tables = {**folder.side_tables(self.kind), options.shard: name}
             # Tables of dropped shards stay until every shard has its own: until then, a build can take over from them.
             if current.shard_names <= set(tables):

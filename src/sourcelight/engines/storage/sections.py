@@ -258,7 +258,7 @@ class SectionFile:
             raise self._damage_error(f"section {name} is altered")
 
     def _damage_error(self, reason: str) -> IndexDamaged:
-        # The name may stand for a file built anew since this one was opened; a mapped file's inode is not used again.
+        # The name may stand for a file built again since this one was opened; a mapped file's inode is not used again.
         with contextlib.suppress(OSError):  # a shared index that can't be written stays as it is
             info = self.path.stat()
             if (info.st_dev, info.st_ino) == self._inode:

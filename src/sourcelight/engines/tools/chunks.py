@@ -184,7 +184,7 @@ def shortened_answer(
     chunks
         Chunks with those of one file together, best file first.
     notices
-        What is to be said besides.
+        Text to add.
     is_complete
         Whether `chunks` are all there are.
     per_file

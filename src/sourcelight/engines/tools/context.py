@@ -86,7 +86,7 @@ class ToolContext:
     def local(self) -> LocalEngine:
         """The engine with its indexes, for work that runs where the repositories are."""
         if not isinstance(self.engine, LocalEngine):
-            raise TypeError("this work needs the repositories, and they are not in this process")
+            raise TypeError("this operation needs the repositories, which are not in this process")
         return self.engine
 
     def link(self, url: str) -> str:

@@ -39,7 +39,7 @@ _LINK = re.compile(r"\]\((/[^()\s]+)\)")
 def _conversations(call: str, context: ToolContext) -> Conversations:
     if context.conversations is None:
         raise UnsupportedTool(
-            f"{call}: deep search is not offered here; use nls_search and keyword_search to find code, and read_file "
+            f"{call}: deep search is not available here; use nls_search and keyword_search to find code, and read_file "
             "to read it",
             tool=call,
         )

@@ -181,13 +181,13 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         # By streaming: a file of gigabytes is read up to the requested lines, not into memory.
         selected = read_lines(reader, entry.object_id, start, last, context.cancellation)
     if selected is None:
-        missing = "this clone does not hold the content of the file, or it can't be read"
+        missing = "this clone lacks the content of the file, or can't read it"
         if size is not None and size > MAX_CONTENT_BYTES:
             missing = f"the file has {size:,} bytes, and git can't read it in the memory that it may take"
         raise PathNotFound(target.name, target.revision, path, missing)
     if selected.is_binary:
         raise BinaryFile(
-            f"read_file: {path} holds no text: it is a binary file of {size:,} bytes",
+            f"read_file: {path} has no text: it is a binary file of {size:,} bytes",
             tool="read_file",
             size_bytes=size or 0,
         )

@@ -66,7 +66,7 @@ def document_of(call: str, arguments: FileArguments, workspace: Workspace) -> Do
     document = project.document(path.encode())
     if document is None:
         if path.encode() in project.directories():
-            raise ToolError(f"{call}: {path} is a directory; a file is needed", tool=call, argument="path")
+            raise ToolError(f"{call}: {path} is a directory; pass a file", tool=call, argument="path")
         raise PathNotFound(project.name, revision, path)
     return document
 
@@ -89,7 +89,7 @@ def symbol_query_of(
     for separator in (".", "::", "->", "#"):
         symbol = symbol.rpartition(separator)[2] or symbol
     if not symbol or "\n" in symbol:
-        raise ToolError(f"{call}: {arguments.symbol!r} is no name of a symbol", tool=call, argument="symbol")
+        raise ToolError(f"{call}: {arguments.symbol!r} is not the name of a symbol", tool=call, argument="symbol")
     return SymbolQuery(document, symbol, line, column)
 
 

@@ -231,7 +231,7 @@ class _DefinitionWalk:
 def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> ToolResult:
     revision, name = arguments.revision or "", plain_name(arguments.symbol)
     if not name or "\n" in name:
-        raise ToolError(f"{CALL}: {arguments.symbol!r} is no name of a definition", tool=CALL, argument="symbol")
+        raise ToolError(f"{CALL}: {arguments.symbol!r} is not the name of a definition", tool=CALL, argument="symbol")
     histories = open_history(CALL, context, arguments.repo, revision)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "symbol": name, "total": 0}
     if not histories.opened:

@@ -178,7 +178,7 @@ class CodeAccessor:
 
     def _need(self, call: str, *columns: str) -> None:
         present = set(self._frame.columns)
-        if "start_line" in present:  # chunks have it in place of line_number
+        if "start_line" in present:  # chunks have it instead of line_number
             present.add("line_number")
         missing = [name for name in columns if name not in present]
         if missing:

@@ -50,7 +50,7 @@ COMMITS = (
     _CLIENT,
     _ROWS,
     _EXPLORE,
-    MagicOption("diff", "", "", "search the lines that commits changed, in place of their messages"),
+    MagicOption("diff", "", "", "search the lines that commits changed, instead of their messages"),
     _TIMEOUT,
     _EXHAUSTIVE,
     _VAR,
@@ -65,7 +65,7 @@ ASK = (
     _VAR,
     _TB,
 )
-OPEN = (_OUT, MagicOption("worktree", "", "", "search work trees as they are on disk, in place of HEAD"))
+OPEN = (_OUT, MagicOption("worktree", "", "", "search work trees as they are on disk, instead of HEAD"))
 CONNECT = (
     _OUT,
     MagicOption("token-var", "", "name", "take the access token from this variable, so that no notebook holds it"),
@@ -88,7 +88,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
     """Search, commits and questions in cells; ``%config SourcelightMagics`` shows the defaults."""
 
     rows = Int(10, min=0, help="Rows that %search and %commits show.").tag(config=True)
-    explore = Bool(default_value=False, help="Show an explorer in place of a table.").tag(config=True)
+    explore = Bool(default_value=False, help="Show an explorer instead of a table.").tag(config=True)
     exhaustive = Bool(
         default_value=False, help="Return all matches, even from a service that caps its answers."
     ).tag(config=True)  # fmt: skip
@@ -149,7 +149,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         commands = {"": self._status, "status": self._status, "use": self._use, "open": self._open,
                     "connect": self._connect}  # fmt: skip
         if command not in commands:
-            raise UsageError(f"%sourcelight knows {', '.join(COMMANDS)}, not {command!r}")
+            raise UsageError(f"%sourcelight has the commands {', '.join(COMMANDS)}, not {command!r}")
         try:
             commands[command](remaining)
         except (ToolError, ClientNotFound, ValueError) as exc:

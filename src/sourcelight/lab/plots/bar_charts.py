@@ -63,6 +63,11 @@ def bars(
         Title; None: the unit and the columns.
     theme
         ``light`` or ``dark``; None: that of the notebook, and light in files.
+
+    Returns
+    -------
+    Figure
+        Displays itself in a notebook; `Figure.save` writes it.
     """
     colors, data = theme_of(theme), plot_data(source, value, origin)
     keys = text_column(data.frame, by)
@@ -124,6 +129,11 @@ def ownership(
         Maximum number of bars, those with the largest amounts.
     origin, title, theme
         As for `bars`.
+
+    Returns
+    -------
+    Figure
+        Displays itself in a notebook; `Figure.save` writes it.
     """
     colors, data = theme_of(theme), plot_data(source, value, origin)
     author_column = _author_column(data.frame)

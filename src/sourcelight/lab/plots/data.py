@@ -121,7 +121,7 @@ def _check_summable(frame: DataFrame, name: str) -> None:
     meanings = {column.meaning for column in wrong}
     meaning = f"it is: {meanings.pop()}" if len(meanings) == 1 else "it is a rank, a ratio or a running total"
     hint = next((f"; use value={column.instead!r}" for column in wrong if column.instead in frame.columns), "")
-    raise ValueError(f"{name} can't be added up: {meaning}{hint}")
+    raise ValueError(f"{name} can't be summed: {meaning}{hint}")
 
 
 def check_column(frame: DataFrame, name: str) -> None:

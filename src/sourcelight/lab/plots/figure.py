@@ -63,7 +63,18 @@ class Figure:
         return visible(f"<Figure {self.title!r}: {self.description}>")
 
     def to_png(self, *, dots_per_in: float = _FILE_DPI) -> bytes:
-        """Return the figure as PNG."""
+        """Return the figure as PNG.
+
+        Parameters
+        ----------
+        dots_per_in
+            Resolution.
+
+        Returns
+        -------
+        bytes
+            The image.
+        """
         return self._render("png", dots_per_in)
 
     def to_svg(self) -> str:
@@ -71,12 +82,24 @@ class Figure:
         return self._render("svg", _FILE_DPI).decode()
 
     def save(self, path: str | os.PathLike[str], *, dots_per_in: float = _FILE_DPI) -> str:
-        """Write the figure to a ``.png`` or ``.svg`` file and return the path.
+        """Write the figure to a ``.png`` or ``.svg`` file.
+
+        Parameters
+        ----------
+        path
+            Path of the file; its suffix selects the format.
+        dots_per_in
+            Resolution of a PNG.
+
+        Returns
+        -------
+        str
+            The path.
 
         Raises
         ------
         ValueError
-            For another suffix.
+            When the suffix is another one.
         """
         target = Path(path).expanduser()
         format = target.suffix.lower().removeprefix(".")  # noqa: A001 - matplotlib's name

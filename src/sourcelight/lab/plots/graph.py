@@ -38,6 +38,11 @@ def dependencies(
         Maximum number of names, those with the most imports in both directions; a note below counts the rest.
     title, theme
         As for `bars`.
+
+    Returns
+    -------
+    Figure
+        Displays itself in a notebook; `Figure.save` writes it.
     """
     import pandas as pd
 

@@ -58,6 +58,11 @@ def treemap(
         Number of names by which directories are grouped: 2 for ``src/api``.
     value, origin, title, theme
         As for `bars`.
+
+    Returns
+    -------
+    Figure
+        Displays itself in a notebook; `Figure.save` writes it.
     """
     if depth < 1:
         raise ValueError(f"depth must be at least 1, got {depth}")

@@ -71,6 +71,11 @@ def over_time(
     value, origin, title, theme
         As for `bars`.
 
+    Returns
+    -------
+    Figure
+        Displays itself in a notebook; `Figure.save` writes it.
+
     Raises
     ------
     ValueError
@@ -216,6 +221,11 @@ def calendar(
         Column of dates; None: as for `over_time`.
     value, origin, title, theme
         As for `bars`.
+
+    Returns
+    -------
+    Figure
+        Displays itself in a notebook; `Figure.save` writes it.
 
     Raises
     ------

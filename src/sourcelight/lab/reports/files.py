@@ -87,7 +87,7 @@ def changed_files(
 def _texts(call: str, name: str, patterns: PathPatterns) -> tuple[str, ...]:
     texts = (patterns,) if isinstance(patterns, str) else tuple(patterns or ())
     if not all(text.strip() for text in texts):
-        raise ToolError(f"{call}: {name} holds an empty text", tool=call, argument=name)
+        raise ToolError(f"{call}: {name} contains an empty string", tool=call, argument=name)
     return texts
 
 

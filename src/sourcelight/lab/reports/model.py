@@ -101,7 +101,17 @@ class ReportTable:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One entry of a list: its text, what stands small behind it, and where it leads (an address or nothing)."""
+    """An entry of a list.
+
+    Attributes
+    ----------
+    text
+        Text of the entry.
+    detail
+        Secondary text after it.
+    url
+        Address of its link; empty: no link.
+    """
 
     text: str
     detail: str = ""
@@ -110,7 +120,17 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list under a title; a page shows the first `shown` items and says how many more there are."""
+    """A list with a title.
+
+    Attributes
+    ----------
+    title
+        Title.
+    items
+        All entries.
+    shown
+        Number of entries on a page, which counts the others.
+    """
 
     title: str
     items: tuple[Item, ...]
@@ -119,7 +139,15 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, a sentence or two, and what stands under it."""
+    """A heading with a text, tables, figures and lists.
+
+    Attributes
+    ----------
+    title, text
+        Heading, and one or two sentences below it.
+    tables, figures, lists
+        Contents in this order.
+    """
 
     title: str
     text: str

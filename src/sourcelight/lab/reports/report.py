@@ -65,20 +65,30 @@ class Report(ReportContent):
 
     @property
     def figures(self) -> dict[str, MatplotlibFigure]:
-        """All figures by name, drawn anew: matplotlib figures that no global state knows."""
+        """All figures by name, drawn again: matplotlib figures that no global state knows."""
         return {figure.name: figure.draw() for figure in self._figures()}
 
     def figure(self, name: str) -> Figure:
-        """One figure, which shows itself in a notebook.
+        """Return a figure, which displays itself in a notebook.
+
+        Parameters
+        ----------
+        name
+            A key of `figures`.
+
+        Returns
+        -------
+        Figure
+            The figure.
 
         Raises
         ------
         KeyError
-            For a name that no figure has; says which there are.
+            When no figure has this name; the message lists the names.
         """
         figures = {figure.name: figure for figure in self._figures()}
         if name not in figures:
-            raise KeyError(f"no figure is named {name!r}; there are {', '.join(figures) or 'none'}")
+            raise KeyError(f"unknown figure {name!r}; available: {', '.join(figures) or 'none'}")
         return figures[name]
 
     def drill_down(self, name: str, **where: Any) -> Frame:
@@ -116,15 +126,34 @@ class Report(ReportContent):
         raise KeyError(f"no rows are stored for {name!r}; rows exist for {', '.join(names)}")
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return one self-contained page that needs no network; with `path`, write it and return the path."""
+        """Return the report as one HTML page without scripts, which works offline.
+
+        Parameters
+        ----------
+        path
+            File to write; None: return the page.
+
+        Returns
+        -------
+        str
+            The page, or `path` if it is given.
+        """
         from sourcelight.lab.reports.html import page
 
         return text_or_path(page(self), path)
 
     def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the report in Markdown, with figures described; with `path`, write it and return the path.
+        """Return the report as Markdown, with a description of each figure.
 
-        A file has its figures as PNG in a directory beside it.
+        Parameters
+        ----------
+        path
+            File to write, with the figures as PNG in a directory next to it; None: return the text.
+
+        Returns
+        -------
+        str
+            The text, or `path` if it is given.
         """
         from sourcelight.lab.reports.markdown import document, save_figures
 
@@ -132,12 +161,22 @@ class Report(ReportContent):
         return text_or_path(document(self, links), path)
 
     def to_pdf(self, path: str | os.PathLike[str]) -> str:
-        """Print the page to a PDF with a Chromium of this machine, and return the path.
+        """Print the page to a PDF with a Chromium of this machine.
+
+        Parameters
+        ----------
+        path
+            File to write.
+
+        Returns
+        -------
+        str
+            The path.
 
         Raises
         ------
         MissingExtra
-            When no Chromium is found; says where one was looked for.
+            When no Chromium is installed; the message lists the names that were looked for.
         """
         from sourcelight.lab.reports.markdown import print_page
 
@@ -150,22 +189,27 @@ class Report(ReportContent):
         *,
         spreadsheet: bool = True,
     ) -> list[str]:
-        """Write each table and source to a file of `folder`, and give the paths.
+        """Write each table and source to a file of a directory.
 
         Parameters
         ----------
         folder
-            Where to; made if it is missing.
+            The directory, which is created if it is missing.
         format
             ``csv``, ``parquet`` or ``jsonl``.
         spreadsheet
-            Whether cells of CSV that a spreadsheet would run as a formula get an apostrophe in front, as these files
-            are opened by people. False: the text as it is. Parquet and JSON Lines always have the text as it is.
+            Whether CSV cells that a spreadsheet would run as a formula start with an apostrophe. True, because people
+            open these files; False: the unchanged text. Parquet and JSON Lines always have the unchanged text.
+
+        Returns
+        -------
+        list of str
+            The paths of the files.
 
         Raises
         ------
         ValueError
-            For a format that is not known.
+            When the format is unknown.
         """
         frames = {"summary": self.summary.astype({"value": "str"}), **self.tables, **self.sources}
         return [save(frame, name, folder, format, spreadsheet=spreadsheet) for name, frame in frames.items()]

@@ -80,17 +80,29 @@ def directory(
     title: str = "",
     progress: ProgressChoice = None,
 ) -> Report:
-    """Report on the life of a directory: the changes of its files, those of their time elsewhere included.
+    """Report on the life of a directory: the changes of its files, including those before they moved into it.
 
-    Parameters are those of `file`; the tables are people, moves, files, references, log and activity. A file that was
-    moved into the directory brings its earlier commits; one that was moved out of it has them up to that commit.
+    A file that moved into the directory brings its earlier commits. A file that moved out has its commits up to the
+    move.
+
+    Parameters
+    ----------
+    path
+        Path of the directory at the revision, or of a directory that was removed before it.
+    client, repo, revision, period, title, progress
+        As for `file`.
+
+    Returns
+    -------
+    Report
+        Its tables: people, moves, files, references, log and activity.
 
     Raises
     ------
     ToolError
-        For a period that is none, and for a path that is a file.
+        When the period is unknown, or the path is a file.
     PathNotFound, RepositoryNotFound, RevisionNotFound
-        For what is not there.
+        When the directory, repository or commit is unknown.
     """
     return _of_path(client, "directory", repo, path, revision, period, title, progress)
 

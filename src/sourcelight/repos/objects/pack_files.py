@@ -1,6 +1,6 @@
 """Read the sizes in packs and their indexes, without libgit2: names, chains of differences, heads of entries.
 
-Files are opened by inode and time, at most some at once; a replaced pack is noticed and read anew.
+Files are opened by inode and time, at most some at once; a replaced pack is noticed and read again.
 """
 
 from __future__ import annotations

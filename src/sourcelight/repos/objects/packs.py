@@ -78,7 +78,7 @@ def _backend_type() -> type[pygit2.OdbBackend]:
 
             def _check(self, name: bytes) -> None:
                 if self._guard.largest(name) > MAX_UNFOLDED_BYTES:
-                    raise pygit2.GitError(f"{name.hex()} is stored as a difference to a far larger content")
+                    raise pygit2.GitError(f"{name.hex()} is stored as a delta against a much larger object")
 
             def read_header_cb(self, oid: pygit2.Oid) -> tuple[int, int]:
                 raise KeyError(oid)

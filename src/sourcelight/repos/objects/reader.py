@@ -279,17 +279,17 @@ def list_folder(reader: StoreReader, commit: str, folder: TreeEntry, revision: s
     Raises
     ------
     PathNotFound
-        If it is no directory, or if this partial clone lacks it.
+        If it is not a directory, or if this partial clone lacks it.
     RevisionNotFound
         If the repository has no such commit.
     """
     prefix = f"{folder.path}/" if folder.path else ""
     if folder.kind != "directory":
-        raise PathNotFound(reader.repository.name, revision, folder.path, f"it is a {folder.kind}, not a folder")
+        raise PathNotFound(reader.repository.name, revision, folder.path, f"it is a {folder.kind}, not a directory")
     if folder.object_id:
         rows = reader.folder(folder.object_id)
         if rows is None:
-            raise PathNotFound(reader.repository.name, revision, folder.path, "this clone does not hold the folder")
+            raise PathNotFound(reader.repository.name, revision, folder.path, "this clone lacks the directory")
         entries = [TreeEntry(prefix + name.decode("utf-8", "replace"), _kind(mode), oid) for mode, name, oid in rows]
     else:
         entries = list(_entries_from_tree(reader, commit, prefix))

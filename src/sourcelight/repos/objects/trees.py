@@ -114,7 +114,7 @@ def check_tree(root: bytes, read: Callable[[bytes], _Entries | None], repository
         size = sizes[tree_id] = folder.size(sizes)
         if size.longest > MAX_PATH_BYTES:
             raise RepositoryError(
-                f"{repository} holds a path of {size.longest:,} bytes or more; at most {MAX_PATH_BYTES:,} are read"
+                f"{repository} has a path of {size.longest:,} bytes or more; at most {MAX_PATH_BYTES:,} are read"
             )
         _check_count(size.entries, size.entries, 0, repository)  # numbers stay small
     total = sizes[root]
@@ -144,7 +144,7 @@ class _PendingFolder:
 
 def _check_count(entries: int, stored: int, path_bytes: int, repository: str) -> None:
     if entries > MAX_FILES:
-        raise RepositoryError(f"{repository} names more than {MAX_FILES:,} files and folders in one commit")
+        raise RepositoryError(f"{repository} has more than {MAX_FILES:,} files and directories in one commit")
     # A few trees that name each other many times stand for millions of files in some hundred bytes.
     if entries > FREE_ENTRIES and entries > MAX_REPEATS * stored:
         raise RepositoryError(

@@ -215,7 +215,7 @@ class Accounts:
 
     def _hash(self, password: str) -> str:
         if not MIN_PASSWORD_CHARS <= len(password) <= MAX_PASSWORD_CHARS:
-            raise StateError(f"a password has {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters")
+            raise StateError(f"a password must have {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters")
         return password_hash(password, self._cost)
 
     def _read(self, condition: str, *values: object) -> list[Account]:

@@ -130,7 +130,7 @@ class Database:
             If `target` exists, or the copy is not whole.
         """
         if os.path.lexists(target):
-            raise StateError(f"{target} exists already: choose another name")
+            raise StateError(f"{target} already exists: choose another name")
         partial = f"{target}.partial-{os.getpid()}"
         try:
             # Made for its user alone before it has content: it has hashes of credentials, and a key.
@@ -236,7 +236,7 @@ class Database:
 def _check_copy(copy: sqlite3.Connection, name: str) -> None:
     """Raise `StateError` unless a copy is whole, and of a version that this one reads."""
     if copy.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
-        raise StateError(f"{name} is no copy of a state file of sourcelight")
+        raise StateError(f"{name} is not a copy of a sourcelight state file")
     if _version_of(copy) > len(MIGRATIONS):
         raise StateError(f"{name} was written by a later version: update sourcelight first")
     problem = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]

@@ -53,7 +53,7 @@ class DeviceCodes:
             connection.execute("DELETE FROM device_codes WHERE expires_at < ?", (now_s - DEVICE_CODE_S,))
             (pending,) = connection.execute("SELECT count(*) FROM device_codes").fetchone()
             if pending >= MAX_PENDING:
-                raise StateError("too many sign-ins are waiting; try again in some minutes")
+                raise StateError("too many pending sign-ins; try again in a few minutes")
             if client == COMMAND_LINE_CLIENT:
                 connection.execute(
                     "INSERT OR IGNORE INTO oauth_clients "

@@ -102,7 +102,7 @@ class RepositoryGrants:
 
     def _holder(self, account: str, role: str) -> tuple[str, int]:
         if bool(account) == bool(role):
-            raise StateError("name an account or a role, one of the two")
+            raise StateError("name either an account or a role")
         column, table, name = ("account", "accounts", account) if account else ("role", "roles", role)
         row = self._database.first_row(f"SELECT id FROM {table} WHERE name = ?", name)  # noqa: S608
         if row is None:

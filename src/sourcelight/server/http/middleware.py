@@ -273,7 +273,7 @@ class HostCheck:
     """Refuses requests for other host names, so that a foreign page can't reach the service by DNS rebinding.
 
     Any port is accepted: port forwarding changes it, and an attacker gains nothing. A service that listens on all
-    addresses also accepts an address in place of a name, because an address can't be rebound.
+    addresses also accepts an address instead of a name, because an address can't be rebound.
     """
 
     def __init__(self, app: ASGIApp, *, names: Iterable[str], any_address: bool) -> None:

@@ -49,7 +49,7 @@ class SignInPages:
     state
         Accounts, sessions, clients and grants.
     authenticator
-        Recognizes an access token in place of a password.
+        Recognizes an access token instead of a password.
     sealer
         Opens sealed authorization requests.
     options
@@ -201,7 +201,7 @@ class SignInPages:
         return answer
 
     def _account_of_token(self, name: str, password: str) -> tuple[str, int | None] | None:
-        """Return the account of an access token in place of a password, and the token's number.
+        """Return the account of an access token instead of a password, and the token's number.
 
         These attempts aren't counted, since 256 bits can't be guessed. So a user whom others lock out by guessing can
         sign in with a token.

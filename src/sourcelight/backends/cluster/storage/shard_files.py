@@ -123,7 +123,7 @@ def publish(repository: Repository, index: Path, history: Path, storage: ShardSt
             files = [StoredFile(f"{GIT}/{name}", *put()) for name, put in _git_files(repository, storage)]
             break
         except FileNotFoundError:
-            continue  # packed anew meanwhile
+            continue  # packed again meanwhile
     else:
         raise RepositoryError(f"the files of {repository.name} change faster than they can be read")
     for folder, name in ((index, INDEX), (history, HISTORY)):

@@ -76,7 +76,7 @@ def security_of(tls: Mapping[str, str] | None) -> Any:
         return None
     missing_keys = [name for name in ("ca", "cert", "key") if not tls.get(name)]
     if missing_keys:
-        raise ConfigurationError(f"TLS needs the files ca, cert and key; {missing_keys[0]} is not given")
+        raise ConfigurationError(f"TLS needs the files ca, cert and key; {missing_keys[0]} is missing")
     from distributed.security import Security
 
     names = {"tls_ca_file": tls["ca"], "require_encryption": True}

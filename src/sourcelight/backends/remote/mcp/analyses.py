@@ -194,7 +194,7 @@ def _grouping(request: ToolRequest, usual: tuple[str, ...], accepted: tuple[str,
             accepted=(*accepted, *_PERIODS),
         )
     if sum(name in _PERIODS for name in by) > 1:
-        raise ToolError(f"{request.name}: by names two periods", tool=request.name, argument="by")
+        raise ToolError(f"{request.name}: by has two periods", tool=request.name, argument="by")
     return by
 
 

@@ -246,7 +246,7 @@ class _PatchReader:
         return True
 
     def _starts_file(self, line: str, following: str) -> bool:
-        """Begin a file; tells whether nothing else is to be read of the line."""
+        """Begin a file, and return whether the line is used up."""
         if line.startswith("diff --git "):
             self.files.append(_new_file(line))
         elif line.startswith("--- ") and following.startswith("+++ "):

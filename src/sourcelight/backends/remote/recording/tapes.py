@@ -147,7 +147,7 @@ def replay(path: str | os.PathLike[str], *, speed: float | None = None) -> Recor
     """
     _free("replay")
     if speed is not None and not speed > 0:
-        raise ValueError(f"speed is a positive number, or None for no time at all; got {speed}")
+        raise ValueError(f"speed must be a positive number, or None to replay without delays; got {speed}")
     return _start(Recording(Player(path, speed=speed)))
 
 

@@ -56,10 +56,10 @@ async def discover(url: str, resource: str, get: GetJson) -> AuthorizationServer
     if metadata is None:
         raise SignInFailed(f"{url} offers no sign-in: it has no authorization server; use an access token")
     if str(metadata.get("issuer", "")).rstrip("/") != issuer.rstrip("/"):
-        raise SignInFailed(f"the authorization server {issuer} gives itself out as {metadata.get('issuer')}")
+        raise SignInFailed(f"the authorization server {issuer} identifies itself as {metadata.get('issuer')}")
     methods = metadata.get("code_challenge_methods_supported")
     if methods is None or "S256" not in methods:
-        raise SignInFailed(f"the authorization server {issuer} does not do PKCE with S256, which signing in needs")
+        raise SignInFailed(f"the authorization server {issuer} doesn't support PKCE with S256, which sign-in requires")
     return AuthorizationServer(
         issuer=str(metadata["issuer"]),
         authorization_url=_safe(metadata, "authorization_endpoint"),
@@ -89,7 +89,7 @@ def _safe(document: Mapping[str, Any], name: str, *, needed: bool = True) -> str
     value = document.get(name)
     if not isinstance(value, str) or not value:
         if needed:
-            raise SignInFailed(f"the authorization server names no {name}")
+            raise SignInFailed(f"the authorization server has no {name}")
         return ""
     parts = urlsplit(value)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOCAL):

@@ -230,8 +230,8 @@ class OAuthCredential:
             return cached
         if not server.registration_url:
             raise SignInFailed(
-                f"{self._endpoint.url} lets no program register itself: ask an administrator for a client, and pass "
-                f"its client_id (redirect address {_DEFAULT_CLIENT_REDIRECT}); or use an access token"
+                f"{self._endpoint.url} doesn't let programs register themselves: ask an administrator for a client, "
+                f"and pass its client_id (redirect address {_DEFAULT_CLIENT_REDIRECT}); or use an access token"
             )
         metadata = {
             "client_name": "sourcelight",
@@ -246,7 +246,7 @@ class OAuthCredential:
         response_json = _json(response)
         client_id = response_json.get("client_id")
         if not response.is_success or not isinstance(client_id, str):
-            raise self._refusal("the service does not register this program", response_json)
+            raise self._refusal("the service refused to register this program", response_json)
         client_secret = response_json.get("client_secret")
         return Registration(client_id, Secret(client_secret) if client_secret else None, redirect_uri)
 

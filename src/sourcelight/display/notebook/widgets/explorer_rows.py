@@ -213,7 +213,7 @@ def _conform(batches: Sequence[Any]) -> Any:
     schema = matches_schema(shown_only=True)
     rows = sum(batch.num_rows for batch in batches)
     alike = all(batch.schema.equals(batches[0].schema) for batch in batches)
-    full_table = pa.Table.from_batches(batches) if alike else None  # many small batches: one call in place of one each
+    full_table = pa.Table.from_batches(batches) if alike else None  # many small batches: one call instead of one each
     columns: dict[str, Any] = {}
     for name in _COLUMNS:
         kind = schema.field(name).type

@@ -53,22 +53,22 @@ def parse_identifier(text: str, base_url: str = "") -> Identifier:
     if address.startswith("/") or "://" in address:
         # The number of another service's conversation may exist here, too, and would open the wrong one.
         if "://" in address and base_url and _host(address) != _host(base_url):
-            raise _refusal("that address is of another service")
+            raise _refusal("this address belongs to another service")
         path = address if address.startswith("/") else _path_below(address, base_url)
         match = _PATH.fullmatch(path)
         if match is None:
-            raise _refusal("that address is not of a conversation")
+            raise _refusal("this is not the address of a conversation")
         shared = path.startswith("/deepsearch/shared/")
         if shared and not _UUID.fullmatch(match[1]):
-            raise _refusal("that address is not of a conversation")
+            raise _refusal("this is not the address of a conversation")
         address = match[1]
     if _UUID.fullmatch(address):
         return Identifier(token=address.lower())
     if _NUMBER.fullmatch(address):
         if "://" in stripped and not base_url:
-            raise _refusal("that is the address of a service, and this client has none")
+            raise _refusal("this address belongs to a service, but this client has local repositories")
         return Identifier(number=int(address))
-    raise _refusal("that is not an identifier of a conversation")
+    raise _refusal("not a conversation identifier")
 
 
 def _refusal(reason: str) -> ToolError:
@@ -80,7 +80,7 @@ def _host(url: str) -> tuple[str, str, int | None]:
         parts = urlsplit(url)
         return parts.scheme.lower(), (parts.hostname or "").lower(), parts.port or _PORTS.get(parts.scheme.lower())
     except ValueError:
-        raise _refusal("that address can't be read") from None
+        raise _refusal("this address can't be parsed") from None
 
 
 def _path_below(url: str, base_url: str) -> str:

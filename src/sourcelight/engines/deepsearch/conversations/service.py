@@ -198,7 +198,7 @@ class ConversationService:
             raise ToolError("the question is empty: say what you want to know", tool="deepsearch", argument="question")
         if len(question) > MAX_QUESTION_CHARACTERS:
             raise ToolError(
-                f"the question has {len(question):,} characters; {MAX_QUESTION_CHARACTERS:,} are taken at most",
+                f"the question has {len(question):,} characters; the limit is {MAX_QUESTION_CHARACTERS:,}",
                 tool="deepsearch",
                 argument="question",
             )
@@ -223,7 +223,7 @@ class ConversationService:
         # Counted in the database, so over all processes of the service.
         if self.store.running_questions(context.viewer.name) >= MAX_QUESTIONS_UNDER_WAY:
             raise ToolError(
-                f"{MAX_QUESTIONS_UNDER_WAY} of your questions are under way; wait for an answer or cancel one",
+                f"{MAX_QUESTIONS_UNDER_WAY} of your questions are running; wait for an answer or cancel one",
                 tool="deepsearch",
                 argument="running",
             )
@@ -231,7 +231,7 @@ class ConversationService:
             number = self.store.ask(conversation, text, filters, self.process_id, asked)
         except ConversationBusy:
             raise ToolError(
-                "the conversation is working on a question; wait for its answer or cancel it",
+                "the conversation already has a running question; wait for its answer or cancel it",
                 tool="deepsearch",
                 argument="running",
             ) from None
@@ -427,7 +427,7 @@ class ConversationService:
         """
         record = self._find_owned(conversation, context.viewer)
         if shared and not self.sharing:
-            raise ToolError("sharing is switched off here (deepSearch.sharing.enabled)")
+            raise ToolError("sharing is disabled (deepSearch.sharing.enabled)")
         self.store.change(record.id, shared=int(shared))
         return self.share_url(conversation, context)
 

@@ -165,7 +165,7 @@ class StepRequest:
     scope
         As of an `Inquiry`.
     named
-        What is to be pinned beside `filters`.
+        What to pin in addition to `filters`.
     """
 
     question: str = ""

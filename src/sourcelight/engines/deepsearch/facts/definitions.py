@@ -124,7 +124,7 @@ def count_definitions(work: Work) -> Fact:
 
 
 def _by_place(work: Work, fact: Fact, rows: Sequence[dict[str, Any]]) -> None:
-    """Count the files or repositories that define something, in place of the definitions."""
+    """Count the files or repositories that define something, instead of the definitions."""
     of_files = work.request.kind == "files"
     positions = {(row["repository"], row["path"]) for row in rows}
     every = work.request.every and len(work.request.terms) > 1

@@ -126,7 +126,7 @@ def _find_people(work: Work) -> Fact:
     fact = count_commits(work)
     table = fact.tables[1]
     if not table.rows:
-        fact.number, fact.subject = None, f"Nobody has commits{conditions(work)}"
+        fact.number, fact.subject = None, f"No one has commits{conditions(work)}"
         return fact
     is_fewest = work.request.is_fewest
     best = (min if is_fewest else max)(row[2] for row in table.rows)

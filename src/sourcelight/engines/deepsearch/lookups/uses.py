@@ -179,7 +179,7 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
         )
     )
     statements = [_statement(work, texts, row, _holder(work, texts, row)) for row in using[: MAX_PLACES + 1]]
-    verb = "is read from the environment" if reads(using[0]) else "stands in quotation marks"
+    verb = "is read from the environment" if reads(using[0]) else "is a quoted key"
     first = using[0]
     where = f"{_place(first, _holder(work, texts, first))}, line {first['line_number']:,}"
     text = f"{code(name)} {verb} in {where}: {code(first['line'].strip()[:160])}"

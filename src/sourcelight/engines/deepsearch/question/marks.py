@@ -28,7 +28,7 @@ class Mark:
 
 @dataclass(slots=True)
 class MarkedText:
-    """A question with marks such as ``⟨L0⟩`` in place of its names, paths and dates.
+    """A question with marks such as ``⟨L0⟩`` instead of its names, paths and dates.
 
     Kinds of marks are one capital letter; `marks` are in the order in which they were made.
     """

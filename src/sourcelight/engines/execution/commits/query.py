@@ -195,5 +195,5 @@ def _compile(pattern: Pattern, *, sensitive: bool, whole_text: bool = False, lab
         raise QueryError(str(error), query=pattern.value, hint="make the pattern smaller, or add case:yes") from error
     if label and not fits_a_line(compiled):
         reason = f"{pattern.value!r} can't match without a newline, and {label} has none"
-        raise QueryError(reason, query=pattern.value, hint="look for one of the lines, or for both with AND")
+        raise QueryError(reason, query=pattern.value, hint="search for one of the lines, or for both with AND")
     return compiled

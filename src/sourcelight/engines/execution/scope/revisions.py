@@ -258,7 +258,7 @@ def _check(alternative: Alternative, name: str, query: str) -> None:
         *names, last = (f"{name}:" for name in _FIELDS if name not in {"content", "patterntype"})
         hint = f"its query may hold {', '.join(names)} and {last}"
         raise QueryError(
-            f'the query of search context "{name}" has {refused_item}, which it may not', query=query, hint=hint
+            f'the query of search context "{name}" has {refused_item}, which is not allowed', query=query, hint=hint
         )
 
 

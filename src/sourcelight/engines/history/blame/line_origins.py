@@ -40,7 +40,7 @@ class LineResolver:
     former
         Files of another commit of the same history: what they have in common with this one is taken from them.
     exact
-        Whether to compare all contents anew, as git blame does. Stored hunks are of diffs with a context line, and
+        Whether to compare all contents again, as git blame does. Stored hunks are of diffs with a context line, and
         differ in some of a thousand changes.
     """
 

@@ -108,7 +108,7 @@ class Ownership:
     left_out
         How many files are not, because they are binary or their content is missing.
     thorough
-        Whether git compared all contents anew, so that another replay would prove no more files.
+        Whether git compared all contents again, so that another replay would prove no more files.
     origins
         Origins of renamed files from `renames.ask_origins`, so that a later replay need not ask git again.
     """

@@ -116,7 +116,7 @@ def _segments(history: History) -> list[str]:
 _MAX_CACHED = 8
 
 _MAX_EXACT_CHANGES = 4_000
-"""Changed files of a history up to which git compares all contents anew unasked: about half a second."""
+"""Changed files of a history up to which git compares all contents again unasked: about half a second."""
 
 
 _cache: LruCache[tuple[str, str], Ownership] = LruCache(_MAX_CACHED)
@@ -139,7 +139,7 @@ def line_ownership(
     Lines are numbers of commits in `history`. A file is `exact` when all its lines are proven to be those of ``git
     blame`` without options. Stored hunks prove that of files that never had more than 1,023 bytes or were never edited,
     as those of other edits may be others than git blame's: about two changes in a thousand are. With `exact`, git
-    compares all contents that the files were made of anew, without context lines as git blame does, which takes two to
+    compares all contents that the files were made of again, without context lines as git blame does, which takes two to
     three times as long as the replay. Then those files are left whose lines passed through a rename that a merge made,
     a commit whose changes could not be read, a change that has very many others beside it, or the edge of a shallow
     clone.
@@ -153,7 +153,7 @@ def line_ownership(
     commit
         40 hex digits.
     exact
-        Whether to have git compare contents anew; None: if the history is small.
+        Whether to have git compare contents again; None: if the history is small.
     progress
         Called with how much is done of how much, first of commits, then of states of files.
     cancellation

@@ -194,7 +194,7 @@ class _ComparisonCache:
 
     def admit(self, entry: _CacheEntry, size: int) -> bool:
         """Return whether a patch of `size` bytes is cached with its comparison; evict others to make room."""
-        # One at a time: an entry grows after it was put in, and putting it in again weighs it anew.
+        # One at a time: an entry grows after it was put in, and putting it in again weighs it again.
         with self._lock:
             # Half of the cache at most for one comparison, and nothing for an entry that was evicted meanwhile.
             if self._entries.get(entry.trees) is not entry or entry.size + size > self._max_bytes // 2:

@@ -1,7 +1,7 @@
 """Changes of notebooks by their cells: each changed notebook is read as it was and as it became.
 
 A change adds a line of a cell if the cells of that kind have its text more often than before, and removes one in
-reverse. So a run that renumbers cells, a file that is written anew and a cell that moves are no changes, and JSON is
+reverse. So a run that renumbers cells, a file that is written again and a cell that moves are no changes, and JSON is
 never compared.
 """
 

@@ -2,7 +2,7 @@ r"""Queries over a history.
 
 Patterns are matched against single lines, as by ``git log -G``, which contain no newline. ``\s`` and ``[^a]b`` can
 match a newline and are found in lines all the same. ``foo\nbar`` can't match without one: `fits_a_line` lets the caller
-say so in place of an empty result.
+say so instead of an empty result.
 """
 
 from __future__ import annotations

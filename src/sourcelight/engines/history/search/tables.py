@@ -189,7 +189,7 @@ def _shared_column(
 ) -> Column:
     """A dictionary column with the values that occur, taken from a table that is made once for each history.
 
-    Different people may bear one name, and different bytes of a path look alike as text, so values are numbered anew.
+    Different people may bear one name, and different bytes of a path look alike as text, so values are numbered again.
     """
 
     def make() -> tuple[Any, NDArray[np.int32]]:

@@ -85,7 +85,7 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
     Returns
     -------
     dict
-        Arrays as in a segment, `commit` in place of `change_starts` and without `postings`: a part of one.
+        Arrays as in a segment, `commit` instead of `change_starts` and without `postings`: a part of one.
 
     Raises
     ------

@@ -69,7 +69,7 @@ def read_documents(data: bytes) -> Iterator[ScipDocument]:
         elif number not in {1, 3}:
             raise ScipError(f"byte {start:,} is of field {number}, which an index does not have")
     if not seen:
-        raise ScipError("it holds no document")
+        raise ScipError("it has no documents")
 
 
 def _varint(data: bytes, offset: int, end: int) -> tuple[int, int]:

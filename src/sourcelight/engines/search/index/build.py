@@ -138,7 +138,7 @@ def build(
     try:
         return _build(folder, source, options, tree)
     except IndexDamaged:
-        # Damage that is found only when an old shard is copied: build everything anew instead of failing.
+        # Damage that is found only when an old shard is copied: build everything again instead of failing.
         return _build(folder, source, replace(options, rebuild=True), tree)
     finally:
         # Also after a failure: no manifest names the shards written so far.
@@ -354,7 +354,7 @@ class _BuildStep:
         if self._budget_bytes is not None:
             self._budget_bytes -= size
             if self._budget_bytes < 0:
-                raise IndexWriteFailed(str(self._folder), "the limit set for the index (max_bytes) is reached")
+                raise IndexWriteFailed(str(self._folder), "the index has reached its size limit (max_bytes)")
 
     def write_view(self, paths: list[bytes], ids: list[bytes]) -> tuple[ViewEntry, set[str]]:
         """Write the view of the commit, whose blobs are all indexed; returns its entry and the shards it uses."""

@@ -157,7 +157,7 @@ class TextIndexFolder(IndexFolder[IndexManifest]):
         try:
             needed = self.manifest().names
         except IndexDamaged:
-            # A manifest that can't be read names nothing: the index is built anew.
+            # A manifest that can't be read names nothing: the index is built again.
             needed = set()
         for kind in SIDE_TABLES:
             needed |= {f"{kind}.json", *self.side_tables(kind).values()}

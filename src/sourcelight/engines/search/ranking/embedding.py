@@ -64,7 +64,7 @@ def _nearness(embedder: Embedder, texts: Sequence[str]) -> Float64Array:
     vectors = np.asarray(embedder(texts), dtype=np.float64)
     if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
         raise ConfigurationError(
-            f"the embedder returned an array of the shape {vectors.shape} for {len(texts)} texts; it has to return a "
+            f"the embedder returned an array of the shape {vectors.shape} for {len(texts)} texts; it must return a "
             "row of finite numbers for each"
         )
     lengths = np.linalg.norm(vectors, axis=1)

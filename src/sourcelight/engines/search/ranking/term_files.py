@@ -46,7 +46,7 @@ def build_table(
     name = folder.side_tables(DEFINITIONS.kind).get(options.shard, "")
     symbols = DEFINITIONS.open(folder, name) if name else None
     if symbols is None or symbols.documents != shard.documents:
-        raise IndexWriteFailed(str(folder.path), "the definitions of a shard are not known yet")
+        raise IndexWriteFailed(str(folder.path), "the definitions of a shard are not indexed yet")
     builder = TermTableBuilder()
     totals = _fill(builder, shard, symbols, prose, TERMS.previous(folder), options)
     return totals if TERMS.store(folder, options, builder) else None

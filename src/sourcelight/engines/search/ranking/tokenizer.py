@@ -159,7 +159,7 @@ def cut_chunks(
     definition_lines
         Lines, from 0, at which definitions begin.
     prose
-        Whether the file is a text with headings, or a notebook with cells, which are cut at in place of definitions.
+        Whether the file is a text with headings, or a notebook with cells, which are cut at instead of definitions.
     language
         Display name of the language; empty: unknown.
 

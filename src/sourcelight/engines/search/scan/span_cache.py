@@ -1,4 +1,4 @@
-"""Where patterns were found in a corpus: candidates and spans that a repeated search takes in place of the text."""
+"""Where patterns were found in a corpus: candidates and spans that a repeated search takes instead of the text."""
 
 from __future__ import annotations
 

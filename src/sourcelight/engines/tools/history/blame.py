@@ -63,7 +63,7 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
         raise ToolError(_too_large(path, f"{size:,} bytes", f"{MAX_BLAME_BYTES:,}"), tool="blame", argument="path")
     if data is None:
         raise PathNotFound(
-            repository.name, revision, path, "this clone does not hold the content of the file, or it can't be read"
+            repository.name, revision, path, "this clone lacks the content of the file, or can't read it"
         )
     count = data.count(b"\n")
     if count > MAX_BLAME_LINES:

@@ -55,7 +55,7 @@ from sourcelight.engines.tools.page_items import TableItems
 
 CALL = "commit_search"
 NAMES_AGENTS = {"namesAgents": True}
-"""Says that a commit without ``agent`` names none; other makers' services don't look."""
+"""Says that a commit without ``agent`` names none; other services don't look."""
 DEFAULT_COUNT = 50
 _BODY_CHARACTERS = 2000
 

@@ -26,7 +26,7 @@ def pattern_of(
     empty text, and for what could only be found across lines where they are looked at one by one.
     """
     if not text:
-        raise ToolError(f"{call}: {argument} holds an empty text", tool=call, argument=argument)
+        raise ToolError(f"{call}: {argument} contains an empty string", tool=call, argument=argument)
     try:
         kind: PatternKind = "regexp" if regexp else "literal"
         pattern = compile_pattern(text, kind=kind, case_sensitive=regexp, whole_text=whole_text)

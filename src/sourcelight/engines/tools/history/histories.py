@@ -323,7 +323,7 @@ def _open(
 
 
 def omit_unread(partial: PartialResult, opened: OpenedHistory, mask: BoolArray) -> None:
-    """Tell that the changes of some of the commits of `mask` could not be read, if so."""
+    """Add a notice if the changes of some commits of `mask` can't be read."""
     unread, names = opened.history.unread(mask)
     if unread:
         listed = ", ".join(name[:12] for name in names) + (", …" if unread > len(names) else "")

@@ -171,7 +171,7 @@ def period_of(call: str, by: Sequence[str]) -> str | None:
     """The period that `by` names; raises `ToolError` when it names two."""
     periods = [name for name in by if name in PERIODS]
     if len(periods) > 1:
-        raise ToolError(f"{call}: by names two periods, {' and '.join(periods)}", tool=call, argument="by")
+        raise ToolError(f"{call}: by has two periods, {' and '.join(periods)}", tool=call, argument="by")
     return periods[0] if periods else None
 
 

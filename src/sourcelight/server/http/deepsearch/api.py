@@ -263,7 +263,7 @@ def _scope_in(body: dict[str, Any]) -> NamedScope:
     repos, revision = body.get("repos"), body.get("revision")
     listed = [] if repos is None else repos
     if not isinstance(listed, list) or not isinstance(revision, str | None):
-        raise RequestRefused(400, "repos must be a list of names, and revision a text.")
+        raise RequestRefused(400, "repos must be a list of names, and revision a string.")
     names = tuple(name for name in listed if isinstance(name, str) and name)
     if len(names) < len(listed):
         raise RequestRefused(400, "repos must be a list of names that are not empty.")

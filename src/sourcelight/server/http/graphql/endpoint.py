@@ -136,7 +136,7 @@ async def _read_request(request: Request) -> tuple[DocumentNode, dict[str, Any] 
     value = await read_json_object(request, unpacks=True)
     text = value.get("query")
     if not isinstance(text, str) or not text.strip():
-        raise RequestRefused(400, "query must be a text that is not empty.")
+        raise RequestRefused(400, "query must be a string that is not empty.")
     if len(text) > limits.MAX_QUERY_CHARS:
         raise RequestRefused(400, f"The query is longer than {limits.MAX_QUERY_CHARS:,} characters.")
     variables, operation = value.get("variables"), value.get("operationName")

@@ -95,7 +95,7 @@ class QueryRoot:
     ) -> Connection:
         """List repositories by name; every one is cloned and indexed, or is about to be."""
         if order_by != "REPOSITORY_NAME":
-            raise GraphQLError("Repositories are ordered by name here; pass orderBy: REPOSITORY_NAME, or leave it out.")
+            raise GraphQLError("Repositories can only be ordered by name; pass orderBy: REPOSITORY_NAME, or omit it.")
         fragment = (query or "").casefold()
         requested = None if names is None else set(names)
         sources = sorted(
@@ -147,7 +147,7 @@ def _position(cursor: str) -> str:
     except (binascii.Error, ValueError):
         kind, name = "", ""
     if kind != "name":
-        raise GraphQLError("after is no cursor; pass pageInfo.endCursor of an earlier answer as it is.")
+        raise GraphQLError("after is not a cursor; pass pageInfo.endCursor of an earlier answer unchanged.")
     return name
 
 

@@ -191,7 +191,7 @@ class ToolReader:
             except ToolError as exc:
                 if exc.argument != "path":
                     raise
-                raise PathNotFound(source.name, commit, folder.path, "it is no directory") from exc
+                raise PathNotFound(source.name, commit, folder.path, "it is not a directory") from exc
             rows = answer.table.select(["path", "kind"]).to_pylist()
             self.budget.take_objects(len(rows))
             self._folders[key] = [TreeEntry(_path(row), row["kind"]) for row in rows]

@@ -177,7 +177,7 @@ class ConversationPages:
             if form.get("do") == "ask":
                 self._service.ask_in(conversation.id, question, context)
             elif changes is None:
-                raise ToolError("this form is not known here")
+                raise ToolError("unknown form")
             else:
                 self._service.change(number, changes, context)
             return PATH if changes == {"delete": True} else self._address(number, context)

@@ -116,7 +116,7 @@ class SavedPages:
                 if sum(batch.num_rows for batch in batches) < MAX_FILES * MAX_ROWS:
                     batches.append(event.batch)
         if view.status == "failed":
-            raise ToolError("a search that failed has no answer to save")
+            raise ToolError("a failed search has no answer to save")
         keys = {repository.name: repository.key for repository in context.engine.catalog.visible(context.viewer)}
         rows = _to_bytes(batches, keys)
         # The count is of all repositories with matches, also of those whose rows are beyond what is stored.
