@@ -1,7 +1,7 @@
 """Errors and warnings in a cell: those of the reader's own lines, and each warning once a run.
 
 IPython asks an exception itself for its lines (``_render_traceback_``), so nothing needs to be loaded. Plain
-Python shows tracebacks as ever.
+Python shows tracebacks as usual.
 
 Python shows a warning once for each line of a module, for as long as the process lives: in a notebook a cell that runs
 again would not warn again, and one with two calls would warn twice of the same.
