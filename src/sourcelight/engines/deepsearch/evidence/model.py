@@ -126,7 +126,7 @@ class Statement:
 def join_evidence(items: Sequence[FileEvidence], most_lines: int = MAX_LINES) -> tuple[FileEvidence, ...]:
     """Join lines of one file to one piece if they follow each other; else they stay as they are.
 
-    A reader meets one link in place of one for each line.
+    A reader meets one link instead of one for each line.
     """
     if len({(item.repository, item.commit, item.path) for item in items}) != 1:
         return tuple(items)
