@@ -170,6 +170,7 @@ class _PartQueue:
         self._skipped: dict[tuple[str, str], Skipped] = {}
         self._filters: Counter[tuple[str, str, str]] = Counter()
         self._alerts: list[Event] = []
+        # Whether files may come twice: only after a part was split, because its own rows were already given.
         self._repeated = False
         self._matches = 0
         self._request_count = 0
@@ -181,6 +182,7 @@ class _PartQueue:
         try:
             while self._waiting or self._running:
                 self._start()
+                # The limit of requests is reached, and parts are left over.
                 if not self._running:
                     break
                 done, _ = await asyncio.wait(self._running, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
@@ -233,6 +235,8 @@ class _PartQueue:
             if not done:
                 raise StreamBroken("the stream ended without its last event")
         except SourcelightError as exc:
+            # The first request has the whole query: if that fails, nothing was found. Later ones are parts, and are
+            # named instead.
             if first and (isinstance(exc, QueryError) or not answer.batches):
                 raise
             answer.fault = str(exc)

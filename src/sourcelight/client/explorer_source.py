@@ -116,6 +116,7 @@ def read_lines(
         Line numbers, from 1.
     """
     if backend is None or loop is None or loop.is_closed():
+        # A future that has failed already, so that callers handle one kind of error.
         failed: Future[Lines] = Future()
         failed.set_exception(UnsupportedTool("no backend can open this file"))
         return failed

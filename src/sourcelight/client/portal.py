@@ -115,6 +115,8 @@ def current_board() -> PaintBoard | None:
     return _board.get()
 
 
+# The lock guards the start only. Everything after it is read without the lock: `portal` and `loop` are set together,
+# before any caller gets them, and change only at exit and in a forked child.
 class _Loop:
     """The one background loop; class attributes, since there is one per process."""
 
@@ -127,6 +129,8 @@ class _Loop:
     @classmethod
     def forget(cls) -> None:
         """Start over: in a forked child the thread does not exist."""
+        # A new lock: in the child the old one may be held by a thread that the fork didn't copy, and would never be
+        # released.
         cls.lock = threading.Lock()
         cls.portal = cls.loop = cls.thread = None
 
@@ -138,6 +142,8 @@ class _Loop:
                 if cls.ended:  # a thread that is started now never runs, and waiting for it never ends
                     raise RuntimeError("the interpreter is exiting; no further requests are possible")
                 ready: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]] = Future()
+                # A daemon, because `threading._shutdown` joins other threads before `atexit` runs, and this one ends
+                # only in `close`.
                 cls.thread = threading.Thread(
                     target=anyio.run, args=(_serve, ready), name="sourcelight-loop", daemon=True
                 )
@@ -155,6 +161,8 @@ class _Loop:
         if portal is None or thread is None or not thread.is_alive():
             return
         cls.forget()
+        # True cancels what still runs; the join is bounded, so that a task that ignores its cancellation can't hold up
+        # the exit.
         portal.start_task_soon(portal.stop, True)
         thread.join(timeout=2)
 
@@ -179,6 +187,7 @@ class _Task(Generic[T]):
         self._function = function
         self._cancelled = False
         self._task: asyncio.Task[Any] | None = None
+        # A list, because None is a valid result: empty means that there is none yet.
         self._done: list[T] = []
         self._fault: BaseException | None = None
 
@@ -188,6 +197,8 @@ class _Task(Generic[T]):
         portal.start_task_soon(self._run)
 
     async def _run(self) -> None:
+        # A context variable and not an attribute of the loop: several calls run on the loop at once, each with its own
+        # board.
         token = _board.set(self.board)
         self._task = asyncio.current_task()
         try:
@@ -200,6 +211,8 @@ class _Task(Generic[T]):
             raise
         finally:
             _board.reset(token)
+            # Before the bell: the waiting thread reads the flag after each ring, and a ring without the flag would cost
+            # it a slice.
             self.unwound = True
             self.board.bell.ring()
 
@@ -210,6 +223,8 @@ class _Task(Generic[T]):
 
     def result(self) -> T:
         """Return or raise the outcome of a task that has unwound."""
+        # Taken out of the object: the traceback of the error refers to this task, and the two would keep each other
+        # alive.
         error, self._fault = self._fault, None
         try:
             if isinstance(error, asyncio.CancelledError):
@@ -231,6 +246,7 @@ class _Task(Generic[T]):
         self._cancelled = True
         if self._task is not None:
             self.soon(self._task.cancel)
+        # Not `Event.wait` once: the bell also rings for drawings, so one ring doesn't mean that the task has unwound.
         until = time.monotonic() + wait_s
         while not self.unwound and (left_s := until - time.monotonic()) > 0:
             self.board.bell.wait(left_s)
@@ -252,6 +268,7 @@ def call(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
     RuntimeError
         On the background loop itself.
     """
+    # Outside of the `try`: nothing runs yet, so an interrupt here has nothing to clean up.
     task = _Task(lambda: function(*args, **kwargs))
     try:
         task.start()
@@ -283,6 +300,7 @@ def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwa
     """
     # append() and popleft() of a deque are thread-safe. The semaphore isn't, so it is released on the loop.
     items: deque[T] = deque()
+    # Back-pressure: a consumer that stops reading stops the producer eight items later, and with it the search.
     slots = anyio.Semaphore(_AHEAD)
 
     async def produce() -> None:

@@ -120,6 +120,7 @@ class ManyResult(SearchResult):
 def _with_name(name: str, table: Table) -> Table:
     import pyarrow as pa
 
+    # A dictionary of one name: four bytes for each row, whatever the length of the name.
     codes = pa.array([0], pa.int32()).take(pa.array([0] * len(table), pa.int64()))
     return table.add_column(0, NAME.name, pa.DictionaryArray.from_arrays(codes, pa.array([name], pa.string())))
 
@@ -174,9 +175,11 @@ class SearchManyRun:
         SourcelightError
             When every search failed: the fault of the first, with what arrived as its `result`.
         """
+        # Shared by all workers: `popleft` without an await in between hands out each search once.
         pending = deque(self.runs.items())
         workers = [asyncio.create_task(self._work_off(pending)) for _ in range(min(self._at_once, len(self.runs)))]
         try:
+            # Raises only for a bug or a cancellation: faults of single searches are collected in `_faults`.
             await asyncio.gather(*workers)
         finally:
             for worker in workers:

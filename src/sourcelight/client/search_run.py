@@ -58,6 +58,7 @@ class SearchRun:
         self.facts: dict[str, RepositoryInfo] = {}
         self.recover = recover
         self._arrange = arrange
+        # Remembered for results: their methods run later, on the loop on which the backend lives.
         self.loop: asyncio.AbstractEventLoop | None = None
         self._result: SearchResult | None = None
 
@@ -83,6 +84,7 @@ class SearchRun:
                     yield event
             # Only a search that came to its end has all rows, and only then is the order known.
             if self.batches and self._arrange is not None and self.state.done:
+                # In place: the explorer and the caller hold this list.
                 self.batches[:], services = await self._arrange()
                 self.state.update(services)
             if not self.state.done:
@@ -100,6 +102,7 @@ class SearchRun:
             raise
         except SourcelightError as exc:
             self.state.fail(str(exc))
+            # Before it leaves: a caller that catches the error gets the rows that had arrived.
             exc.result = self.result()
             raise
         except BaseException as exc:
@@ -123,6 +126,7 @@ class SearchRun:
         """Return the result so far; the same object each time once the search is over."""
         if self._result is not None:
             return self._result
+        # A result of a running search is a snapshot, so it is made again for the next caller.
         over = self.state.phase != "running"
         result = SearchResult(
             self.request,
@@ -153,6 +157,7 @@ class RunSource:
         self._run = run
         self._backend = run.backend
         self._loop = asyncio.get_running_loop()
+        # Kept as an attribute, since the loop itself has only a weak reference to a task.
         self._task = self._loop.create_task(self._work())
 
     async def _work(self) -> None:
@@ -236,6 +241,8 @@ async def unbroken(work: Coroutine[Any, Any, Any]) -> Any:
     """Await work to its end even when this task is cancelled meanwhile; the cancellation follows."""
     task = asyncio.ensure_future(work)
     try:
+        # The shield keeps the cancellation away from the inner task, such as a write to a file that must not stop
+        # halfway.
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait([task])

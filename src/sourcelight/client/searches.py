@@ -115,9 +115,12 @@ class SearchMethods:
             timeout_s=timeout_s,
         )
         self._last = run
+        # A function and no result: `last` is read rarely, and making tables of a search that nobody looks at would cost
+        # time.
         self._read_last = run.result
 
         async def keep(event: MatchBatch) -> None:
+            # Batches are immutable, so they are kept as they came and joined only when a table is made.
             run.batches.append(event.batch)
 
         await self._drive(run, keep, progress)
@@ -272,6 +275,8 @@ class SearchMethods:
         try:
             await self._drive(run, write, progress)
         finally:
+            # A limited result is whole as far as the service gives it; an interrupted or failed one gets the name of a
+            # partial file.
             end = writer.finish if run.state.status in {"complete", "partial", "limited"} else writer.keep_partial
             if run.state.phase == "failed" and not writer.rows:
                 writer.discard()
@@ -540,6 +545,7 @@ class SearchMethods:
         if self.services:
             from sourcelight.client.federation.backend import FederatedBackend, federated_run
 
+            # A recording of a federation has services too, but is one backend.
             if isinstance(self._backend, FederatedBackend):
                 return federated_run(self._backend, request, exhaustive=exhaustive, keeps_rows=keeps_rows)
         if not exhaustive:
@@ -558,6 +564,7 @@ class SearchMethods:
 
         async def on_batch(event: MatchBatch) -> None:
             if event.batch.schema.get_field_index("author") >= 0:
+                # Only for commits: authors complete `author:`. Other values come with the suggested filters.
                 self._known.learn(event.batch)
             await take(event)
 

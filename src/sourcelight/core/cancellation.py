@@ -38,6 +38,7 @@ class Cancellation:
         """Set the time limit to at most `timeout_s` seconds from now; an earlier limit stays. None: no change."""
         if timeout_s is not None:
             deadline = time.monotonic() + timeout_s
+            # No lock: it is set before work starts or by the thread that does it, and read by others as one reference.
             self._deadline = deadline if self._deadline is None else min(self._deadline, deadline)
 
     def cancel(self) -> None:
@@ -110,6 +111,7 @@ def run_with_deadline(work: Callable[[], _Result], cancellation: Cancellation, g
         finally:
             done.set()
 
+    # A thread for each call: a pooled one could still be busy with a step that was left behind.
     threading.Thread(target=run, name="sourcelight-within", daemon=True).start()
     if not done.wait(remaining_s + grace_s):
         raise DeadlineExceeded
@@ -130,6 +132,7 @@ class StepThread:
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Run `work` in the thread."""
         if self._pool is None:
+            # One thread, so that steps of a generator never run at the same time.
             self._pool = ThreadPoolExecutor(1, "sourcelight-timed")
         return self._pool.submit(work, *arguments)
 
@@ -172,6 +175,7 @@ def _timed_steps(
                 continue
             step = worker.submit(next, parts, end)
             wait([step], None if allowed_s is None else max(allowed_s, 0.0) + GRACE_S)
+            # The step still runs the generator, so it must be neither advanced nor closed from here.
             is_abandoned = not step.done()
             item = end if is_abandoned else step.result()
             if item is end:
@@ -188,6 +192,7 @@ def run_in_thread(work: Callable[[Cancellation], None], cancellation: Cancellati
     When `cancellation` stops, or the caller loses interest, the work is asked to end and waited for. What it raises is
     raised here.
     """
+    # Its own one: leaving the loop early has to stop the work, but must not cancel the caller's request.
     inner = Cancellation()
     faults: list[BaseException] = []
 
@@ -202,6 +207,7 @@ def run_in_thread(work: Callable[[Cancellation], None], cancellation: Cancellati
     try:
         while thread.is_alive():
             yield
+            # Also the wait between two yields: it returns at once when the work ends.
             thread.join(every_s)
             if cancellation.stopped:
                 inner.cancel()

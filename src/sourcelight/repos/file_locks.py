@@ -19,6 +19,7 @@ def lock_file(file: IO[bytes], stop: Callable[[], None]) -> Iterator[None]:
 
     The operating system releases the lock when the process dies, so lock files need no cleaning up.
     """
+    # Polled: a blocking lock can't be interrupted by `stop`, and on Windows gives up by itself after ten tries.
     while not _try_lock(file):
         stop()
         time.sleep(_POLL_S)
@@ -32,6 +33,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _try_lock(file: IO[bytes]) -> bool:
+        # `msvcrt` locks bytes from the current position; all processes have to lock the same one.
         file.seek(0)
         try:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
@@ -48,6 +50,8 @@ else:
 
     def _try_lock(file: IO[bytes]) -> bool:
         try:
+            # `flock` and not `lockf`: POSIX record locks belong to the process, so closing any other descriptor of the
+            # file, in any thread, would drop them.
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False

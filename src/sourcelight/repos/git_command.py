@@ -50,6 +50,8 @@ def limit_process(process_id: int, *, data_bytes: int | None = None, cpu_s: int 
         for kind, limit in limits:
             if limit is not None:
                 with contextlib.suppress(ProcessLookupError, PermissionError, ValueError, OSError):
+                    # The hard limit is set too, so the process can't raise it again; it must not exceed the one that an
+                    # operator set.
                     _, hard_limit = resource.prlimit(process_id, kind)
                     bound = limit if hard_limit == resource.RLIM_INFINITY else min(limit, hard_limit)
                     resource.prlimit(process_id, kind, (bound, bound))
@@ -85,6 +87,7 @@ def reading_environment(directory: str) -> dict[str, str]:
     directory
         The git directory, of `isolation.isolated_directory`; it is the home too, for a git that looks there.
     """
+    # GIT_EXEC_PATH says where git's own programs are, which an installation outside of the default path needs.
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name == "GIT_EXEC_PATH"}
     return env | {
         **_ALWAYS,
@@ -155,6 +158,7 @@ def start_git(
     GitFailed
         If git is missing or too old.
     """
+    # -c comes before the subcommand and so wins over every configuration file, including the repository's own.
     argv = [require_git(), *_SAFE, *arguments]
     process = _start(argv, environment, directory, stdin, stdout, stderr)
     limit_process(process.pid, data_bytes=data_bytes, cpu_s=cpu_s)
@@ -172,6 +176,7 @@ def _start(
     return subprocess.Popen(
         argv,
         cwd=directory,
+        # Stops git's search for a repository at this directory: one above it could have hooks and configuration.
         env={**environment, "GIT_CEILING_DIRECTORIES": os.path.dirname(os.path.abspath(directory))},
         stdin=stdin,
         stdout=stdout,
@@ -188,6 +193,7 @@ def require_git() -> str:
     GitFailed
         If git is missing or older than `OLDEST_GIT`; the message names the version needed.
     """
+    # Looked up for each call and not cached: a kernel lives for days, and git may be installed meanwhile.
     path = shutil.which("git")
     if path is None:
         raise GitFailed(["git"], 127, "the git command was not found on PATH; install git to clone repositories")
@@ -277,6 +283,8 @@ def _follow(
     line: Callable[[str], None] | None,
     cancellation: Cancellation | None,
 ) -> None:
+    # A thread reads, because a pipe can't be read with a timeout on Windows; the caller's thread looks at the
+    # cancellation.
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     reader = threading.Thread(target=_read_lines, args=(process.stderr, lines), daemon=True)
     reader.start()
@@ -284,12 +292,14 @@ def _follow(
     try:
         for text in _wait_for_end(lines, cancellation):
             redacted = redact(text, secrets)
+            # Progress would push the reason of a failure out of the tail, which has 40 lines.
             if not re.search(r"\d+% \(\d+/\d+\)", redacted):
                 tail.append(redacted)
             if line is not None:
                 line(redacted)
         status = process.wait(timeout=60)
     finally:
+        # In a `finally`: an interrupt, a cancellation and an error of the callback all end git and what it started.
         _ask_to_end(process)
         end_process(process)
         reader.join(5)
@@ -326,6 +336,8 @@ class _StderrTail:
             if self._cancellation is not None and self._cancellation.stopped:
                 raise Cancelled("git was stopped on request")
             try:
+                # The timeout bounds how long a cancellation waits while git says nothing, such as during a slow
+                # transfer.
                 text = self._lines.get(timeout=CHECK_S)
             except queue.Empty:
                 continue
@@ -338,6 +350,7 @@ def _read_lines(stream: IO[bytes], lines: queue.SimpleQueue[str | None]) -> None
     remaining = b""
     try:
         while chunk := os.read(stream.fileno(), 65536):
+            # git ends progress lines with CR and others with LF.
             *complete, remaining = re.split(rb"[\r\n]", remaining + chunk)
             remaining = remaining[-MAX_LINE_BYTES:]  # a remote's own words pass through here, and need not end
             for text in complete:
@@ -355,6 +368,7 @@ def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
     """Let a git that writes delete its locks and temporary files; a lock left behind stops the next fetch."""
     if os.name != "nt" and process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
+            # The group, since git starts ssh, index-pack and helpers, which would go on without their parent.
             os.killpg(process.pid, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=_END_S)

@@ -106,6 +106,8 @@ def read_states(folder: str) -> dict[str, MirrorState]:
             )
             for entry in entries
         ]
+    # The directory is the user's, so the file may hold anything: deep nesting raises RecursionError, and `int(1e999)`
+    # Overflow.
     except (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return {}  # every mirror is due then: fetching it again does no harm
     # JSON of Python has NaN, which is never due.
@@ -150,6 +152,8 @@ class MirrorSchedule:
         self._report = report
         self.states: dict[str, MirrorState] = {}
         self._fetches: dict[str, _Fetch] = {}
+        # Monotonic times, which a change of the clock can't move. `due_at_s` is wall time, since it has to survive a
+        # restart.
         self._read_s = -math.inf
         self._saved_s = -math.inf
         self._running: dict[Future[str], tuple[MirrorState, Cancellation]] = {}
@@ -165,6 +169,7 @@ class MirrorSchedule:
         """
         make_private_folder(self.folder)
         with contextlib.ExitStack() as stack:
+            # Append mode creates the file without truncating it, so that a process that holds the lock loses nothing.
             file = stack.enter_context(open_private(os.path.join(self.folder, LOCK_FILE), "a+b"))
             try:
                 stack.enter_context(lock_file(file, _refuse))
@@ -198,16 +203,21 @@ class MirrorSchedule:
         """
         with ThreadPoolExecutor(self._jobs, "sourcelight-fetch") as pool:
             try:
+                # Submitted only when a job is free: a queue inside the pool would run fetches of addresses that were
+                # removed meanwhile.
                 pending = self._due(once=once)
                 while not once or pending or self._running:
                     while pending and len(self._running) < self._jobs:
                         state, fetch = pending.pop(0)
+                        # The time starts when the fetch is submitted, which is when a job is free for it.
                         cancellation = Cancellation(self._timeout_s)
                         self._running[pool.submit(fetch, cancellation)] = state, cancellation
                     self._wait(is_full=bool(pending))
                     if not once and not pending:
                         pending = self._due()
             finally:
+                # Before the pool is left, which waits for its threads: a fetch that hangs would otherwise hold up the
+                # exit.
                 for _, cancellation in self._running.values():
                     cancellation.cancel()
                 self._save()
@@ -216,6 +226,7 @@ class MirrorSchedule:
         """Read the addresses again; return what to fetch now, the longest due first."""
         if time.monotonic() - self._read_s >= min(_LOOK_S, self._interval_s):
             self._fetches, self._read_s = self._find_fetches(), time.monotonic()
+            # Addresses that were removed are dropped, and with them their failures: added again, they start over.
             self.states = {address: self.states.get(address) or MirrorState(address) for address in self._fetches}
         running = {state.address for state, _ in self._running.values()}
         now_s = time.time()
@@ -246,6 +257,7 @@ class MirrorSchedule:
         if not self._running:
             time.sleep(timeout_s)
             return
+        # No timeout while all jobs are busy: nothing can start then, and each fetch has a timeout of its own.
         done, _ = wait(self._running, None if is_full else timeout_s, FIRST_COMPLETED)
         for future in done:
             self._finish(future)
@@ -259,6 +271,7 @@ class MirrorSchedule:
             state.mirror, state.fetched_at_s, state.failures = future.result(), time.time(), 0
         else:
             state.failures += 1
+        # From the end of the fetch: an interval that is shorter than a slow fetch must not start the next one at once.
         state.due_at_s = time.time() + delay_s(self._interval_s, state.failures)
         # A state that a kill loses costs one more fetch; writing a long list after each one would cost more.
         if time.monotonic() - self._saved_s > _SAVE_S:

@@ -81,6 +81,7 @@ class _Unpacker:
 
     def __init__(self, host: str) -> None:
         self._host = host
+        # 16 + MAX_WBITS: zlib then expects and checks a gzip header instead of its own.
         self._member = zlib.decompressobj(_GZIP)
         self._start = b""
 
@@ -97,6 +98,8 @@ class _Unpacker:
                     return
                 self._member, self._start, remaining = zlib.decompressobj(_GZIP), b"", start
             try:
+                # The second argument bounds the output. What was not used comes back in `unconsumed_tail` and is fed
+                # again.
                 portion = self._member.decompress(remaining, _PORTION_BYTES)
             except zlib.error as error:
                 raise StreamBroken(f"the stream from {self._host} broke: damaged gzip: {error}") from None
@@ -137,6 +140,8 @@ class _EventSize(_BodySize):
     def add(self, portion: bytes) -> None:
         """Count a portion; raises `ProtocolError` above a limit."""
         text = self._tail + portion
+        # The end of the last portion: a line `\ndata` may be split between two. Five bytes are its length without the
+        # last one.
         self._tail = text[-5:]
         self._has_data = self._has_data or b"\ndata" in text or b"\rdata" in text
         self._lines += portion.count(b"\n") or portion.count(b"\r")

@@ -41,6 +41,7 @@ class _Authorization(httpx2.Auth):
         if value is not None:
             request.headers["Authorization"] = value.reveal()
         response = yield request
+        # Renewed once: a service that refuses the new token too would otherwise be asked for ever.
         if value is not None and response.status_code == httpx2.codes.UNAUTHORIZED and not _lacks_scope(response):
             renewed = await self._credential.renew(value)
             if renewed is not None:
@@ -55,6 +56,7 @@ class HttpTransport:
         self._endpoint = endpoint
         self._credential = credential
         self._retry_policy = retry_policy
+        # Made on first use: the constructor runs on the caller's thread, and connections belong to an event loop.
         self._client: httpx2.AsyncClient | None = None
 
     async def aclose(self) -> None:
@@ -73,6 +75,8 @@ class HttpTransport:
             As their names say; the bytes raise `TimedOut` and `StreamBroken`.
         """
         live = self._live_stream(params)
+        # The route decides whether this is live, recorded or replayed; a recording gets bytes with the secrets already
+        # replaced.
         async with route().stream(self._endpoint.url, dict(params), live, self.hide_secrets) as portions:
             yield portions
 
@@ -98,6 +102,7 @@ class HttpTransport:
             As their names say.
         """
         client = self._http_client()
+        # `join` keeps the host only for a path; the caller has checked that the link is one.
         request = client.build_request("GET", httpx2.URL(self._endpoint.url).join(path), headers={"Accept": "*/*"})
         with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
             response = await client.send(request, auth=_Authorization(self._credential), stream=True)
@@ -133,6 +138,8 @@ class HttpTransport:
             try:
                 return await self._live_json(method, path, body, params)
             except (ConnectFailed, ServiceError) as exc:
+                # Only statuses that say that nothing was done (429, 503): a POST that may have had an effect must not
+                # be repeated.
                 wait_s = self._retry_policy.retry_wait_s(attempt, exc, REFUSED)
                 if wait_s is None:
                     raise
@@ -215,6 +222,8 @@ class HttpTransport:
             if response.status_code not in _REDIRECTS or "Location" not in response.headers:
                 break
             await response.aclose()
+            # Followed here and not by the library, which would send the credential along to some targets and drop it
+            # for others.
             url = self._redirect_target(url, response)
         else:
             raise ServiceError(
@@ -240,6 +249,7 @@ class HttpTransport:
             try:
                 self._client = httpx2.AsyncClient(
                     headers=headers,
+                    # None leaves the choice to the environment: HTTP_PROXY and NO_PROXY apply.
                     proxy=None if proxy is None else proxy.reveal(),
                     timeout=httpx2.Timeout(
                         retry_policy.connect_timeout_s,
@@ -262,6 +272,7 @@ class HttpTransport:
             target = url.join(response.headers["Location"])
         except httpx2.InvalidURL:
             raise ProtocolError(f"{self._endpoint.url} redirects to an invalid address") from None
+        # The one change of origin that can't send the token to somebody else, if the host stays.
         upgraded = (url.scheme, target.scheme) == ("http", "https")
         same_origin = (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
         if target.userinfo or not (same_origin or (upgraded and target.host == url.host)):
@@ -278,6 +289,7 @@ class HttpTransport:
             with _translated_errors(self._endpoint.url, self._retry_policy, has_response=True):
                 async for portion in response.aiter_bytes():
                     data += portion
+                    # The rest of an error page isn't read: a hostile service could send one without an end.
                     if len(data) >= _MAX_ERROR_CHARS:
                         break
         except SourcelightError:
@@ -336,6 +348,8 @@ class _translated_errors:  # noqa: N801 - reads as a statement
     def __exit__(self, kind: object, exc: BaseException | None, traceback: object) -> None:
         if not isinstance(exc, httpx2.HTTPError | httpx2.InvalidURL | httpx2.StreamError):
             return
+        # Frames of the library hold the request with its header; a notebook that shows local variables would print the
+        # token.
         cause = exc.with_traceback(None)
         cause.__context__ = cause.__cause__ = None
         raise self._error(exc) from cause

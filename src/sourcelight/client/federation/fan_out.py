@@ -83,6 +83,7 @@ def first_of(faults: Sequence[tuple[str, SourcelightError]]) -> SourcelightError
     first = faults[0][1]
     for name, error in faults[1:]:
         if str(error) != str(first):
+            # A note and no group of exceptions: callers catch `SourcelightError`, and a traceback shows notes.
             first.add_note(f"{name}: {error}")
     return first
 
@@ -102,6 +103,7 @@ async def call_one(
     TimedOut
         When it was silent for ten times `idle_timeout_s` seconds.
     """
+    # No timeout: a local engine can't hang silently, and a first indexing may take minutes.
     if service.backend.local:
         return await service.backend.call(name, arguments, observer)
     loop = asyncio.get_running_loop()
@@ -185,6 +187,7 @@ def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[MergedTable, di
     names = [names[index] for index in order]
     after, before, limit = arguments.get("after"), arguments.get("before"), arguments.get("limit")
     # The cursor is a name and not a position, so pages stay right while repositories come and go.
+    # Right of the name, so that the last repository of the previous page isn't repeated.
     start = bisect_right(names, _name(after, "after")) if after else 0
     end = max(bisect_left(names, _name(before, "before")), start) if before else len(names)
     if limit is not None and end - start > limit:
@@ -198,6 +201,7 @@ def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[MergedTable, di
         "has_next_page": end < len(names),
     }
     table = merged.table.take(pa.array(np.array(order[start:end], np.int64)))
+    # A repository of several services is one row, which names them all.
     owners: dict[str, list[str]] = {}
     for service, part in parts:
         for repository in part["repository"].to_pylist():

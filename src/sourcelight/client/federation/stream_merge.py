@@ -244,10 +244,12 @@ class StreamMerge:
         try:
             while running:
                 part, event = await queue.get()
+                # None marks the end of a service, so each part sends it exactly once, also after an error.
                 running -= event is None
                 for out_event in self._take(part, event):
                     yield out_event
             for task in tasks:
+                # Raises a bug of `_ask`; faults of services are in their parts.
                 task.result()
         finally:
             for task in tasks:
@@ -338,6 +340,7 @@ class StreamMerge:
             batch = batch.filter(pa.array(is_new))
             matches = match_count(batch)
             part.repeated += sent - matches
+        # Before the cut: whether the limit was reached depends on what arrived, not on what is shown.
         self._received += matches
         if self._most is not None and matches > self._most - self._shown:
             batch = first_matches(batch, self._most - self._shown)
@@ -375,6 +378,7 @@ class StreamMerge:
 
     def _match_count(self) -> int:
         """Matches of all services, duplicates once."""
+        # A service may count more than it sends, and progress may lag behind its matches.
         received = sum(max(part.match_count, part.progress.match_count if part.progress else 0) for part in self._parts)
         return min(max(received - sum(part.repeated for part in self._parts), self._shown), self._limit)
 

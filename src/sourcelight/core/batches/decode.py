@@ -60,6 +60,7 @@ class MatchDecoder:
     """
 
     def __init__(self) -> None:
+        # Repositories are described once per stream, as a service may repeat their description with every match.
         self._described: set[str] = set()
         self._other: list[OtherMatch] = []
         self.matches = 0
@@ -89,6 +90,8 @@ class MatchDecoder:
         try:
             # Each event's records are dropped before the next one is read: memory that is at hand is fast.
             return self._batches(self._read(data) for data in events)
+        # One bad record spoils a batch. Undo what the first pass noted, then test each record by itself; this is rare,
+        # and costs twice the time.
         except (OverflowError, pa.ArrowInvalid, OverlappingRanges):
             del self._other[row_count:]
             self.replaced_events = replaced
@@ -106,6 +109,7 @@ class MatchDecoder:
         batches = [
             _DecodedBatch.of(kind, *rows) for kind in kinds.values() if (rows := kind.rows.columns()) is not None
         ]
+        # A service sends kinds in runs, so most events need no sorting.
         ordered = [(pending.batch, pending.facts) for pending in batches] if len(batches) < 2 else _in_order(batches)
         self.matches += sum(kind.rows.matches for kind in kinds.values())
         return [MatchBatch(batch, self._describe(repositories)) for batch, repositories in ordered]
@@ -128,6 +132,8 @@ class MatchDecoder:
 
     def _read(self, data: bytes) -> list[WireRecord]:
         try:
+            # The strict decoder is the fast path: it makes no Python objects for the fields of a record that nobody
+            # reads.
             records = DECODER.decode(data) or []
         except (msgspec.DecodeError, UnicodeDecodeError):
             return self._read_each(data)
@@ -192,6 +198,7 @@ class _KindColumns:
         """Add `records`, which are at `positions`; the repositories in `described` need no facts."""
         self.rows.add(records)
         self.places.append(positions)
+        # A set first: the loop over all records runs only for the first event of a repository.
         names = {r.repository for r in records}.difference(described, self.facts)
         if names:
             for r in records:
@@ -216,12 +223,14 @@ class _DecodedBatch:
 def _in_order(batches: list[_DecodedBatch]) -> list[tuple[Any, dict[str, RepositoryInfo]]]:
     """The rows of several kinds in the order of the wire."""
     kinds = np.repeat(np.arange(len(batches)), [item.batch.num_rows for item in batches])
+    # Stable: the rows of one record have the same position and must stay in line order.
     order = np.argsort(np.concatenate([item.places for item in batches]), kind="stable")
     kinds = kinds[order]
     # Starts of runs of one kind, with the end of the last: `pairwise` gives the runs.
     bounds = np.flatnonzero(np.concatenate(([True], kinds[1:] != kinds[:-1], [True]))).tolist()
     # Kinds that alternate would make a batch of a few rows each; one copy into a joint table costs less.
     if len(bounds) - 1 > max(_MAX_RUNS, len(batches)):
+        # `conform` gives all batches the same columns; those that none of them had are dropped again.
         table = conform([item.batch for item in batches])
         names = {name for item in batches for name in item.batch.schema.names}
         table = table.select([name for name in table.schema.names if name in names]).unify_dictionaries()

@@ -18,6 +18,7 @@ from sourcelight.core.batches.schema import COMMIT_KEYS, CopiedKeys, arrow_type
 
 def _spans_by_line(record: WireRecord) -> dict[int, list[tuple[int, int]]]:
     spans: dict[int, list[tuple[int, int]]] = {}
+    # Ranges of commits count lines and characters of `content`, fence included, and one may span several lines.
     for line, character, length in record.ranges or ():
         spans.setdefault(line, []).append((character, character + length))
     return dict(sorted(spans.items()))
@@ -29,6 +30,7 @@ def message_rows(record: WireRecord) -> list[_CommitRow]:
     rows: list[_CommitRow] = [
         (None, position, text[position], spans, len(spans), None)
         for position, spans in _spans_by_line(record).items()
+        # Line 0 is the opening fence. A range beyond the end is a fault of the service, and costs only this row.
         if 0 < position < len(text)
     ]
     return rows or [(None, 1, (record.message or "").partition("\n")[0], [], 1, None)]
@@ -103,6 +105,7 @@ def copy_columns(records: Sequence[WireRecord | WireSymbol], keys: CopiedKeys, t
     for column, key in keys:
         values = [getattr(record, attributes[key]) for record in records]
         if column.type == "dict32":
+            # A dictionary of optional values keeps nulls apart from empty texts; a required column has no null.
             columns[column.name] = dictionary(values if column.optional else [value or "" for value in values], take)
             continue
         if column.type == "timestamp":
@@ -121,6 +124,7 @@ def _time(text: str | None) -> datetime | None:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
+    # RFC 3339 requires an offset; services without one mean UTC.
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 

@@ -48,6 +48,7 @@ class RowEncoder:
         self.numbers = (rows.numbers("line_number") - 1).tolist()
         counts, first = rows.lists("start")
         _, last = rows.lists("end")
+        # Lists of all rows lie one after another: row i has the spans from bounds[i] up to bounds[i + 1].
         self.bounds = np.concatenate(([0], np.cumsum(counts))).tolist()
         self.starts, self.ends = first.tolist(), last.tolist()
 
@@ -118,6 +119,7 @@ def name_range(path: str, start: int, end: int) -> dict[str, Any]:
     """A span in a path as the wire has it."""
 
     def location(column: int) -> dict[str, int]:
+        # The wire counts offsets in bytes and columns in code points.
         return {"offset": len(path[:column].encode()), "line": 0, "column": column}
 
     return {"start": location(start), "end": location(end)}
@@ -224,11 +226,13 @@ def file_payloads(
             opening, closing = head + _LINES, (_END if pairs[end - 1] else _END[1:]) + tail
         else:
             opening, closing = head, tail
+            # A file that matches by path has one row and no line; its fragments vanish in the join.
             parts[6 * start + 1 : 6 * end] = [b""] * (6 * (end - start) - 1)
         parts[6 * start] = before + opening
         before = closing + b","
         openings.append(opening)
         closings.append(closing)
+    # Groups are given as rows, and begin and end at files.
     number_of = dict(zip(files.starts.tolist(), range(len(ends)), strict=True)) | {n: len(ends)}
     for start, stop in groups:
         first, last = number_of[start], number_of[stop] - 1

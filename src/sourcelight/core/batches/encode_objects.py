@@ -84,6 +84,7 @@ def take_codes(rows: MatchRows, name: str, row_indices: Int64Array) -> tuple[dic
         texts = [text or "" for text in column.take(pa.array(row_indices)).to_pylist()]
         numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
         return {number: text for text, number in numbers.items()}, [numbers[text] for text in texts]
+    # Numbers of the dictionary: each distinct text is decoded once, not once for each row.
     codes = rows.codes(name)[row_indices].tolist()
     text_of = {code: (column.dictionary[code].as_py() or "") if code >= 0 else "" for code in set(codes)}
     return text_of, codes
@@ -114,6 +115,7 @@ class EncodedChunk:
     def merge(self, other: EncodedChunk) -> None:
         """Absorb a chunk that overlaps this one or starts on the line after it."""
         shared_lines = self.last_line - other.line + 1
+        # The lines that both have are dropped from the second: at most `shared_lines` splits, however long the rest is.
         new_text = other.text.split("\n", shared_lines)
         if len(new_text) > shared_lines and new_text[shared_lines]:
             self.text += ("" if self.text.endswith("\n") else "\n") + new_text[shared_lines]

@@ -103,6 +103,7 @@ class RawMatches:
             return np.ones(len(self.paths), dtype=np.int64)
         all_in_content = bool(self.in_content.all())
         lengths = self.lengths if all_in_content else self.lengths[self.in_content]
+        # `reduceat` returns the element itself for an empty group. There is none: a file in content has a matched line.
         sums = np.add.reduceat(self.matches, np.cumsum(lengths) - lengths)
         if all_in_content:
             return sums
@@ -119,6 +120,7 @@ class RawMatchBatch(MatchBatch):
     raw: RawMatches
 
     def __init__(self, matches: RawMatches, repositories: tuple[RepositoryInfo, ...] = ()) -> None:
+        # The base class is frozen; this subclass replaces its field `batch` by a property.
         object.__setattr__(self, "raw", matches)
         object.__setattr__(self, "repositories", repositories)
 
@@ -160,6 +162,7 @@ def can_encode(matches: RawMatches) -> bool:
         return False
     if size <= _MAX_TEXT_BYTES:
         return True
+    # A file can't be split over events, so the largest one decides.
     lengths = matches.lengths[matches.in_content]
     return int(np.add.reduceat(matches.sizes, np.cumsum(lengths) - lengths).max()) <= _MAX_TEXT_BYTES
 
@@ -171,6 +174,7 @@ def raw_payloads(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]
     rows = np.cumsum(np.where(kinds, matches.lengths, 0)).tolist() if len(matches.numbers) else []
     parts = _rows(matches) if rows else []
     in_content = kinds.tolist()
+    # First file of each run of one kind: files with lines and files matched by path have different JSON.
     changes = (np.flatnonzero(kinds[1:] != kinds[:-1]) + 1).tolist()
     for first, last in zip([0, *changes], [*changes, len(in_content)], strict=True):
         if not in_content[first]:
@@ -186,6 +190,7 @@ def _groups(matches: RawMatches, rows: list[int], first: int, last: int, row_sta
     """Cut a run of files with lines into runs with about as much text as one event should hold."""
     if len(matches.data) < _TEXT_PER_EVENT:
         return [(first, last)]
+    # 64 bytes stand for the JSON around a line: numbers, spans and keys.
     sizes = np.concatenate(([0], np.cumsum(matches.sizes + 64)))
     ends = (sizes[rows[first:last]] - sizes[row_start]).tolist()
     groups, index, base = [], first, 0
@@ -204,6 +209,7 @@ def _lines(
     """Write files with lines; the text between two rows of `parts` ends one and starts the next."""
     row_start = rows[first - 1] if first else 0
     row_end = rows[last - 1]
+    # The slice begins after the first separator and ends before the next one, which belongs to another file.
     selected = parts[6 * row_start + 1 : 6 * row_end]
     for number in range(first, last - 1):
         part_index = 6 * (rows[number] - row_start) - 1
@@ -218,6 +224,7 @@ def _rows(matches: RawMatches) -> list[bytes]:
     n = len(matches.numbers)
     texts, lengths = _texts(matches)
     pairs = _pairs(matches, lengths)
+    # Filled by strides: one slice assignment per fragment replaces a loop over lines in Python.
     parts: list[bytes] = [_NEXT] * (6 * n)
     parts[1::6] = texts
     parts[2::6] = [_NUMBER] * n

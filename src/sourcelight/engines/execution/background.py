@@ -35,6 +35,7 @@ class HistoryRequest:
         return self.repository.key, self.commits
 
 
+# One thread: git is already parallel inside, and two histories at once would compete for the disk and for memory.
 class HistoryUpdater:
     """Builds missing histories in one thread for all callers; stops with the process.
 
@@ -60,6 +61,7 @@ class HistoryUpdater:
     def wait(self, requests: Sequence[HistoryRequest], cancellation: Cancellation) -> Iterator[Skipped]:
         """Wait for histories, yielding how far that is from time to time; ends early when `cancellation` stops."""
         by_key = {request.key: request for request in requests}
+        # The updater belongs to all callers. A cancelled search stops waiting, and the update goes on for the next one.
         for missing in self._updater.wait(by_key, cancellation):
             yield self._item([request.repository.name for request in requests if request.key in missing])
 
@@ -77,6 +79,7 @@ class HistoryUpdater:
             history = self.store.open(request.repository)
         except (SourcelightError, OSError):
             return False
+        # By commit and not by age: a history may be newer than a request and still lack a commit of another branch.
         return all(history.position(oid) is not None for oid in request.commits)
 
     def _item(self, missing: Sequence[str]) -> Skipped:
@@ -96,6 +99,7 @@ class HistoryUpdater:
     def _update(self, requests: Sequence[HistoryRequest], cancellation: Cancellation) -> Mapping[HistoryKey, str]:
         failures = {}
         for request in requests:
+            # HEAD too, so that the next ordinary search finds it read.
             refs = (*HEAD_ONLY, *request.commits)
             report = self.store.update([request.repository], refs=refs, progress=self._note, cancellation=cancellation)
             reason = report.failures.get(request.repository.name, "")

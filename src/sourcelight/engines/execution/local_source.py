@@ -84,18 +84,23 @@ class LocalSource:
         repositories = self.repositories.catalog.repositories
         cached = self.plan_cache.get(self.task.scoped, self.task.viewer, repositories)
         if cached is None:
+            # In two steps: the first finds repositories and revisions, which have to be indexed before the second can
+            # read files for predicates such as `repo:has.path`.
             scopes = self.scoper.scopes(self.task.scoped)
             yield from self._index(scopes)
             self._make_plans(self.scoper.narrow(scopes))
             self._cache(repositories)
         else:
             self.cached_plan, self.plans, self.summary = cached, cached.plans, cached.summary
+        # Taken once, before the search: whether the result is complete depends on what was missing when it began.
         self._pending = frozenset(self.repositories.pending([target for plan in self.plans for target in plan.targets]))
 
     def batches(self, limit: int) -> Generator[Any, None, None]:
         """Yield matches, after what they need has been built in the background."""
         if self.late_to_plan:
             return
+        # Raw matches can't be cut at a number of matches without making a record batch, so only complete results use
+        # them.
         pipeline = self.make_pipeline(limit, self.note, raw=self.task.request.display < 0)
         yield from self.under_way()
         yield from self.read_histories()
@@ -156,6 +161,7 @@ class LocalSource:
     def report(self, matched_repositories: Collection[str], *, limit_hit: bool) -> SourceReport:
         """Sum up the search."""
         del matched_repositories  # a repository that is late here is named whether it has matches or not
+        # After the limit was reached, unsearched repositories are no fault of the time.
         timed_out = self.late_repositories() if self.task.cancellation.expired and not limit_hit else []
         # Asked first: what is said of the first indexing is no failure any more afterwards.
         is_complete = not self._pending.intersection(self.failed)

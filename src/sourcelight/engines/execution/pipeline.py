@@ -95,6 +95,8 @@ class ResultPipeline:
         self.ownership = OwnerPredicate(self.store.read, partial(is_missing, self.store))
         self.contributors = ContributorPredicate(self.histories)
         self._rooms = own_counts([plan.alternative for plan in self.plans])
+        # A worker knows only its own repositories. Counts of single alternatives apply to all of them, so the
+        # coordinator applies them, and needs to see which alternative found a row.
         self._is_separate = self.for_another and bool(self._rooms)
 
     def batches(self) -> Generator[Any, None, None]:
@@ -156,6 +158,7 @@ class ResultPipeline:
                     yield from self._within(plan, self._commits_of([replace(plan, places=of_repository)]))
         elif self._rooms and len(plans) > 1:
             # Each alternative stops at its own count, so they come one by one; a commit comes with the first of them.
+            # By type too: a commit may be a row of messages and one of changed lines.
             yielded_keys: set[tuple[str | None, ...]] = set()
             for plan in plans:
                 for batch in self._within(plan, _not_in(yielded_keys, self._commits_of([plan]))):
@@ -171,6 +174,7 @@ class ResultPipeline:
             if not commit_plan.repositories_only:
                 yield batch
                 continue
+            # Two revisions of a query may resolve to one commit, which is one repository result.
             targets_by_key = {(t.repository.key, t.commit): t for plan in plans for t in plan.targets}
             targets = [t for t in targets_by_key.values() if t.repository.key == history_commit.repository.key]
             matching_targets = [t for t in targets if (t.repository.facts.name, t.revision) not in self._yielded_files]
@@ -182,6 +186,8 @@ class ResultPipeline:
 
     def _of_one(self, plan: Plan) -> Iterable[Any]:
         selector = self._selector(plan)
+        # Text and definitions of one file come from two engines. With `select:` they must be merged before the next
+        # file, so the targets are searched one at a time.
         mixed = plan.text is not None and plan.symbols is not None and bool(selector.path)
         if not selector.first_only and not mixed:
             return self._select(plan, plan.targets, selector)
@@ -197,6 +203,7 @@ class ResultPipeline:
         """Batches of several plans, repository after repository, so that duplicate files merge."""
         targets = {(t.repository.key, t.revision, t.commit): t for plan in plans for t in plan.targets}
         selectors = [self._selector(plan) for plan in plans]
+        # One target at a time bounds what is held in memory: the batches of all alternatives for one repository.
         for target in sorted(targets.values(), key=lambda t: (t.repository.facts.name, t.revision)):
             file_batches = [
                 list(self._select(plan, (target,), selector))
@@ -213,11 +220,14 @@ class ResultPipeline:
         """As much of an alternative's results as its own ``count:`` allows."""
         if self._is_separate:
             return self._number(plan, batches)
+        # The filter node and not its value: ``(a count:5) or (b count:5)`` has two counts, ``(a or b) count:5`` shares
+        # one node.
         node = plan.alternative.first("count")
         return batches if node is None or id(node) not in self._rooms else self._limit(node, batches)
 
     def _number(self, plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
         """Rows with the number of their alternative: as many as the counts of all may leave of one repository."""
+        # By identity: two alternatives may be equal and still have counts of their own.
         number = next(i for i, other in enumerate(self.plans) if other.alternative is plan.alternative)
         bounded = id(plan.alternative.first("count")) in self._rooms
         # Not its own count alone: rows that another alternative gives first take nothing of it.
@@ -277,6 +287,7 @@ class ResultPipeline:
         owners = tuple(p for p in by_people if p.name == "has.owner")
         writers = tuple(p for p in by_people if p.name == "has.contributor")
         owning = OwnerSelector(self.ownership, self.request) if selector.path == OWNERS else None
+        # Looked up only when needed: building the table costs more than the whole search of a small query.
         needs_target = bool(owners or writers or owning)
         of_place = {(t.repository.facts.name, t.revision): t for t in targets} if needs_target else {}
         for part in parts:
@@ -286,10 +297,14 @@ class ResultPipeline:
                 target = _target(batch, of_place) if needs_target and batch.num_rows else None
                 if target is not None and (owners or writers):
                     filtered_batch = self.ownership.filter_rows(batch, target, owners) if owners else batch
+                    # `case:` applies to contributors as it does to patterns; owners are names of CODEOWNERS, which
+                    # ignore case.
                     sensitive = plan.alternative.case_sensitive()
                     filtered_batch = self.contributors.filter_rows(
                         filtered_batch, target, writers, case_sensitive=sensitive
                     )
+                    # A history that can't be read leaves its rows out. Noted here, so that the result isn't called
+                    # complete.
                     self.histories.failed.update(self.contributors.failed)
                 if owning is None:
                     selected = selector.apply(filtered_batch)
@@ -304,6 +319,7 @@ class ResultPipeline:
                         return
 
     def _parts(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Generator[SearchPart, None, None]:
+        # Predicates and `select:` drop or merge rows later, so the scan can't know how many matches are enough.
         bounded = not plan.alternative.select() and not plan.alternative.predicates("file")
         options = SearchOptions(
             chunk_matches=self.request.chunk_matches and selector.needs_lines,
@@ -368,6 +384,8 @@ def own_counts(alternatives: Sequence[Alternative]) -> dict[int, int]:
 
 def limit_of(alternatives: Sequence[Alternative], default: int) -> int:
     """Matches after which a search stops; `sys.maxsize`: never. Each alternative may have a ``count:`` of its own."""
+    # By identity of the filter: alternatives that share one share its limit. `id(None)` stands for those without a
+    # filter.
     counts = {id(a.first("count")): a.count_limit(default) for a in alternatives}
     if None in counts.values():
         return sys.maxsize
@@ -387,8 +405,11 @@ def _commits_in(batch: Any) -> list[tuple[str | None, ...]]:
 
 def _not_in(yielded_keys: set[tuple[str | None, ...]], batches: Iterable[Any]) -> Iterator[Any]:
     """The rows of commits that are not yet in `yielded_keys` when a batch arrives; all rows of repositories."""
+    # A copy: the caller adds the keys of each batch while this generator is suspended, and rows of one commit may be in
+    # several batches of the same alternative.
     before = frozenset(yielded_keys)
     for batch in batches:
+        # Repositories have no commit (`key[2]`); `_yielded_files` keeps those apart.
         new = [key[2] is None or key not in before for key in _commits_in(batch)]
         new_rows = batch if all(new) else batch.filter(pa.array(new, pa.bool_()))
         if new_rows.num_rows:

@@ -96,6 +96,8 @@ class PlanCache(Generic[T]):
         self, scopes: Sequence[ScopedAlternative], viewer: Viewer, repositories: tuple[Repository, ...]
     ) -> T | None:
         """Return the cached value, if it is still valid."""
+        # `is not`: the catalog returns the same tuple while nothing changed, and comparing thousands of repositories
+        # would cost more than planning.
         cached = self._plans.get(_key(scopes, viewer))
         return None if cached is None or cached[1] is not repositories else cached[2]
 
@@ -111,6 +113,7 @@ class PlanCache(Generic[T]):
 
 
 def _key(scopes: Sequence[ScopedAlternative], viewer: Viewer) -> _Key:
+    # The viewer is part of the key, so a plan is never used for an account that may see other repositories.
     return tuple(id(item.alternative) for item in scopes), viewer
 
 

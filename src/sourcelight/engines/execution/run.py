@@ -67,6 +67,7 @@ class SearchExecution:
         limit = self.task.match_limit(self.limits)
         allowed_s = self.task.allowed_s(self.limits)
         # Reading the query has used up part of the time limit already.
+        # Set only now: `prepare` waits for the first indexing, which no time limit of a search should end.
         cancellation.limit(None if allowed_s is None else allowed_s - self.task.read_s)
         try:
             for item in source.resolve():
@@ -82,6 +83,8 @@ class SearchExecution:
     def _match_events(self, limit: int) -> Iterator[Event]:
         """Visible matches and progress; ends after `limit` matches."""
         display = self.task.request.display
+        # `display` bounds what is sent and `count:` what is found: the search goes on and counts what it no longer
+        # sends.
         visible_limit = limit if display < 0 else min(limit, display)
         for batch in self.source.batches(limit):
             if self.task.cancellation.cancelled:
@@ -114,6 +117,7 @@ class SearchExecution:
         if not self._displayed_matches and time.monotonic() - self.task.started > SHORT_S:
             yield from self._filters(exhaustive=False)
         self._displayed_matches = self.tally.matches
+        # `bincount` finds the used places in one pass; `np.unique` would sort a number for every file.
         names = [matches.places[index].repository for index in np.flatnonzero(np.bincount(matches.place)).tolist()]
         yield RawMatchBatch(matches, self._new(names))
         yield from self._from_time_to_time()
@@ -126,6 +130,7 @@ class SearchExecution:
 
     def _introduce(self, batch: Any) -> tuple[RepositoryInfo, ...]:
         column = batch.column(batch.schema.get_field_index("repository"))
+        # The dictionary may have names that no row of this slice uses.
         codes = np.unique(column.indices.to_numpy(zero_copy_only=False))
         values = column.dictionary.to_pylist()
         return self._new([values[c] for c in codes])
@@ -158,6 +163,7 @@ class SearchExecution:
     def _closing(self, limit: int, allowed_s: float | None) -> Iterator[Event]:
         cancellation = self.task.cancellation
         report = self.source.report(self.tally.repositories, limit_hit=self._limit_hit)
+        # `untold` has repositories that an engine thread had still in hand when the deadline passed.
         timed_out = sorted(cancellation.untold.union(report.late_repositories))
         skipped = report.skipped
         capped = limit if self._limit_hit else report.capped
@@ -166,6 +172,7 @@ class SearchExecution:
         if timed_out and self.tally.matches:
             skipped.append(limit_items.timed_out(timed_out, allowed_s, cancellation.untold))
         skipped += self._excluded_items()
+        # Only then are the counts of filters exact, and only then is "no match" a statement about the code.
         exhaustive = not (capped or timed_out) and report.is_complete
         yield from self._filters(exhaustive=exhaustive)
         yield self._progress(done=True, skipped=skipped)
@@ -196,6 +203,8 @@ class SearchExecution:
             return notices.read_as_text(query)
         if report.advice:
             return report.advice[0]
+        # Variants of the query are tried within `TRY_S`. The answer is cached with the plan only if none was cut off by
+        # that.
         began = time.monotonic()
         alert = notices.nothing_found(query, self.finds, self.may_find_in_any_case)
         if report.advice is not None and time.monotonic() - began < notices.TRY_S:
@@ -209,6 +218,8 @@ class SearchExecution:
         if report.scope_alert is not None:
             return report.scope_alert
         if not any(plan.targets for plan in self.source.plans):
+            # Forks, archived repositories or a context may be the reason that nothing is left to search; the alert
+            # names it.
             context = next((item.context for item in self.task.scoped if item.context), "")
             forks, archived = bool(self.source.summary.forks), bool(self.source.summary.archived)
             return notices.no_repositories(self.task.query, forks=forks, archived=archived, context=context)

@@ -89,6 +89,7 @@ def resolve_in_file(
 def _holders(outline: list[Definition], definition: Definition) -> list[Definition]:
     """Return the definitions around a definition, nearest first."""
     holders: list[Definition] = []
+    # The second condition ends a cycle of parents, which a damaged table of definitions could have.
     while definition.parent >= 0 and len(holders) < len(outline):
         definition = outline[definition.parent]
         holders.append(definition)
@@ -145,6 +146,8 @@ def resolve(
     document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace
 ) -> Sequence[ResolvedDefinition]:
     """Return the definitions of one occurrence, best first: by an index file, by rules, then by rank."""
+    # A compiler's index is exact for the commit that it was made of. The rules add what it leaves out, such as other
+    # languages.
     precise = precise_definitions(document, occurrence, workspace)
     by_rule = resolve_by_rules(document, occurrence, workspace)
     if precise:
@@ -170,6 +173,7 @@ def resolve_by_rank(
     document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace
 ) -> Sequence[ResolvedDefinition]:
     """Return the ranked definitions of a name; for a language without a grammar its first occurrence."""
+    # A resolver found that the name comes from a package that isn't here. Names that happen to be equal would be wrong.
     if (document.key, occurrence.start) in workspace.outside:
         workspace.notice("outside", f"{name.decode(errors='replace')} is defined in no repository here.")
         return []
@@ -219,6 +223,7 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
     votes: dict[object, list[float]] = {}
     answers_by_key: dict[object, ResolvedDefinition] = {}
     unresolved: Occurrence | None = None
+    # Bounded: a generated file may have a name a hundred thousand times, and each vote resolves a scope.
     for occurrence in voters[:MAX_VOTERS]:
         workspace.budget.check()
         if workspace.budget.is_spent:

@@ -217,6 +217,7 @@ def _calls_by_grammar(definition: NamedDefinition) -> list[Occurrence]:
     if tree is None:
         return []
     occurrences = []
+    # An explicit stack: generated code is nested deeper than Python's recursion limit.
     pending = [tree.root_node]
     first, last = definition.begin_line - 1, definition.end_line - 1
     while pending:

@@ -62,6 +62,7 @@ def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocat
     locations = []
     number, counted_to, line_start, line_end = 1, 0, 0, -1
     for start, end in spans:
+        # Counted from the previous name on, so a file is read once however many names it has.
         number, counted_to = number + text.count(b"\n", counted_to, start), start
         if start > line_end:
             line_start = text.rfind(b"\n", 0, start) + 1
@@ -73,6 +74,7 @@ def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocat
                 max(line_start, start - MAX_LINE_BYTES // 2),
                 min(line_end, end + MAX_LINE_BYTES // 2),
             )
+            # Bytes 10xxxxxx continue a code point; half of one would be decoded as U+FFFD.
             while start_byte < start and text[start_byte] & 0xC0 == 0x80:
                 start_byte += 1
             while end_byte > end and end_byte < line_end and text[end_byte] & 0xC0 == 0x80:
@@ -109,6 +111,7 @@ class LineTable:
     def between(self, first: int, last: int, limit: int = MAX_DEFINITION_LINES) -> list[str]:
         """Return lines `first` to `last`, at most `limit`, each truncated to 2,000 bytes."""
         starts = self._starts
+        # After a final newline there is no further line, although a start was noted for it.
         last_number = min(last, first + limit - 1, len(starts) - (starts[-1] == len(self._text)))
         lines = []
         for number in range(first, last_number + 1):
@@ -134,6 +137,7 @@ def signature_of(lines: list[str], kind: str) -> str:
             elif depth <= 0 and (sign == "{" or (sign == ":" and _ends_head(line, index, kind))):
                 return _fold_blanks(text + " " + line[:index])
         text += " " + line
+        # The head ends with the line, unless the language continues it.
         if depth <= 0 and not line.rstrip().endswith(("\\", ",")):
             break
     return _fold_blanks(text)

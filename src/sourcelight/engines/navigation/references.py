@@ -96,6 +96,7 @@ class References:
                 if definition.document == document and definition.start == occurrence.start
             ]
             (bindings if definitions_here else meanings).extend(answers)
+        # A query on the definition itself, or on a use of it: both must find the same references.
         selected = bindings or meanings
         if any(definition.kind not in _LOCAL for definition in selected) and self.query.line_number is None:
             selected = [definition for definition in selected if definition.kind not in _LOCAL]
@@ -112,6 +113,7 @@ class References:
         self._names = list(
             dict.fromkeys([*(name for definition in self.definitions for name in _names(definition)), self.name])
         )
+        # A call through an interface reaches every implementation, so uses of the overridden member count.
         self._overridden_keys = {top.key for definition in self.definitions for top in self._overridden(definition)}
 
     def _meaning_of(self, answers: Sequence[ResolvedDefinition]) -> list[ResolvedDefinition]:
@@ -120,6 +122,7 @@ class References:
         if first is not None and first.kind == "parameter" and first.document == self.query.document:
             parameter = Occurrence(first.start, first.end)
             answers = resolve(first.document, parameter, self.name, self.workspace)
+        # A pytest fixture comes first and its parameter second: uses of either mean the fixture.
         if len(answers) > 1 and answers[1].kind == "parameter" and answers[0].kind != "parameter":
             self._replaced_parameters.add(answers[1].key)
         return list(answers[:1])
@@ -170,6 +173,7 @@ class References:
         projects = {document.project.key: document.project for document in documents}
         done: set[bytes] = set(self._names)
         read = 0
+        # Grows while it runs: a file that imports a new name may give it another one.
         while new_names := [name for name in self._new_names if name not in done]:
             name = new_names[0]
             done.add(name)
@@ -270,6 +274,8 @@ class References:
         resolver = resolver_of(definition.document.language)
         if resolver is None:
             return [self.query.name]
+        # A prefix counts only if this repository provides a package of that name; `utils` alone would match every
+        # repository.
         provided = resolver.exports(definition.document.project)
         names = {prefix for name in resolver.module_names(definition.document) for prefix in _prefixes(name)}
         return sorted(name for name in names if name in provided)
@@ -279,6 +285,7 @@ class References:
         if resolver_of(definition.document.language) is None:
             return True
         if family(definition.document.language) in _IMPORT_BY_NAME:
+            # The table of imports answers without reading a file. None: it isn't built yet, so the text is searched.
             modules = imported_modules(other, self.workspace)
             if modules is not None and not any(root in module for module in modules):
                 return False
@@ -299,6 +306,7 @@ class References:
         for occurrence in resolver.renames_of(model, names):
             name = document.text[occurrence.start : occurrence.end]
             answers = resolve_by_rules(document, occurrence, self.workspace) if name not in done else ()
+            # Another definition may have been imported under the same new name.
             if not any(answer.key in self._keys for answer in answers):
                 continue
             done.add(name)
@@ -311,6 +319,7 @@ class References:
         if (document.key, name) in self._searched:
             return
         self._searched.add((document.key, name))
+        # An index file names symbols, not texts, but only where the text is the symbol's own name.
         precise = None if renamed else precise_symbols_at(document, self.definitions, name, self.workspace)
         for occurrence in occurrences_in(document, name, self.workspace):
             key = (document.key, occurrence.start)

@@ -75,6 +75,7 @@ def _size(references: CachedReferences) -> int:
 def question_key(query: SymbolQuery, revision: str, workspace: Workspace) -> Hashable:
     """Return the cache key of a query: the query, and every visible repository with its commit."""
     project = query.document.project
+    # What the viewer may see is part of the key, so one account never gets the answer that was made for another.
     visible = tuple(
         (repository.name, repository.key, workspace.navigator.commit_of(repository))
         for repository in workspace.repositories
@@ -179,6 +180,7 @@ class ProjectCache:
             cache_bytes, weigh=lambda entry: entry.source_bytes
         )
         self.answers = ReferenceCache()
+        # Weighed by paths, which are what an open project keeps in memory; its blobs are read on demand.
         self._projects: LruCache[tuple[str, str], Project] = LruCache(
             MAX_PATHS, weigh=lambda project: len(project.paths)
         )
@@ -229,6 +231,8 @@ class ProjectCache:
                 tree = reader.tree(target.commit)
             return Project(target, tree.paths, None, tree.blob_ids)
         view = snapshot.view
+        # Copied: a mapped view would be unusable once the index is replaced, while a project lives as long as its cache
+        # entry.
         text, starts = bytes(view.file.bytes_of("paths")), view.path_start.tolist()
         paths = [text[start : end - 1] for start, end in pairwise(starts)]
         return Project(target, paths, snapshot, bytes(view.file.bytes_of("blobs")))

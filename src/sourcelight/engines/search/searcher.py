@@ -66,6 +66,7 @@ def search(
     for group in (
         open_targets(open_target, targets, cancellation) if open_groups is None else open_groups(targets, cancellation)
     ):
+        # Targets that could not be opened are part of the result, not an error: the others are searched.
         loop.pending.failed.update(group.failed)
         if group.targets:
             yield from loop.parts(group)
@@ -112,6 +113,7 @@ class SearchLoop:
     def __post_init__(self) -> None:
         self.pending = PendingPart()
         if self.options.max_matches is None:
+            # Nothing is displayed early here, so one large batch saves the fixed costs of several.
             self.sizer = BatchSizer(_EXHAUSTIVE_BATCH_UNITS, expects_one_batch=True)
 
     def parts(self, group: OpenedTargets) -> Iterator[SearchPart]:

@@ -94,6 +94,8 @@ class IndexStore:
         self.max_file_size = max_file_size
         self.max_bytes = max_bytes
         self.workers = max(1, min(workers or worker_pool.usable_cores(), worker_pool.usable_cores()))
+        # The dicts below are read without the lock: a lookup of a dict is atomic, entries are immutable or thread-safe,
+        # and a stale one costs another check. `_guard` is held only where two dicts must change together.
         self._folders: dict[str, TextIndexFolder] = {}
         self._damaged: set[str] = set()
         self._groups: dict[int, CheckedTargets] = {}
@@ -195,6 +197,7 @@ class IndexStore:
             except IndexDamaged:
                 self._damaged.add(key)
                 raise
+        # Not reached: the last attempt returns or raises. It is here for the type checker.
         raise AssertionError
 
     def _still_open(self, folder: TextIndexFolder, key: str, commit: str) -> OpenedCommit:
@@ -233,8 +236,11 @@ class IndexStore:
             groups.append(group)
             yield group
         is_complete = sum(len(group.targets) for group in groups) == len(targets)
+        # A group is cached only if all targets were opened from manifests of one check; a cancelled search opened
+        # fewer.
         if is_complete and isinstance(targets, tuple) and checked is self._checked and checked.covers(targets):
             with self._guard:
+                # Cleared and not evicted one by one: keys are ids of tuples, and old tuples may be gone by now.
                 if len(self._groups) >= _MAX_CACHED_GROUPS:
                     self._groups.clear()
                 self._groups[id(targets)] = CheckedTargets(targets, groups, checked, now)
@@ -274,12 +280,14 @@ class IndexStore:
 
     def _note_damage(self, error: IndexDamaged) -> str:
         """Close a damaged index and mark it for a rebuild; returns the key of its repository."""
+        # The directory of an index is named by the key of its repository.
         key = Path(error.path).parent.name
         self._damaged.add(key)
         self._drop(key)
         return key
 
     def _drop(self, key: str) -> None:
+        # Cached groups name open files of this index, which are about to be closed.
         self._forget_groups()
         self._corpora.clear()
         with self._guard:
@@ -326,6 +334,8 @@ class IndexStore:
             if now - checked.checked_s < RECHECK_INTERVAL_S:
                 return True
             try:
+                # `os.stat` on a path: manifests are replaced by rename, so a change shows in the inode even within one
+                # tick of the clock.
                 for file, inode, modified, size in checked.files:
                     info = os.stat(file)  # noqa: PTH116 - for every search and repository
                     if info.st_mtime_ns != modified or info.st_ino != inode or info.st_size != size:
@@ -346,6 +356,8 @@ class IndexStore:
         for target in targets:
             manifest_file = self._folder(target.repository.key).manifest_file
             stamp = manifest_file.stamp
+            # The manifest was just deleted. The targets were current a moment ago and stay open, so this search can use
+            # them.
             if stamp is None:
                 return True
             files.append((manifest_file.path, *stamp))
@@ -371,6 +383,8 @@ class IndexStore:
         A repository that can't be indexed is a failure in the report and keeps its old index. When cancelled, finished
         indexes stay, and the report is `cancelled`.
         """
+        # The update takes the lock between processes for each repository; nothing of this object is locked meanwhile,
+        # so searches continue on the old index.
         report, changed_keys = updates.update_text(
             self, targets, self._damaged, progress, cancellation or Cancellation()
         )
@@ -384,6 +398,7 @@ class IndexStore:
             for key in keys:
                 self._ready.pop(key, None)
                 if self._open.of_repository(key):
+                    # Views that the new manifest still names stay open: their files never change.
                     self._open.close(key, {view.name for view in self._folder(key).manifest().views})
 
     def forget(self, keys: Collection[str]) -> None:
@@ -564,6 +579,7 @@ class IndexStore:
             folder = self._folder(path.name)
             before = folder.disk_bytes()
             if path.name in keep:
+                # Another process may be building; deleting its files under it would lose the build.
                 with folder.lock(lambda: None):
                     delete_old_views(folder)
                     folder.discard_unneeded()

@@ -42,6 +42,7 @@ def temporary_path(folder: Path) -> Path:
 
 def manifest_bytes(content: Any) -> bytes:
     """Encode a JSON value as a manifest."""
+    # Readable, since people look at it when something is wrong; it is small compared with the files that it names.
     return json.dumps({"checksum": _checksum(content), "content": content}, indent=1).encode()
 
 
@@ -71,6 +72,7 @@ def read_manifest(path: Path) -> Any:
 
 
 def _checksum(content: Any) -> str:
+    # Of the canonical form, so that white space doesn't matter. It guards against damage, not against forgery.
     return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
 
 

@@ -48,6 +48,7 @@ class WorkerJob:
 
 
 _MAX_DEATHS = 10_000
+# Per process: a job that killed a worker by its content would kill the next one too. A restart tries again.
 _deaths: dict[str, str] = {}
 
 
@@ -88,6 +89,7 @@ def start_process(module: str) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        # The parent's path, so that a worker imports the same package, also from a checkout or a zip.
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
     )
     if _thread.is_background and hasattr(os, "setpriority"):
@@ -112,8 +114,10 @@ class _Worker:
         def listen() -> None:
             output = self._process.stdout
             with contextlib.suppress(OSError, ValueError):
+                # JSON lines and no pickles: a worker reads hostile repositories, and its messages are the way back.
                 for line in output or ():
                     events.put((number, json.loads(line)))
+            # The end of the output is the death of the worker, however it died: the system closes the pipe.
             events.put((number, None))
 
         self._listener = threading.Thread(target=listen, name=f"worker {number}", daemon=True)
@@ -192,6 +196,7 @@ def run(
     finished = False
     try:
         while pending or any(worker.job for worker in running_workers.values()):
+            # Started one by one while there is work: few jobs start few processes.
             while pending and len(running_workers) < workers:
                 running_workers[started] = _Worker(module, done, started, events)
                 running_workers[started].send(pending.popleft())
@@ -219,6 +224,7 @@ def run(
                 worker.job = None
                 if number in running_workers and pending:
                     worker.send(pending.popleft())
+        # A flag and no return value: in `finally`, an exception and an ordinary end look the same.
         finished = True
         return True
     finally:

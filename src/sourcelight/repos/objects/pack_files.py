@@ -21,6 +21,7 @@ from sourcelight.repos.boundary import read_flags
 _MAX_CHAIN = 10_000
 _MAX_OPEN_PACKS = 64
 """Packs whose files are open at once; of the others, the counts of names by their first byte are at hand."""
+# Beyond it, descriptions of packs are read again: a repository that is never repacked may have tens of thousands.
 _MAX_PACKS = 4096
 _HEAD_BYTES = 64
 _DIFFERENCE_BYTES = 600
@@ -136,10 +137,12 @@ class Pack:
         head = index.read(0, 8 + _FANOUT_BYTES)
         self._is_new = head.startswith(_MAGIC)
         start = 8 if self._is_new else 0
+        # A zero in front: names that begin with byte b are those from entry b up to entry b + 1.
         self._fanout = array.array("I", (0, *struct.unpack_from(">256I", head, start)))
         self._names = start + _FANOUT_BYTES
         # gitformat-pack: format 1 has rows of offset and name; format 2 has all names, then checksums, then offsets.
         self._stride, self._lead = (20, 0) if self._is_new else (24, 4)
+        # A fanout table that lies would send reads beyond the file; everything after this check stays within it.
         if self._names + self._fanout[-1] * self._stride > index.size:
             raise DamagedPack
         self._size = pack.size
@@ -203,6 +206,7 @@ class Pack:
 
     def _find_within(self, rows: bytes, object_id: bytes, start: int) -> int | None:
         position = rows.find(object_id)
+        # The bytes of one name may also occur across two rows; only a match at the start of a row counts.
         while position >= 0 and (position - self._lead) % self._stride:
             position = rows.find(object_id, position + 1)
         return None if position < 0 else start + (position - self._lead) // self._stride
@@ -267,6 +271,7 @@ class Pack:
             position += 20
         else:
             return size, None
+        # A base at or beyond the end, or an entry that is its own base, is damage. Longer circles end by `_MAX_CHAIN`.
         if not 0 < base < self._size or base == offset:
             raise DamagedPack
         return max(size, *self._read_sizes(offset + position)), base

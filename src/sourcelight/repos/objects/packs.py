@@ -107,6 +107,7 @@ class _PackGuard:
         self._folders: list[str] | None = None
         self._stamp: tuple[int, ...] = ()
         self._packs: list[tuple[str, int, int]] = []
+        # Sizes by object id, which never change for the same packs; cleared when it grows too large.
         self._known: dict[bytes, int] = {}
 
     def largest(self, object_id: bytes) -> int:

@@ -25,6 +25,7 @@ MCP_ACCESS = "MCP#ACCESS"
 PERMISSIONS = (MCP_ACCESS,)
 USER = "User"
 SITE_ADMINISTRATOR = "Site Administrator"
+# Rows of the first migration; they are never renumbered, because grants refer to them.
 USER_ID, ADMINISTRATOR_ID = 1, 2
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,62}[^\s\x00-\x1f\x7f])?")
 
@@ -169,6 +170,7 @@ class Accounts:
             raise StateError(
                 f"account name {name!r} is invalid; use 1 to 64 letters, digits and . _ @ + -, a letter or digit first"
             )
+        # Hashed before the transaction: a quarter of a second under the write lock would stop every other writer.
         password_hash = self._hash(password) if password else ""
         try:
             self._database.change(
@@ -205,11 +207,13 @@ class Accounts:
         password_hash = self._hash(password) if password else ""
         with self._database.write() as connection:
             connection.execute("UPDATE accounts SET password = ? WHERE id = ?", (password_hash, account.id))
+            # In the same transaction: whoever knew the old password must not stay signed in.
             connection.execute("DELETE FROM sessions WHERE account = ?", (account.id,))
 
     def check_password(self, name: str, password: str) -> Account | None:
         """The account if the password is right; takes as long (a quarter of a second) for one that does not exist."""
         row = self._database.first_row("SELECT password FROM accounts WHERE name = ?", name)
+        # Compared also without an account, with the same work: the time must not tell which names exist.
         right = password_matches(password, row[0] if row else "")
         return self.get(name) if right and row else None
 
@@ -269,6 +273,7 @@ class Sessions:
         """Start a session and return its secret, for a cookie; `token` is the access token behind it, if any."""
         secret, now_s = make_token("w"), int(self._clock())
         with self._database.write() as connection:
+            # Here and not by a timer: sessions accumulate only when new ones begin.
             connection.execute("DELETE FROM sessions WHERE expires_at <= ?", (now_s,))
             row = connection.execute("SELECT id FROM accounts WHERE name = ?", (account,)).fetchone()
             if row is None:
@@ -300,12 +305,14 @@ class Sessions:
             digest = bytes.fromhex(text)
         except ValueError:
             return None
+        # Checked before the database: a forged cookie costs one hash.
         if len(digest) != 32 or not hmac.compare_digest(signature.encode(), self._reader_mark(digest).encode()):
             return None
         row = self._database.first_row(_LIVE, digest, int(self._clock()))
         return None if row is None else BrowserSession(*row)
 
     def _reader_mark(self, digest: bytes) -> str:
+        # The label keeps this apart from other signatures that are made with the same key.
         return hmac.new(self.page_key, b"reader\0" + digest, hashlib.sha256).hexdigest()
 
     def end(self, secret: str) -> None:

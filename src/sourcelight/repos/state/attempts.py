@@ -57,12 +57,14 @@ class Attempts:
 
     def admit(self, limits: Sequence[AttemptLimit]) -> Admission:
         """Count an attempt against all of `limits`, or against none of them when one is used up."""
+        # Wall time, since the limits hold for several processes and across restarts.
         now_ms = int(self._clock() * 1000)
         with self._database.write() as connection:
             row = connection.execute("SELECT value FROM keys WHERE name = 'pages'").fetchone()
             if row is None:
                 raise StateError("the key of pages is missing")
             digests = [_digest(bytes(row[0]), limit) for limit in limits]
+            # Expired rows go first, so that the table stays as small as the open windows.
             connection.execute("DELETE FROM attempts WHERE ends_ms <= ?", (now_ms,))
             wait_ms = 0
             for limit, digest in zip(limits, digests, strict=True):
@@ -95,5 +97,6 @@ class Attempts:
 
 
 def _digest(secret: bytes, limit: AttemptLimit) -> bytes:
+    # A keyed hash: the table of somebody's backup must not reveal which names or addresses were tried.
     text = f"attempt\0{limit.kind}\0{limit.key}".encode("utf-8", "surrogatepass")
     return hmac.new(secret, text, hashlib.sha256).digest()

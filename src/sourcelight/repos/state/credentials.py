@@ -21,6 +21,8 @@ from sourcelight.repos.state.database import Database
 
 MIN_PASSWORD_CHARS = 10
 MAX_PASSWORD_CHARS = 1000
+# OpenSSL refuses scrypt above 32 MiB by default. The cost above needs 16 MiB and a little more; a stored hash may have
+# been made with a higher one.
 _MEMORY = 64 * 1024 * 1024
 
 
@@ -58,6 +60,8 @@ def password_matches(password: str, stored: str) -> bool:
     be told by the time.
     """
     parts = stored.split(":")
+    # The long password is cut before it is hashed: scrypt's first step would otherwise hash megabytes for a caller
+    # without an account.
     if len(parts) != 6 or parts[0] != "scrypt" or len(password) > MAX_PASSWORD_CHARS:
         _scrypt(password[:MAX_PASSWORD_CHARS], b"0" * 16, ScryptCost())
         return False
@@ -67,6 +71,7 @@ def password_matches(password: str, stored: str) -> bool:
 
 
 def _scrypt(password: str, salt: bytes, cost: ScryptCost) -> bytes:
+    # A form can send any code point; one that UTF-8 lacks must give a wrong password, not an error.
     text = password.encode("utf-8", "surrogatepass")
     return hashlib.scrypt(text, salt=salt, n=cost.n, r=cost.r, p=cost.p, maxmem=_MEMORY, dklen=32)
 
@@ -160,6 +165,8 @@ class AccessTokens:
             if row is None:
                 raise StateError(f"account {account!r} doesn't exist")
             connection.execute(
+                # IGNORE and the SELECT below make this repeatable: a start that crashed after the insert stores the
+                # same token again.
                 "INSERT OR IGNORE INTO access_tokens (account, digest, note, scopes, created_at, expires_at) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 (row[0], digest, note, " ".join(scopes), int(now_s), expires),
@@ -176,6 +183,8 @@ class AccessTokens:
         now_s = int(self._clock())
         with self._database.write() as connection:
             inserted = connection.execute(
+                # One statement decides and inserts, so two processes that start at the same moment can't both make a
+                # token.
                 "INSERT INTO access_tokens (account, digest, note, scopes, created_at) "
                 "SELECT id, ?1, ?2, ?3, ?4 FROM accounts WHERE name = ?5 AND NOT EXISTS (SELECT 1 FROM access_tokens "
                 "WHERE account = accounts.id AND scopes = ?3 AND revoked_at IS NULL "
@@ -251,6 +260,7 @@ class Credentials:
     def find(self, secret: str) -> VerifiedCredential | None:
         """Return the credential of this secret; None if it is unknown, expired or revoked."""
         digest, now_s = digest_of(secret), int(self._clock())
+        # Looked up by hash, so the time of the comparison in the index says nothing of the secret itself.
         row = self._database.first_row(_PERSONAL, digest, now_s)
         if row is not None:
             self._note("token", row[0], row[3], now_s)
@@ -264,6 +274,7 @@ class Credentials:
     def flush(self) -> None:
         """Write the noted uses; called in a thread of its own, and when a service ends."""
         with self._lock:
+            # Swapped under the lock and written outside of it: requests go on noting uses while the database is busy.
             used, self._used = self._used, {}
         if not used:
             return
@@ -279,6 +290,8 @@ class Credentials:
         if last is not None and now_s - last < FRESH_S:
             return
         with self._lock:
+            # One thread at a time, and one note per token until it has been written: a busy token would otherwise start
+            # a thread for each request.
             is_noted = (kind, row) in self._used
             self._used[kind, row] = now_s
             if is_noted or (self._writing is not None and self._writing.is_alive()):

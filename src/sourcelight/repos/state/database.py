@@ -47,18 +47,24 @@ class Database:
         self.path = path
         self._actor = actor
         self._has_audit = False
+        # Reentrant: `replace_from` migrates, and `close` may run in a finalizer of the thread that writes. Lock order
+        # where both are needed: writing, then reading.
         self._writing = threading.RLock()
         # In memory there is but one connection, and so but one lock.
         self._reading = threading.RLock() if path else self._writing
+        # Mode before content: SQLite would create the file with the umask of the process.
         with self._mapping_errors():
             if path:
                 _make_private(path)
             self._writer = self._connect()
             self._reader = self._connect() if path else self._writer
+        # A finalizer and no `__del__`: it runs once, also at exit, and holds the connections but not this object.
         self._closing = weakref.finalize(self, _close, [self._writer, self._reader])
         try:
             self._migrate()
             if path:
+                # A guard against our own mistakes: a statement that writes over the reading connection would escape the
+                # lock.
                 self._reader.execute("PRAGMA query_only = ON")
         except BaseException:
             self._closing()
@@ -88,8 +94,12 @@ class Database:
         `sqlite3.IntegrityError` passes through, for callers who know which rule it was.
         """
         with self._writing, self._mapping_errors():
+            # Takes the write lock now. A deferred transaction that reads first can fail with SQLITE_BUSY at its first
+            # write, and waiting doesn't help then, because its snapshot is outdated.
             self._writer.execute("BEGIN IMMEDIATE")
             try:
+                # A row and not a parameter: triggers can't see Python, and read the name from the table within the
+                # transaction.
                 self._name_actor(self._actor)
                 yield self._writer
                 self._name_actor("")
@@ -156,15 +166,19 @@ class Database:
         StateError
             If `source` is no whole copy, or was written by a later version; nothing has changed then.
         """
+        # Immutable: SQLite then takes no locks and looks for no log beside the file, which may lie on a read-only disk.
         address = f"{Path(source).absolute().as_uri()}?mode=ro&immutable=1"
         try:
             with contextlib.closing(sqlite3.connect(address, uri=True)) as copy:
+                # Before anything else: the schema of a file from elsewhere could call functions from its views and
+                # triggers.
                 copy.execute("PRAGMA trusted_schema = OFF")
                 _check_copy(copy, source)
                 with self._writing, self._mapping_errors():
                     copy.backup(self._writer)
         except sqlite3.Error as exc:
             raise StateError(f"{source} can't be read as a copy of {os.path.basename(self.path)}: {exc}") from exc
+        # The copy may be of a version without the audit tables, until `_migrate` has added them.
         self._has_audit = False
         self._migrate()
 
@@ -172,11 +186,14 @@ class Database:
     def version(self) -> int:
         """Return a number that differs after any process has written, to validate caches."""
         if not self.path:
+            # `data_version` doesn't change for writes of the same connection, and in memory there is only that one.
             return self._writer.total_changes
         row = self.first_row("PRAGMA data_version")
         return int(row[0]) if row else 0
 
     def _connect(self) -> sqlite3.Connection:
+        # `isolation_level=None`: transactions begin where `write` says, not where the module guesses. Threads share the
+        # connection under the locks above, so its own thread check is off.
         connection = sqlite3.connect(
             self.path or ":memory:", timeout=BUSY_S, isolation_level=None, check_same_thread=False
         )
@@ -196,6 +213,7 @@ class Database:
             if _version_of(self._reader) == len(MIGRATIONS):
                 self._has_audit = True
                 return
+        # Read again inside the transaction: another process may have migrated between the look above and the lock.
         with self.write() as connection:
             have = _version_of(connection)
             # An older version must not write: it would miss columns that the newer one relies on.
@@ -265,6 +283,7 @@ def _version_of(connection: sqlite3.Connection) -> int:
 def _make_private(path: str) -> None:
     """Create the file with mode 0600 before it has content; SQLite copies the mode to the files beside it."""
     os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
+    # `open` applies the umask, which can only remove bits, so the mode is never wider than this.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     if os.name == "posix":
         for name in (path, f"{path}-wal", f"{path}-shm"):

@@ -50,12 +50,15 @@ class DeviceCodes:
         """Store a request; return its device code and its user code. Raises `StateError` when too many wait."""
         device_code, now_s = make_token("d"), int(self._clock())
         with self._database.write() as connection:
+            # Kept for a while after they expire, so that a late poll is told "expired" and not "unknown".
             connection.execute("DELETE FROM device_codes WHERE expires_at < ?", (now_s - DEVICE_CODE_S,))
             (pending,) = connection.execute("SELECT count(*) FROM device_codes").fetchone()
+            # More open codes make guessing one easier, and anybody may start requests.
             if pending >= MAX_PENDING:
                 raise StateError("too many pending sign-ins; try again in a few minutes")
             if client == COMMAND_LINE_CLIENT:
                 connection.execute(
+                    # Made on first use: services that nobody uses this way shouldn't list a client.
                     "INSERT OR IGNORE INTO oauth_clients "
                     "(id, name, secret, redirect_uris, scopes, dynamic, metadata, created_at) "
                     "VALUES (?, 'Command-line client', NULL, '[]', ?, 0, '{}', ?)",

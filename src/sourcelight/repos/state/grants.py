@@ -64,6 +64,7 @@ class RepositoryGrants:
         column, holder = self._holder(account, role)
         if column == "role" and holder == ADMINISTRATOR_ID:
             raise StateError(f"{SITE_ADMINISTRATOR!r} sees all repositories")
+        # Tied to the directory now: a name can be taken by another repository later, which must not inherit the grant.
         record = self._register.resolve(place or repository)
         if record is not None:
             repository, place = record.name, record.place
@@ -84,6 +85,7 @@ class RepositoryGrants:
         """Revoke a grant, by name or place; raises `StateError` if it doesn't exist."""
         column, holder = self._holder(account, role)
         sql = (
+            # By name and by place: a grant from before a repository was moved has its old name.
             "DELETE FROM repository_grants WHERE (repository = ?1 OR place = ?1 OR place IN "  # noqa: S608
             f"(SELECT place FROM repositories WHERE name = ?1)) AND {column} = ?2"
         )
@@ -103,6 +105,7 @@ class RepositoryGrants:
     def _holder(self, account: str, role: str) -> tuple[str, int]:
         if bool(account) == bool(role):
             raise StateError("name either an account or a role")
+        # Constants of this line only go into the SQL; the value is a parameter.
         column, table, name = ("account", "accounts", account) if account else ("role", "roles", role)
         row = self._database.first_row(f"SELECT id FROM {table} WHERE name = ?", name)  # noqa: S608
         if row is None:
@@ -172,6 +175,7 @@ class PermissionReader:
             self._cached = (version, cached)
         if account_id not in cached:
             rights = self._read(account_id)
+            # Not cached: an account that is created later may get a new id, but never this one.
             if rights is None:
                 return None
             cached[account_id] = rights

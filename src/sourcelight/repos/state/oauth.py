@@ -19,6 +19,7 @@ from sourcelight.core.errors import StateError
 from sourcelight.repos.state.credentials import MCP, SCOPES, digest_of, make_token
 from sourcelight.repos.state.database import Database
 
+# OAuth 2.1 recommends at most 10 minutes for a code; clients redeem it at once, so a minute is enough.
 CODE_S = 60
 ACCESS_S = 3600
 REFRESH_S = 30 * 24 * 3600
@@ -139,6 +140,8 @@ class Authorizations:
         issued = self.code(code)
         if issued is None:
             return None
+        # Expiry and redirect address are checked by the caller, which knows the request; here only the single use
+        # counts.
         digest, now_s = digest_of(code), int(self._clock())
         with self._database.write() as connection:
             used = connection.execute(

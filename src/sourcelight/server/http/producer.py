@@ -70,6 +70,7 @@ class SearchThreads:
     def _serve(self, work: Callable[[], None] | None) -> None:
         thread = threading.current_thread()
         while work is not None:
+            # Names show in a debugger, and tests count threads by them.
             thread.name = "sourcelight-search"
             work()
             # Release what the task refers to before the thread waits.
@@ -161,12 +162,14 @@ class Producer:
         For `quiet_s` seconds, events don't wake the reader before the search has ended; the first `take` must wait as
         long. Two threads that take turns cost a short search more than its own work.
         """
+        # Written before the thread starts, so no lock is needed to read it there.
         self._quiet_until = time.monotonic() + quiet_s
         self._loop = asyncio.get_running_loop()
         threads.run(lambda: self._run(on_end))
 
     def stop(self) -> None:
         """Stop the engine, even one that waits for a full buffer. Callable from any thread, more than once."""
+        # Idempotent: the reader's task, the endpoint and a stopping service may all call it.
         if self.finished:
             return
         self.cancellation.cancel()
@@ -213,6 +216,7 @@ class Producer:
             self.counts.error = type(exc).__name__
             self._end(internal_error_events(exc))
         finally:
+            # Before the loop is told: `_pump` reads it without a lock, and looks for items after it.
             self.finished = True
             self._tell(self._finish, on_end)
 
@@ -236,6 +240,7 @@ class Producer:
             for event in stream:
                 self.counts.events += 1
                 if isinstance(event, MatchBatch):
+                    # The engine describes a repository once per search; every later batch may need the description.
                     infos.update((info.name, info) for info in event.repositories)
                     self.counts.rows += event.rows
                     self._mark(f"batch of {event.rows} rows found")

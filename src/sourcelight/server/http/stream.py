@@ -113,6 +113,7 @@ class SearchStream:
         self._limits = limits
         self._running: set[Producer] = set()
         self._queue = FairQueue(limits.searches, limits.searches_per_account, limits.streams_per_account)
+        # All on one event loop: no lock guards these counts.
         self._streams: Counter[str] = Counter()
         self._threads = SearchThreads()
         self._stop_by: float | None = None
@@ -149,6 +150,7 @@ class SearchStream:
         if self.stopping:
             await plain_response(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
+        # The space keeps an anonymous address apart from account names, which have none.
         reader = principal.account or f"anonymous {(scope.get('client') or ('',))[0]}"
         if self._streams[reader] >= self._limits.streams_per_account:
             text = f"You have {self._limits.streams_per_account} open searches, the maximum"
@@ -167,6 +169,7 @@ class SearchStream:
         headers, notes = Headers(scope=scope), notes_of(scope)
         response = StreamResponse(send, zipped=accepts_gzip(headers.get("accept-encoding", "")))
         try:
+            # After the principal is known: parsing costs CPU time, which strangers shouldn't be able to spend.
             request = _request(scope["query_string"])
         except QueryError as exc:
             notes.query = next((value for name, value in _pairs(scope["query_string"]) if name == "q"), "")
@@ -221,6 +224,7 @@ class SearchStream:
             self._running.discard(producer)
             self._queue.release(slot_owner)
 
+        # Both times are the same `_SHORT_S`: the first `take` below waits as long as the producer stays quiet.
         producer.start(self._threads, on_end, quiet_s=_SHORT_S)
         reader = _RequestReader(receive, producer)
         response.watch_for(lambda: self._free_engine(producer), self._limits.unread_s, scope)
@@ -231,6 +235,7 @@ class SearchStream:
             # The reader has stopped reading, or has disconnected.
             notes.outcome = "stalled"
         finally:
+            # Before `producer.stop`: its task holds the `receive` of a request that is over.
             await reader.let_go()
             producer.stop()
             disconnected = "disconnected" if reader.is_gone and not pacer.has_done else ""
@@ -315,6 +320,7 @@ def _short_request(query: bytes) -> SearchRequest:
 
 
 def _pairs(query: bytes) -> list[tuple[str, str]]:
+    # latin-1 accepts every byte; percent-decoding then reads UTF-8, with U+FFFD for what is none.
     return parse_qsl(query.decode("latin-1"), keep_blank_values=True)
 
 
@@ -345,6 +351,7 @@ class _Access:
         now = time.monotonic()
         if now - self._checked < _SHORT_S:
             return True
+        # A number that changes with every write to the state, in any process: cheaper than authenticating again.
         version = self._authenticator.version
         if version == self._version and now - self._checked < self._recheck_s:
             return True

@@ -106,6 +106,7 @@ def _read_digest(path: Path) -> bytes:
 
 
 def _digest(token: str) -> bytes:
+    # Headers come as latin-1 text and variables with surrogates; neither may raise where a wrong token is just wrong.
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
@@ -260,6 +261,7 @@ class Authenticator:
         scopes and permissions. A wrong token is refused even where anonymous readers are allowed.
         """
         header = headers.get("authorization", "").strip()
+        # Schemes are case-insensitive (RFC 9110, 11.1).
         scheme, _, value = header.partition(" ")
         scheme, value = scheme.lower(), value.strip()
         # The scheme of the wire for acting as another account, which this service doesn't offer.
@@ -298,6 +300,7 @@ class Authenticator:
         reader
             The reader cookie from `Sessions.reader`; empty without one.
         """
+        # A wrong token in the header is refused even with a good cookie: the caller meant the token.
         principal = self.for_search(headers)
         is_unknown = principal.is_anonymous if isinstance(principal, Principal) else principal is NO_CREDENTIAL
         session = self.state.sessions.find_reader(reader) if reader and is_unknown else None
@@ -323,14 +326,18 @@ class Authenticator:
 
     def account_token(self, token: str) -> Principal | None:
         """Return the principal of an access token of scope ``user:all``; None for others, also of OAuth clients."""
+        # Without a host, so tokens bound to a resource are refused here: this is for pages, not for the resource.
         principal = self._recognize(token, "")
         is_own = isinstance(principal, Principal) and not principal.client and principal.may_search
         return principal if isinstance(principal, Principal) and is_own else None
 
     def _recognize(self, token: str, host: str) -> Principal | Refusal:
+        # First, and without the database: the owner of the environment can sign in even if the state is locked by a
+        # writer.
         if self._owner is not None and self._owner.matches(token):
             return self._principal(VerifiedCredential("token", 0, _OWNER_ID, frozenset({USER_ALL})), OWNER)
         credential = self.state.credentials.find(token)
+        # One answer for all causes: it must not tell whether a token exists, has expired or was revoked.
         if credential is None or (credential.dynamic and not self._dynamic_clients):
             return WRONG_TOKEN
         if credential.resource and not same_service(credential.resource, self._external_url or f"//{host}"):
@@ -338,6 +345,7 @@ class Authenticator:
         return self._principal(credential, f"{credential.kind}:{credential.id}")
 
     def _principal(self, credential: VerifiedCredential, name: str) -> Principal | Refusal:
+        # None for an account that was deleted after its credential was read.
         rights = self.state.rights.for_account(credential.account)
         if rights is None:
             return WRONG_TOKEN
@@ -392,4 +400,5 @@ def _basic(value: str) -> str:
         user, _, password = base64.b64decode(value, validate=True).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError):
         return ""
+    # Some clients send the token as the password of an empty user, most as the user with an empty password.
     return user or password

@@ -33,6 +33,7 @@ class FairQueue:
         self._limit = limit
         self._per_account = per_account
         self._max_waiting = max_waiting
+        # No locks: all methods run on one event loop, and there is no await between a check and its change.
         self._running: Counter[str] = Counter()
         self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 
@@ -84,6 +85,7 @@ class FairQueue:
         """Release a slot."""
         self._running[account] -= 1
         if self._running[account] <= 0:
+            # Accounts without a task leave no entry, or the counter would grow with every name that was ever seen.
             del self._running[account]
         while self._next():
             pass
@@ -102,6 +104,7 @@ class FairQueue:
                     self._queues.move_to_end(account)
                 else:
                     del self._queues[account]
+                # The slot is counted here, before the waiter runs: otherwise another task could take it in between.
                 turn.set_result(None)
                 return True
         return False

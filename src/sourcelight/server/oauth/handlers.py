@@ -33,6 +33,7 @@ SCOPES = frozenset({MCP, USER_ALL})
 _NOT_PLAIN = re.compile(r"[^\x20\x21\x23-\x5b\x5d-\x7e]")
 
 
+# The SDK compares secrets in plain text, which this service doesn't have: it stores hashes.
 class _Authenticator(ClientAuthenticator):
     """Identifies the client of a token request by the hash of its secret.
 
@@ -79,6 +80,8 @@ class Handlers:
             pairs.append(("code_challenge_method", "plain"))
         base = self._options.base_of(request.scope)
         answer = await AuthorizationHandler(self._provider(base)).handle(_with_query(request, pairs))
+        # A redirect to the consent page is ours; any other goes to the client and gets `iss` (RFC 9207), which protects
+        # clients that use several authorization servers against mix-up.
         target = answer.headers.get("location", "")
         if target and not target.startswith("consent?"):
             answer.headers["location"] = with_query(_with_plain_description(target), {"iss": base})
@@ -100,6 +103,7 @@ class Handlers:
         if form["grant_type"] not in _GRANTS:
             supported = f"supported grant types: authorization_code, refresh_token, {DEVICE_GRANT}"
             return oauth_error(400, "unsupported_grant_type", supported)
+        # Unknown scopes such as `openid` are dropped before the SDK sees them, which would refuse the whole request.
         if available := [scope for scope in form.get("scope", "").split() if scope in SCOPES]:
             form["scope"] = " ".join(available)
         base = self._options.base_of(request.scope)
@@ -110,6 +114,7 @@ class Handlers:
         except ResourceRefused:
             return oauth_error(400, "invalid_target", "the resource differs from the granted one")
         if answer.status_code == 401 and basic:
+            # RFC 6749, 5.2: required with a 401 if the client tried to authenticate by the header.
             answer.headers["WWW-Authenticate"] = 'Basic realm="sourcelight"'
         return answer
 
@@ -179,6 +184,7 @@ def _with_plain_error(answer: Response) -> Response:
         return answer
     if not isinstance(document, dict) or not isinstance(document.get("error_description"), str):
         return answer
+    # The body is replaced inside the SDK's response, to keep its status and other headers.
     response = JSONResponse(document | {"error_description": plain_description(document["error_description"])})
     answer.body = response.body
     answer.headers["content-length"] = str(len(response.body))
@@ -194,11 +200,14 @@ def _with_plain_description(address: str) -> str:
 
 async def _pairs(request: Request) -> list[tuple[str, str]]:
     text = request.scope["query_string"] if request.method == "GET" else await request.body()
+    # Blank values count: a parameter that is empty and repeated is still repeated. The bound keeps a body of `&` signs
+    # cheap.
     return parse_qsl(text.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100)
 
 
 def _repeated_name(pairs: list[tuple[str, str]]) -> str:
     names = [name for name, _ in pairs]
+    # Quadratic, for at most 100 fields.
     return next((name for name in names if names.count(name) > 1), "")
 
 

@@ -27,6 +27,7 @@ from sourcelight.server.identity.authentication import same_service
 from sourcelight.server.oauth.addresses import matches, redirect_problem
 from sourcelight.server.oauth.forms import FormSealer, PendingAuthorization
 
+# SHA-256 has 32 bytes, which are 43 characters of base64url without padding (RFC 7636, 4.2).
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 _GRANT_TYPES = frozenset({"authorization_code", "refresh_token"})
 _MOST_URIS, _LONGEST_NAME, _LONGEST_STATE = 10, 200, 2000
@@ -88,6 +89,8 @@ class Provider:
 
     def find_client(self, client_id: str) -> OAuthClient | None:
         """Return the client of an id, if it may be used."""
+        # Read for each request: an operator who turns registration off cuts off those clients at once, also with valid
+        # tokens.
         client = self._state.clients.find(client_id)
         return None if client is None or (client.dynamic and not self._dynamic) else client
 
@@ -103,6 +106,7 @@ class Provider:
         client = self.find_client(client_id)
         if client is None:
             return None
+        # Clients that an administrator made have no metadata: a secret decides then.
         method = client.metadata.get("token_endpoint_auth_method")
         return RegisteredClient(
             client_id=client.id,
@@ -132,6 +136,7 @@ class Provider:
         name = (client_info.client_name or "").strip()
         if len(name) > _LONGEST_NAME:
             raise RegistrationError("invalid_client_metadata", f"client_name has more than {_LONGEST_NAME} characters")
+        # Stored without the secret, of which only the hash is kept, and without what has columns of its own.
         metadata = client_info.model_dump(
             mode="json", exclude_none=True, exclude={"client_secret", "client_id", "redirect_uris", "scope"}
         )
@@ -141,6 +146,7 @@ class Provider:
             name,
             digest_of(secret) if secret else None,
             tuple(uris),
+            # Whatever scope was requested: nobody vouches for a client that registered itself.
             (MCP,),
             dynamic=True,
             metadata=metadata,
@@ -156,6 +162,7 @@ class Provider:
             )
         if len(params.state or "") > _LONGEST_STATE:
             raise AuthorizeError("invalid_request", f"state has more than {_LONGEST_STATE} characters")
+        # RFC 8707, 2: a token for a resource elsewhere must not be issued here, or that resource could use it here.
         if params.resource and not same_service(params.resource, self._base):
             raise AuthorizeError("invalid_target", "the resource is not part of this service")
         pending = PendingAuthorization(
@@ -175,15 +182,20 @@ class Provider:
     ) -> AuthorizationCode | None:
         """Return the grant of a code; a second use revokes the tokens of the first."""
         code = self._state.authorizations.code(authorization_code)
+        # The same answer for an unknown code and one of another client, so that codes can't be probed.
         if code is None or code.client != client.client_id:
             return None
         if code.used:
+            # A second use means that somebody else has the code, so the tokens of the first use end, too (OAuth 2.1,
+            # 4.1.3).
             await _in_thread(lambda: self._state.authorizations.end(code.family))
             return None
         self._check_resource(code)
         return AuthorizationCode(
             code=authorization_code,
             scopes=list(code.scopes),
+            # The SDK compares with its own clock. The state's clock decides here, so that tests and all processes
+            # agree.
             expires_at=math.inf if self._state.clock() < code.expires_at else 0,
             client_id=code.client,
             code_challenge=code.challenge,

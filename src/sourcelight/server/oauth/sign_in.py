@@ -33,6 +33,7 @@ from sourcelight.server.oauth.forms import (
 SESSION_COOKIE = "sourcelight-session"
 FORM_COOKIE = "sourcelight-form"
 READER_COOKIE = "sourcelight-reader"
+# Each check takes 16 MiB and some tenths of a second of scrypt: more at a time would stop the searches of all others.
 _CHECKS_AT_ONCE = 2
 _MAX_WAITING_CHECKS = 14
 _WRONG = "Wrong account or password. An access token needs the scope user:all."
@@ -64,6 +65,7 @@ class SignInPages:
         # Not the whole site: all ports of a host share cookies. A proxy may add a path.
         self._root = urlsplit(options.external_url).path.rstrip("/")
         self._cookie_path = self._root + PREFIX
+        # Bounded, since anyone may post to this form: an open queue would grow until memory is full.
         self._password_checks = BoundedQueue(_CHECKS_AT_ONCE, _MAX_WAITING_CHECKS)
 
     async def sign_in(self, request: Request) -> Response:
@@ -74,6 +76,7 @@ class SignInPages:
             browser_session = self._state.sessions.find(session)
             if browser_session is not None and sealed:
                 return _to(f"idp/oauth/consent?request={sealed}")
+            # `_page` accepts addresses of this service only; any other would make the form an open redirect.
             if browser_session is not None and (page := self._page(request.query_params.get("to", ""))):
                 return self._with_reader(_to(page), request, session)
             if browser_session is not None:
@@ -105,6 +108,7 @@ class SignInPages:
         await anyio.to_thread.run_sync(self._state.sessions.end, session)
         sealed = form.get("request", "")
         answer = _to(f"sign-in?request={sealed}" if self._sealer.open(sealed) is not None else "sign-in")
+        # With the path that set it: a browser keeps one cookie for each path, and deletes only the one that matches.
         answer.delete_cookie(SESSION_COOKIE, path=self._cookie_path)
         answer.delete_cookie(READER_COOKIE, path=self._root or "/")
         return answer

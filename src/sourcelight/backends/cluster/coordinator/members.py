@@ -75,6 +75,7 @@ def reasons(tried: Iterable[FailedAttempt]) -> str:
 def is_poisoned(tried: Iterable[FailedAttempt]) -> bool:
     """Return whether two workers failed in the same way or died, so that a third probably would."""
     attempts = list(tried)
+    # Equal reasons from two workers point to the request. Different ones may be two broken machines.
     faults = [attempt.reason for attempt in attempts if attempt.engine]
     return len(faults) > len(set(faults)) or sum(attempt.died for attempt in attempts) > 1
 
@@ -137,6 +138,8 @@ class WorkerDirectory:
     def live(self) -> tuple[WorkerInfo, ...]:
         """The workers that answered the last query, of all cells."""
         if self._live is None:
+            # Cached until a worker is dropped or a look ends: a search asks for it several times, a cluster has
+            # hundreds.
             self._live = tuple(
                 member for cell in self._cells for member in cell.members if member.address not in self._dropped
             )
@@ -171,6 +174,7 @@ class WorkerDirectory:
 
     def drop(self, member: WorkerInfo, tried: FailedAttempt) -> None:
         """Stop asking a worker until it answers again."""
+        # By address: the process is what failed. Its successor has another one and is asked at once.
         self._dropped[member.address] = tried
         self._live = None
         self._start()
@@ -178,6 +182,7 @@ class WorkerDirectory:
     def holding(self, generation: Generation) -> dict[str, tuple[WorkerInfo, ...]]:
         """Return for each repository the live workers that hold its shard, the preferred one first."""
         live = self.live
+        # Placement is a pure function of generation and workers, so one entry is enough while neither changes.
         generation_id, workers, placement = self._placed
         if (generation_id, workers) != (generation.id, live):
             placement = self._places(generation, live)
@@ -227,6 +232,7 @@ class WorkerDirectory:
         replicas = REPLICAS if len(self._cells) == 1 else 1
         holders: dict[str, list[WorkerInfo]] = {shard: [] for shard in sizes}
         for cell in range(len(self._cells)):
+            # By name and not by address: a worker that restarts keeps the shards on its disk.
             by_name = {member.name: member for member in live if member.cell == cell}
             for shard, names in place(sizes, list(by_name), replicas=replicas).items():
                 holders[shard] += [by_name[name] for name in names]
@@ -241,6 +247,7 @@ class WorkerDirectory:
         try:
             await asyncio.gather(*(self._look_at(number, cell) for number, cell in enumerate(self._cells)))
             present = {member.address for cell in self._cells for member in cell.members}
+            # A worker that restarts has a new address, so entries of old ones would stay for ever.
             self._dropped = {address: tried for address, tried in self._dropped.items() if address in present}
         finally:
             self._live = None

@@ -83,11 +83,15 @@ class OrderedMerge:
         self.slots = {name: RepositorySlot() for name in self.names}
         # One condition for all slots: the loop's thread adds pieces, the reader's thread waits for the next turn.
         self.changed = threading.Condition()
+        # Bytes of rows that are not yielded yet, of all copies; guarded by `changed`, read without it in `full` as an
+        # estimate.
         self.bytes = 0
         self.waiting = False
         self.fault: Exception | None = None
         self._phases = phases
+        # Index into the sequence of all (phase, repository) turns; only the reader moves it.
         self._place = 0
+        # Counted down instead of looking at all slots: `is_settled` is asked for every piece.
         self._unsettled = len(self.names)
         self._has_yielded = False
 
@@ -246,6 +250,7 @@ class OrderedMerge:
                     return True
             elif now >= look:
                 look = now + TOGETHER_S
+            # The writer skips its notification while nobody waits: most pieces are not the ones that the reader needs.
             self.waiting = True
             self.changed.wait(look - now)
             self.waiting = False

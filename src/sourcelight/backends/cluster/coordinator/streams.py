@@ -91,6 +91,7 @@ class WorkerStreams:
     _plain: Mapping[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
+        # Once for all workers; only the names differ.
         self._plain = self.order.to_plain()
 
     async def run(self) -> None:
@@ -99,6 +100,8 @@ class WorkerStreams:
         try:
             await self.turns.members.ready()
             self.turns.holders = self.turns.members.holding(self.generation)
+            # All streams start at once: a worker that has to wait for its turn would delay the first rows of its
+            # repositories.
             self._assign(self.slots.names)
             self._ticking = loop.call_later(_TICK_S, self._tick)
             # `_idle` is a new future each time: whatever ends or starts a stream resolves it, and the condition is
@@ -157,6 +160,7 @@ class WorkerStreams:
         live = self.turns.members.live
         asked_workers = self.turns.requested.setdefault(name, set())
         # A worker that was gone and lives has answered in the meantime.
+        # In place: `turns.requested` holds this set.
         asked_workers -= self._removed.intersection(member.address for member in live)
         rank = {
             worker: position
@@ -170,6 +174,7 @@ class WorkerStreams:
         now = time.monotonic()
         stream = _Stream(member, self.slots.open(names), now, now, hedge=hedge)
         self._open.add(stream)
+        # After the stream is in `_open`, since `_follow` may end before this line returns to the loop.
         stream.task = self._spawn(self._follow(stream))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -181,6 +186,7 @@ class WorkerStreams:
     def _over(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
+            # A bug of this process: errors of workers were handled in `_follow`.
             self._fault = error
         if not self._running:
             self._wake()
@@ -199,9 +205,11 @@ class WorkerStreams:
         finally:
             self._open.discard(stream)
             self.slots.drop(stream.copies)
+        # Also of failed streams: their time says as much of how long a stream takes.
         self._durations.append(time.monotonic() - stream.began)
 
     async def _read(self, stream: _Stream) -> None:
+        # Sorted: the worker sends its repositories in this order, and the merge relies on it.
         order = {**self._plain, "names": sorted(stream.copies)}
         exchange = stream.exchange = self.turns.members.connections.exchange(stream.member.address, SEARCH, order)
         try:
@@ -223,6 +231,7 @@ class WorkerStreams:
             raise error_from_plain(message)
         for piece in message.get("pieces", ()):
             if isinstance(piece, RepositoriesDone):
+                # All files of these have arrived; the stream itself goes on with others.
                 self.slots.finish(stream.copies, piece.repositories)
             elif isinstance(piece, RepositoriesFailed):
                 for name, reason in piece.reasons.items():
@@ -272,6 +281,8 @@ class WorkerStreams:
         """Give up workers that have their request and sent nothing for `silence_s` seconds."""
         for stream in self._open:
             if stream.exchange is not None and stream.exchange.listening:
+                # Ticks and not seconds: a loop that was busy for two seconds ticks once, and didn't hear anybody in
+                # that time.
                 stream.silent_ticks += 1
                 if (stream.silent_ticks - 1) * _TICK_S >= self.silence_s:
                     stream.exchange.give_up()

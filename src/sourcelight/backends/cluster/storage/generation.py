@@ -130,6 +130,7 @@ def read_generation(storage: ShardStorage, generation: str) -> Generation:
     import pyarrow.parquet as pq
 
     content = storage.read(_name(generation))
+    # The id is the hash, so a file that was changed, or half written by a store without atomic writes, is noticed here.
     if content is None or hashlib.sha256(content).hexdigest() != generation:
         problem = "is missing" if content is None else "was changed"
         raise StorageError(storage.url, f"generation {generation[:12]} {problem}")
@@ -138,6 +139,7 @@ def read_generation(storage: ShardStorage, generation: str) -> Generation:
         about = json.loads(table.schema.metadata[b"sourcelight"])
         if about["format"] not in {FORMAT, _WITHOUT_LENDERS}:
             raise StorageError(storage.url, f"generation of format {about['format']}, this version reads {FORMAT}")
+        # Inside the `try`: a missing column is a KeyError of the row, and means the same to a caller as a damaged file.
         entries = tuple(_entry(row) for row in table.to_pylist())
         skipped = tuple(SkippedRepository(**item) for item in about.get("skipped", ()))  # absent before this was kept
     except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
@@ -167,8 +169,10 @@ def write_generation(storage: ShardStorage, generation: Generation, previous_id:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    # From the file and not from the caller's object, which may be a copy with another number.
     number = read_generation(storage, previous_id).number + 1 if previous_id else 1
     rows = [{**asdict(entry), "facts": json.dumps(asdict(entry.facts))} for entry in generation.entries]
+    # One column per field, even without rows: an empty generation has to be readable too.
     columns = {name: [row[name] for row in rows] for name in StoredShard.__dataclass_fields__}
     kinds = {"size": pa.int64(), "text_bytes": pa.int64(), "files": pa.int64(), "lenders": pa.list_(pa.string())}
     table = pa.table({name: pa.array(values, kinds.get(name, pa.string())) for name, values in columns.items()})
@@ -203,12 +207,14 @@ def built_before(storage: ShardStorage, name: str, source: str) -> StoredShard |
     content = storage.read(_note_name(name, source))
     try:
         entry = None if content is None else _entry(json.loads(content))
+    # A note is a hint for builders. One that can't be read costs a build, so it is no error.
     except (ValueError, KeyError, TypeError):
         return None
     return entry if entry is not None and (entry.name, entry.source) == (name, source) else None
 
 
 def _note_name(name: str, source: str) -> str:
+    # Hashed, because names have slashes and may have bytes that are no UTF-8; NUL can be in neither part.
     digest = hashlib.sha256(f"{name}\0{source}".encode("utf-8", "surrogateescape")).hexdigest()
     return f"built/{digest}.json"
 
@@ -220,5 +226,6 @@ def _name(generation: str) -> str:
 def _entry(row: Mapping[str, Any]) -> StoredShard:
     attributes = json.loads(row["facts"])
     attributes["topics"] = tuple(attributes["topics"])
+    # Fails closed: a private repository of the old format may borrow objects, and nothing says from where.
     lenders = row.get("lenders", [UNKNOWN_LENDER] if attributes["private"] else [])
     return StoredShard(**{**row, "facts": RepositoryInfo(**attributes), "lenders": tuple(lenders)})

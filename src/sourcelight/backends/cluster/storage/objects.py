@@ -39,6 +39,7 @@ class ShardStorage:
             import fsspec
         except ImportError as error:
             raise MissingExtra("sourcelight[cluster]", "to keep shards in shared storage") from error
+        # Resolved once: workers and builders may run in different working directories, and `~` means nothing to fsspec.
         address = url if "://" in url else os.fspath(Path(url).expanduser().resolve())
         try:
             self._fs, self._root = fsspec.core.url_to_fs(address, **options)
@@ -59,6 +60,8 @@ class ShardStorage:
         digest, size = hash_of(path)
         name = self._object(digest)
         with self._mapping_errors(name):
+            # The name is the hash of the content, so the same size means the same content, except for a write that
+            # broke off on a store without atomic writes. That one is written again.
             if self._size(name) != size:
                 self._place(name, lambda target: self._fs.put_file(os.fspath(path), target))
         return digest, size
@@ -74,8 +77,10 @@ class ShardStorage:
             When storage can't be read; `OSError` when `target` can't be written.
         """
         name = self._object(digest)
+        # Hidden, with process and random part: two workers of one machine may fetch the same object at the same time.
         temporary = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}")
         try:
+            # Hashed while it is copied: reading a shard of gigabytes a second time would double the time of a fetch.
             seen = hashlib.sha256()
             read = 0
             with self._mapping_errors(name, digest), self._fs.open(name, "rb") as source, temporary.open("wb") as out:
@@ -134,6 +139,8 @@ class ShardStorage:
             yield
         except (ShardDamaged, StorageError):
             raise
+        # Two different faults: an object named by a list must be there, so its shard is damaged; other files may be
+        # absent.
         except FileNotFoundError as error:
             if digest:
                 raise ShardDamaged(name, "storage does not have it") from error

@@ -43,6 +43,8 @@ class ShardFiles:
     def id(self) -> str:
         """What names the shard: a hash of the list of its files, and so of all that they hold."""
         seen = hashlib.sha256()
+        # The list is sorted by `publish`, so the same content gives the same id. NUL and newline can't be in a digest
+        # or a size, and a NUL can't be in a path, so no two lists look alike.
         for file in self.files:
             seen.update(f"{file.path}\0{file.digest}\0{file.size}\n".encode("utf-8", "surrogateescape"))
         return seen.hexdigest()
@@ -59,6 +61,7 @@ class ShardFiles:
 
         table = pa.table(
             {
+                # Binary, since names of git objects are ASCII but those of refs need not be UTF-8.
                 "path": pa.array([os.fsencode(file.path) for file in self.files], pa.binary()),
                 "digest": pa.array([file.digest for file in self.files], pa.string()),
                 "size": pa.array([file.size for file in self.files], pa.int64()),
@@ -92,6 +95,7 @@ class ShardFiles:
             raise ShardDamaged(name, f"it can't be read ({error})") from error
         if files.id != shard:
             raise ShardDamaged(name, "it is the list of another shard")
+        # Storage is shared with other writers: a path from it is checked before anything is written below it.
         for file in files.files:
             parts = PurePosixPath(file.path).parts
             if not parts or parts[0] not in {GIT, INDEX, HISTORY} or ".." in parts or "\\" in file.path:
@@ -120,6 +124,8 @@ def publish(repository: Repository, index: Path, history: Path, storage: ShardSt
     """
     for _ in range(_READ_AGAIN):
         try:
+            # git may repack meanwhile: a packed ref or a loose object that was listed is gone then. The whole listing
+            # is repeated, because parts of two listings may lack an object that moved from a loose file into a pack.
             files = [StoredFile(f"{GIT}/{name}", *put()) for name, put in _git_files(repository, storage)]
             break
         except FileNotFoundError:
@@ -149,6 +155,8 @@ def fetch(
     """
     for file in files:
         stop()
+        # A hard link: shards of successive generations share most of their packs, and share their bytes on this disk
+        # too.
         object_path = objects / file.digest[:2] / file.digest
         to = target / file.path
         to.parent.mkdir(parents=True, exist_ok=True)
@@ -161,6 +169,7 @@ def fetch(
         storage.fetch(file.digest, file.size, to)
         object_path.parent.mkdir(parents=True, exist_ok=True)
         object_path.unlink(missing_ok=True)
+        # Another thread stored the same content first, which is as good.
         with contextlib.suppress(FileExistsError):
             os.link(to, object_path)
     for name in (GIT, INDEX, HISTORY):
@@ -183,6 +192,8 @@ def _git_files(repository: Repository, storage: ShardStorage) -> Iterator[tuple[
     shared = Path(common_dir(repository.git_dir))
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "config"
+        # Written here and not copied: the repository's own configuration may name programs, credentials and other
+        # directories.
         config.write_bytes(_CONFIG)
         yield "config", lambda: storage.put(config)
         yield "HEAD", lambda: storage.put(Path(repository.git_dir) / "HEAD")
@@ -195,6 +206,7 @@ def _git_files(repository: Repository, storage: ShardStorage) -> Iterator[tuple[
         seen: set[str] = set()
         for path in _object_files(shared / "objects", _MAX_ALTERNATES):
             name = "/".join(path.parts[-2:])
+            # An alternate may have the same pack as the repository that borrows from it.
             if name not in seen:
                 seen.add(name)
                 yield f"objects/{name}", lambda path=path: storage.put(path)  # type: ignore[misc]

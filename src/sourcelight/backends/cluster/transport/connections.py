@@ -79,6 +79,8 @@ def security_of(tls: Mapping[str, str] | None) -> Any:
         raise ConfigurationError(f"TLS needs the files ca, cert and key; {missing_keys[0]} is missing")
     from distributed.security import Security
 
+    # One certificate for all roles: who may connect as a client is decided by the CA alone. `require_encryption` makes
+    # Dask refuse a plain tcp:// address that a scheduler announces for one of its workers.
     names = {"tls_ca_file": tls["ca"], "require_encryption": True}
     for role in ("client", "worker", "scheduler"):
         names[f"tls_{role}_cert"], names[f"tls_{role}_key"] = tls["cert"], tls["key"]
@@ -93,6 +95,8 @@ def dask_client(scheduler: str, tls: Mapping[str, str] | None) -> Any:
     security = security_of(tls)
     options = {} if security is None else {"security": security}
     try:
+        # Not the default client: a notebook may have a Dask client of its own, and `dask.compute` must keep using that
+        # one.
         return Client(scheduler, timeout="5s", set_as_default=False, **options)
     except (OSError, TimeoutError) as error:
         raise WorkersUnreachable(scheduler, str(error) or "no answer") from error
@@ -114,10 +118,12 @@ async def patient(seconds: float) -> AsyncGenerator[None]:
     def tick(left: int) -> None:
         nonlocal ticking
         if left > 0:
+            # Each tick schedules the next one only when it runs, so ticks that a busy loop missed are not made up for.
             ticking = loop.call_later(_TICK_S, tick, left - 1)
         else:
             limit.reschedule(loop.time())
 
+    # Without a deadline at first: the last tick sets the present as the deadline, which ends the block.
     async with asyncio.timeout(None) as limit:
         tick(max(math.ceil(seconds / _TICK_S), 1))
         try:
@@ -139,6 +145,8 @@ _TRIES = 5
 _AT_ONCE = 32
 """Connections that are made at the same time; others wait, which counts for nothing."""
 
+# Poll and not epoll: an epoll selector opens a descriptor of its own, for one look. `select` can't watch descriptors
+# above 1023.
 _Selector: Any = getattr(selectors, "PollSelector", selectors.DefaultSelector)
 
 
@@ -156,6 +164,8 @@ class ConnectionPool:
         security = security_of(tls)
         self._arguments = {} if security is None else security.get_connection_args("client")
         self._idle: dict[str, list[Any]] = {}
+        # Tasks by strong reference: asyncio has only weak ones, and a connection that is collected halfway leaks its
+        # socket.
         self._connecting: set[asyncio.Task[Any]] = set()
         self._places = asyncio.Semaphore(_AT_ONCE)
 
@@ -190,6 +200,8 @@ class ConnectionPool:
 
         One that was kept may be closed at the other side meanwhile; then a new one is made.
         """
+        # Ends after at most one more round than there are idle connections: a failed one is not returned to the pool,
+        # and a new connection that fails raises.
         while True:
             comm, is_pooled = await self._comm(address)
             try:
@@ -198,6 +210,8 @@ class ConnectionPool:
                 comm.abort()
                 if not is_pooled:
                     raise broken(address, error) from error
+            # A cancelled write may have sent half a message. The connection can't be reused, since the other side waits
+            # for the rest.
             except BaseException:
                 comm.abort()
                 raise
@@ -206,6 +220,8 @@ class ConnectionPool:
 
     def keep(self, address: str, comm: Any) -> None:
         """Return a connection to the pool."""
+        # The newest is used next (`pop` from the end): the others stay idle until the far side closes them, so the pool
+        # shrinks to what is needed.
         self._idle.setdefault(address, []).append(comm)
 
     async def workers(self, scheduler: str) -> dict[str, str]:
@@ -245,6 +261,7 @@ class ConnectionPool:
         """A connection, and whether it is a reused one."""
         from distributed.comm import connect
 
+        # No await between `pop` and the return: two tasks can't take the same connection.
         idle = self._idle.get(address, [])
         while idle:
             comm = idle.pop()
@@ -253,9 +270,12 @@ class ConnectionPool:
             comm.abort()
         async with self._places:
             connecting = asyncio.ensure_future(
+                # Dask's timeout is for all its tries. The checks of `_await_greeting` end a hopeless one much earlier.
                 connect(address, timeout=GREET_S * _TRIES, deserialize=True, **self._arguments)
             )
             self._connecting.add(connecting)
+            # Whether the caller got the connection. It is set last, so that an error or a cancellation at any point
+            # before gives the connection to `_give_back`, which closes it when it is there at last.
             is_owned = False
             try:
                 await _await_greeting(address, connecting)
@@ -275,6 +295,8 @@ async def _await_greeting(address: str, connecting: asyncio.Task[Any]) -> None:
     await asyncio.wait([connecting], timeout=_LOOK_S)
     if connecting.done():
         return
+    # A plain TCP connection tells a dead host from a worker that is too busy to greet: the kernel accepts for a busy
+    # one.
     host, _, port = address.partition("://")[2].rpartition(":")
     try:
         async with patient(CONNECT_S):

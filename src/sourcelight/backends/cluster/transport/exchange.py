@@ -32,6 +32,8 @@ def wrap_message(message: Message) -> Message:
     """Record batches and tables as frames beside the message."""
     from distributed.protocol import to_serialize
 
+    # Pieces are packed by this module and not by Dask: it would walk every tuple and dict of each piece to look for
+    # values that need a serializer of their own.
     if message["kind"] == "pieces" or "pieces" in message or "outcome" in message:
         large: list[Any] = []
         payloads = [_piece_to_plain(piece, large) for piece in message.get("pieces", ())]
@@ -68,6 +70,8 @@ def _piece_to_plain(piece: ResultPiece | RepositoriesDone | RepositoriesFailed, 
     if isinstance(piece, RepositoriesFailed):
         return {"failed": piece.reasons, "unfit": piece.unfit}
     payload: Message = {"phase": piece.phase, "repositories": piece.repositories, "ends": piece.ends}
+    # A large batch travels as a frame, which Dask sends from where it lies. Its index replaces it in the packed
+    # message.
     if piece.batch.nbytes > _SMALL_BYTES:
         large.append(piece.batch)
         return {**payload, "large": len(large) - 1}
@@ -165,6 +169,7 @@ class WorkerExchange:
 
     def give_up(self) -> None:
         """Stop waiting: the other side was silent for too long."""
+        # Set before the abort: the reader wakes with `ConnectionBroke` and has to tell this from a worker that died.
         self._silent = True
         self._comm.abort()
 
@@ -183,6 +188,8 @@ async def read_message(address: str, comm: Any) -> Any:
         return await comm.read()
     except OSError as error:
         raise broken(address, error) from error
+    # Versions of pickle, pyarrow and this package can each fail in their own way, so no list of errors would be
+    # complete.
     except Exception as error:  # whatever unpacking raises where the other side packs in another way
         raise WorkersUnreachable(address, f"its answer can't be read ({type(error).__name__}: {error})") from error
 
@@ -194,6 +201,7 @@ def broken(address: str, error: OSError) -> ConnectionBroke:
 
 def _answer(address: str, operation: str, message: Any) -> Message:
     """A message of this protocol; other messages of a Dask server, sent while it shuts down, are no answer."""
+    # A worker that shuts down answers with Dask's own error message, which has no `kind`.
     if not isinstance(message, dict) or (operation != HELLO and "kind" not in message):
         raise WorkersUnreachable(address, f"it doesn't accept requests ({error_text(message)})")
     if "said" in message:

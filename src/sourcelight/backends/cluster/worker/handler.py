@@ -33,6 +33,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
 
 Message = dict[str, Any]
+# More than cores: many requests wait for storage or for the numbers of other workers.
 _THREADS = 32
 
 
@@ -57,6 +58,7 @@ class RequestHandler:
         # A thread of its own: fetching replicas in the background must not take threads from searches.
         self._keeping = ThreadPoolExecutor(1, "sourcelight-keeping")
         self._shutdown = Cancellation()
+        # Guarded by `_guard`, since requests end in threads of the pool and on the loop.
         self._running: set[Cancellation] = set()
         self._closed = False
         self._guard = threading.Lock()
@@ -79,6 +81,7 @@ class RequestHandler:
         with self._guard:
             if self._closed:
                 return
+            # The older order; its thread ends at the next file.
             self._shutdown.cancel()
             self._shutdown = cancellation = Cancellation()
             self._keeping.submit(self._fetch_all, payload, cancellation)
@@ -93,6 +96,7 @@ class RequestHandler:
             self._posts.tell(payload)
             yield {"kind": "end"}
             return
+        # A search gets its time limit when it begins, from its query.
         cancellation = Cancellation(payload.get("allowed_s") if operation == CALL else None)
         outbox = Outbox(asyncio.get_running_loop(), cancellation)
         work = {SEARCH: self._search, CALL: self._call}[operation]
@@ -139,6 +143,7 @@ class RequestHandler:
             self._closed = True
             for cancellation in (*self._running, self._shutdown):
                 cancellation.cancel()
+        # Without waiting: a thread in the middle of a long step would hold up the exit of the process.
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._keeping.shutdown(wait=False, cancel_futures=True)
         self.cache.close()

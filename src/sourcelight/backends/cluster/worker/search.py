@@ -86,11 +86,13 @@ class ShardSearch:
         self._finish()
 
     def _search(self, plans: list[Plan], limit: int) -> Iterator[ResultPiece | RepositoriesDone | RepositoriesFailed]:
+        # More than the limit: the coordinator ranks the candidates of all workers together.
         limit_here = max(limit, CANDIDATES)
         if own_counts([plan.alternative for plan in plans]) and limit < sys.maxsize:
             # A file may come once for each alternative, and what the counts of some leave out makes room for others.
             limit_here = max(limit * (len(plans) + 1), CANDIDATES)
         searching = [plan for plan in plans if plan.searches]
+        # Text and definitions of a plan come in two runs through the repositories, so none is complete after the first.
         both = any(plan.text is not None and plan.symbols is not None for plan in searching)
         single = len(searching) == 1 and not both
         phases = Phases(
@@ -100,6 +102,7 @@ class ShardSearch:
         )
         source, cancellation = self._source, self._task.cancellation
         batches: Iterator[Any] = source.make_pipeline(limit, self._on_part, for_another=True).batches()
+        # Progress of this isn't sent: the coordinator shows that of its own.
         for _ in source.read_histories():
             pass
         defining = [target for plan in plans if plan.symbols is not None for target in plan.targets]
@@ -191,6 +194,7 @@ class Phases:
             if index == len(runs) or phases[index] != phases[first]:
                 start, end_row = runs[first][0], runs[index - 1][1]
                 # Rows of one repository may be of several types, as paths beside contents.
+                # Later runs of the same name overwrite earlier ones, so each repository ends with its last row.
                 ends = {name: end - start for name, (_, end) in zip(names[first:index], runs[first:index], strict=True)}
                 yield ResultPiece(phases[first], tuple(ends), tuple(ends.values()), batch.slice(start, end_row - start))
                 first = index
@@ -203,6 +207,7 @@ class Phases:
         else:
             phase = {"repo": REPOSITORIES, "commit": COMMITS, "diff": COMMITS}.get(kind, FILES)
         # Repositories found by commits, and then by files, are rows of the same type.
+        # Phases only ever rise, as the merge requires.
         last, previous_name = self._last
         phase = max(phase, FILES if phase == last == COMMITS and name < previous_name else last)
         self._last = phase, name

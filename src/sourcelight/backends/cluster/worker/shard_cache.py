@@ -62,10 +62,13 @@ class ShardCache:
         self.folder = Path(folder)
         self.most_bytes = most_bytes
         self._git = f"{self.folder / _KINDS[GIT]}{os.sep}"
+        # Guards the tables and is never held during I/O. Lock order: the lock of a shard (`_lock_of`), then this one.
         self._guard = threading.Lock()
+        # One lock for each shard, so that two requests fetch it once, and different shards in parallel.
         self._fetching: dict[str, threading.Lock] = {}
         self._pinned: Counter[str] = Counter()
         self._shards: dict[str, _Held] = {}
+        # Bytes reserved for fetches that run, by key.
         self._coming: dict[str, int] = {}
         self.on_removed: Callable[[Collection[str]], None] = lambda _: None
         self._closing = contextlib.ExitStack()
@@ -128,6 +131,7 @@ class ShardCache:
         with self._guard:
             for key, shard in self._shards.items():
                 if shard.name == name:
+                    # Kept in the table, so its bytes still count until they are replaced.
                     shard.trusted = False
                     (self.folder / "ready" / key).unlink(missing_ok=True)
 
@@ -156,7 +160,9 @@ class ShardCache:
         return shard if shard is not None and shard.trusted else None
 
     def _fetch(self, key: str, entry: StoredShard, check_cancelled: Callable[[], None]) -> None:
+        # Outside of the guard: it waits for shared storage.
         files = ShardFiles.read(self.storage, entry.shard)
+        # An untrusted copy is there: contents in `objects` may be the damaged ones, so they are hashed again.
         is_replaced = key in self._shards
         self._make_room(key, files.size)
         incoming = self.folder / "incoming" / f"{key}-{os.urandom(4).hex()}"
@@ -167,6 +173,7 @@ class ShardCache:
             for name, directory in _KINDS.items():
                 shutil.rmtree(self.folder / directory / key, ignore_errors=True)
                 (incoming / name).rename(self.folder / directory / key)
+            # Written below `incoming` and renamed: a marker that is half written would make a shard count.
             marker = incoming / "ready"
             marker.write_text(json.dumps({"name": entry.name, "shard": entry.shard, "size": files.size}))
             # Last of all: after a crash, `_recover` deletes whatever has no marker.
@@ -187,8 +194,10 @@ class ShardCache:
         with self._guard:
             used_bytes = sum(shard.size for other_key, shard in self._shards.items() if other_key != key)
             free = self.most_bytes - size - used_bytes - sum(self._coming.values())
+            # Pinned shards are mapped by a running request; deleting them would free no disk, and fail on Windows.
             unused = [other_key for other_key in self._shards if other_key != key and not self._pinned[other_key]]
             evicted = []
+            # Untrusted ones first (False sorts before True), then those used longest ago.
             for other_key in sorted(unused, key=lambda shard: (self._shards[shard].trusted, self._shards[shard].used)):
                 if free >= 0:
                     break
@@ -218,6 +227,7 @@ class ShardCache:
         """Delete contents that no shard links to any more."""
         for path in (self.folder / "objects").rglob("*"):
             with contextlib.suppress(FileNotFoundError):
+                # The link count is the reference count: each shard that uses a content has a hard link to it.
                 if path.is_file() and path.stat().st_nlink == 1:
                     path.unlink()
 

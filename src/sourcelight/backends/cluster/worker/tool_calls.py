@@ -48,6 +48,7 @@ class StatsMailbox:
     def open(self, token: str) -> queue.SimpleQueue[list[Any]]:
         """Open the queue in which the numbers for a ranking arrive, until `close`."""
         with self._guard:
+            # The first of two that open a token makes the queue; both then share it.
             return self._waiting.setdefault(token, queue.SimpleQueue())
 
     def close(self, token: str) -> None:
@@ -80,6 +81,7 @@ class StatsBarrier:
         return self._exchange_numbers(MOST, numbers)
 
     def _exchange_numbers(self, method: str, numbers: Sequence[Any]) -> list[Any]:
+        # Every worker sends the same sequence of exchanges, so the order alone says which numbers belong together.
         self.say({"kind": "share", "how": method, "numbers": list(numbers)})
         # A worker that died sends no numbers, so the wait has a bound; the coordinator then names the repositories of
         # the missing part.
@@ -125,6 +127,7 @@ def call_tool(
         answer = work(order, context, missing, outbox, posts)
     except SearchIndexError as error:
         for name in order.names:
+            # All of the order: an error of an index doesn't always say which repository it came from.
             distrust(name)
         raise ClusterError(str(error)) from error
     if cancellation.cancelled:

@@ -57,11 +57,14 @@ _KINDS = {
     "field": 5.5, "constant": 5.0, "variable": 4.0,
 }  # fmt: skip
 _WEIGHTS = np.array([_KINDS.get(kind, 1.0) for kind in KINDS])
+# A table of all byte values: one gather answers for every span of a batch. Bytes from 0x80 count as letters, since most
+# text that isn't ASCII is words.
 _WORD = np.zeros(257, dtype=np.bool_)
 _WORD[np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", np.uint8)] = True
 _WORD[0x80:256] = True
 
 DefinitionsOf = Callable[[str, str, Sequence[str]], DefinitionPositions | None]
+# File and offset share one integer, so that one `searchsorted` finds a position in all files. Offsets are below 4 GiB.
 _FAR = 1 << 32
 
 
@@ -99,6 +102,7 @@ class FileRanker:
 
     def rank(self, batches: Iterable[Any], *, window_s: float = WINDOW_S) -> Iterator[Any]:
         """Yield `batches` with files ranked within the window; the rest is unchanged."""
+        # Order is decided on what is held here; whatever comes later follows as it is found.
         held_batches: list[Any] = []
         remaining, match_total = self.limit, 0
         deadline = time.monotonic() + window_s
@@ -124,6 +128,7 @@ class FileRanker:
                 or (remaining >= CANDIDATES and not self.is_settled and time.monotonic() >= deadline)
             ):
                 break
+        # Only if the limit cuts: then definitions decide which files stay, so all of them have to be known.
         if match_total > remaining or self.is_settled:
             self._complete(held_batches)
         yield from self._sort(held_batches)
@@ -156,6 +161,7 @@ class FileRanker:
         if not batches:
             return ()
         files = [self._files(batch) for batch in batches]
+        # One row per file from here on: its batch, its first and last row, its score.
         batch_of = np.concatenate([np.full(len(f.score), n, dtype=np.int64) for n, f in enumerate(files)])
         start = np.concatenate([f.start for f in files])
         end = np.concatenate([f.end for f in files])
@@ -195,6 +201,7 @@ class FileRanker:
         if self.definitions is None or "line_offset" not in rows:
             return score
         counts, starts = rows.lists("byte_start")
+        # Files with a match in a line; definitions of the others can't be matched.
         in_content = np.flatnonzero(np.add.reduceat(np.asarray(counts), start))
         of_files = [paths[file] for file in in_content.tolist()]
         definitions = self.definitions(rows.first("repository"), rows.first("revision"), of_files) if of_files else None
@@ -206,8 +213,10 @@ class FileRanker:
         span_start, end = base + starts, base + ends
         file = np.searchsorted(start, row, side="right") - 1
         file_of = in_content[definitions.file]
+        # By file, then by offset, as `searchsorted` below requires.
         order = np.lexsort((definitions.start, file_of))
         positions = file_of[order] * _FAR + definitions.start[order]
+        # The last definition that begins before the end of the match. Names don't overlap, so it is the only candidate.
         last = np.searchsorted(positions, file * _FAR + end) - 1
         definition = order[np.maximum(last, 0)]
         is_in_name = (last >= 0) & (file_of[definition] == file) & (definitions.end[definition] > span_start)
@@ -259,9 +268,11 @@ def _line_scores(rows: MatchRows) -> Float64Array:
         inside = (offsets >= line_start) & (offsets < line_end)
         return np.asarray(inside & _WORD[text[np.clip(offsets, 0, len(text) - 1)]])
 
+    # A word boundary, as RE2's \b has it: one side is a word character and the other is not.
     at_start = word(start - 1) != word(start)
     at_end = word(end - 1) != word(end)
     match_score = np.where(at_start & at_end, BOTH_ENDS, np.where(at_start | at_end, ONE_END, 1.0))
+    # `maximum.at`, since a row may have several matches: plain indexing would keep only the last one.
     np.maximum.at(score, row, match_score)
     return score
 
@@ -331,6 +342,7 @@ def _with_novelty(order: Int64Array, score: Float64Array, paths: Sequence[str]) 
     third = int(order[2])
     if ending(third) not in seen:
         return order
+    # Third place only, and only for an almost equal score: the two best stay, and a reader sees another kind of file.
     enough = score[third] * NOVEL_SHARE
     for position in range(3, len(order)):
         index = int(order[position])
@@ -367,6 +379,7 @@ def _take(batches: list[Any], batch_of: Int64Array, start: Int64Array, end: Int6
     base = np.concatenate(([0], np.cumsum([batch.num_rows for batch in batches])))
     lengths = end - start
     first = base[batch_of] + start
+    # All rows of all files in the new order, without a loop: a running number, shifted to the start of each file.
     rows = np.arange(int(lengths.sum())) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
     ends = np.cumsum(lengths)
     start_row = 0

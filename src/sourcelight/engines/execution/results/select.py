@@ -94,6 +94,7 @@ class Selector:
         seen = self._seen.setdefault(_place(batch), set())
         rows = MatchRows(batch)
         starts = [start for start, _ in rows.files()]
+        # The first row of each new directory, from which its columns are taken.
         new: dict[str, int] = {}
         for start, path in zip(starts, rows.texts("path", starts), strict=True):
             folder = (path or "").rpartition("/")[0]
@@ -123,6 +124,7 @@ def _rows(batch: Any, position: Any, kind: str, paths: Any | None) -> Any:
             columns[name] = selected_rows.column(index)
     if paths is not None:
         columns["path"] = paths if pa.types.is_dictionary(paths.type) else paths.cast(pa.string()).dictionary_encode()
+    # A repository, a directory or a file is one match, however many lines it had.
     columns["match_count"] = pa.array(np.ones(len(position), dtype=np.int32))
     spans = kind == "path" and selected_rows.schema.get_field_index("name_start") >= 0
     for name in ("name_start", "name_end"):

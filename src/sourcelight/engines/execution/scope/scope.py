@@ -97,6 +97,7 @@ class ScopeSelector:
             self._require_visible(item, visible)
         if item.listed is not None:
             names = {repository.name for repository in visible}
+            # Others aren't told: that a name is missing would tell them that it exists.
             if self.viewer.sees_private:
                 for name in item.listed.keys() - names:
                     self.unsearchable[name] = f"the context {item.context} names it, and it is not here"
@@ -161,6 +162,7 @@ class ScopeResolver(ScopeSelector):
             if scope.alternative.yes_no_only("index") == "only" or not _needs_index(scope.alternative):
                 continue
             for target in self._new(scope.targets):
+                # Two revisions of one commit are indexed once.
                 targets.setdefault((target.repository.key, target.commit), target)
         return list(targets.values())
 
@@ -178,6 +180,7 @@ class ScopeResolver(ScopeSelector):
         for target in targets:
             if not self._store.is_current(target):
                 name = target.repository.name
+                # Not a failure: the time ended first, and a later search may have it.
                 if report.cancelled and name not in report.failures:
                     self.undecided.add(name)
                 else:
@@ -203,6 +206,8 @@ class ScopeResolver(ScopeSelector):
         predicates = predicates_of(alternative)
         selected = self.choose(item, visible)
         if item.listed is None and not predicates and not _names_revisions(alternative):
+            # The usual case in one step: the same tuple comes back while nothing has changed, which lets caches compare
+            # by identity.
             defaults = self._targets_of(selected.repositories)
             self._defaults.update(map(place_of, defaults))
             return Scope(alternative, selected, defaults)

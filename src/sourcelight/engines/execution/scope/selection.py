@@ -80,6 +80,7 @@ def _fact(predicate: Predicate) -> Callable[[RepositoryInfo], bool]:
     if predicate.name == "has.description":
         pattern = compile_pattern(f"(?s:{args['regexp']})", kind="regexp", case_sensitive=False, whole_text=True)
         return lambda info: bool(pattern.find(info.description.encode()))
+    # Compiled once for all repositories: this runs for each of thousands.
     is_key = _name_test(args["key"], is_regexp=bool(args.get("keyRegexp")))
     if args["mode"] == "key":
         return lambda info: any(is_key(key) for key in info.metadata)
@@ -159,6 +160,7 @@ class FilePredicates:
         cached = self._cache.get((place_of(target), question))
         if cached is not None:
             return cached
+        # One match decides, and nobody sees its line.
         options = SearchOptions(max_matches=1, lines=False)
         missing = 0
         for part in self.searcher.search((target,), question, options, self.cancellation):
@@ -167,6 +169,7 @@ class FilePredicates:
                 return None
             if part.files:
                 return self._cache.setdefault((place_of(target), question), (True, 0))
+            # Without a pattern only paths count, and those of missing contents are known.
             if question.tree is not None:
                 missing += sum(counts.get("missing", 0) for counts in part.skipped.values())
         if self.cancellation.stopped:
@@ -225,6 +228,7 @@ def select_repositories(
     fork_is_default = alternative.yes_no_only("fork") is None
     archived_is_default = alternative.yes_no_only("archived") is None
     visibility = alternative.visibility()
+    # Encoding ten thousand names takes longer than all other checks.
     names_matter = bool(patterns or unwanted)
 
     selected: list[Repository] = []

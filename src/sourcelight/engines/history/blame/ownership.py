@@ -52,6 +52,8 @@ def newest_ownership(history: History) -> Ownership | None:
 
 def _read(history: History, path: Path, commit: str) -> Ownership | None:
     try:
+        # Bytes come from a file that any process of the user may have written: whatever doesn't fit the format means
+        # that the history is replayed, never an error.
         file = SectionFile(path, "history")
         segments = file.metadata["segments"]
         # Commits keep their numbers while segments are only added: the stored list must be the start of the present
@@ -93,6 +95,7 @@ def save_ownership(history: History, ownership: Ownership) -> None:
         "blobs": np.frombuffer(b"".join(file.blob for file in files), np.uint8),
         # One more start than files: the lines of file i end where those of file i + 1 start.
         "starts": np.cumsum([0, *(len(file.lines) for file in files)], dtype=np.int64),
+        # int32: numbers of commits in the history, -1 for an unknown one.
         "lines": np.concatenate([np.zeros(0, np.int32), *(file.lines for file in files)]).astype(np.int32),
         "exact": np.array([file.exact for file in files], np.uint8),
         "origins": np.array(
@@ -166,6 +169,7 @@ def line_ownership(
     Cancelled
         After ``cancellation.cancel()``.
     """
+    # Small histories are compared exactly without being asked: it costs no noticeable time there.
     if exact is None:
         exact = len(history.changes) <= _MAX_EXACT_CHANGES
     key = repository.key, commit

@@ -49,6 +49,7 @@ def find_commits(
 
     Raises KeyError for a revision that is not here, and `Halted` once `stopped` says so.
     """
+    # The cheap filters first: reachability, people and time are single passes over arrays of commits.
     mask = filter_commits(history, query.commits, stopped)
     if query.tree is not None:
         mask = mask & _message_tree(history, query.tree, stopped)
@@ -204,6 +205,7 @@ def _filter_moved(layout: Layout, any_pattern: AnyPattern, stopped: Stopped) -> 
     passing: BoolArray = np.zeros(len(layout.moved), np.bool_)
     moved = np.flatnonzero(layout.moved)
     for numbers in (layout.path[moved], layout.old_path[moved]):
+        # Each path is matched once, however many changes it has.
         used, which = np.unique(numbers, return_inverse=True)
         raw, starts = lines.join_texts(layout.names[path_number] for path_number in used.tolist())
         passing[moved] |= lines.texts_matching_any(any_pattern.patterns, raw, starts, stopped)[which]

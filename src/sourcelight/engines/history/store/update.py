@@ -74,10 +74,12 @@ class HistoryUpdate:
         # intact.
         new_manifest = HistoryManifest(self.repository.name, patch_settings(), shallow_borders(self.repository.git_dir))
         manifest, history = self._previous(new_manifest)
+        # Resolved once: a ref that moves during the update is read by the next one.
         tips = self._tips(manifest)
         missing = sorted({oid for oid in tips.values() if history.position(oid) is None})
         mailmap = mailmap_blob(self.repository.git_dir)
         updated = replace(manifest, repository=self.repository.name, tips=tips)
+        # The usual case after a search: nothing is written, so other processes don't open the files again.
         if not missing and updated == manifest and mailmap == manifest.mailmap:
             self.manifest = manifest
             return False
@@ -117,6 +119,7 @@ class HistoryUpdate:
         tips = {"HEAD": resolve(self.repository, "")} if "HEAD" in patterns else {}
         ref_patterns = [pattern for pattern in patterns if pattern.startswith("refs/")]
         if ref_patterns:
+            # `fnmatch`, as `git for-each-ref` matches patterns of a whole name.
             globs = re.compile("|".join(fnmatch.translate(pattern) for pattern in ref_patterns))
             tips |= matching_refs(self.repository, lambda name: globs.match(name) is not None)
         # Requested pins come first, so old ones are dropped when there are more than MAX_PINS.
@@ -201,6 +204,7 @@ class HistoryUpdate:
         if not mailmap:
             return replace(manifest, people="", mailmap="")
         mapped = map_identities(self.repository.git_dir, mailmap, people, self.cancellation)
+        # A new name for each version: a reader may have the old file mapped.
         name = f"people-{os.urandom(12).hex()}"
         raw = np.frombuffer(b"".join(item + b"\n" for item in mapped), np.uint8)
         write_sections(self.folder.path, "history", {}, {"people": raw}, name=name)

@@ -85,6 +85,7 @@ class NameResolver:
     def __init__(self, session: Session, rules: DeclarationRules) -> None:
         self.session = session
         self.rules = rules
+        # Depth of nested questions, over all methods: types, members and declarations ask each other.
         self._steps = 0
         self._busy: set[tuple[tuple[str, str, bytes], int]] = set()
 
@@ -138,6 +139,7 @@ class NameResolver:
     ) -> Sequence[DeclarationRef | ModuleRef]:
         """Return the declarations of a plain name."""
         offset = path[-1].start_byte
+        # A declaration is visible from its own position on: an earlier use of the name means an outer one.
         in_scope = [
             declaration
             for declaration in model.declarations(name)
@@ -145,6 +147,7 @@ class NameResolver:
             and (declaration.visible <= offset or declaration.start == offset)
             and (declaration.owner == -1 or self.rules.members_in_scope)
         ]
+        # Several remain where a language allows one name for different things, such as a type and a function.
         inner = innermost(self.rules, in_scope, use)
         rank = min(
             (
@@ -183,6 +186,7 @@ class NameResolver:
         )
 
     def _fields(self, document: Document, node: Node, name: bytes) -> list[DeclarationRef]:
+        # Members in scope are those of the enclosing classes, the innermost first, as `this.` may be left out.
         members = [
             ref
             for body in self.type_bodies(TypedNode(document, node))
@@ -259,6 +263,7 @@ class NameResolver:
             self._steps -= 1
 
     def _infer(self, document: Document, node: Node) -> TypedNode | None:
+        # A chain of attempts: an expression may have several readings, such as a call that is also a conversion.
         step = self.rules.type_step(node)
         while step is not None:
             typed = self._take_step(document, node, step)
@@ -301,6 +306,7 @@ class NameResolver:
         if declaration.kind in TYPES or declaration.kind in {"namespace", "module"}:
             return TypedNode(ref.document, declaration.node)
         if declaration.type is not None:
+            # A declared type wins over the value, except for `auto` and `var`, which only stand for the value's type.
             typed: TypedNode | None = TypedNode(ref.document, declaration.type)
             step = self.rules.type_step(declaration.type)
             if step is not None and step.kind == "auto":
@@ -318,6 +324,7 @@ class NameResolver:
     def element(self, typed: TypedNode) -> TypedNode | None:
         """Return the element type: the last type argument, or the type itself without arguments."""
         arguments = self.rules.arguments(typed.node)
+        # The last one: of a map, iteration and indexing give values.
         return TypedNode(typed.document, arguments[-1]) if arguments else typed
 
     def type_bodies(self, typed: TypedNode) -> list[TypeBody]:

@@ -89,6 +89,7 @@ class WordScores:
         """Whether each file has a chunk with a score."""
         if not len(self._up_to):
             return np.zeros(0, dtype=np.bool_)
+        # A prefix sum gives the count of each file by two look-ups, without a loop over files.
         scored_up_to = self._up_to.take(self.space.first[1:] - 1)
         is_reached: BoolArray = np.diff(scored_up_to, prepend=0, append=self.matched) > 0
         return is_reached
@@ -136,6 +137,7 @@ class WordScores:
         scores: Float64Array = np.zeros(len(files))
         starts = space.first.take(files)
         end = starts + space.counts.take(files)
+        # Norms of whole files, not of chunks: their mean length is another one.
         norm = space.norms(self.weights.b)[1].take(files)
         for posting in self.postings.values():
             # Entries of a term ascend by chunk, and chunks of a file are adjacent: its entries are one run.
@@ -190,6 +192,7 @@ def score(
     entries = {term: collection.find(term) for term in terms}
     sizes = [entry.size for entry in entries.values()]
     buffer = buffer or ScratchBuffer(collection.chunks)
+    # Only what the last question used is cleared, so a rare term doesn't pay for the whole collection.
     buffer.clear(sum(sizes), max(sizes, default=0))
     chunks, in_path, by_path = buffer.scores, buffer.marks, np.zeros(collection.files)
     norm = collection.norms(weights.b)[0]
@@ -202,6 +205,8 @@ def score(
         entry = entries[term]
         if not entry.size and paths is None:
             continue
+        # Views into the buffer: valid until the next term, which overwrites them, except for what a `TermPosting`
+        # refers to.
         numbers, often, defined = buffer.entries(entry.size)
         entry.write(numbers, often, defined)
         frequency, denominator = buffer.floats(entry.size)

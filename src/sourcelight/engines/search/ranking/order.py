@@ -38,6 +38,8 @@ class RankOrder:
     ) -> None:
         self.space, self.words, self.lists, self._exchange = collection, words, lists, exchange
         total = lists.total()
+        # Scores are relative to the best of all parts, or files of different workers could not be compared. 1.0 stands
+        # for a question without a match, to divide by.
         (greatest,) = exchange.maxima([float(total.max(initial=0.0))])
         self._max_total = greatest or 1.0
         self.scores: Float64Array = total / self._max_total
@@ -47,9 +49,12 @@ class RankOrder:
             self._chunk_numbers, self._files = words.chunk_numbers, words.file
         else:
             tops = lists.tops(self.scores)
+            # The score of the file at the limit. `partition` finds it without sorting; `ROUNDING_FACTOR` keeps files
+            # that rounding puts a hair below it.
             min_top = float(np.partition(tops, len(tops) - limit)[-limit]) if 0 < limit < len(tops) else 0.0
             candidates = (tops >= ROUNDING_FACTOR * min_top).nonzero()[0]
             self._chunk_numbers, self._files = words.held_of(lists.files.take(candidates))
+        # `take` copies, so the in-place operations below don't change the shared scores.
         self._scores = words.chunks.take(self._chunk_numbers)
         self._scores *= CHUNK / (lists.top or 1.0)
         self._scores *= lists.kind(self._files)
@@ -61,6 +66,7 @@ class RankOrder:
         if factor >= 1.0 or not len(self._files):
             return
         # Chunks of a file are adjacent; only files with several have anything to damp.
+        # By file, then by falling score: the last key of `lexsort` is the first criterion.
         order = np.lexsort((-self._scores, self._files))
         starts = run_starts(self._files)
         sizes = np.diff(starts, append=len(order))
@@ -157,6 +163,7 @@ class RankOrder:
         positions: Int64Array = np.arange(len(scores))
         if limits.files is not None and len(positions):
             first = run_starts(file)
+            # Chunks of a file are adjacent, so `first` begins a group for each file.
             tops = np.maximum.reduceat(scores, first)
             if limits.files < len(tops):
                 min_score = (
@@ -167,16 +174,19 @@ class RankOrder:
             positions = positions[np.lexsort((-scores[positions], file[positions]))]
             first = run_starts(file[positions])
             sizes = np.diff(first, append=len(positions))
+            # The score of the last chunk that a file may keep; files with fewer chunks keep all.
             last = scores[positions[first + np.clip(limits.per_file, 1, sizes) - 1]]
             positions = positions[scores[positions] >= last.repeat(sizes)]
         return positions
 
     def _settle(self, positions: Int64Array) -> list[tuple[int, float]]:
         """Return chunks best first, equal ones in the order of repository, path and line."""
+        # Stable, so equal scores stay in chunk order until their names are compared.
         positions = positions[np.argsort(-self._scores[positions], kind="stable")]
         values = self._scores[positions]
         pairs = list(zip(self._chunk_numbers[positions].tolist(), values.tolist(), strict=True))
         ties = (values[1:] == values[:-1]).nonzero()[0]
+        # Names are looked up for ties only: a path has to be decoded for each.
         for run in np.split(ties, (np.diff(ties) > 1).nonzero()[0] + 1) if len(ties) else ():
             start, end = int(run[0]), int(run[-1]) + 2
             pairs[start:end] = sorted(pairs[start:end], key=lambda pair: (self._name(self._place(pair[0])[2]), pair[0]))

@@ -54,10 +54,14 @@ class Ranker:
     ) -> Ranking:
         """Rank; `masks` say which files of each target count, None for all. Raises `Cancelled`."""
         collection = make_collection(open_terms, masks)
+        # Before the check for an empty collection: a worker without chunks still has to take part in every exchange, or
+        # the others would wait for it.
         if self.exchange is not LOCAL_ONLY:
             return self._rank_part(collection, question, limits, cancellation)
         if not collection.chunks:
             return Ranking(question, unknown=_unknown_terms(question, {}))
+        # Arrays of the size of the collection are reused between questions: allocating and clearing them costs as much
+        # as scoring a rare term.
         with collection.rooms.buffer() as buffer:
             return self._rank(collection, question, limits, cancellation, buffer)
 
@@ -70,6 +74,7 @@ class Ranker:
         buffer: ScratchBuffer,
     ) -> Ranking:
         bounds = [limit for limit in (limits.chunks, limits.files) if limit is not None]
+        # More chunks than requested, since coverage is judged by the best ones whatever the limit.
         order = self._order(
             collection, question, cancellation, buffer, max(min(bounds), COVERING_CHUNKS) if bounds else None
         )
@@ -97,6 +102,7 @@ class Ranker:
         All parts exchange the same numbers in the same order, those without a chunk too.
         """
         chunk_counts = count_chunks_with(collection, question.terms, self.weights, cancellation)
+        # One exchange for all numbers: each costs a round trip over every worker.
         counts = [collection.chunks, collection.files, collection.length]
         counts += [len(defining_files(collection, name)) for name in question.all_names]
         counts += chunk_counts.values()
@@ -154,6 +160,7 @@ class Ranker:
     ) -> RankOrder:
         """Score; of only the `limit` best chunks, where so many are wanted and no scorer has to see all files."""
         words = score(collection, question.terms, self.weights, cancellation, buffer)
+        # A scorer may raise any file, so the best candidates are not known before it ran.
         if self.scorers:
             limit = None
         lists = file_lists(collection, words, question, self.lists, limit)
