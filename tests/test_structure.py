@@ -66,7 +66,7 @@ MAX_PROBES = 20
 MAX_PARTICIPLES = 2
 """Functions whose name is one participle: none is left; the limit leaves room for words that only look like one."""
 
-MAX_ODD_NAMES = {"src": 469, "tests": 20, "benchmarks": 5, "scripts": 2}
+MAX_ODD_NAMES = {"src": 469, "tests": 10, "benchmarks": 0, "scripts": 0}
 """Participles, pronouns and adverbs in place of a noun (`--list names`). A limit only goes down."""
 
 MAX_PHRASES = 0

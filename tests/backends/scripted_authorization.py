@@ -17,6 +17,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from server.loopback_tls import TLS
+
 
 @dataclass
 class Authorization:
@@ -139,7 +141,7 @@ def person(then: Callable[[httpx2.Response], object] | None = None) -> Callable[
     """A browser with somebody in front of it who agrees to everything, in a thread of its own."""
 
     def browse(address: str) -> None:
-        with httpx2.Client(follow_redirects=True, timeout=5, trust_env=False) as client:
+        with httpx2.Client(follow_redirects=True, timeout=5, trust_env=False, verify=TLS) as client:
             response = client.get(address)
         if then is not None:
             then(response)

@@ -20,6 +20,7 @@ import pytest
 import sourcelight as sl
 from backends.loopback_app import served
 from backends.scripted_authorization import Authorization, person
+from server.loopback_tls import TLS
 from sourcelight.backends.remote.sign_in import TokenCache
 from sourcelight.backends.remote.sign_in.callback import listening
 from sourcelight.backends.remote.sign_in.discovery import discover
@@ -214,7 +215,7 @@ def test_tokens_for_something_else_are_not_asked_for() -> None:
 def test_only_the_right_state_is_taken_for_the_answer() -> None:
     async def knock() -> None:
         async with listening("http://127.0.0.1/oauth/callback", "right") as callback:
-            async with httpx2.AsyncClient(trust_env=False) as http:
+            async with httpx2.AsyncClient(trust_env=False, verify=TLS) as http:
                 for query in ("code=a&state=wrong", "code=a"):
                     assert (await http.get(f"{callback.redirect_uri}?{query}")).status_code == 404
                 assert (await http.get(f"{callback.redirect_uri}?code=b&state=right")).status_code == 200

@@ -23,6 +23,7 @@ import pytest
 import sourcelight as sl
 from browser import hostile, lab
 from browser.hostile import ACT, BRANCH, CONTROLS, NAME, PATHS
+from server.loopback_tls import TLS
 from server.running_service import TOKEN, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.cli import main
@@ -193,7 +194,9 @@ def test_no_page_of_a_service_needs_its_policy_to_be_safe(folder: Path) -> None:
         closing(ConversationService(state)) as desk,
         running(engine, state=state, conversations=desk) as service,
         sl.connect(service.url, TOKEN) as client,
-        httpx2.Client(base_url=service.url, headers={"Authorization": f"token {TOKEN}"}, trust_env=False) as browser,
+        httpx2.Client(
+            base_url=service.url, headers={"Authorization": f"token {TOKEN}"}, trust_env=False, verify=TLS
+        ) as browser,
     ):
         context = ToolContext(engine, Viewer("owner", sees_private=True), conversations=desk)
         answer = desk.ask("who wrote light_the_lamp and how is the lamp lit", context).attributes

@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from browser import lab
+from server.loopback_tls import TLS
 from server.running_service import running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.conversations import ConversationService
@@ -104,6 +105,6 @@ def test_a_reader_signs_in_and_nothing_acts(place: Place, scheme: str) -> None:
 
 
 def test_a_page_is_not_read_by_another_site(place: Place) -> None:
-    with httpx2.Client(base_url=place.url, trust_env=False) as client:
+    with httpx2.Client(base_url=place.url, trust_env=False, verify=TLS) as client:
         assert client.get(place.pages[1]).status_code == 401
         assert client.get(place.pages[1]).headers["cross-origin-resource-policy"] == "same-origin"

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from server.loopback_tls import TLS
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, running
 from sourcelight.cli import main
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
@@ -403,9 +404,11 @@ def test_serve_prints_its_address_and_token_and_stops_in_order(
         assert url is not None
         assert token is not None
         headers = {"Authorization": f"token {token[1]}"}
-        answer = httpx2.get(f"{url[1]}/.api/search/stream", params={"q": "needle"}, headers=headers, trust_env=False)
+        answer = httpx2.get(
+            f"{url[1]}/.api/search/stream", params={"q": "needle"}, headers=headers, trust_env=False, verify=TLS
+        )
         assert answer.content.endswith(b"event: done\ndata: {}\n\n")
-        assert httpx2.get(f"{url[1]}/.api/search/stream?q=x", trust_env=False).status_code == 401
+        assert httpx2.get(f"{url[1]}/.api/search/stream?q=x", trust_env=False, verify=TLS).status_code == 401
         process.send_signal(number)
         out, err = process.communicate(timeout=20)
     assert process.returncode == status

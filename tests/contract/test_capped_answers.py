@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 import sourcelight as sl
+from server.loopback_tls import TLS
 from server.served import serving
 from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
 from sourcelight.testing import RepositoryBuilder
@@ -84,12 +85,16 @@ def test_a_client_is_given_what_a_groupby_needs(many: Path, address: str) -> Non
 def test_others_are_given_the_number_of_the_endpoint(address: str) -> None:
     url = f"{address}/.api/search/stream"
     headers = {"Authorization": f"token {TOKEN}"}
-    text = httpx2.get(url, params={"q": "needle", "v": "V3"}, headers=headers).text
+    text = httpx2.get(url, params={"q": "needle", "v": "V3"}, headers=headers, verify=TLS).text
     assert '"matchCount":10000,' in text
     assert '"queryExpression":"count:all"' in text
-    extra = httpx2.get(url, params={"q": "needle", "v": "V3", "default-count": "10200"}, headers=headers).text
+    extra = httpx2.get(
+        url, params={"q": "needle", "v": "V3", "default-count": "10200"}, headers=headers, verify=TLS
+    ).text
     assert '"matchCount":10200,' in extra
-    wrong = httpx2.get(url, params={"q": "needle", "v": "V3", "default-count": "many"}, headers=headers).text
+    wrong = httpx2.get(
+        url, params={"q": "needle", "v": "V3", "default-count": "many"}, headers=headers, verify=TLS
+    ).text
     assert "efault-count must be an integer" in wrong
 
 

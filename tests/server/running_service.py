@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 from starlette.applications import Starlette
 
+from server.loopback_tls import TLS
 from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
@@ -98,7 +99,7 @@ def running(
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     headers = {"Authorization": f"token {TOKEN}", "Accept-Encoding": "identity"}
-    client = httpx2.Client(base_url=url, headers=headers, timeout=BOUND_S, trust_env=False)
+    client = httpx2.Client(base_url=url, headers=headers, timeout=BOUND_S, trust_env=False, verify=TLS)
     try:
         with client:
             yield Service(url, app, server, client, thread)

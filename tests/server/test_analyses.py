@@ -14,6 +14,7 @@ import orjson
 import pytest
 
 import sourcelight as sl
+from server.loopback_tls import TLS
 from server.running_service import BOUND_S, TOKEN, Service, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.client.portal import call
@@ -88,7 +89,7 @@ def rows(count: int) -> ToolResult:
 
 def post(service: Service, repo: str, token: str = TOKEN, name: str = "blame", **arguments: Any) -> httpx2.Response:
     headers = {"Authorization": f"token {token}"} if token else {}
-    with httpx2.Client(base_url=service.url, headers=headers, timeout=BOUND_S, trust_env=False) as client:
+    with httpx2.Client(base_url=service.url, headers=headers, timeout=BOUND_S, trust_env=False, verify=TLS) as client:
         return client.post(f"/.api/analyses/{name}", json={"repo": repo, "path": "a.txt"} | arguments)
 
 
@@ -102,14 +103,14 @@ def events(response: httpx2.Response) -> list[tuple[str, Any]]:
 
 def test_the_service_says_which_analyses_it_has(world: World) -> None:
     with running(world.engine, state=world.state) as service:
-        description = httpx2.get(service.url + "/.api/sourcelight", trust_env=False).json()
+        description = httpx2.get(service.url + "/.api/sourcelight", trust_env=False, verify=TLS).json()
         assert description == {
             "service": "sourcelight",
             "analyses": list(analysis_tools()),
             "takesScope": ["deepsearch"],
         }
     with running(world.engine, Settings(analyses_enabled=False), state=world.state) as service:
-        assert httpx2.get(service.url + "/.api/sourcelight", trust_env=False).json()["analyses"] == []
+        assert httpx2.get(service.url + "/.api/sourcelight", trust_env=False, verify=TLS).json()["analyses"] == []
         assert post(service, OPEN).status_code == 404
 
 
@@ -149,7 +150,10 @@ def test_a_cookie_is_no_credential_here(world: World) -> None:
     with running(world.engine, state=world.state) as service:
         cookie = {"Cookie": f"sourcelight_reader={world.ann}; session={world.ann}"}
         body = {"repo": OPEN, "path": "a.txt"}
-        assert httpx2.post(service.url + BLAME_PATH, json=body, headers=cookie, trust_env=False).status_code == 401
+        assert (
+            httpx2.post(service.url + BLAME_PATH, json=body, headers=cookie, trust_env=False, verify=TLS).status_code
+            == 401
+        )
 
 
 def test_anonymous_readers_of_a_public_service_see_what_is_public(world: World) -> None:

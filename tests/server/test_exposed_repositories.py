@@ -16,6 +16,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 import sourcelight as sl
 from cluster.processes import CLI
 from repos.traps import ATTACKER_TEXT, EVIL, OUTSIDE_TEXT, PAYMENTS, PRIVATE_TEXT, Trapped, set_traps
+from server.loopback_tls import TLS
 from server.mcp.calling import call_tool
 from server.served import serving
 from sourcelight.repos.state import FILE_NAME, State
@@ -55,7 +56,7 @@ def test_serve_shows_nobody_more_than_before(trapped: Trapped, tmp_path: Path) -
 
         def search(user: str, query: str) -> str:
             headers = {"Authorization": f"token {tokens.get(user, TOKEN)}"}
-            with httpx2.Client(base_url=address, headers=headers, timeout=30, trust_env=False) as client:
+            with httpx2.Client(base_url=address, headers=headers, timeout=30, trust_env=False, verify=TLS) as client:
                 return client.get("/.api/search/stream", params={"q": query, "v": "V3"}).text
 
         anns = search("ann", "needle count:all")

@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from server.loopback_tls import TLS
 from server.running_service import Service, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.repos.state import State
@@ -65,7 +66,7 @@ def test_requests_are_counted_by_part_of_the_service_and_status(service: Service
 
 def test_metrics_are_for_administrators_and_name_nobody(service: Service, state: State) -> None:
     token = state.tokens.create("ann")[1]
-    with httpx2.Client(base_url=service.url, timeout=20, trust_env=False) as client:
+    with httpx2.Client(base_url=service.url, timeout=20, trust_env=False, verify=TLS) as client:
         assert client.get("/metrics").status_code == 403
         assert client.get("/metrics", headers={"Authorization": f"token {token}"}).status_code == 403
         assert client.get("/metrics", headers={"Authorization": "token wrong"}).status_code == 401

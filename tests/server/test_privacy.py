@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from server.loopback_tls import TLS
 from server.running_service import Service, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.errors import StateError
@@ -57,7 +58,9 @@ class World:
         """What a search of ann answers, after a look at everything."""
         self.engine.catalog.refresh(thorough=True)
         headers = {"Authorization": f"token {self.token}"}
-        with httpx2.Client(base_url=self.service.url, headers=headers, timeout=30, trust_env=False) as client:
+        with httpx2.Client(
+            base_url=self.service.url, headers=headers, timeout=30, trust_env=False, verify=TLS
+        ) as client:
             return client.get("/.api/search/stream", params={"q": query, "v": "V3"}).text
 
     def open_catalog(self) -> Catalog:
@@ -343,7 +346,9 @@ def test_no_search_sees_a_private_repository_while_its_settings_are_written(worl
         writer = threading.Thread(target=write)
         writer.start()
         headers = {"Authorization": f"token {world.token}"}
-        with httpx2.Client(base_url=world.service.url, headers=headers, timeout=30, trust_env=False) as client:
+        with httpx2.Client(
+            base_url=world.service.url, headers=headers, timeout=30, trust_env=False, verify=TLS
+        ) as client:
             while not done.is_set() or answers < 150:
                 text = client.get("/.api/search/stream", params={"q": "needle count:all", "v": "V3"}).text
                 answers += 1

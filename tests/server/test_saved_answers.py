@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from server.loopback_tls import TLS
 from server.running_service import Service, running
 from server.test_search_page import acting_parts, text_of
 from sourcelight.backends.embedded import open_engine
@@ -66,7 +67,7 @@ def service(folder: Path, state: State) -> Iterator[Service]:
 
 def client_of(service: Service, state: State, name: str) -> httpx2.Client:
     headers = {"Authorization": f"token {state.tokens.create(name)[1]}"}
-    return httpx2.Client(base_url=service.url, headers=headers, timeout=30, trust_env=False)
+    return httpx2.Client(base_url=service.url, headers=headers, timeout=30, trust_env=False, verify=TLS)
 
 
 @pytest.fixture
@@ -120,7 +121,7 @@ def test_each_reader_sees_what_they_may_see_now(
         assert word not in text_of(page.text)
     assert "left out" in page.text
     assert f"/{OPEN}@" in page.text
-    with httpx2.Client(base_url=service.url, timeout=30, trust_env=False) as nobody:
+    with httpx2.Client(base_url=service.url, timeout=30, trust_env=False, verify=TLS) as nobody:
         assert nobody.get(address).status_code == 401
     state.grants.remove(SECRET, account="ann")
     try:

@@ -15,6 +15,7 @@ import httpx2
 import pandas as pd
 import pytest
 
+from server.loopback_tls import TLS
 from server.running_service import Service, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.wire.sse import SseDecoder
@@ -54,7 +55,7 @@ def service(tmp_path_factory: pytest.TempPathFactory, state: State) -> Iterator[
 
 
 def get(service: Service, path: str, headers: dict[str, str] | None = None, **params: str) -> httpx2.Response:
-    with httpx2.Client(base_url=service.url, timeout=30, trust_env=False, headers=headers) as client:
+    with httpx2.Client(base_url=service.url, timeout=30, trust_env=False, headers=headers, verify=TLS) as client:
         return client.get(path, params=params or None)
 
 

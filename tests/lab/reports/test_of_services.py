@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 import sourcelight as sl
+from server.loopback_tls import TLS
 from server.served import serving
 from sourcelight.lab.reports import Report, changes, contributors
 from sourcelight.testing import RepositoryBuilder
@@ -83,7 +84,7 @@ def test_cells_lead_to_pages_of_the_service(code: sl.Client) -> None:
     assert kinds == {"commit", "blob"}
     for address in addresses:
         assert address.startswith(f"{code.backend.name}/demo")
-        page = httpx2.get(address, headers={"Authorization": f"token {TOKEN}"}, timeout=20)
+        page = httpx2.get(address, headers={"Authorization": f"token {TOKEN}"}, timeout=20, verify=TLS)
         assert page.status_code == 200, address
         assert "text/html" in page.headers["content-type"]
 

@@ -20,6 +20,7 @@ import httpx2
 import pytest
 
 from cluster.processes import CLI, wait_for_line
+from server.loopback_tls import TLS
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, running
 from sourcelight.core.batches import Event
 from sourcelight.core.wire.events import Alert, Done, Progress
@@ -79,7 +80,9 @@ def test_eleven_hundred_half_open_connections_keep_nobody_out(served: tuple[str,
     """They took every descriptor: no health check was answered, and each accept left a traceback in the log."""
     url, log = served
     location = urlsplit(url)
-    client = httpx2.Client(base_url=url, headers={"Authorization": f"token {TOKEN}"}, timeout=10, trust_env=False)
+    client = httpx2.Client(
+        base_url=url, headers={"Authorization": f"token {TOKEN}"}, timeout=10, trust_env=False, verify=TLS
+    )
     with contextlib.ExitStack() as stack, client:
         for number in range(HALF_OPEN):
             connection = socket.create_connection((str(location.hostname), int(location.port or 0)), timeout=10)
@@ -87,10 +90,10 @@ def test_eleven_hundred_half_open_connections_keep_nobody_out(served: tuple[str,
             with contextlib.suppress(OSError):  # those that waited for longest are closed
                 connection.sendall(STARTS[number % len(STARTS)])
             if number % 100 == 99:
-                assert httpx2.get(f"{url}/healthz", timeout=10, trust_env=False).status_code == 200
+                assert httpx2.get(f"{url}/healthz", timeout=10, trust_env=False, verify=TLS).status_code == 200
         began = time.monotonic()
         while time.monotonic() - began < 4:
-            assert httpx2.get(f"{url}/healthz", timeout=10, trust_env=False).status_code == 200
+            assert httpx2.get(f"{url}/healthz", timeout=10, trust_env=False, verify=TLS).status_code == 200
             result = client.get("/.api/search/stream", params={"q": "wanderer"})
             assert result.status_code == 200
             assert "a.txt" in result.text
@@ -237,11 +240,11 @@ def test_only_health_is_told_where_all_connections_work() -> None:
         headers = {"Authorization": f"token {TOKEN}"}
         with contextlib.ExitStack() as stack:
             for _ in range(2):
-                client = stack.enter_context(httpx2.Client(base_url=url, headers=headers, trust_env=False))
+                client = stack.enter_context(httpx2.Client(base_url=url, headers=headers, trust_env=False, verify=TLS))
                 answer = stack.enter_context(client.stream("GET", "/.api/search/stream", params={"q": "x"}))
                 assert answer.status_code == 200
-            assert httpx2.get(f"{url}/healthz", trust_env=False).status_code == 200
-            assert httpx2.get(f"{url}/", trust_env=False).status_code == 503
+            assert httpx2.get(f"{url}/healthz", trust_env=False, verify=TLS).status_code == 200
+            assert httpx2.get(f"{url}/", trust_env=False, verify=TLS).status_code == 503
             release.set()
 
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from server.loopback_tls import TLS
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, Service, running
 from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation
@@ -69,13 +70,17 @@ def test_an_account_that_reads_nothing_keeps_nobody_out(state: State) -> None:
             stack.enter_context(ask(service, mallory, "much"))
         for _ in range(5):
             began = time.monotonic()
-            with httpx2.Client(base_url=service.url, trust_env=False, timeout=BOUND_S) as client:
+            with httpx2.Client(base_url=service.url, trust_env=False, timeout=BOUND_S, verify=TLS) as client:
                 answer = client.get(PATH, params={"q": "short"}, headers={"Authorization": f"token {ann}"})
             assert answer.status_code == 200
             assert "event: done" in answer.text
             assert time.monotonic() - began < 2.0
         refused = httpx2.get(
-            service.url + PATH, params={"q": "x"}, headers={"Authorization": f"token {mallory}"}, trust_env=False
+            service.url + PATH,
+            params={"q": "x"},
+            headers={"Authorization": f"token {mallory}"},
+            trust_env=False,
+            verify=TLS,
         )
         assert refused.status_code == 429
         bound = time.monotonic() + BOUND_S * 2
@@ -124,7 +129,7 @@ def test_a_stream_ends_when_access_does(state: State, change: str) -> None:
     headers = {"Authorization": f"token {secret}", "Accept-Encoding": "identity"}
     with (
         running(ScriptedEngine(script), state=state) as service,
-        httpx2.Client(base_url=service.url, headers=headers, trust_env=False, timeout=BOUND_S) as client,
+        httpx2.Client(base_url=service.url, headers=headers, trust_env=False, timeout=BOUND_S, verify=TLS) as client,
         client.stream("GET", PATH, params={"q": "x"}) as answer,
     ):
         portions = answer.iter_raw()
@@ -158,7 +163,7 @@ def test_a_stream_goes_on_when_others_change(state: State) -> None:
     headers = {"Authorization": f"token {token_of(state, 'ann')}", "Accept-Encoding": "identity"}
     with (
         running(ScriptedEngine(script), state=state) as service,
-        httpx2.Client(base_url=service.url, headers=headers, trust_env=False, timeout=BOUND_S) as client,
+        httpx2.Client(base_url=service.url, headers=headers, trust_env=False, timeout=BOUND_S, verify=TLS) as client,
         client.stream("GET", PATH, params={"q": "x"}) as answer,
     ):
         portions = answer.iter_raw()
@@ -255,7 +260,7 @@ def test_many_searches_at_once_of_one_account_all_get_their_turn(state: State) -
 
         def search(_: int) -> int:
             return httpx2.get(
-                service.url + PATH, params={"q": "short"}, headers=headers, trust_env=False, timeout=BOUND_S
+                service.url + PATH, params={"q": "short"}, headers=headers, trust_env=False, timeout=BOUND_S, verify=TLS
             ).status_code
 
         assert set(pool.map(search, range(24))) == {200}

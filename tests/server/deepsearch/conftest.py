@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET, engine_of, make_fleet
+from server.loopback_tls import TLS
 from server.running_service import Service, running
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.execution import LocalEngine
@@ -34,7 +35,7 @@ class World:
         headers = {"X-Requested-With": "tests 1"}
         if user:
             headers["Authorization"] = f"token {self.tokens[user]}"
-        return httpx2.Client(base_url=self.service.url, headers=headers, timeout=WAIT_S, trust_env=False)
+        return httpx2.Client(base_url=self.service.url, headers=headers, timeout=WAIT_S, trust_env=False, verify=TLS)
 
     def ask_question(self, user: str, question: str) -> dict[str, Any]:
         """Ask, follow the events to their end, and give the conversation."""

@@ -14,6 +14,7 @@ import pytest
 from engines.deepsearch.asking import OPEN, SECRET
 from engines.deepsearch.test_conversations import HeldResearcher
 from server.deepsearch.conftest import API, WAIT_S, World
+from server.loopback_tls import TLS
 from server.running_service import TOKEN, Service, running
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.execution import LocalEngine
@@ -149,7 +150,7 @@ def served(engine: LocalEngine, desk: ConversationService) -> Iterator[tuple[Ser
     headers = {"X-Requested-With": "tests 1", "Authorization": f"token {TOKEN}"}
     with (
         running(engine, state=desk.state, conversations=desk) as service,
-        httpx2.Client(base_url=service.url, headers=headers, timeout=WAIT_S, trust_env=False) as client,
+        httpx2.Client(base_url=service.url, headers=headers, timeout=WAIT_S, trust_env=False, verify=TLS) as client,
     ):
         yield service, client
 

@@ -11,6 +11,7 @@ import pytest
 
 import sourcelight as sl
 from server.deepsearch.conftest import API, OPEN, WAIT_S, World
+from server.loopback_tls import TLS
 from server.running_service import TOKEN, running
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.execution import LocalEngine
@@ -71,7 +72,7 @@ def test_faults_are_logged_without_the_question(asked_engine: LocalEngine, caplo
     with State() as state, running(asked_engine, state=state, conversations=Careless(state)) as service:
         headers = {"Authorization": f"token {TOKEN}", "X-Requested-With": "tests 1"}
         response = httpx2.post(
-            service.url + API, json={"question": QUESTION}, headers=headers, timeout=WAIT_S, trust_env=False
+            service.url + API, json={"question": QUESTION}, headers=headers, timeout=WAIT_S, trust_env=False, verify=TLS
         )
         assert response.status_code == 500
         with pytest.raises(sl.SourcelightError, match="internal error, id") as error:

@@ -11,6 +11,7 @@ import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET
 from server.deepsearch.conftest import PASSWORD, WAIT_S, World
+from server.loopback_tls import TLS
 from sourcelight.server.http.pages.browser import requested_lines
 
 QUESTION = "how is the checkout total computed"
@@ -175,7 +176,7 @@ def test_pages_have_a_policy_that_runs_nothing_inline(links: Links, ann: httpx2.
 
 
 def test_a_signed_in_browser_reads_pages_and_nothing_else(world: World, links: Links) -> None:
-    with httpx2.Client(base_url=world.service.url, timeout=WAIT_S, trust_env=False) as browser:
+    with httpx2.Client(base_url=world.service.url, timeout=WAIT_S, trust_env=False, verify=TLS) as browser:
         page = browser.get(links.files[SECRET])
         assert page.status_code == 401
         sign_in = re.search(r'href="(/\.auth/sign-in\?to=[^"]+)"', page.text)
@@ -199,7 +200,7 @@ def test_a_signed_in_browser_reads_pages_and_nothing_else(world: World, links: L
         signed_page = browser.get("/.auth/sign-in").text
         mark = re.search(r'name="mark" value="([^"]*)"', signed_page)
         assert mark is not None
-        with httpx2.Client(base_url=world.service.url, timeout=WAIT_S, trust_env=False) as other:
+        with httpx2.Client(base_url=world.service.url, timeout=WAIT_S, trust_env=False, verify=TLS) as other:
             assert other.get(links.files[SECRET], headers=forged).status_code == 401
             headers = {"Cookie": f"sourcelight-reader={reader}"}
             assert other.get(links.files[SECRET], headers=headers).status_code == 200
@@ -213,7 +214,7 @@ def test_a_signed_in_browser_reads_pages_and_nothing_else(world: World, links: L
     "to", ["//evil.example", "https://evil.example/", "/\\evil.example", "evil", "/a/../..//evil.example"]
 )
 def test_signing_in_leads_nowhere_else(world: World, to: str) -> None:
-    with httpx2.Client(base_url=world.service.url, timeout=WAIT_S, trust_env=False) as browser:
+    with httpx2.Client(base_url=world.service.url, timeout=WAIT_S, trust_env=False, verify=TLS) as browser:
         form = browser.get("/.auth/sign-in", params={"to": to}).text
         assert 'name="to"' not in form
         mark = re.search(r'name="mark" value="([^"]*)"', form)

@@ -12,6 +12,7 @@ import pytest
 import sourcelight as sl
 from engines.deepsearch.asking import OPEN, SECRET, add_account, desk_context
 from server.deepsearch.conftest import WAIT_S
+from server.loopback_tls import TLS
 from server.running_service import TOKEN, Service, running
 from sourcelight.backends.embedded import EmbeddedBackend
 from sourcelight.client import Client
@@ -91,7 +92,7 @@ def test_tables_of_both_backends_have_what_was_rejected(
 def test_pages_and_markdown_name_them(service: Service) -> None:
     answer = sl.connect(service.url, token=TOKEN).deepsearch("how?", cache=False)
     headers = {"Authorization": f"token {TOKEN}"}
-    with httpx2.Client(headers=headers, timeout=WAIT_S, trust_env=False) as client:
+    with httpx2.Client(headers=headers, timeout=WAIT_S, trust_env=False, verify=TLS) as client:
         page = client.get(answer.url).text
         text = client.get(f"{answer.url}.md").text
     assert f'{INVENTED} <span class="bad">rejected</span>' in page

@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from server.loopback_tls import TLS
 from server.running_service import Service, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.execution import LocalEngine
@@ -69,7 +70,7 @@ def service(engine: LocalEngine, state: State) -> Iterator[Service]:
 @pytest.fixture(scope="module")
 def ann(service: Service, state: State) -> Iterator[httpx2.Client]:
     headers = {"Authorization": f"token {state.tokens.create('ann')[1]}"}
-    with httpx2.Client(base_url=service.url, headers=headers, timeout=30, trust_env=False) as client:
+    with httpx2.Client(base_url=service.url, headers=headers, timeout=30, trust_env=False, verify=TLS) as client:
         yield client
 
 

@@ -12,6 +12,8 @@ import httpx2
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from server.loopback_tls import TLS
+
 FAMILIES = ("2026-07-28", "legacy")
 BOUND_S = 20.0
 
@@ -29,7 +31,7 @@ class Said:
 async def connected(url: str, token: str, family: str = "2026-07-28") -> AsyncIterator[Client]:
     headers = {"Authorization": f"token {token}"}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=BOUND_S, trust_env=False) as http,
+        httpx2.AsyncClient(headers=headers, timeout=BOUND_S, trust_env=False, verify=TLS) as http,
         Client(streamable_http_client(url, http_client=http), mode=family) as client,
     ):
         await client.list_tools()

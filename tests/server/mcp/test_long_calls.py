@@ -19,6 +19,7 @@ import uvicorn
 from mcp.client import Client
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from server.loopback_tls import TLS
 from server.mcp.calling import FAMILIES, call_tool, connected, over
 from server.mcp.conftest import Served
 from server.mcp.test_endpoints import MESSAGE
@@ -146,7 +147,7 @@ def leave_by_closing(url: str, waiting: Waiting) -> None:
     """A reader that goes away while it waits."""
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wait", "arguments": {}}}
     with (
-        httpx2.Client(timeout=10, trust_env=False) as client,
+        httpx2.Client(timeout=10, trust_env=False, verify=TLS) as client,
         client.stream("POST", url, json=call, headers=MESSAGE) as answer,
     ):
         assert answer.status_code == 200
@@ -285,7 +286,10 @@ def test_a_quick_call_ends_with_its_reader(engine: LocalEngine, monkeypatch: pyt
     with serving_app(app) as url:
 
         async def main() -> None:
-            async with httpx2.AsyncClient(timeout=10, trust_env=False) as client, anyio.create_task_group() as tasks:
+            async with (
+                httpx2.AsyncClient(timeout=10, trust_env=False, verify=TLS) as client,
+                anyio.create_task_group() as tasks,
+            ):
                 tasks.start_soon(partial(client.post, url, json=call, headers=MESSAGE))
                 assert await anyio.to_thread.run_sync(waiting.begun.wait, 5)
                 tasks.cancel_scope.cancel()
@@ -323,7 +327,7 @@ def test_a_call_that_runs_when_access_ends_gives_no_answer(
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     with (
         running(engine, state=state) as service,
-        httpx2.Client(base_url=service.url, trust_env=False, timeout=BOUND_S) as client,
+        httpx2.Client(base_url=service.url, trust_env=False, timeout=BOUND_S, verify=TLS) as client,
         ThreadPoolExecutor(1) as thread,
     ):
         headers = MESSAGE | {"Authorization": f"token {secret}"}

@@ -13,6 +13,8 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx2
 
+from server.loopback_tls import TLS
+
 PASSWORD = "correct horse battery"
 CALLBACK = "http://localhost:3334/oauth/callback"
 VERIFIER = "v" * 50
@@ -45,7 +47,7 @@ class Flow:
     browser: httpx2.Client = field(init=False)
 
     def __post_init__(self) -> None:
-        self.browser = httpx2.Client(base_url=self.url, timeout=20, trust_env=False)
+        self.browser = httpx2.Client(base_url=self.url, timeout=20, trust_env=False, verify=TLS)
 
     def register(self, **extra: Any) -> httpx2.Response:
         body = {

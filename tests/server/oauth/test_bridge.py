@@ -18,6 +18,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from server.loopback_tls import TLS
 from server.oauth.flow import CALLBACK, Flow
 from server.running_service import Service
 from sourcelight.repos.state import State
@@ -135,7 +136,7 @@ def test_the_bridge_signs_in_and_lists_tools(
         page = flow.follow(flow.sign_in(page, "ann"))
         answer = flow.decide(page)
         assert answer.headers["location"].startswith(f"http://localhost:{port}/oauth/callback?code=")
-        assert httpx2.get(answer.headers["location"], timeout=20, trust_env=False).status_code == 200
+        assert httpx2.get(answer.headers["location"], timeout=20, trust_env=False, verify=TLS).status_code == 200
         assert "keyword_search" in running.tools()
     finally:
         running.stop()

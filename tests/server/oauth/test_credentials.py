@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from core.wire.strict_decoder import read_strictly
+from server.loopback_tls import TLS
 from server.mcp.calling import call
 from server.oauth.flow import CALLBACK, PASSWORD, Clock, Flow
 from server.running_service import Service, running
@@ -166,7 +167,7 @@ def _credentials(state: State, service: Service, clock: Clock) -> dict[str, dict
 def test_every_endpoint_answers_every_credential_as_the_table_says(world: World, credential: str) -> None:
     headers = world.headers[credential]
     stream, mcp, trace, api, page = TABLE[credential]
-    with httpx2.Client(base_url=world.service.url, timeout=20, trust_env=False) as client:
+    with httpx2.Client(base_url=world.service.url, timeout=20, trust_env=False, verify=TLS) as client:
         answers = [
             (client.get(SEARCH, headers=headers), stream),
             (client.post(MCP_PATH, json=PING, headers=headers | ACCEPT), mcp),

@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from starlette.requests import Request
 
+from server.loopback_tls import TLS
 from server.oauth.flow import Flow
 from server.running_service import Service
 from sourcelight.repos.state import AttemptLimit, State
@@ -31,7 +32,7 @@ def test_sixty_guesses_at_once_try_as_many_as_the_limit_says(service: Service, s
 
         def guess(number: int) -> int:
             with httpx2.Client(
-                base_url=service.url, timeout=30, trust_env=False, cookies=flow.browser.cookies
+                base_url=service.url, timeout=30, trust_env=False, cookies=flow.browser.cookies, verify=TLS
             ) as client:
                 guess_flow = Flow(service.url)
                 guess_flow.browser.close()

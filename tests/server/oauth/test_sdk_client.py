@@ -15,6 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from pydantic import AnyUrl
 
+from server.loopback_tls import TLS
 from server.oauth.flow import CALLBACK, Clock, Flow
 
 
@@ -71,7 +72,7 @@ async def _list_tools(url: str, storage: Kept, user: User) -> list[str]:
     )
     auth = OAuthClientProvider(url, metadata, storage, user.open, user.answer)
     async with (
-        httpx2.AsyncClient(auth=auth, timeout=20, trust_env=False) as http,
+        httpx2.AsyncClient(auth=auth, timeout=20, trust_env=False, verify=TLS) as http,
         Client(streamable_http_client(url, http_client=http), mode="legacy") as client,
     ):
         return [tool.name for tool in (await client.list_tools()).tools]

@@ -13,7 +13,16 @@ from urllib.parse import urlsplit
 import httpx2
 
 from sourcelight.backends.remote.bodies import bound_bodies
-from sourcelight.backends.remote.endpoint import BUSY, REFUSED, Credential, Endpoint, RetryPolicy, hide, refusal_error
+from sourcelight.backends.remote.endpoint import (
+    BUSY,
+    REFUSED,
+    Credential,
+    Endpoint,
+    RetryPolicy,
+    certificate_context,
+    hide,
+    refusal_error,
+)
 from sourcelight.backends.remote.read_ahead import read_ahead
 from sourcelight.backends.remote.recording import route
 from sourcelight.core.errors import (
@@ -257,6 +266,7 @@ class HttpTransport:
                         pool=retry_policy.idle_timeout_s,
                     ),
                     follow_redirects=False,
+                    verify=certificate_context(),
                     event_hooks={"response": [bound_bodies(httpx2.AsyncByteStream)]},
                 )
             except (ValueError, ImportError, OSError):

@@ -20,6 +20,7 @@ from sourcelight.backends.remote.endpoint import (
     Endpoint,
     RetryPolicy,
     Secret,
+    certificate_context,
     hide,
     refusal_error,
 )
@@ -246,6 +247,7 @@ class McpSession:
             auth=_auth(self._credential),
             proxy=None if proxy is None else proxy.reveal(),
             timeout=httpx2.Timeout(self._retry_policy.connect_timeout_s, read=CALL_TIMEOUT_S),
+            verify=certificate_context(),
             event_hooks={"response": [bound_bodies(httpx2.AsyncByteStream), note]},
         )
         async with http:

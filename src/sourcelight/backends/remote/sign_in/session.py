@@ -18,7 +18,7 @@ from urllib.parse import urlencode, urlsplit
 import httpx2
 
 from sourcelight.backends.remote.bodies import bound_bodies
-from sourcelight.backends.remote.endpoint import Endpoint, Secret, hide
+from sourcelight.backends.remote.endpoint import Endpoint, Secret, certificate_context, hide
 from sourcelight.backends.remote.sign_in.callback import Callback, listening
 from sourcelight.backends.remote.sign_in.discovery import AuthorizationServer, discover
 from sourcelight.backends.remote.sign_in.tokens import Registration, TokenCache, Tokens
@@ -316,6 +316,7 @@ class OAuthCredential:
             timeout=_REQUEST_S,
             proxy=None if proxy is None else proxy.reveal(),
             follow_redirects=False,
+            verify=certificate_context(),
         )
 
     def _refusal(self, message: str, answer: Mapping[str, Any]) -> SignInFailed:
