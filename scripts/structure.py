@@ -224,6 +224,36 @@ def _introductions(tree: ast.Module) -> Iterator[tuple[str, int]]:
             yield node.name, node.lineno
 
 
+def private_names(root: Path = ROOT / "tests") -> list[str]:
+    """Return each private name of the package that files below a directory import, read, replace or set.
+
+    Names that end with an underscore are protocols of IPython; names that a file defines itself are its own.
+    """
+    uses = []
+    for path in sorted(root.rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        local = {name for name, _ in _introductions(tree)}
+        uses += [
+            f"{path.relative_to(ROOT)}:{line} {name}"
+            for name, line in _private_uses(tree)
+            if name not in local and not name.endswith("_")
+        ]
+    return uses
+
+
+def _private_uses(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "sourcelight":
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id in _FOREIGN):
+            names = [node.attr]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("getattr", "setattr", "delattr")):
+            names = [str(argument.value) for argument in node.args[1:2] if isinstance(argument, ast.Constant)]
+        else:
+            continue
+        yield from ((name, node.lineno) for name in names if name.startswith("_"))
+
+
 def is_participle(name: str) -> bool:
     """Whether a name is one word that says what was done, not what is done."""
     word = name.strip("_")
@@ -422,6 +452,7 @@ def measures() -> dict[str, Any]:
         "odd names in tests": len(odd_names(ROOT / "tests")),
         "odd names in benchmarks": len(odd_names(ROOT / "benchmarks")),
         "odd names in scripts": len(odd_names(ROOT / "scripts")),
+        "private names in tests": len(private_names()),
         "array aliases outside core.arrays": len(array_aliases()),
         "phrases of older texts": len(relapses()),
         "comment lines, %": round(comment_share(), 2),
@@ -443,6 +474,7 @@ LISTS: dict[str, Callable[[], list[str]]] = {
     "probes": probes,
     "participles": participles,
     "names": odd_names,
+    "private": private_names,
     "arrays": array_aliases,
     "relapses": relapses,
     "cycles": lambda: [" ".join(circle) for circle in cycles()],

@@ -91,14 +91,18 @@ def shut_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]
 
 
 @pytest.fixture(scope="module")
-def code(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    """A client over the repository that a module builds as `repo`."""
+def folder(repo: RepositoryBuilder) -> Path:
+    """The directory of the repository that a module builds as `repo`; modules with several build it themselves."""
+    return repo.path.parent
+
+
+@pytest.fixture(scope="module")
+def code(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    """A client over the repositories in the `folder` of a module."""
     # Imported late, as each process of a run reads this file.
     import sourcelight as sl
 
-    with sl.open(
-        repo.path.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
-    ) as client:
+    with sl.open(folder, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False) as client:
         yield client
 
 
@@ -108,6 +112,15 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fleet")
     build.build(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def embedded(fleet: Path) -> Iterator[sl.Client]:
+    """A client over the sample fleet, with engines in this process."""
+    import sourcelight as sl
+
+    with sl.open(fleet) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -69,6 +69,13 @@ MAX_PARTICIPLES = 2
 MAX_ODD_NAMES = {"src": 469, "tests": 10, "benchmarks": 0, "scripts": 0}
 """Participles, pronouns and adverbs in place of a noun (`--list names`). A limit only goes down."""
 
+MAX_PRIVATE_NAMES = 70
+"""Uses of private names in tests (`--list private`), no import among them.
+
+A third sets a bound low, so that few lines reach it; handlers of a widget's messages are called by front ends alone;
+the others read what no answer shows: a dump of the database, open connections, the state of a cache.
+"""
+
 MAX_PHRASES = 0
 """`_KNOWN_PHRASES` lists the words that are right in a module."""
 
@@ -127,6 +134,11 @@ def test_functions_are_named_by_verbs() -> None:
 def test_data_is_named_by_nouns() -> None:
     counts = {folder: len(structure.odd_names(structure.ROOT / folder)) for folder in MAX_ODD_NAMES}
     assert all(counts[folder] <= limit for folder, limit in MAX_ODD_NAMES.items()), counts
+
+
+def test_tests_use_the_public_interface() -> None:
+    names = structure.private_names()
+    assert len(names) <= MAX_PRIVATE_NAMES, names
 
 
 def test_rooms_say_why() -> None:

@@ -54,12 +54,6 @@ def in_both_schemes(page: Any, address: str = "") -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def code(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(fleet, index_dir=tmp_path_factory.mktemp("index")) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
 def page() -> Iterator[Any]:
     with lab.chromium_page() as browser_page:
         yield browser_page
@@ -86,26 +80,26 @@ def test_pages_of_a_service(fleet: Path, tmp_path: Path, page: Any) -> None:
                 assert in_both_schemes(page, service.url + address) == [], address
 
 
-def test_reports_and_answers_as_pages(code: sl.Client, tmp_path: Path, page: Any) -> None:
-    sl.reports.contributors(code, progress=False).to_html(tmp_path / "contributors.html")
-    sl.reports.changes(code, HUB, "v1.0.0", "v2.0.0", progress=False).to_html(tmp_path / "changes.html")
-    code.deepsearch("How long is waited before a failed request is tried again?").to_html(tmp_path / "answer.html")
+def test_reports_and_answers_as_pages(embedded: sl.Client, tmp_path: Path, page: Any) -> None:
+    sl.reports.contributors(embedded, progress=False).to_html(tmp_path / "contributors.html")
+    sl.reports.changes(embedded, HUB, "v1.0.0", "v2.0.0", progress=False).to_html(tmp_path / "changes.html")
+    embedded.deepsearch("How long is waited before a failed request is tried again?").to_html(tmp_path / "answer.html")
     for name in ("contributors", "changes", "answer"):
         assert in_both_schemes(page, (tmp_path / f"{name}.html").as_uri()) == [], name
 
 
-def test_results_in_a_notebook(code: sl.Client, page: Any) -> None:
+def test_results_in_a_notebook(embedded: sl.Client, page: Any) -> None:
     displayed: list[Any] = [
-        code.search("error count:all"), code.search("TODO", context_lines=2),
-        code.search_many({"a": "retry", "b": "timeout"}), code.explain("lang:go retry or backoff"),
+        embedded.search("error count:all"), embedded.search("TODO", context_lines=2),
+        embedded.search_many({"a": "retry", "b": "timeout"}), embedded.explain("lang:go retry or backoff"),
     ]  # fmt: skip
     parts = "".join(item._repr_mimebundle_()["text/html"] for item in displayed)
     page.set_content(f"<!doctype html><html lang=en><title>Results</title><main><h1>Results</h1>{parts}</main></html>")
     assert in_both_schemes(page) == []
 
 
-def test_the_explorer(code: sl.Client, page: Any) -> None:
-    explorer = code.explore("error count:all")
+def test_the_explorer(embedded: sl.Client, page: Any) -> None:
+    explorer = embedded.explore("error count:all")
     try:
         new = page.context.browser.new_page()
         lab.show_explorer(new, explorer)

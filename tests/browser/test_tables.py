@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,7 +29,7 @@ PATH = "src/engine/with/several/folders/a_module_with_a_rather_long_name_of_its_
 
 
 @pytest.fixture(scope="module")
-def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository whose names, paths, lines and addresses are as long as real ones."""
     folder = tmp_path_factory.mktemp("tables")
     builder = RepositoryBuilder(folder / "one", origin=f"https://{NAME}.git")
@@ -46,8 +46,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
             author=PEOPLE[step % 2],
             date=1_704_456_000 + step * 86_400,
         )
-    with sl.open(folder, index_dir=tmp_path_factory.mktemp("index"), progress=False) as client:
-        yield client
+    return folder
 
 
 FRAMES: dict[str, Callable[[sl.Client], object]] = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,10 @@ class Wrong:
 
 
 @pytest.fixture(scope="module")
-def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("arguments")
     RepositoryBuilder(folder / "one").commit({"a.py": "def needle():\n    pass\n"}, message="Add a needle")
-    with sl.open(folder, index_dir=folder / ".index", progress=False, background_index=False) as client:
-        yield client
+    return folder
 
 
 SOUND: dict[str, Any] = {"frame": pd.DataFrame(), "row": 0, "queries": {"a": "x"}, "attributes": {}, "services": {}}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +21,13 @@ from sourcelight.testing.repositories import RepositoryBuilder
 
 
 @pytest.fixture(scope="module")
-def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("asked")
     for name in ("one", "two"):
         RepositoryBuilder(folder / name, origin=f"https://example.org/a/{name}.git").commit(
             {"src/a.py": "old(1)\nnew(2)\nold(3)\n", "b.go": "new(1) <b>\n", "src/c.py": "foo bar\n"}, "x"
         )
-    with sl.open(folder, index_dir=folder.parent / "asked-index") as client:
-        yield client
+    return folder
 
 
 def test_a_query_shows_its_tree() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,16 +10,13 @@ from typing import Any
 import pytest
 
 import sourcelight as sl
+from git_output import git
 from sourcelight.cli import main
 from sourcelight.core.completeness import call_status, status_of
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.testing import RepositoryBuilder
 
 Ask = Callable[[sl.Client], tuple[str, str]]
-
-
-def git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, text=True).stdout.strip()
 
 
 def builder(folder: Path) -> Path:
@@ -31,7 +27,7 @@ def builder(folder: Path) -> Path:
 
 
 def missing_blob(folder: Path) -> str:
-    blob = git(folder / "one", "rev-parse", "HEAD:lost.py")
+    blob = git(folder / "one", "rev-parse", "HEAD:lost.py").strip()
     (folder / "one" / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     return blob
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 import sourcelight as sl
@@ -26,22 +23,16 @@ QUERIES = (
 )
 
 
-@pytest.fixture(scope="module")
-def code(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(fleet, index_dir=tmp_path_factory.mktemp("index")) as client:
-        yield client
-
-
 @pytest.mark.parametrize("query", QUERIES)
-def test_the_search_with_a_facet_has_what_its_number_says(code: sl.Client, query: str) -> None:
-    result = code.search(query, progress=False)
+def test_the_search_with_a_facet_has_what_its_number_says(embedded: sl.Client, query: str) -> None:
+    result = embedded.search(query, progress=False)
     assert len(result.filters)
     for item in result._filters[:25]:
         assert item.exhaustive
         if item.kind == "utility":
             assert item.unit == "repositories left out"
             continue
-        narrowed = code.search(add_facets(query, [item]), progress=False)
+        narrowed = embedded.search(add_facets(query, [item]), progress=False)
         counts = {
             "matches": narrowed.match_count,
             "matches left out": result.match_count - narrowed.match_count,
@@ -50,9 +41,9 @@ def test_the_search_with_a_facet_has_what_its_number_says(code: sl.Client, query
         assert counts[item.unit] == item.count, item
 
 
-def test_titles_say_what_is_counted_unless_it_is_matches_of_one_kind_each(code: sl.Client) -> None:
+def test_titles_say_what_is_counted_unless_it_is_matches_of_one_kind_each(embedded: sl.Client) -> None:
     def titles(query: str) -> set[str]:
-        filters = code.search(query, progress=False)._filters
+        filters = embedded.search(query, progress=False)._filters
         return {
             facet_title(kind, [item for item in filters if item.kind == kind])
             for kind in {item.kind for item in filters}
@@ -63,9 +54,9 @@ def test_titles_say_what_is_counted_unless_it_is_matches_of_one_kind_each(code: 
     assert not {title for title in titles("select:file test") if title.startswith("type")}
 
 
-def test_a_filter_that_needs_the_types_of_the_query_can_be_added(code: sl.Client) -> None:
+def test_a_filter_that_needs_the_types_of_the_query_can_be_added(embedded: sl.Client) -> None:
     """`author:` alone is no query, and the panel is of one that has `type:commit`."""
-    panel = code.search("fix type:commit", progress=False).facets()
+    panel = embedded.search("fix type:commit", progress=False).facets()
     (author, *_) = [item.value for item in panel._filters if item.kind == "author"]
     assert panel.choose(author) == f"{author} fix type:commit"
     assert panel.search().match_count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,15 +22,14 @@ WRITTEN = ["source", "documentation"]
 
 
 @pytest.fixture(scope="module")
-def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kinds")
     repo = RepositoryBuilder(folder / "demo")
     repo.commit(FILES, "begin")
     repo.commit({"vendor/lib.c": "1\n2\n3\n4\n", "gone.lock": "x\n", "yarn.lock": "1\n"}, "update", author=BO)
     repo.commit({"yarn.lock": None, "src/a.py": "1\n2\n3\n", "package-lock.json": "{}\n" * 8}, "drop")
     repo.commit({"src/a.py": "1\n", "package-lock.json": "{}\n" * 9}, "less")
-    with sl.open(folder, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False) as client:
-        yield client
+    return folder
 
 
 def test_churn_tells_the_kinds_apart_and_they_add_up(code: sl.Client) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -26,9 +25,8 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
 
 
 @pytest.fixture(scope="module")
-def code(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with sl.open(repo.path, index_dir=tmp_path_factory.mktemp("index") / "index") as client:
-        yield client
+def folder(repo: RepositoryBuilder) -> Path:
+    return repo.path
 
 
 def test_one_text_is_a_list_of_one(code: Client) -> None:

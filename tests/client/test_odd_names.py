@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import re2
@@ -14,15 +14,14 @@ PATHS = ("plain.txt", "a b/n\newline.txt", "\nfirst.txt", "last.txt\n", "two\n\n
 
 
 @pytest.fixture(scope="module")
-def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two repositories, so that they are searched as one; the second one has no such names."""
     folder = tmp_path_factory.mktemp("names")
     builder = RepositoryBuilder(folder / "src" / "odd")
     for path in PATHS:
         builder.commit({path: "foo@bar\n"})
     RepositoryBuilder(folder / "src" / "even").commit({"newline.txt": "foo@bar a@b\n"})
-    with sl.open(folder / "src", index_dir=folder / "index", progress=False, background_index=False) as client:
-        yield client
+    return folder / "src"
 
 
 EXPRESSIONS = (

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sourcelight as sl
+from git_output import git
 from sourcelight.testing import RepositoryBuilder
 
 MAPPED = "Cy Old <cy@old.example.org>"
@@ -38,17 +37,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture(scope="module")
-def code(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(folder, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False) as client:
-        yield client
-
-
-def git(folder: Path, *arguments: str) -> list[str]:
-    run = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=True, timeout=30, text=True)
-    return run.stdout.splitlines()
-
-
 def people(frame: Any) -> dict[str, int]:
     wrote = frame[frame["commits"] > 0]
     return dict(
@@ -58,7 +46,7 @@ def people(frame: Any) -> dict[str, int]:
 
 def test_addresses_are_people_whatever_their_case_and_the_names_beside_them(code: sl.Client, folder: Path) -> None:
     counts = people(code.contributors("one"))
-    addresses = Counter(line.casefold() for line in git(folder / "one", "log", "--format=%aE"))
+    addresses = Counter(line.casefold() for line in git(folder / "one", "log", "--format=%aE").splitlines())
     assert addresses.pop("") == 2
     assert counts.pop("Root <>") == counts.pop("Admin <>") == 1
     assert {person.rpartition("<")[2].strip(">").casefold(): count for person, count in counts.items()} == addresses
@@ -67,7 +55,7 @@ def test_addresses_are_people_whatever_their_case_and_the_names_beside_them(code
 
 def test_without_joining_people_are_those_of_shortlog(code: sl.Client, folder: Path) -> None:
     frame = code.contributors("one", join_addresses=False)
-    rows = (line.split("\t") for line in git(folder / "one", "shortlog", "-sne", "HEAD"))
+    rows = (line.split("\t") for line in git(folder / "one", "shortlog", "-sne", "HEAD").splitlines())
     assert people(frame) == {person: int(count) for count, person in rows}
     assert any("join_addresses is False" in notice for notice in frame.attrs["notices"])
 

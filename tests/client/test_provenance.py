@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import inspect
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +24,6 @@ ALWAYS = {"endpoint", "backend_id", "status", "limit_hit", "requested_at", "vers
 R = "github.com/weave-fleet/weave-py"
 
 
-@pytest.fixture(scope="module")
-def code(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(fleet, index_dir=tmp_path_factory.mktemp("index")) as client:
-        yield client
-
-
 def check(frame: pd.DataFrame, code: sl.Client) -> None:
     """What holds for the attrs of every frame."""
     attrs = frame.attrs
@@ -44,20 +37,20 @@ def check(frame: pd.DataFrame, code: sl.Client) -> None:
     assert backend_of({str(k): v for k, v in attrs.items()}) is code.backend
 
 
-def test_every_frame_of_a_search_says_where_it_came_from(code: sl.Client) -> None:
-    result = code.search("func count:5")
+def test_every_frame_of_a_search_says_where_it_came_from(embedded: sl.Client) -> None:
+    result = embedded.search("func count:5")
     frames = [
         result.matches, result.progress, result.filters, result.skipped, result.alerts, result.repositories,
-        result.spans(), result.with_last_change(), code.count_by("func", by="language"), code.list_repos(),
+        result.spans(), result.with_last_change(), embedded.count_by("func", by="language"), embedded.list_repos(),
     ]  # fmt: skip
     for frame in frames:
-        check(frame, code)
+        check(frame, embedded)
         assert "duration_ms" in frame.attrs
     assert result.attrs["query"] == "func count:5"
     assert (result.status, result.attrs["limit_hit"]) == ("partial", True)
-    many = code.search_many({"a": "func count:3", "b": "import count:3"})
+    many = embedded.search_many({"a": "func count:3", "b": "import count:3"})
     for frame in (many.matches, many.searches, many["b"].matches):
-        check(frame, code)
+        check(frame, embedded)
 
 
 def _last_request(code: sl.Client) -> dict[str, Any]:
@@ -88,25 +81,25 @@ def _last_request(code: sl.Client) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
-def test_every_method_that_gives_a_frame_says_where_it_came_from(code: sl.Client) -> None:
-    request = _last_request(code)
+def test_every_method_that_gives_a_frame_says_where_it_came_from(embedded: sl.Client) -> None:
+    request = _last_request(embedded)
     changes = {"deepsearch_update", "deepsearch_cancel", "deepsearch_delete", "deepsearch_reset_link"}
     exceptions = {"deepsearch", "deepsearch_read", *changes}
     public = {name for name in dir(BlockingMethods) if not name.startswith("_")} - exceptions
     kinds = {name: str(inspect.signature(getattr(BlockingMethods, name)).return_annotation) for name in public}
     assert {name for name, kind in kinds.items() if kind in {"DataFrame", "DependencyGraph"}} == set(request)
     for name, arguments in request.items():
-        answer = getattr(code, name)(*arguments)
+        answer = getattr(embedded, name)(*arguments)
         frame = answer.edges if name == "dependency_graph" else answer
-        check(frame, code)
+        check(frame, embedded)
         assert frame.attrs["call"]
-    reply = code.deepsearch("where are things counted?", cache=False)
+    reply = embedded.deepsearch("where are things counted?", cache=False)
     for frame in (reply.sources, reply.citations, reply.steps):
-        assert backend_of({str(k): v for k, v in frame.attrs.items()}) is code.backend
+        assert backend_of({str(k): v for k, v in frame.attrs.items()}) is embedded.backend
 
 
-def test_provenance_survives_a_parquet_file(code: sl.Client, tmp_path: Path) -> None:
-    frame = code.count_by("func", by="language")
+def test_provenance_survives_a_parquet_file(embedded: sl.Client, tmp_path: Path) -> None:
+    frame = embedded.count_by("func", by="language")
     frame.to_parquet(tmp_path / "counts.parquet")
     assert pd.read_parquet(tmp_path / "counts.parquet").attrs == frame.attrs
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,12 +30,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repo.git("replace", first, second)
     RepositoryBuilder(root / "plain").commit({"a.py": "needle\n"}, "plain needle")
     return root
-
-
-@pytest.fixture(scope="module")
-def code(folder: Path) -> Iterator[sl.Client]:
-    with sl.open(folder) as client:
-        yield client
 
 
 def git(folder: Path, *arguments: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ SCRIPT = "<script>alert('needle')</script>"
 
 
 @pytest.fixture(scope="module")
-def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("repositories")
     hosted = RepositoryBuilder(root / "hosted")
     hosted.commit(
@@ -23,8 +22,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
     )
     hosted.git("remote", "add", "origin", "https://github.com/owner/hosted.git")
     RepositoryBuilder(root / "local").commit({"a.py": "needle\n"})
-    with sl.open(root, index_dir=tmp_path_factory.mktemp("index")) as client:
-        yield client
+    return root
 
 
 @pytest.mark.parametrize("options", [{}, {"context_lines": 1}])

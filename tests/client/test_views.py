@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ TAGS = {"style", "div", "b", "span", "a", "table", "tbody", "tr", "td", "mark", 
 
 
 @pytest.fixture(scope="module")
-def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("views")
     repository = RepositoryBuilder(folder / "src" / "lamp", origin=f"https://{NAME}.git")
     numbered = "".join(f"line {n}\n" for n in range(1, 101))
@@ -37,8 +36,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     repository.commit(
         {"a.py": changed, "c.bin": b"\0\1", "b<i>.txt": f"{HOSTILE}\n"}, f"subject {HOSTILE}\n\nbody", author=author
     )
-    with sl.open(folder / "src", index_dir=folder / "index", index_workers=1, background_index=False) as client:
-        yield client
+    return folder / "src"
 
 
 def html(view: Any) -> str:

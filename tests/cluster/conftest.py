@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -29,13 +28,6 @@ def calm(cell: Cell, shards: str) -> Iterator[sl.Client]:
     """Client over the cluster that no test harms, for many tests."""
     with sl.open_cluster(cell.address, shards) as client:
         wait_until(lambda: len(client.cluster.workers) == len(cell.workers), "workers join")
-        yield client
-
-
-@pytest.fixture(scope="session")
-def embedded(fleet: Path) -> Iterator[sl.Client]:
-    """The same over engines of this process."""
-    with sl.open(fleet) as client:
         yield client
 
 

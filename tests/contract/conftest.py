@@ -17,13 +17,6 @@ TOKEN = "slo_the-owner-of-the-contract"
 
 
 @pytest.fixture(scope="session")
-def embedded(fleet: Path) -> Iterator[sl.Client]:
-    """Client over engines in this process."""
-    with sl.open(fleet) as client:
-        yield client
-
-
-@pytest.fixture(scope="session")
 def service(fleet: Path, shut_environment: Path) -> Iterator[str]:
     """Address of `sourcelight serve` on the fleet."""
     with serving(str(fleet), home=shut_environment / "service", token=TOKEN) as (_, address):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from contract.conftest import TOKEN
+from git_output import git
 from server.mcp.calling import call as mcp_call
 from sourcelight.client.portal import call
 from sourcelight.display.frames.facts import answer_frame
@@ -122,19 +122,13 @@ def test_both_backends_refuse_with_the_same_error(
         assert type(caught.value) is fault
 
 
-def git(fleet: Path, folder: str, *arguments: str) -> str:
-    return subprocess.run(
-        ["git", "-C", fleet / folder, *arguments], check=True, capture_output=True, text=True, timeout=30
-    ).stdout
-
-
 def test_a_folder_lists_what_git_lists(code: sl.Client, fleet: Path) -> None:
-    listed = git(fleet, "hub", "ls-tree", "--name-only", "HEAD", "frame/").split("\n")[:-1]
+    listed = git(fleet / "hub", "ls-tree", "--name-only", "HEAD", "frame/").split("\n")[:-1]
     assert sorted(code.list_files(HUB, "frame")["path"].str.rstrip("/")) == sorted(listed)
 
 
 def test_a_file_reads_as_git_shows_it(code: sl.Client, fleet: Path) -> None:
-    text = git(fleet, "hub", "show", "HEAD~2:README.md")
+    text = git(fleet / "hub", "show", "HEAD~2:README.md")
     file_text = code.read_file(HUB, "README.md", revision="HEAD~2")
     assert "".join(f"{line}\n" for line in file_text["line"]) == text
     assert list(file_text["line_number"]) == list(range(1, len(file_text) + 1))
@@ -142,7 +136,7 @@ def test_a_file_reads_as_git_shows_it(code: sl.Client, fleet: Path) -> None:
 
 def test_all_commits_are_those_of_git(code: sl.Client, fleet: Path) -> None:
     result = frame(code, "commit_search", {"repos": [PYTIDE]})
-    assert sorted(result["commit"]) == sorted(git(fleet, "pytide", "log", "--format=%H").split())
+    assert sorted(result["commit"]) == sorted(git(fleet / "pytide", "log", "--format=%H").split())
 
 
 def test_a_description_finds_the_same_files_first_whether_or_not_a_service_cuts_the_rest(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import os
-import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 
 import build
+from git_output import git_bytes
 from weave import read_history
 
 HEADS = {
@@ -25,36 +25,32 @@ HEADS = {
 MAIN = ["board", "gauge", "handbook.git", "hub", "pytide"]
 
 
-def git(repository: Path, *arguments: str) -> bytes:
-    return subprocess.run(
-        ["git", *arguments], cwd=repository, capture_output=True, check=True, timeout=60, stdin=subprocess.DEVNULL
-    ).stdout
-
-
 def blobs(repository: Path) -> dict[bytes, bytes]:
-    rows = git(repository, "ls-tree", "-r", "-z", "HEAD").split(b"\0")[:-1]
+    rows = git_bytes(repository, "ls-tree", "-r", "-z", "HEAD").split(b"\0")[:-1]
     pairs = (row.split(b"\t", 1) for row in rows)
-    return {path: git(repository, "cat-file", "blob", attributes.split()[2].decode()) for attributes, path in pairs}
+    return {
+        path: git_bytes(repository, "cat-file", "blob", attributes.split()[2].decode()) for attributes, path in pairs
+    }
 
 
 def test_every_machine_makes_the_same_commits(fleet: Path) -> None:
-    result = {name: git(fleet / name, "rev-parse", "HEAD").decode().strip() for name in HEADS}
+    result = {name: git_bytes(fleet / name, "rev-parse", "HEAD").decode().strip() for name in HEADS}
     assert result == HEADS
 
 
 @pytest.mark.parametrize("name", MAIN)
 def test_a_main_repository_has_thirty_to_eighty_commits(fleet: Path, name: str) -> None:
-    assert 30 <= int(git(fleet / name, "rev-list", "--count", "HEAD")) <= 80
+    assert 30 <= int(git_bytes(fleet / name, "rev-list", "--count", "HEAD")) <= 80
 
 
 @pytest.mark.parametrize("name", HEADS)
 def test_git_finds_no_fault(fleet: Path, name: str) -> None:
-    git(fleet / name, "fsck", "--strict", "--no-dangling")
+    git_bytes(fleet / name, "fsck", "--strict", "--no-dangling")
 
 
 @pytest.mark.parametrize("name", ["board", "gauge", "hub", "pytide", "hub-fork"])
 def test_work_trees_are_clean(fleet: Path, name: str) -> None:
-    assert git(fleet / name, "status", "--porcelain") == b""
+    assert git_bytes(fleet / name, "status", "--porcelain") == b""
 
 
 def test_woven_files_name_only_commits_that_exist() -> None:
@@ -72,11 +68,11 @@ def test_woven_files_name_only_commits_that_exist() -> None:
 
 @pytest.mark.parametrize("name", ["pytide", "handbook.git"])
 def test_python_files_parse_in_every_state(fleet: Path, name: str) -> None:
-    rows = git(fleet / name, "rev-list", "--objects", "HEAD").decode(errors="replace").splitlines()
+    rows = git_bytes(fleet / name, "rev-list", "--objects", "HEAD").decode(errors="replace").splitlines()
     states = [row.split(" ", 1) for row in rows if row.endswith(".py")]
     assert states
     for blob, path in states:
-        ast.parse(git(fleet / name, "cat-file", "blob", blob), path)
+        ast.parse(git_bytes(fleet / name, "cat-file", "blob", blob), path)
 
 
 def test_the_fleet_holds_hard_files(fleet: Path) -> None:
@@ -91,23 +87,23 @@ def test_the_fleet_holds_hard_files(fleet: Path) -> None:
 
 def test_histories_hold_what_history_tools_must_cope_with(fleet: Path) -> None:
     hub = fleet / "hub"
-    parents = [line.split() for line in git(hub, "log", "--format=%P").decode().splitlines()]
+    parents = [line.split() for line in git_bytes(hub, "log", "--format=%P").decode().splitlines()]
     assert max(map(len, parents)) == 4
-    kinds = git(hub, "for-each-ref", "--format=%(objecttype)", "refs/tags").decode().split()
+    kinds = git_bytes(hub, "for-each-ref", "--format=%(objecttype)", "refs/tags").decode().split()
     assert set(kinds) == {"tag", "commit"}
-    assert b"refs/heads/release-1.2" in git(hub, "for-each-ref")
-    assert len(git(hub, "log", "--format=%an", "--author=bot").splitlines()) >= 6
-    assert b"Co-authored-by: " in git(hub, "log", "--format=%B")
-    assert b"R0" in git(hub, "log", "-M", "--raw", "--format=").replace(b"R100", b"R0")
-    assert b"Mara Lindqvist <mlind@oldmail.example>" in git(hub, "log", "--format=%an <%ae>")
-    assert b"mlind" not in git(hub, "log", "--format=%aN <%aE>")
-    rise_and_fall = git(fleet / "pytide", "log", "--format=%s", "-Sfetch_levels", "--", "*client.py").decode()
+    assert b"refs/heads/release-1.2" in git_bytes(hub, "for-each-ref")
+    assert len(git_bytes(hub, "log", "--format=%an", "--author=bot").splitlines()) >= 6
+    assert b"Co-authored-by: " in git_bytes(hub, "log", "--format=%B")
+    assert b"R0" in git_bytes(hub, "log", "-M", "--raw", "--format=").replace(b"R100", b"R0")
+    assert b"Mara Lindqvist <mlind@oldmail.example>" in git_bytes(hub, "log", "--format=%an <%ae>")
+    assert b"mlind" not in git_bytes(hub, "log", "--format=%aN <%aE>")
+    rise_and_fall = git_bytes(fleet / "pytide", "log", "--format=%s", "-Sfetch_levels", "--", "*client.py").decode()
     assert rise_and_fall.splitlines()[0] == "Remove fetch_levels"
 
 
 def test_a_fork_shares_history_with_its_parent(fleet: Path) -> None:
-    base = git(fleet / "hub-fork", "rev-parse", "HEAD~2").decode().strip()
-    git(fleet / "hub", "merge-base", "--is-ancestor", base, "HEAD")
+    base = git_bytes(fleet / "hub-fork", "rev-parse", "HEAD~2").decode().strip()
+    git_bytes(fleet / "hub", "merge-base", "--is-ancestor", base, "HEAD")
 
 
 def test_an_existing_repository_is_left_alone(fleet: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,6 @@ import sourcelight as sl
 from sourcelight.core.tools import analyses, blame, commits
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
-
-
-@pytest.fixture(scope="module")
-def code(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(fleet, index_dir=tmp_path_factory.mktemp("index")) as client:
-        yield client
 
 
 def test_every_table_about_history_has_its_call_on_the_page() -> None:
@@ -34,12 +27,12 @@ def test_every_table_about_history_has_its_call_on_the_page() -> None:
 
 
 @pytest.mark.slow
-def test_every_number_and_table_of_the_reports_is_explained(code: sl.Client) -> None:
+def test_every_number_and_table_of_the_reports_is_explained(embedded: sl.Client) -> None:
     page = (DOCS / "reports.md").read_text("utf-8")
     explained = {name for row in re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE) for name in row.strip().split(", ")}
     result = [
-        sl.reports.contributors(code, "example.org/tidewatch/hub"),
-        sl.reports.changes(code, "example.org/tidewatch/hub", "v0.1.0", "v2.0.0"),
+        sl.reports.contributors(embedded, "example.org/tidewatch/hub"),
+        sl.reports.changes(embedded, "example.org/tidewatch/hub", "v0.1.0", "v2.0.0"),
     ]
     for report in result:
         assert {number.name for number in report.metrics} <= explained

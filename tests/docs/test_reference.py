@@ -75,7 +75,7 @@ def test_every_column_of_a_table_is_in_the_reference(name: str) -> None:
 
 def test_every_setting_is_in_the_configuration_with_its_values() -> None:
     section = text("service.md").split("## Configuration")[1].split("\n## ")[0]
-    assert set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)) == set(settings._KEYS)
+    assert set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)) == set(settings.SETTING_KEYS)
 
 
 def test_every_tool_and_each_of_its_arguments_is_in_the_reference() -> None:

@@ -17,11 +17,10 @@ from sourcelight.testing import RepositoryBuilder
 
 
 @pytest.fixture(scope="module")
-def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("errors")
     RepositoryBuilder(folder / "ledger").commit({"a.txt": "needle\n"})
-    with sl.open(folder, index_dir=folder / ".index", progress=False) as client:
-        yield client
+    return folder
 
 
 @pytest.fixture

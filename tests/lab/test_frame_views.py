@@ -19,7 +19,7 @@ LONG = "src/" + "/".join(["deeply", "nested", "folders"] * 4) + "/limits.py"
 
 
 @pytest.fixture(scope="module")
-def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with a remote, a long path, a long line and hostile text."""
     folder = tmp_path_factory.mktemp("frames")
     builder = RepositoryBuilder(folder / "limits")
@@ -32,8 +32,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
         message="Add a needle",
     )
     builder.git("remote", "add", "origin", "https://github.com/acme/limits.git")
-    with sl.open(folder, index_dir=folder / ".index", progress=False) as client:
-        yield client
+    return folder
 
 
 @pytest.fixture

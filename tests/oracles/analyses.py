@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from oracles import answers
+from oracles.calls import compared
 from oracles.epoch import Epoch, Outcome
 from oracles.git_history import OPTIONS, LoggedCommit
 from oracles.git_reader import Document, bare_git
@@ -287,11 +288,6 @@ def values_of(column: Any) -> list[Any]:
     """Cells without the types of pandas; None for what is missing."""
     cells = column.astype(object).where(column.notna(), None)
     return [cell.to_pydatetime() if hasattr(cell, "to_pydatetime") else cell for cell in cells]
-
-
-def compared(subject: str, want: Counter[Any], got: Counter[Any]) -> Outcome:
-    """Both as an outcome."""
-    return Outcome(subject, answers.difference(want, got), sum(want.values()))
 
 
 KINDS = (churn, hotspots, coupling, survival, bus_factor)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from repos.catalogs import only
 from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
 from sourcelight.repos import (
     WORKTREE,
@@ -16,11 +17,6 @@ from sourcelight.repos import (
     worktree_tree,
 )
 from sourcelight.testing import RepositoryBuilder, make_repo
-
-
-def only(path: Path) -> Repository:
-    (repository,) = Catalog.open([path]).repositories
-    return repository
 
 
 def contents(repository: Repository, commit: str) -> dict[bytes, bytes | None]:

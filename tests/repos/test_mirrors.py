@@ -16,7 +16,7 @@ from sourcelight.core.errors import Cancelled, GitFailed, RepositoryError
 from sourcelight.repos import Catalog, clone, update_mirror
 from sourcelight.repos.discovery import PARTIAL_PREFIX
 from sourcelight.repos.git_command import parse_version, redact, require_git
-from sourcelight.repos.mirrors import _is_same_origin
+from sourcelight.repos.mirrors import is_same_origin
 from sourcelight.repos.remotes import credential_environment, parse_remote
 from sourcelight.testing import RepositoryBuilder, make_repo
 
@@ -92,7 +92,7 @@ def test_two_remotes_of_one_name_are_never_merged(tmp_path: Path, origin: Reposi
     ],
 )
 def test_which_urls_share_a_mirror(first: str, second: str, *, same: bool) -> None:
-    assert _is_same_origin(first, second) is same
+    assert is_same_origin(first, second) is same
 
 
 def test_a_mirror_follows_the_default_branch(tmp_path: Path, origin: RepositoryBuilder) -> None:

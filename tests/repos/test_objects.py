@@ -3,15 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from repos.catalogs import only
 from sourcelight.core.errors import RevisionNotFound
 from sourcelight.engines.history import LocalHistoryStore
-from sourcelight.repos import Catalog, ObjectReader, Repository
+from sourcelight.repos import Catalog, ObjectReader
 from sourcelight.testing import RepositoryBuilder, make_repo
-
-
-def only(path: Path) -> Repository:
-    (repository,) = Catalog.open([path]).repositories
-    return repository
 
 
 def test_a_tree_lists_what_git_lists(tmp_path: Path) -> None:

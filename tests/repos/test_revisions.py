@@ -3,14 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from repos.catalogs import only
 from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
 from sourcelight.repos import WORKTREE, Catalog, Repository, resolve
 from sourcelight.testing import RepositoryBuilder, make_repo
-
-
-def only(path: Path) -> Repository:
-    (repository,) = Catalog.open([path]).repositories
-    return repository
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from git_output import git
 from server.running_service import TOKEN, Service, running
 from server.test_search_page import acting_parts, get, text_of
 from sourcelight.backends.embedded import open_engine
@@ -72,12 +71,6 @@ def engine(repository: RepositoryBuilder, state: State) -> Iterator[LocalEngine]
 def service(engine: LocalEngine, state: State) -> Iterator[Service]:
     with running(engine, Settings(auth_public=True), state=state) as service:
         yield service
-
-
-def git(path: Path, *arguments: str) -> str:
-    return subprocess.run(
-        ["git", "-C", path, *arguments], check=True, capture_output=True, text=True, timeout=30
-    ).stdout
 
 
 def test_blame_names_the_commit_of_each_line(service: Service, repository: RepositoryBuilder) -> None:

@@ -7,7 +7,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="u
 
 
 def test_every_setting_is_documented() -> None:
-    for name in (*settings._KEYS, settings.DISABLE_DEEPSEARCH, OWNER_TOKEN_VARIABLE):
+    for name in (*settings.SETTING_KEYS, settings.DISABLE_DEEPSEARCH, OWNER_TOKEN_VARIABLE):
         assert f"`{name}`" in TEXT
 
 

@@ -167,7 +167,7 @@ def _mirror_path(folder: str, remote: Remote) -> str:
     """Return the directory of a remote's mirror: by its name, or beside it if another remote has that name."""
     parts = (name_from_origin(remote.url) or name_from_folder(remote.url)).split("/")
     target = os.path.join(folder, *parts)
-    if not os.path.isdir(f"{target}.git") or _is_same_origin(_recorded_origin(f"{target}.git"), remote.url):
+    if not os.path.isdir(f"{target}.git") or is_same_origin(_recorded_origin(f"{target}.git"), remote.url):
         return f"{target}.git"
     return f"{target}-{hashlib.sha256(os.fsencode(remote.url)).hexdigest()[:8]}.git"
 
@@ -215,7 +215,7 @@ def _delete_abandoned(path: str) -> None:
                         os.unlink(file)
 
 
-def _is_same_origin(first: str, second: str) -> bool:
+def is_same_origin(first: str, second: str) -> bool:
     """Return whether two URLs mean one repository: the same host and path, and no two different ports."""
     name = name_from_origin(first)
     if not name or name != name_from_origin(second):

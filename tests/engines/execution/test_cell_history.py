@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 import sourcelight as sl
 from engines.execution.test_cells import ANY, code, drawn_notebook, markdown, notebook, stream
+from git_output import git_bytes
 from sourcelight.core.errors import QueryError
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -51,10 +51,6 @@ def client(random_repos: Path) -> Iterator[sl.Client]:
         yield client
 
 
-def _git(folder: Path, *arguments: str) -> bytes:
-    return subprocess.run(["git", "-C", folder, *arguments], check=True, capture_output=True).stdout
-
-
 def _cell_lines(data: bytes) -> Counter[tuple[str, str]]:
     lines: Counter[tuple[str, str]] = Counter()
     for cell in json.loads(data)["cells"] if data else ():
@@ -72,14 +68,16 @@ def changed(random_repos: Path) -> Counter[Line]:
     folder = random_repos / "one"
     contents: dict[str, Counter[tuple[str, str]]] = {"0" * 40: Counter()}
     subject = ""
-    for line in _git(folder, "log", "--raw", "-M", "--no-abbrev", "--format=commit %s", "--root").decode().splitlines():
+    for line in (
+        git_bytes(folder, "log", "--raw", "-M", "--no-abbrev", "--format=commit %s", "--root").decode().splitlines()
+    ):
         if line.startswith("commit "):
             subject = line.removeprefix("commit ")
         elif line.startswith(":"):
             *_, old, new, _ = line.partition("\t")[0].split()
             paths = line.split("\t")[1:]
             for blob in {old, new}.difference(contents):
-                contents[blob] = _cell_lines(_git(folder, "cat-file", "blob", blob))
+                contents[blob] = _cell_lines(git_bytes(folder, "cat-file", "blob", blob))
             before, after = contents[old], contents[new]
             for side, lines, path in (("added", after - before, paths[-1]), ("removed", before - after, paths[0])):
                 for (kind, text), count in lines.items():

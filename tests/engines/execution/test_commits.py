@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from engines.execution.running_queries import final, run
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches import MatchBatch, conform
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.wire.events import Alert, Done, Filters, Progress
+from sourcelight.core.wire.events import Alert, Done, Filters
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
@@ -45,10 +46,6 @@ def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalEngin
     return open_engine([folder / "api", folder / "web", folder / "plain"], index=tmp_path_factory.mktemp("index"))
 
 
-def run(engine: LocalEngine, query: str, **options: Any) -> list[Any]:
-    return list(engine.stream(SearchRequest(query, **options), Viewer.owner(), Cancellation()))
-
-
 def rows(engine: LocalEngine, query: str, **options: Any) -> list[dict[str, Any]]:
     batches = [event.batch for event in run(engine, query, **options) if isinstance(event, MatchBatch)]
     return list(conform(batches).to_pylist())
@@ -61,10 +58,6 @@ def messages(engine: LocalEngine, query: str, **options: Any) -> list[str]:
 
 def lines(engine: LocalEngine, query: str, **options: Any) -> list[tuple[str, str, int, str]]:
     return [(r["path"], r["side"], r["line_number"], r["line"]) for r in rows(engine, query, **options) if r["path"]]
-
-
-def final(events: list[Any]) -> Progress:
-    return [event for event in events if isinstance(event, Progress) and event.done][-1]
 
 
 def test_messages_have_their_matches_by_line(engine: LocalEngine) -> None:

@@ -53,11 +53,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 ALL = -1
 
 
-@pytest.fixture(scope="module")
-def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
-    return open_engine([folder], index=tmp_path_factory.mktemp("index"))
-
-
 def places(events: list[Any]) -> set[tuple[str, str, int | None]]:
     return {(r["repository"].rsplit("/", 1)[-1], r["path"], r["line_number"]) for r in rows(events)}
 

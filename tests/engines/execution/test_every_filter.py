@@ -48,10 +48,9 @@ def repositories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reposito
 
 
 @pytest.fixture(scope="module")
-def code(repositories: dict[str, RepositoryBuilder], tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+def folder(repositories: dict[str, RepositoryBuilder]) -> Path:
     folder: Path = repositories["two"].path.parent
-    with sl.open(folder, index_dir=tmp_path_factory.mktemp("index")) as client:
-        yield client
+    return folder
 
 
 def holds(pattern: str, text: str | bytes, flags: str = "") -> bool:

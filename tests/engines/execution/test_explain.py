@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from engines.execution.running_queries import alert, final, run
-from sourcelight.backends.embedded import open_engine
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import parse
 from sourcelight.core.wire.request import SearchRequest
@@ -25,14 +25,14 @@ private = true
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("repositories")
     for name in ("api", "web", "fork", "secret"):
         files = {f"src/part{n}.py": f"import part{n}\nvalue = {n}\n" * 400 for n in range(10)}
         files |= {"src/main.go": "package main\n\nfunc main() { handleError(err) }\n", "main_go.txt": "say hello\n"}
         RepositoryBuilder(root / name, origin=f"https://example.org/team/{name}.git").commit(files)
     (root / "repos.toml").write_text(REPOS_TOML)
-    return open_engine([root], index=tmp_path_factory.mktemp("index"))
+    return root
 
 
 def explained(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -22,11 +22,10 @@ TEXT = "\n".join([*LINES, ""])
 
 
 @pytest.fixture(scope="module")
-def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("terms")
     make_repo(folder / "src", {"a.txt": TEXT, "term1.txt": "by name\n", "b c.txt": "zz top\n"})
-    with sl.open(folder / "src", index_dir=folder / "index") as client:
-        yield client
+    return folder / "src"
 
 
 def _rows(code: sl.Client, terms: list[str], filters: str) -> set[tuple[str, str, int]]:

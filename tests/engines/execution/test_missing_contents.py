@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +28,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     builder = RepositoryBuilder(root / "src" / "whole")
     builder.commit({"CODEOWNERS": OWNED, "a.py": "def thing(): pass  # needle\n", "c.bin": b"\0"}, "first")
     return root / "src"
-
-
-@pytest.fixture(scope="module")
-def code(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(folder, index_dir=tmp_path_factory.mktemp("index")) as client:
-        yield client
 
 
 @pytest.mark.parametrize(

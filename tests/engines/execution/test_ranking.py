@@ -34,13 +34,13 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("repositories")
     RepositoryBuilder(root / "one").commit(FILES)
     RepositoryBuilder(root / "two").commit(
         {"word.py": "retry\n", "naïve.txt": "é retry é\n", "bad.txt": b"\xff retry\n"}
     )
-    return open_engine([root], index=tmp_path_factory.mktemp("index"))
+    return root
 
 
 def order(events: list[Any]) -> list[str]:

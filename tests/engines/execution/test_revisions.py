@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from engines.execution.running_queries import alert, rows
 from sourcelight.backends.embedded import open_engine
-from sourcelight.core.batches import MatchBatch, conform
+from sourcelight.core.batches import MatchBatch
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
-from sourcelight.core.wire.events import Alert, Done, Filters, Progress
+from sourcelight.core.wire.events import Done, Filters, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
@@ -46,16 +47,8 @@ def run(engine: LocalEngine, query: str, *, viewer: Viewer | None = None, **opti
     return list(engine.stream(request, viewer or Viewer.owner(), Cancellation()))
 
 
-def rows(events: list[Any]) -> list[dict[str, Any]]:
-    return list(conform([e.batch for e in events if isinstance(e, MatchBatch)]).to_pylist())
-
-
 def lines(events: list[Any]) -> set[tuple[str, str, str]]:
     return {(r["revision"], r["path"], r["line"]) for r in rows(events) if r["type"] == "content"}
-
-
-def alert(events: list[Any]) -> Alert | None:
-    return next((e for e in events if isinstance(e, Alert)), None)
 
 
 NEW = {("", "a.py", "new needle"), ("", "same.py", "needle here")}

@@ -41,11 +41,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture(scope="module")
-def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
-    return open_engine([folder], index=tmp_path_factory.mktemp("index"))
-
-
 def locations(events: list[Any]) -> list[tuple[str, str, str | None]]:
     return sorted((r["repository"].rsplit("/", 1)[-1], r["type"], r["path"]) for r in rows(events))
 

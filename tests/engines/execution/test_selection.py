@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
+from engines.execution.running_queries import alert, rows, run
 from sourcelight.backends.embedded import open_engine
-from sourcelight.core.batches import MatchBatch, conform
-from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
-from sourcelight.core.wire.events import Alert
-from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import FIRST_DATE, RepositoryBuilder
@@ -68,26 +65,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture(scope="module")
-def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
-    return open_engine([folder], index=tmp_path_factory.mktemp("index"))
-
-
-def run(engine: LocalEngine, query: str, *, viewer: Viewer | None = None) -> list[Any]:
-    request = SearchRequest(query, pattern_type="keyword")
-    return list(engine.stream(request, viewer or Viewer.owner(), Cancellation()))
-
-
-def rows(events: list[Any]) -> list[dict[str, Any]]:
-    return list(conform([e.batch for e in events if isinstance(e, MatchBatch)]).to_pylist())
-
-
 def repositories_of(events: list[Any]) -> set[str]:
     return {r["repository"].rsplit("/", 1)[-1] + (f"@{r['revision']}" if r["revision"] else "") for r in rows(events)}
-
-
-def alert(events: list[Any]) -> Alert | None:
-    return next((e for e in events if isinstance(e, Alert)), None)
 
 
 @pytest.mark.parametrize(

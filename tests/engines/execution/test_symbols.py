@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from engines.execution.running_queries import alert, final, rows, run
-from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Filters
 from sourcelight.core.wire.request import SearchRequest
@@ -26,11 +26,11 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("repositories")
     for name in ("one", "two"):
         RepositoryBuilder(root / name).commit(FILES)
-    return open_engine([root], index=tmp_path_factory.mktemp("index"))
+    return root
 
 
 def symbols_of(events: list[Any]) -> set[tuple[str, str | None, str | None]]:

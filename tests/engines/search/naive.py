@@ -220,3 +220,8 @@ def _line_rows(data: bytes, spans: Spans) -> list[Row]:
 
 def atoms(patterns: Sequence[CompiledPattern]) -> list[FileTerm]:
     return [FileTerm(pattern) for pattern in patterns]
+
+
+def literal(text: str, *, case_sensitive: bool = True) -> CompiledPattern:
+    """A pattern that matches a text."""
+    return compile_pattern(text, kind="literal", case_sensitive=case_sensitive)

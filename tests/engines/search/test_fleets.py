@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engines.search.naive import MemorySource, build_memory, naive_rows, open_memory, rows_of
+from engines.search.naive import MemorySource, build_memory, literal, naive_rows, open_memory, rows_of
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.boolean import And, Not
 from sourcelight.core.cancellation import Cancellation
@@ -59,10 +59,6 @@ corpora = st.lists(
     min_size=1,
     max_size=5,
 )
-
-
-def literal(text: str, *, case_sensitive: bool = True) -> CompiledPattern:
-    return compile_pattern(text, kind="literal", case_sensitive=case_sensitive)
 
 
 def regexp(text: str) -> CompiledPattern:

@@ -13,6 +13,7 @@ from engines.search.naive import (
     TARGET,
     MemorySource,
     build_memory,
+    literal,
     naive_rows,
     open_memory,
     rows_of,
@@ -28,10 +29,6 @@ from sourcelight.engines.search import FileTerm, SearchOptions, TextQuery
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.engines.search.scan.chunks import truncate_line
 from sourcelight.engines.search.searcher import count, search
-
-
-def literal(text: str) -> CompiledPattern:
-    return compile_pattern(text, kind="literal", case_sensitive=True)
 
 
 def regexp(text: str) -> CompiledPattern:

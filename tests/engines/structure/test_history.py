@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import sourcelight as sl
+from git_output import git_bytes
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.structure.pattern import LANGUAGES
 from sourcelight.repos import Catalog
@@ -83,15 +83,11 @@ def test_filters_and_operators_hold_for_changed_files(client: sl.Client, query: 
     assert list(dict.fromkeys(row[0] for row in rows(client, query))) == messages
 
 
-def git(directory: str, *arguments: str) -> bytes:
-    return subprocess.run(["git", "--git-dir", directory, *arguments], capture_output=True, check=True).stdout
-
-
 def texts_of(directory: str, blob: str, path: str, pattern: str, language: str) -> Counter[str]:
     """The matches in a content, white space aside."""
     if not int(blob, 16) or language_of(path) != language:
         return Counter()
-    text = git(directory, "cat-file", "blob", blob).decode("utf-8", "replace")
+    text = git_bytes(directory, "cat-file", "blob", blob).decode("utf-8", "replace")
     nodes = ast_grep.SgRoot(text, LANGUAGES[language]).root().find_all(pattern=pattern)
     spans = {(node.range().start.index, node.range().end.index) for node in nodes}
     return Counter(" ".join(text[start:end].split()) for start, end in spans if start < end)
@@ -99,7 +95,7 @@ def texts_of(directory: str, blob: str, path: str, pattern: str, language: str) 
 
 def changed_files(directory: str, commit: str) -> Iterator[tuple[str, str, str, str]]:
     """The content and the path of each changed file, before and after."""
-    raw = git(directory, "diff-tree", "-r", "-M", "--root", "--no-commit-id", "-z", commit).split(b"\0")[:-1]
+    raw = git_bytes(directory, "diff-tree", "-r", "-M", "--root", "--no-commit-id", "-z", commit).split(b"\0")[:-1]
     while raw:
         _, _, old, new, status = raw.pop(0).decode().split(" ")
         before = after = raw.pop(0).decode(errors="replace")
@@ -116,7 +112,7 @@ def test_commits_are_those_of_a_comparison_of_all_files(fleet: Path, pattern: st
         frame = client.search(f"patternType:ast-grep {scope}", progress=False).matches
     for repository in Catalog.open(fleet).repositories:
         directory = repository.git_dir
-        for commit in git(directory, "rev-list", "--no-merges", "HEAD").decode().split():
+        for commit in git_bytes(directory, "rev-list", "--no-merges", "HEAD").decode().split():
             for old, before, new, after in changed_files(directory, commit):
                 was = texts_of(directory, old, before, pattern, language)
                 if was != texts_of(directory, new, after, pattern, language):

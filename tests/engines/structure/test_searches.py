@@ -83,12 +83,6 @@ def sources(folder: Path) -> dict[tuple[str, str], str]:
 
 
 @pytest.fixture(scope="module")
-def code(fleet: Path) -> Iterator[sl.Client]:
-    with sl.open(fleet) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
 def texts(fleet: Path) -> dict[tuple[str, str], str]:
     return sources(fleet)
 
@@ -121,7 +115,9 @@ def query_of(pattern: str, *filters: str) -> str:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_match_is_lost_and_none_is_made_up(code: sl.Client, texts: dict[tuple[str, str], str], seed: int) -> None:
+def test_no_match_is_lost_and_none_is_made_up(
+    embedded: sl.Client, texts: dict[tuple[str, str], str], seed: int
+) -> None:
     draw = random.Random(seed)  # noqa: S311 - cases, no secrets
     files = [(place, text, language_of(place[1])) for place, text in texts.items()]
     files = [(place, text, language) for place, text, language in files if language in LANGUAGES and text.strip()]
@@ -137,9 +133,9 @@ def test_no_match_is_lost_and_none_is_made_up(code: sl.Client, texts: dict[tuple
             }
         except RuntimeError:  # ast-grep says that it is no pattern
             with pytest.raises(QueryError, match="is no pattern of code"):
-                code.search(query_of(pattern, f"lang:{language}"), progress=False)
+                embedded.search(query_of(pattern, f"lang:{language}"), progress=False)
             continue
-        result = code.search(query_of(pattern, f'lang:"{language}"'), progress=False)
+        result = embedded.search(query_of(pattern, f'lang:"{language}"'), progress=False)
         assert matches_of(result.matches) == expected, (place, pattern)
         assert result.status == "complete"
         assert result.match_count == len(expected)
@@ -152,7 +148,7 @@ def test_no_match_is_lost_and_none_is_made_up(code: sl.Client, texts: dict[tuple
     ["$F($A)", "$A = $B", "return $X", "$A.$B($$$)", "if ($A) { $$$ }", "def $F($$$): $$$", "func $F($$$) { $$$ }"],
 )
 def test_without_a_language_each_file_is_read_in_its_own(
-    code: sl.Client, texts: dict[tuple[str, str], str], pattern: str
+    embedded: sl.Client, texts: dict[tuple[str, str], str], pattern: str
 ) -> None:
     readings = shared_pool().read(pattern, list(LANGUAGES))
     usable = {name for name, entry in readings.items() if not entry.problem and not entry.has_errors}
@@ -162,7 +158,7 @@ def test_without_a_language_each_file_is_read_in_its_own(
         if (language := language_of(path)) in usable
         for match in naive(repository, path, text, pattern, language)
     }
-    result = code.search(query_of(pattern), progress=False)
+    result = embedded.search(query_of(pattern), progress=False)
     assert matches_of(result.matches) == expected
     assert result.status == "complete"
     left_out = [item for item in result.skipped.to_dict("records") if item["reason"] == "structure-language"]

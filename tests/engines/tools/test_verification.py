@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,9 +28,8 @@ def commits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def code(commits: tuple[Path, list[str]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(commits[0], index_dir=tmp_path_factory.mktemp("index"), background_index=False) as client:
-        yield client
+def folder(commits: tuple[Path, list[str]]) -> Path:
+    return commits[0]
 
 
 @pytest.mark.parametrize(

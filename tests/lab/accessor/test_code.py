@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import sourcelight as sl
+from git_output import git
 from sourcelight.lab.accessor import CodeAccessor, register
 from sourcelight.testing import RepositoryBuilder
 
@@ -39,13 +39,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def code(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(place, index_dir=tmp_path_factory.mktemp("index")) as client:
-        yield client
-
-
-def git(place: Path, *arguments: str) -> str:
-    return subprocess.run(["git", "-C", place, *arguments], check=True, capture_output=True, text=True).stdout
+def folder(place: Path) -> Path:
+    return place
 
 
 def test_only_frames_of_code_have_it(code: sl.Client) -> None:

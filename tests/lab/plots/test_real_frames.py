@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 from matplotlib.text import Text
 
 import sourcelight as sl
+from git_output import git_lines
 from sourcelight.lab import plots
 from sourcelight.testing import RepositoryBuilder
 
@@ -40,16 +39,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(
-        repository, index_dir=tmp_path_factory.mktemp("index"), progress=False, background_index=False
-    ) as client:
-        yield client
-
-
-def git(repository: Path, *arguments: str) -> list[str]:
-    run = subprocess.run(["git", "-C", str(repository), *arguments], check=True, capture_output=True, text=True)
-    return run.stdout.splitlines()
+def folder(repository: Path) -> Path:
+    return repository
 
 
 def bars(figure: plots.Figure) -> dict[str, list[float]]:
@@ -70,9 +61,9 @@ def _lies(container: Any) -> bool:
 def blamed_authors(repository: Path, needle: str) -> Counter[str]:
     """Who wrote the lines that hold a text, by git blame."""
     counts: Counter[str] = Counter()
-    for path in git(repository, "grep", "-l", needle):
+    for path in git_lines(repository, "grep", "-l", needle):
         author = ""
-        for line in git(repository, "blame", "--line-porcelain", "HEAD", "--", path):
+        for line in git_lines(repository, "blame", "--line-porcelain", "HEAD", "--", path):
             if line.startswith("author "):
                 author = line.removeprefix("author ")
             elif line.startswith("\t") and needle in line:
@@ -94,8 +85,8 @@ def test_owners_of_matched_lines_are_those_of_git_blame(code: sl.Client, reposit
 def test_owners_of_folders_are_those_of_git_blame(code: sl.Client, repository: Path) -> None:
     figure = plots.ownership(code.ownership(repository.name))
     counts: Counter[str] = Counter()
-    for path in git(repository, "ls-files"):
-        lines = git(repository, "blame", "--line-porcelain", "HEAD", "--", path)
+    for path in git_lines(repository, "ls-files"):
+        lines = git_lines(repository, "blame", "--line-porcelain", "HEAD", "--", path)
         counts.update(line.removeprefix("author ") for line in lines if line.startswith("author "))
     assert sorted(bars(figure).popitem()[1]) == sorted(counts.values())
 
@@ -103,13 +94,13 @@ def test_owners_of_folders_are_those_of_git_blame(code: sl.Client, repository: P
 def test_matches_by_folder_are_those_of_git_grep(code: sl.Client, repository: Path) -> None:
     result = code.search("TODO count:all", progress=False)
     (sizes,) = bars(plots.bars(result, "path", top=50)).values()
-    count = [int(line.rpartition(":")[2]) for line in git(repository, "grep", "-c", "TODO")]
+    count = [int(line.rpartition(":")[2]) for line in git_lines(repository, "grep", "-c", "TODO")]
     assert sorted(sizes) == sorted(count)
 
 
 def test_commits_over_time_are_those_of_git_log(code: sl.Client, repository: Path) -> None:
     figure = plots.over_time(code.commit_search(), period="quarter")
-    months = [int(line[5:7]) for line in git(repository, "log", "--format=%cs")]
+    months = [int(line[5:7]) for line in git_lines(repository, "log", "--format=%cs")]
     quarters = Counter((month - 1) // 3 for month in months)
     assert list(bars(figure).values()) == [[quarters[position] for position in sorted(quarters)]]
 
@@ -120,7 +111,7 @@ def test_a_pickaxe_by_quarter_is_drawn_by_quarter_and_its_running_total_is_refus
     frame = code.pickaxe("retry", by="quarter")
     figure = plots.over_time(frame, value="net")
     assert "quarter" in figure.title
-    there = sum(int(line.rpartition(":")[2]) for line in git(repository, "grep", "-c", "retry"))
+    there = sum(int(line.rpartition(":")[2]) for line in git_lines(repository, "grep", "-c", "retry"))
     assert sum(sum(sizes) for sizes in bars(figure).values()) == there
     with pytest.raises(ValueError, match=r"total can't be summed.*value='net'"):
         plots.over_time(frame, value="total")
@@ -131,9 +122,9 @@ def test_a_pickaxe_by_quarter_is_drawn_by_quarter_and_its_running_total_is_refus
 
 def test_activity_and_treemap_count_what_git_counts(code: sl.Client, repository: Path) -> None:
     commits = code.commit_search()
-    assert f"{len(git(repository, 'log', '--format=%H')):,} commits" in plots.calendar(commits).description
+    assert f"{len(git_lines(repository, 'log', '--format=%H')):,} commits" in plots.calendar(commits).description
     result = code.search("TODO count:all", progress=False)
-    total = sum(int(line.rpartition(":")[2]) for line in git(repository, "grep", "-c", "TODO"))
+    total = sum(int(line.rpartition(":")[2]) for line in git_lines(repository, "grep", "-c", "TODO"))
     labels = [text.get_text() for text in plots.treemap(result).draw().findobj(Text)]
     assert any(f"{total:,} matches" in text for text in labels)
 
@@ -156,7 +147,7 @@ def test_ratios_and_places_are_not_added_up(code: sl.Client, repository: Path, v
 def test_a_column_of_ones_own_is_added_up_whatever_its_name(code: sl.Client, repository: Path) -> None:
     counts = code.search("TODO", progress=False).matches.assign(score=2)
     (sizes,) = bars(plots.bars(counts, "repository", value="score")).values()
-    assert sizes == [2 * len(git(repository, "grep", "TODO"))]
+    assert sizes == [2 * len(git_lines(repository, "grep", "TODO"))]
     with pytest.raises(ValueError, match="total can't be summed"):  # of no known table: the name tells
         plots.bars(pd.DataFrame({"path": ["a"], "total": [1]}), "path", value="total")
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 import sourcelight as sl
+from git_output import git_lines
+from lab.reports.report_values import value
 from sourcelight.lab.reports import Report, changes
 from sourcelight.testing import RepositoryBuilder
 
@@ -50,11 +50,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(
-        repository.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
-    ) as client:
-        yield client
+def folder(repository: Path) -> Path:
+    return repository.parent
 
 
 @pytest.fixture(scope="module")
@@ -67,35 +64,28 @@ def release(code: sl.Client, name: str) -> Report:
     return changes(code, name, "v1", "v2", period="day")
 
 
-def git(repository: Path, *arguments: str) -> list[str]:
-    run = subprocess.run(["git", *arguments], cwd=repository, capture_output=True, check=True, timeout=30, text=True)
-    return run.stdout.splitlines()
-
-
-def value(report: Report, name: str) -> object:
-    return next(metric.value for metric in report.metrics if metric.name == name)
-
-
 def test_each_number_is_that_of_git(release: Report, repository: Path) -> None:
-    log = git(repository, "log", "--format=%aE", "v1..v2")
+    log = git_lines(repository, "log", "--format=%aE", "v1..v2")
     addresses = {line.casefold() for line in log}
-    earlier = {line.casefold() for line in git(repository, "log", "--format=%aE", "v1")}
-    diff = [line.split("\t") for line in git(repository, "diff", "-M", "--numstat", "v1", "v2")]
-    stat_rows = [line.split("\t") for line in git(repository, "log", "-M", "--numstat", "--format=", "v1..v2") if line]
+    earlier = {line.casefold() for line in git_lines(repository, "log", "--format=%aE", "v1")}
+    diff = [line.split("\t") for line in git_lines(repository, "diff", "-M", "--numstat", "v1", "v2")]
+    stat_rows = [
+        line.split("\t") for line in git_lines(repository, "log", "-M", "--numstat", "--format=", "v1..v2") if line
+    ]
     assert {metric.name: metric.value for metric in release.metrics} == {
         "files": len(diff),
         "lines more": sum(int(row[0]) for row in diff),
         "lines less": sum(int(row[1]) for row in diff),
         "binary files": 0,
         "commits": len(log),
-        "merges": len(git(repository, "rev-list", "--merges", "v1..v2")),
+        "merges": len(git_lines(repository, "rev-list", "--merges", "v1..v2")),
         "commits by bots": log.count("bot@example.org"),
         "people": len(addresses - {"bot@example.org"}),
         "new people": len(addresses - {"bot@example.org"} - earlier),
         "pull requests": 3,
         "lines added": sum(int(row[0]) for row in stat_rows),
         "lines removed": sum(int(row[1]) for row in stat_rows),
-        "commits before": len(git(repository, "rev-list", "v1")),
+        "commits before": len(git_lines(repository, "rev-list", "v1")),
     }
 
 
@@ -134,13 +124,13 @@ def test_changes_are_as_they_were_merged_and_each_commit_is_in_one(release: Repo
         ("tests", "Test the counter", 7),
         ("other", "Rename a", None),
     }
-    assert log["commits"].sum() == len(git(repository, "rev-list", "--no-merges", "v1..v2"))
+    assert log["commits"].sum() == len(git_lines(repository, "rev-list", "--no-merges", "v1..v2"))
     assert log.set_index("title").loc["Add a second module", "author"] == "Ben"
 
 
 def test_pages_lead_to_the_code_host(release: Report, repository: Path) -> None:
     html = release.to_html()
-    head = git(repository, "rev-parse", "v2")[0]
+    head = git_lines(repository, "rev-parse", "v2")[0]
     for address in (
         "https://github.com/example/demo/pull/14",
         f"https://github.com/example/demo/commit/{head}",
@@ -159,12 +149,12 @@ def test_periods_that_the_release_cuts_are_marked(release: Report) -> None:
 
 def test_paths_narrow_every_number(code: sl.Client, name: str, repository: Path) -> None:
     report = changes(code, name, "v1", "v2", only=["src", "*.md"], exclude="src/b.py")
-    fits = [path for path in git(repository, "diff", "-M", "--name-only", "v1", "v2")
+    fits = [path for path in git_lines(repository, "diff", "-M", "--name-only", "v1", "v2")
             if (path.startswith("src/") or fnmatch(path, "*.md")) and path != "src/b.py"]  # fmt: skip
     assert sorted(report.tables["files"]["path"]) == sorted(fits)
     commits, added, removed = set(), 0, 0
-    for commit in git(repository, "rev-list", "--no-merges", "v1..v2"):
-        for line in git(repository, "diff-tree", "-r", "-M", "--no-commit-id", "--numstat", commit):
+    for commit in git_lines(repository, "rev-list", "--no-merges", "v1..v2"):
+        for line in git_lines(repository, "diff-tree", "-r", "-M", "--no-commit-id", "--numstat", commit):
             plus, minus, path = line.split("\t")
             path = "src/old.py" if "=>" in path else path
             if (path.startswith("src/") or fnmatch(path, "*.md")) and path != "src/b.py":
@@ -179,7 +169,7 @@ def test_paths_narrow_every_number(code: sl.Client, name: str, repository: Path)
     assert report.tables["activity"]["commits"].sum() == len(commits)
     assert dict(report.parameters)["only files in"] == "src, *.md"
     assert dict(report.parameters)["without files in"] == "src/b.py"
-    assert len(report.drill_down("commits before")) == len(git(repository, "rev-list", "v1"))
+    assert len(report.drill_down("commits before")) == len(git_lines(repository, "rev-list", "v1"))
 
 
 def test_an_empty_report_says_why(code: sl.Client, name: str) -> None:

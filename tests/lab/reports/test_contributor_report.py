@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,8 @@ import pandas as pd
 import pytest
 
 import sourcelight as sl
+from git_output import git_lines
+from lab.reports.report_values import value
 from sourcelight.lab.reports import Report, contributors
 from sourcelight.lab.reports.contributor_sections import stale
 from sourcelight.lab.reports.text import compare_counts, share_text
@@ -45,11 +45,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(
-        repository.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
-    ) as client:
-        yield client
+def folder(repository: Path) -> Path:
+    return repository.parent
 
 
 @pytest.fixture(scope="module")
@@ -57,17 +54,8 @@ def report(code: sl.Client) -> Report:
     return contributors(code, after=SINCE, period="week")
 
 
-def git(repository: Path, *arguments: str) -> list[str]:
-    run = subprocess.run(["git", *arguments], cwd=repository, capture_output=True, check=True, timeout=30, text=True)
-    return [line for line in run.stdout.splitlines() if line]
-
-
-def value(report: Report, name: str) -> Any:
-    return next(metric.value for metric in report.metrics if metric.name == name)
-
-
 def test_joiners_and_leavers_are_those_of_git(report: Report, repository: Path) -> None:
-    log = [line.split() for line in git(repository, "log", "--format=%ct %ae")]
+    log = [line.split() for line in git_lines(repository, "log", "--format=%ct %ae")]
     since = START + 10 * DAY
     end = max(int(time) for time, _ in log)
     after = {who for time, who in log if int(time) > since}
@@ -85,12 +73,12 @@ def test_all_history_compares_its_last_year(code: sl.Client, repository: Path) -
     report = contributors(code, ownership=False)
     # Nobody wrote a commit more than a year before the newest one, so that there is nothing to compare.
     assert "joined" not in report.tables
-    assert value(report, "commits") == len(git(repository, "rev-list", "main"))
+    assert value(report, "commits") == len(git_lines(repository, "rev-list", "main"))
 
 
 def test_organizations_are_counted_once(report: Report, repository: Path) -> None:
     table = report.tables["organizations"].set_index("organization")
-    addresses = git(repository, "log", f"--since={SINCE}T00:00:00Z", "--format=%ae")
+    addresses = git_lines(repository, "log", f"--since={SINCE}T00:00:00Z", "--format=%ae")
     assert (
         table["commits"].sum()
         == len(addresses) - addresses.count("bot@b.example")
@@ -160,7 +148,7 @@ def test_periods_at_the_ends_are_partial(report: Report) -> None:
 
 
 def test_pages_lead_to_the_code_host(report: Report, repository: Path) -> None:
-    head = git(repository, "rev-parse", "HEAD")[0]
+    head = git_lines(repository, "rev-parse", "HEAD")[0]
     html = report.to_html()
     assert f"https://gitlab.com/example/demo/-/blob/{head}/src/c.py" in html
     assert f"https://gitlab.com/example/demo/-/commits/{head}?author=ada%40corp.example" in html
@@ -173,9 +161,9 @@ def narrow(code: sl.Client) -> Report:
 
 def test_paths_narrow_every_figure(narrow: Report, repository: Path) -> None:
     rows: list[tuple[str, str, int, int, str]] = []
-    for commit in git(repository, "rev-list", "--no-merges", f"--since={SINCE}T00:00:00Z", "main"):
-        author = git(repository, "log", "-1", "--format=%ae", commit)[0]
-        for line in git(repository, "diff-tree", "-r", "-M", "--no-commit-id", "--numstat", commit):
+    for commit in git_lines(repository, "rev-list", "--no-merges", f"--since={SINCE}T00:00:00Z", "main"):
+        author = git_lines(repository, "log", "-1", "--format=%ae", commit)[0]
+        for line in git_lines(repository, "diff-tree", "-r", "-M", "--no-commit-id", "--numstat", commit):
             plus, minus, path = line.split("\t")
             path = "src/new.py" if "=>" in path else path
             if (path.startswith("src/") or path.endswith(".md")) and path != "src/c.py":
@@ -201,7 +189,9 @@ def test_paths_narrow_ownership(narrow: Report, repository: Path) -> None:
     lines: Counter[str] = Counter()
     for path in ("src/a.py", "src/new.py", "docs/x.md", "docs/y.md"):
         lines.update(
-            line[12:] for line in git(repository, "blame", "--line-porcelain", path) if line.startswith("author-mail")
+            line[12:]
+            for line in git_lines(repository, "blame", "--line-porcelain", path)
+            if line.startswith("author-mail")
         )
     owned = narrow.tables["ownership"]
     assert dict(zip("<" + owned["author_email"] + ">", owned["lines"], strict=True)) == lines

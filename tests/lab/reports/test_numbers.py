@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 import sourcelight as sl
+from git_output import git_lines
+from lab.reports.report_values import values
 from sourcelight.lab.reports import Report, changes, contributors
 from sourcelight.lab.reports.contributor_data import Request
 from sourcelight.lab.reports.contributor_sections import ownership_sections
@@ -41,25 +40,13 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(
-        repository.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
-    ) as client:
-        yield client
+def folder(repository: Path) -> Path:
+    return repository.parent
 
 
 @pytest.fixture(scope="module")
 def report(code: sl.Client) -> Report:
     return contributors(code, after=DATE, period="day")
-
-
-def git(repository: Path, *arguments: str) -> list[str]:
-    run = subprocess.run(["git", *arguments], cwd=repository, capture_output=True, check=True, timeout=30, text=True)
-    return [line for line in run.stdout.splitlines() if line]
-
-
-def values(report: Report) -> dict[str, Any]:
-    return {metric.name: metric.value for metric in report.metrics}
 
 
 def test_people_co_authors_and_bots_are_counted_once_and_apart(report: Report) -> None:
@@ -86,12 +73,12 @@ def test_identities_of_the_time_that_may_be_one_person_are_told(code: sl.Client)
 
 def test_people_that_are_not_joined_are_those_of_shortlog(code: sl.Client, repository: Path) -> None:
     by_address = contributors(code, after=DATE, join_addresses=False, ownership=False)
-    rows = git(repository, "shortlog", "-sne", f"--since={DATE}", "HEAD")
+    rows = git_lines(repository, "shortlog", "-sne", f"--since={DATE}", "HEAD")
     assert sum(values(by_address)[name] for name in ("people", "bots")) == len(rows) == 4
 
 
 def test_files_changed_are_those_of_git_and_say_so(report: Report, repository: Path) -> None:
-    paths = set(git(repository, "log", "--no-renames", "--name-only", "--format=", f"--since={DATE}"))
+    paths = set(git_lines(repository, "log", "--no-renames", "--name-only", "--format=", f"--since={DATE}"))
     assert values(report)["files changed"] == len(paths) == 5
     (metric,) = [metric for metric in report.metrics if metric.name == "files changed"]
     assert "--no-renames" in metric.counts
@@ -108,7 +95,7 @@ def test_what_nobody_wrote_here_is_shown_apart(report: Report, repository: Path)
     assert sum(kinds.values()) == values(report)["lines added"]
     assert set(report.tables["other_files"]["path"]) == {"vendor/x.c", "go.sum"}
     assert set(report.tables["files"]["path"]) == {"a.py", "c.py"}
-    assert report.tables["ownership"]["lines"].sum() == len(git(repository, "grep", "", "HEAD", "--", "*.py"))
+    assert report.tables["ownership"]["lines"].sum() == len(git_lines(repository, "grep", "", "HEAD", "--", "*.py"))
 
 
 def test_a_bot_that_trailers_alone_name_is_no_author_of_commits(tmp_path: Path) -> None:
@@ -140,7 +127,7 @@ def test_every_number_and_table_says_what_it_counts(report: Report) -> None:
 
 
 def test_a_change_report_shows_what_nobody_wrote_here_apart(code: sl.Client, repository: Path) -> None:
-    base = git(repository, "rev-list", "--max-parents=0", "HEAD")[0]
+    base = git_lines(repository, "rev-list", "--max-parents=0", "HEAD")[0]
     report = changes(code, "demo", base, "HEAD")
     assert report.tables["file_kinds"].set_index("file_kind")["files"].to_dict() == {
         "source": 2, "vendored": 1, "lock": 1,
@@ -149,7 +136,7 @@ def test_a_change_report_shows_what_nobody_wrote_here_apart(code: sl.Client, rep
     assert set(report.tables["other_files"]["path"]) == {"vendor/x.c", "go.sum"}
     assert report.drill_down("other_files", path="go.sum")["subject"].tolist() == ["bump"]
     assert report.tables["directories"]["directory"].tolist() == ["/*"]
-    assert values(report)["files"] == len(git(repository, "diff", "-M", "--name-only", base, "HEAD")) == 4
+    assert values(report)["files"] == len(git_lines(repository, "diff", "-M", "--name-only", base, "HEAD")) == 4
     without = changes(code, "demo", base, "HEAD", other_files="without")
     assert (values(without)["files"], values(without)["lines added"]) == (2, 4)
     assert not {"other_files", "file_kinds"} & set(without.tables)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sourcelight as sl
+from git_output import git_lines
+from lab.reports.report_values import value
 from sourcelight.lab.reports import Report, changes, contributors
 from sourcelight.testing import RepositoryBuilder
 
@@ -37,12 +37,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    """A client over it."""
-    with sl.open(
-        repository.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
-    ) as client:
-        yield client
+def folder(repository: Path) -> Path:
+    return repository.parent
 
 
 @pytest.fixture(scope="module")
@@ -57,22 +53,13 @@ def release(code: sl.Client) -> Report:
     return changes(code, "demo", "v1", "v2")
 
 
-def git(repository: Path, *arguments: str) -> list[str]:
-    run = subprocess.run(["git", *arguments], cwd=repository, capture_output=True, check=True, timeout=30, text=True)
-    return run.stdout.splitlines()
-
-
-def value(report: Report, name: str) -> object:
-    return next(metric.value for metric in report.metrics if metric.name == name)
-
-
 def test_commits_are_those_of_git(people: Report, repository: Path) -> None:
-    assert value(people, "commits") == len(git(repository, "rev-list", "main"))
-    assert value(people, "merges") == len(git(repository, "rev-list", "--merges", "main"))
+    assert value(people, "commits") == len(git_lines(repository, "rev-list", "main"))
+    assert value(people, "merges") == len(git_lines(repository, "rev-list", "--merges", "main"))
 
 
 def test_lines_are_those_of_numstat(people: Report, repository: Path) -> None:
-    rows = [line.split("\t") for line in git(repository, "log", "-M", "--numstat", "--format=", "main") if line]
+    rows = [line.split("\t") for line in git_lines(repository, "log", "-M", "--numstat", "--format=", "main")]
     assert value(people, "lines added") == sum(int(row[0]) for row in rows)
     assert value(people, "lines removed") == sum(int(row[1]) for row in rows)
 
@@ -110,7 +97,7 @@ def test_a_folder_and_a_file_lead_to_their_commits(people: Report) -> None:
 
 def test_ownership_is_that_of_blame(people: Report, repository: Path) -> None:
     owned = people.tables["ownership"].set_index("author")["lines"]
-    lines = [line for path in ("a.py", "lib/c.go", "lib/d.go") for line in git(repository, "blame", "-e", path)]
+    lines = [line for path in ("a.py", "lib/c.go", "lib/d.go") for line in git_lines(repository, "blame", "-e", path)]
     assert owned["Ben =Cmd"] == sum("ben@example.org" in line for line in lines)
 
 
@@ -134,9 +121,9 @@ def test_a_period_that_is_none_is_refused_with_those_that_are(code: sl.Client) -
 
 
 def test_changes_are_those_between_the_tags(release: Report, repository: Path) -> None:
-    assert value(release, "commits") == len(git(repository, "rev-list", "v1..v2"))
-    assert value(release, "files") == len(git(repository, "diff", "-M", "--name-only", "v1", "v2"))
-    rows = [line.split("\t") for line in git(repository, "diff", "-M", "--numstat", "v1", "v2")]
+    assert value(release, "commits") == len(git_lines(repository, "rev-list", "v1..v2"))
+    assert value(release, "files") == len(git_lines(repository, "diff", "-M", "--name-only", "v1", "v2"))
+    rows = [line.split("\t") for line in git_lines(repository, "diff", "-M", "--numstat", "v1", "v2")]
     assert value(release, "lines more") == sum(int(row[0]) for row in rows)
 
 

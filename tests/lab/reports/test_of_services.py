@@ -10,9 +10,10 @@ import httpx2
 import pytest
 
 import sourcelight as sl
+from lab.reports.report_values import value
 from server.loopback_tls import TLS
 from server.served import serving
-from sourcelight.lab.reports import Report, changes, contributors
+from sourcelight.lab.reports import changes, contributors
 from sourcelight.testing import RepositoryBuilder
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore:.*:UserWarning")]
@@ -46,10 +47,6 @@ def code(folder: Path, shut_environment: Path) -> Iterator[sl.Client]:
     options = ("--config", str(settings))
     with serving(str(folder), *options, home=home, token=TOKEN) as (_, address), sl.connect(address, TOKEN) as client:
         yield client
-
-
-def value(report: Report, name: str) -> object:
-    return next(metric.value for metric in report.metrics if metric.name == name)
 
 
 def test_contributors_of_a_service_say_what_it_does_not_tell(code: sl.Client) -> None:

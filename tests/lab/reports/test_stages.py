@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,15 +15,12 @@ from sourcelight.testing import RepositoryBuilder
 
 
 @pytest.fixture(scope="module")
-def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repo = RepositoryBuilder(tmp_path_factory.mktemp("stages") / "demo")
     repo.commit({"a.py": "one\n"}, "begin")
     repo.tag("v1")
     repo.commit({"a.py": "two\n"}, "go on")
-    with sl.open(
-        repo.path, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
-    ) as client:
-        yield client
+    return repo.path
 
 
 def test_each_stage_is_shown_and_the_last_state_is_complete(code: sl.Client) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import sourcelight as sl
+from lab.reports.report_values import values
 from sourcelight.lab.reports import Report, directory, file, symbol
 from sourcelight.testing import RepositoryBuilder
 
@@ -44,10 +45,6 @@ def name(code: sl.Client) -> str:
 @pytest.fixture(scope="module")
 def story(code: sl.Client, name: str) -> Report:
     return file(code, name, "lib/main.py")
-
-
-def values(report: Report) -> dict[str, object]:
-    return {metric.name: metric.value for metric in report.metrics}
 
 
 def test_each_number_is_that_of_git(story: Report, repo: RepositoryBuilder) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from git_output import git
 from server.loopback_tls import TLS
 from server.running_service import Service, running
 from sourcelight.backends.embedded import open_engine
@@ -85,10 +86,6 @@ def data(client: httpx2.Client, text: str, /, **variables: Any) -> Any:
     value = ask(client, text, **variables)
     assert "errors" not in value, value["errors"]
     return value["data"]
-
-
-def git(folder: Path, *arguments: str) -> str:
-    return subprocess.run(["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True).stdout
 
 
 def test_a_command_line_client_learns_who_it_is(service: Service, ann: httpx2.Client) -> None:

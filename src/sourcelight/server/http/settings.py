@@ -141,7 +141,7 @@ class Settings:
     @property
     def unserved(self) -> tuple[str, ...]:
         """Names of settings for features that this version doesn't have."""
-        return tuple(sorted(n for n in self.set_names if n != DISABLE_DEEPSEARCH and not _KEYS[n].served))
+        return tuple(sorted(n for n in self.set_names if n != DISABLE_DEEPSEARCH and not SETTING_KEYS[n].served))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ def _address(value: Any) -> str:
 
 
 _TOOL_NAMES = ", ".join(sorted(mcp_tools("all")))
-_KEYS: dict[str, _SettingKey] = {
+SETTING_KEYS: dict[str, _SettingKey] = {
     "analyses.enabled": _SettingKey("analyses_enabled", "true or false", _boolean),
     "analyses.limits.maxTimeoutSeconds": _SettingKey(
         "max_analysis_s", "a whole number of seconds from 1 to 86400", _whole_number(1, 86_400)
@@ -304,9 +304,9 @@ def load_settings(path: str | None = None, environ: Mapping[str, str] | None = N
     if path is not None:
         for name, value, line in _read_file(path):
             location = f"{path}:{line}"
-            key = _KEYS.get(name)
+            key = SETTING_KEYS.get(name)
             if key is None:
-                raise ConfigurationError(f"{location}: unknown setting {name!r}; accepted: {', '.join(_KEYS)}")
+                raise ConfigurationError(f"{location}: unknown setting {name!r}; accepted: {', '.join(SETTING_KEYS)}")
             # JSON takes the last of two equal keys silently; an operator who edits the first would wonder.
             if name in set_names:
                 raise ConfigurationError(f"{location}: {name} is set twice; keep one")
