@@ -9,21 +9,16 @@ from sourcelight.client.client import AsyncClient
 from sourcelight.client.conversation import DeepSearchAnswer
 from sourcelight.client.explanation import QueryExplanation
 from sourcelight.client.factory import (
-    aconnect,
-    afederate,
     aopen,
     aopen_cluster,
-    asign_out,
-    connect,
-    federate,
     open,  # noqa: A004 - users write sourcelight.open
     open_cluster,
-    sign_out,
     verify,
 )
 from sourcelight.client.progress import IncompleteCountWarning, IncompleteResultWarning
 from sourcelight.client.result import Export, SearchResult
 from sourcelight.client.search_many import ManyResult
+from sourcelight.client.services import aconnect, afederate, asign_out, connect, federate, sign_out
 from sourcelight.core.backend import Backend, Features
 
 __all__ = [

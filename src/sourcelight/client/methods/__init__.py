@@ -6,10 +6,12 @@ taken too. All go through `Caller._call`; nothing here knows what answers.
 """
 
 from sourcelight.client.methods.analyses import AnalysisMethods, BlockingAnalysisMethods
+from sourcelight.client.methods.blame import BlameMethods, BlockingBlameMethods
 from sourcelight.client.methods.conversations import BlockingConversationMethods, ConversationMethods
 from sourcelight.client.methods.evolution import BlockingEvolutionMethods, EvolutionMethods
 from sourcelight.client.methods.files import BlockingToolMethods, ToolMethods
 from sourcelight.client.methods.history import BlockingHistoryMethods, HistoryMethods
+from sourcelight.client.methods.inspection import BlockingInspectionMethods, InspectionMethods
 from sourcelight.client.methods.navigation import BlockingNavigationMethods, NavigationMethods
 from sourcelight.client.methods.quality import BlockingQualityMethods, QualityMethods
 from sourcelight.client.methods.views import BlockingViewMethods, ViewMethods
@@ -18,6 +20,8 @@ from sourcelight.client.methods.views import BlockingViewMethods, ViewMethods
 class Methods(
     ToolMethods,
     HistoryMethods,
+    InspectionMethods,
+    BlameMethods,
     AnalysisMethods,
     EvolutionMethods,
     QualityMethods,
@@ -31,6 +35,8 @@ class Methods(
 class BlockingMethods(
     BlockingToolMethods,
     BlockingHistoryMethods,
+    BlockingInspectionMethods,
+    BlockingBlameMethods,
     BlockingAnalysisMethods,
     BlockingEvolutionMethods,
     BlockingQualityMethods,

@@ -1,11 +1,10 @@
-"""Methods that analyse history: who wrote, changed and owns how much, where and when."""
+"""Methods that analyse history: who changed how much, where and when."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from sourcelight.client.methods.call import Date, Texts, ToolCaller, date_text, texts
+from sourcelight.client.methods.call import Date, Texts, ToolCaller, date_text, mailmap_text, texts
 from sourcelight.client.portal import blocking
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.tools.analyses import (
@@ -24,14 +23,6 @@ from sourcelight.core.tools.analyses import (
     IdentitySuggestionsArguments,
     PickaxeArguments,
 )
-from sourcelight.core.tools.blame import (
-    BUS_FACTOR,
-    OWNERSHIP,
-    SURVIVAL,
-    BusFactorArguments,
-    OwnershipArguments,
-    SurvivalArguments,
-)
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -46,149 +37,6 @@ class AnalysisMethods:
     or Python dates. `repos` are exact names; None: every repository. `Client.drill_down` lists the commits behind
     a row.
     """
-
-    async def ownership(
-        self: ToolCaller,
-        repo: str,
-        path: str | None = None,
-        *,
-        by: str | None = None,
-        depth: int | None = None,
-        exact: bool | None = None,
-        revision: str | None = None,
-        file_kinds: Texts | None = None,
-        mailmap: Texts | None = None,
-        join_addresses: bool = True,
-        progress: ProgressChoice = None,
-    ) -> DataFrame:
-        """Count the lines of today's text by author.
-
-        Parameters
-        ----------
-        repo
-            Name of the repository.
-        path
-            File or folder; None: everything.
-        by
-            ``total``, ``directory`` or ``file``: what lines are counted for.
-        depth
-            With ``directory``: how many names deep folders are told apart; 1 without it.
-        exact
-            Prove every line to be that of ``git blame``; the first time takes two to three times as long.
-        revision
-            Branch, tag or commit; None: the default branch.
-        file_kinds
-            Of ``source``, ``documentation``, ``vendored``, ``generated`` and ``lock``: the kinds of files that count;
-            None: all.
-        mailmap
-            Lines that join identities, such as accepted ``mailmap_line`` of `identity_suggestions`.
-        join_addresses
-            Whether identities with the same address, ignoring case, are one person after the mailmap.
-        progress
-            As in `search`.
-
-        Returns
-        -------
-        DataFrame
-            One row per author and path; columns as in ``columns_of("ownership")``.
-        """
-        arguments = OwnershipArguments(
-            repo=repo,
-            path=path,
-            by=by,
-            depth=depth,
-            exact=exact,
-            revision=revision,
-            file_kinds=texts(file_kinds),
-            mailmap=_lines(mailmap),
-            join_addresses=None if join_addresses else False,
-        )
-        return await self._call(OWNERSHIP, arguments, progress)
-
-    async def bus_factor(
-        self: ToolCaller,
-        repo: str,
-        path: str | None = None,
-        *,
-        depth: int | None = None,
-        exact: bool | None = None,
-        revision: str | None = None,
-        file_kinds: Texts | None = None,
-        mailmap: Texts | None = None,
-        join_addresses: bool = True,
-        progress: ProgressChoice = None,
-    ) -> DataFrame:
-        """Return, for each directory, the fewest authors who own more than half of its lines.
-
-        Parameters
-        ----------
-        repo
-            Name of the repository.
-        path
-            Directory to look at; None: the whole repository.
-        depth
-            Number of path components by which directories are grouped; None: 1.
-        exact
-            Compare every line with ``git blame``; the first call takes two to three times as long.
-        revision
-            Branch, tag or commit; None: the default branch.
-        file_kinds
-            Kinds of files that count, as for `ownership`; None: all.
-        mailmap
-            Lines that join identities, such as accepted ``mailmap_line`` of `identity_suggestions`.
-        join_addresses
-            Whether identities with the same address are one person after the mailmap, ignoring case.
-        progress
-            As in `search`.
-
-        Returns
-        -------
-        DataFrame
-            One row per directory, the whole repository first; columns as in ``columns_of("bus_factor")``.
-        """
-        arguments = BusFactorArguments(
-            repo=repo,
-            path=path,
-            depth=depth,
-            exact=exact,
-            revision=revision,
-            file_kinds=texts(file_kinds),
-            mailmap=_lines(mailmap),
-            join_addresses=None if join_addresses else False,
-        )
-        return await self._call(BUS_FACTOR, arguments, progress)
-
-    async def survival(
-        self: ToolCaller,
-        repo: str,
-        path: str | None = None,
-        *,
-        exact: bool | None = None,
-        revision: str | None = None,
-        progress: ProgressChoice = None,
-    ) -> DataFrame:
-        """Count the lines that survive today, by the year in which they were written.
-
-        Parameters
-        ----------
-        repo
-            Name of the repository.
-        path
-            File or directory; None: everything.
-        exact
-            Compare every line with ``git blame``; the first call takes two to three times as long.
-        revision
-            Branch, tag or commit; None: the default branch.
-        progress
-            As in `search`.
-
-        Returns
-        -------
-        DataFrame
-            One row per year of origin; columns as in ``columns_of("survival")``.
-        """
-        arguments = SurvivalArguments(repo=repo, path=path, exact=exact, revision=revision)
-        return await self._call(SURVIVAL, arguments, progress)
 
     async def contributors(
         self: ToolCaller,
@@ -243,7 +91,7 @@ class AnalysisMethods:
             before=date_text(before),
             revisions=texts(revisions),
             file_kinds=texts(file_kinds),
-            mailmap=_lines(mailmap),
+            mailmap=mailmap_text(mailmap),
             join_addresses=None if join_addresses else False,
             lines=None if lines else False,
         )
@@ -294,7 +142,7 @@ class AnalysisMethods:
             before=date_text(before),
             revisions=texts(revisions),
             file_kinds=texts(file_kinds),
-            mailmap=_lines(mailmap),
+            mailmap=mailmap_text(mailmap),
             join_addresses=None if join_addresses else False,
         )
         return await self._call(CHURN, arguments, progress)
@@ -347,7 +195,7 @@ class AnalysisMethods:
             before=date_text(before),
             use_regex=use_regex,
             revisions=texts(revisions),
-            mailmap=_lines(mailmap),
+            mailmap=mailmap_text(mailmap),
             join_addresses=None if join_addresses else False,
         )
         return await self._call(PICKAXE, arguments, progress)
@@ -467,7 +315,9 @@ class AnalysisMethods:
         DataFrame
             One row per identity; columns as in ``columns_of("identities")``.
         """
-        return await self._call(IDENTITIES, IdentitiesArguments(repos=texts(repos), mailmap=_lines(mailmap)), progress)
+        return await self._call(
+            IDENTITIES, IdentitiesArguments(repos=texts(repos), mailmap=mailmap_text(mailmap)), progress
+        )
 
     async def identity_suggestions(
         self: ToolCaller,
@@ -496,25 +346,14 @@ class AnalysisMethods:
             One row per identity of a suggested group; columns as in ``columns_of("identity_suggestions")``.
         """
         arguments = IdentitySuggestionsArguments(
-            repos=texts(repos), mailmap=_lines(mailmap), join_addresses=None if join_addresses else False
+            repos=texts(repos), mailmap=mailmap_text(mailmap), join_addresses=None if join_addresses else False
         )
         return await self._call(IDENTITY_SUGGESTIONS, arguments, progress)
-
-
-def _lines(mailmap: Texts | None) -> str | None:
-    """Lines of a mailmap as one text; a column of a DataFrame is taken too."""
-    if mailmap is None or isinstance(mailmap, str):
-        return mailmap
-    lines: Iterable[str] = mailmap
-    return "\n".join(line for line in map(str, lines) if line)
 
 
 class BlockingAnalysisMethods:
     """The same methods for `Client`, which block."""
 
-    ownership = blocking(AnalysisMethods.ownership)
-    bus_factor = blocking(AnalysisMethods.bus_factor)
-    survival = blocking(AnalysisMethods.survival)
     contributors = blocking(AnalysisMethods.contributors)
     churn = blocking(AnalysisMethods.churn)
     pickaxe = blocking(AnalysisMethods.pickaxe)

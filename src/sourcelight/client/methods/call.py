@@ -55,3 +55,11 @@ def date_text(value: Date | None) -> str | None:
         # their own, whose `astimezone` is another.
         value = datetime.combine(value.date(), value.time()).astimezone()
     return value.isoformat()
+
+
+def mailmap_text(mailmap: Texts | None) -> str | None:
+    """Return the lines of a mailmap as one text; a column of a DataFrame is taken too."""
+    if mailmap is None or isinstance(mailmap, str):
+        return mailmap
+    lines: Iterable[str] = mailmap
+    return "\n".join(line for line in map(str, lines) if line)

@@ -1,4 +1,4 @@
-"""Methods about history: commits, diffs, comparisons, blame, and the commits behind rows of analyses."""
+"""Methods about history: commits, diffs, comparisons, and the commits behind rows of analyses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from sourcelight.core.arguments import checks_methods
 from sourcelight.core.batches.results import drill_down
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup import count_of
-from sourcelight.core.tools.blame import BLAME, BlameArguments
 from sourcelight.core.tools.catalog import find_tool
 from sourcelight.core.tools.commits import (
     COMMIT_DETAILS,
@@ -26,7 +25,6 @@ from sourcelight.core.tools.commits import (
     GetContributorReposArguments,
     LastChangesArguments,
 )
-from sourcelight.core.tools.inspection import HISTORY_OF, LIST_REFS, HistoryOfArguments, ListRefsArguments
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -260,126 +258,6 @@ class HistoryMethods:
         )  # fmt: skip
         return await self._call(GET_CONTRIBUTOR_REPOS, arguments, progress)
 
-    async def blame(
-        self: ToolCaller,
-        repo: str,
-        path: str,
-        revision: str | None = None,
-        *,
-        start_line: int | None = None,
-        end_line: int | None = None,
-        progress: ProgressChoice = None,
-    ) -> DataFrame:
-        """Return, for each line of a file, the commit that added it, as ``git blame`` does.
-
-        Parameters
-        ----------
-        repo
-            Name of the repository.
-        path
-            Path of the file.
-        revision
-            Branch, tag or commit; None: the default branch.
-        start_line, end_line
-            First and last line, from 1 and inclusive; None: the first and the last of the file.
-        progress
-            As in `search`.
-
-        Returns
-        -------
-        DataFrame
-            One row per line; columns as in ``columns_of("blame_lines")``.
-
-        Raises
-        ------
-        RepositoryNotFound, RevisionNotFound, PathNotFound
-            For what is not there.
-        """
-        arguments = BlameArguments(repo=repo, path=path, revision=revision, start_line=start_line, end_line=end_line)
-        return await self._call(BLAME, arguments, progress)
-
-    async def history_of(
-        self: ToolCaller,
-        repo: str,
-        text: str | None = None,
-        path: str | None = None,
-        *,
-        start_line: int | None = None,
-        end_line: int | None = None,
-        use_regex: bool | None = None,
-        revision: str | None = None,
-        limit: int | None = None,
-        progress: ProgressChoice = None,
-    ) -> DataFrame:
-        """Follow a text or lines of a file through history: the commits that brought, removed or changed them.
-
-        Parameters
-        ----------
-        repo
-            Name of the repository.
-        text
-            Text within one line. Commits count that change how often it occurs in a file, so moved lines don't.
-        path
-            File to look in; of a text, a glob or path prefix will do.
-        start_line, end_line
-            Without a text: the lines to follow, from 1 and inclusive, as ``git log -L`` does.
-        use_regex
-            Read the text as RE2 and respect case.
-        revision
-            Branch, tag or commit; None: the default branch.
-        limit
-            At most this many changes, the newest first; None: all.
-        progress
-            As in `search`.
-
-        Returns
-        -------
-        DataFrame
-            One row per commit and file, newest first; columns as in ``columns_of("text_history")``.
-
-        Raises
-        ------
-        ToolError
-            Unless either a text, or a path and lines are given; and for lines that the file does not have.
-        """
-        arguments = HistoryOfArguments(
-            repo=repo, text=text, path=path, start_line=start_line, end_line=end_line,
-            use_regex=use_regex, revision=revision, limit=limit,
-        )  # fmt: skip
-        return await self._call(HISTORY_OF, arguments, progress)
-
-    async def list_refs(
-        self: ToolCaller,
-        repo: str,
-        query: str | None = None,
-        *,
-        kind: str | None = None,
-        limit: int | None = None,
-        progress: ProgressChoice = None,
-    ) -> DataFrame:
-        """List the branches and tags of a repository.
-
-        Parameters
-        ----------
-        repo
-            Name of the repository.
-        query
-            Text that the name has to contain, ignoring case; None: all.
-        kind
-            ``branch`` or ``tag``; None: both.
-        limit
-            At most this many, the newest first; None: all.
-        progress
-            As in `search`.
-
-        Returns
-        -------
-        DataFrame
-            One row per ref, newest first; columns as in ``columns_of("refs")``.
-        """
-        arguments = ListRefsArguments(repo=repo, query=query, kind=kind, limit=limit)
-        return await self._call(LIST_REFS, arguments, progress)
-
     async def commit_details(
         self: ToolCaller, repo: str, revision: str, *, progress: ProgressChoice = None
     ) -> DataFrame:
@@ -477,9 +355,6 @@ class BlockingHistoryMethods:
     diff_search = blocking(HistoryMethods.diff_search)
     compare_revisions = blocking(HistoryMethods.compare_revisions)
     get_contributor_repos = blocking(HistoryMethods.get_contributor_repos)
-    blame = blocking(HistoryMethods.blame)
-    history_of = blocking(HistoryMethods.history_of)
-    list_refs = blocking(HistoryMethods.list_refs)
     commit_details = blocking(HistoryMethods.commit_details)
     last_changes = blocking(HistoryMethods.last_changes)
     drill_down = blocking(HistoryMethods.drill_down)

@@ -119,9 +119,9 @@ def _load(domain: str) -> Sequence[Handler[Any]]:  # noqa: PLR0911 - one of each
 
             return (*commits.HANDLERS, *diffs.HANDLERS, *comparison.HANDLERS, *last_changes.HANDLERS)
         case "blame":
-            from sourcelight.engines.tools.history import blame
+            from sourcelight.engines.tools.history import blame, ownership
 
-            return blame.HANDLERS
+            return (*blame.HANDLERS, *ownership.HANDLERS)
         case "analyses":
             from sourcelight.engines.tools.history import (
                 contributions,
