@@ -4,56 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
-from sourcelight.client.completions import Completions
-from sourcelight.client.exhaustive import AT_ONCE, ExhaustiveSearch, check_unlimited
+from sourcelight.client.exhaustive import AT_ONCE
 from sourcelight.client.explanation import QueryExplanation, from_tree
-from sourcelight.client.progress import IncompleteCountWarning, painting, warn, watch
-from sourcelight.client.queries import QueryText, everything, is_bounded, query_text, search_request
+from sourcelight.client.progress import painting, watch
+from sourcelight.client.queries import QueryText, query_text
 from sourcelight.client.result import Export, SearchResult, metadata
 from sourcelight.client.search_many import ManyResult, SearchManyRun, label_queries
-from sourcelight.client.search_run import RunSource, SearchRun, await_phase, consume, unbroken
+from sourcelight.client.search_run import RunSource, unbroken
 from sourcelight.core.arguments import checks_methods
-from sourcelight.core.backend import Backend
-from sourcelight.core.batches import MATCHES, SERVICE, Event, MatchBatch
-from sourcelight.core.batches.results import REPOSITORIES_COUNTED
+from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-    from pyarrow import Table
-
     from sourcelight.display.notebook.widgets.explorer import Explorer
-
-_COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
+from sourcelight.client.counts import CountMethods
 
 
 @checks_methods
-class SearchMethods:
-    """Awaited searches.
-
-    Parameters
-    ----------
-    backend
-        Answers the searches.
-    """
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self._last: SearchRun | SearchManyRun | None = None
-        self._last_export: Export | None = None
-        self._read_last: Callable[[], Any] = lambda: None
-        self._known = Completions()
-
-    @property
-    def services(self) -> Mapping[str, Any]:
-        """A client of each service of a federation, by its name; empty where one thing answers."""
-        return self._backend.features.services
+class SearchMethods(CountMethods):
+    """Awaited searches, which give matches, and awaited counts."""
 
     async def search(
         self,
@@ -289,160 +263,6 @@ class SearchMethods:
             )
         return self._last_export
 
-    async def count(
-        self,
-        query: QueryText,
-        *,
-        pattern_type: str = "standard",
-        timeout_s: float | None = None,
-        exhaustive: bool = False,
-        progress: ProgressChoice = None,
-    ) -> int:
-        """Count matches without reading lines, all of them unless the query limits their number.
-
-        Parameters
-        ----------
-        query, pattern_type, timeout_s, exhaustive, progress
-            As in `search`.
-
-        Returns
-        -------
-        int
-            The number of matches. An incomplete count emits an `IncompleteCountWarning`.
-
-        Raises
-        ------
-        QueryError
-            When the query can't be parsed; `position` and `hint` say where and why.
-        """
-        run = self._counting_run(query, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
-        return sum((await self._count(run, (), progress))["matches"].to_pylist())
-
-    async def count_by(
-        self,
-        query: QueryText,
-        by: str | Sequence[str],
-        *,
-        pattern_type: str = "standard",
-        timeout_s: float | None = None,
-        exhaustive: bool = False,
-        progress: ProgressChoice = None,
-    ) -> DataFrame:
-        """Count matches per repository, language, path or another column, without reading lines.
-
-        Parameters
-        ----------
-        query
-            As in `search`. Counts all matches unless the query limits their number.
-        by
-            Columns of ``columns_of("matches")`` to group by, such as ``"repository"`` or
-            ``["repository", "language"]``.
-        pattern_type, timeout_s, exhaustive, progress
-            As in `search`.
-
-        Returns
-        -------
-        DataFrame
-            One row per group: the columns of `by`, `matches` (int64), `files` (int64); most matches first. Empty
-            without matches. An incomplete count emits an `IncompleteCountWarning`, and ``attrs["status"]`` says so.
-
-        Raises
-        ------
-        QueryError
-            When the query can't be parsed; `position` and `hint` say where and why.
-        """
-        from sourcelight.display.frames.aggregates import counts_frame
-
-        run, table = await self._count_by(query, by, exhaustive, pattern_type, timeout_s, progress)
-        frame: DataFrame = counts_frame(table, run.result().attrs | {"query": str(query)})
-        return frame
-
-    async def count_table(
-        self,
-        query: QueryText,
-        by: str | Sequence[str],
-        *,
-        pattern_type: str = "standard",
-        timeout_s: float | None = None,
-        exhaustive: bool = False,
-        progress: ProgressChoice = None,
-    ) -> Table:
-        """Count as `count_by` does, and return an Arrow table: for installations without pandas.
-
-        Parameters
-        ----------
-        query, by, pattern_type, timeout_s, exhaustive, progress
-            As in `count_by`.
-
-        Returns
-        -------
-        pyarrow.Table
-            The columns and rows of `count_by`. An incomplete count emits an `IncompleteCountWarning`.
-
-        Raises
-        ------
-        QueryError
-            When the query can't be parsed.
-        """
-        from sourcelight.display.frames.aggregates import counts_table
-
-        _, table = await self._count_by(query, by, exhaustive, pattern_type, timeout_s, progress)
-        return counts_table(table)
-
-    async def _count_by(
-        self,
-        query: QueryText,
-        by: str | Sequence[str],
-        exhaustive: bool,  # noqa: FBT001
-        pattern_type: str,
-        timeout_s: float | None,
-        progress: ProgressChoice,
-    ) -> tuple[SearchRun, Any]:
-        columns = (by,) if isinstance(by, str) else tuple(by)
-        countable = (*_COUNTABLE, SERVICE.name) if self.services else _COUNTABLE
-        unknown = [column for column in columns if column not in countable]
-        if unknown or not columns:
-            raise ValueError(f"can't count by {', '.join(unknown) or 'no column'}; choose from {', '.join(countable)}")
-        if len(set(columns)) < len(columns):
-            raise ValueError(f"can't count by a column twice: {', '.join(columns)}")
-        run = self._counting_run(query, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
-        return run, await self._count(run, columns, progress)
-
-    def _counting_run(
-        self, query: QueryText, *, exhaustive: bool, pattern_type: str, timeout_s: float | None
-    ) -> SearchRun:
-        text = everything(query_text(query), pattern_type)
-        return self._run(text, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
-
-    async def _count(self, run: SearchRun, by: tuple[str, ...], progress: ProgressChoice) -> Any:
-        from sourcelight.display.frames.aggregates import MatchCounter
-
-        counter = MatchCounter(by)
-        table: Any = None
-
-        async def add(event: MatchBatch) -> None:
-            counter.add(event.batch)
-
-        async def work() -> None:
-            nonlocal table
-            request = run.request
-            # Engines count all there is: a query that is to stop early must be followed as it runs.
-            if request.timeout_s is None and not is_bounded(request.query, request.pattern_type, request.version):
-                table = await await_phase(run, run.backend.count(request, by))
-            if table is None:
-                await consume(run, add)
-            else:
-                repository_count = (table.schema.metadata or {}).get(REPOSITORIES_COUNTED)
-                run.state.set_count(
-                    sum(table["matches"].to_pylist()), None if repository_count is None else int(repository_count)
-                )
-                run.state.finish()
-
-        await watch(run.state, work(), progress, client=self)
-        if run.state.status not in {"complete", "partial"}:
-            warn(IncompleteCountWarning("; ".join(run.state.reasons)))
-        return counter.table() if table is None else table
-
     async def search_many(
         self,
         queries: Mapping[str, QueryText] | Iterable[QueryText],
@@ -534,42 +354,3 @@ class SearchMethods:
         )
         data = await self._backend.explain(request)
         return from_tree(request, self._backend.name) if data is None else QueryExplanation(data)
-
-    def _run(
-        self, query: QueryText, *, exhaustive: bool = False, keeps_rows: bool = False, **options: Any
-    ) -> SearchRun:
-        """A search that has not started; `keeps_rows` if all of its rows are stored, so that they can be ordered."""
-        request = search_request(query, **options)
-        if exhaustive:
-            check_unlimited(request)
-        if self.services:
-            from sourcelight.client.federation.backend import FederatedBackend, federated_run
-
-            # A recording of a federation has services too, but is one backend.
-            if isinstance(self._backend, FederatedBackend):
-                return federated_run(self._backend, request, exhaustive=exhaustive, keeps_rows=keeps_rows)
-        if not exhaustive:
-            return SearchRun(self._backend, request)
-        if self._backend.local:
-            return SearchRun(self._backend, replace(request, query=everything(request.query, request.pattern_type)))
-        backend = ExhaustiveSearch(self._backend)
-        run = SearchRun(backend, request, recover=backend.undelivered_batches)
-        backend.on_progress = run.state.set_parts
-        return run
-
-    async def _drive(
-        self, run: SearchRun, take: Callable[[MatchBatch], Awaitable[None]], progress: ProgressChoice
-    ) -> None:
-        """Run a search to its end under a painter."""
-
-        async def on_batch(event: MatchBatch) -> None:
-            if event.batch.schema.get_field_index("author") >= 0:
-                # Only for commits: authors complete `author:`. Other values come with the suggested filters.
-                self._known.learn(event.batch)
-            await take(event)
-
-        try:
-            await watch(run.state, consume(run, on_batch), progress, client=self)
-        finally:
-            self._known.add("repository", run.facts)
-            self._known.learn_filters(run.state.filters)

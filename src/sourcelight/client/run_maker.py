@@ -1,0 +1,79 @@
+"""How a client runs a search: on its engine or service, on each of a federation, or part by part until all is found."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sourcelight.client.completions import Completions
+from sourcelight.client.exhaustive import ExhaustiveSearch, check_unlimited
+from sourcelight.client.progress import watch
+from sourcelight.client.queries import QueryText, everything, search_request
+from sourcelight.client.result import Export
+from sourcelight.client.search_many import SearchManyRun
+from sourcelight.client.search_run import SearchRun, consume
+from sourcelight.core.backend import Backend
+from sourcelight.core.batches import MatchBatch
+from sourcelight.display.notebook import ProgressChoice
+
+
+class RunMaker:
+    """Makes the runs of a client's searches, and remembers what they showed.
+
+    Parameters
+    ----------
+    backend
+        Answers the searches.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._last: SearchRun | SearchManyRun | None = None
+        self._last_export: Export | None = None
+        self._read_last: Callable[[], Any] = lambda: None
+        self._known = Completions()
+
+    @property
+    def services(self) -> Mapping[str, Any]:
+        """A client of each service of a federation, by its name; empty where one thing answers."""
+        return self._backend.features.services
+
+    def _run(
+        self, query: QueryText, *, exhaustive: bool = False, keeps_rows: bool = False, **options: Any
+    ) -> SearchRun:
+        """A search that has not started; `keeps_rows` if all of its rows are stored, so that they can be ordered."""
+        request = search_request(query, **options)
+        if exhaustive:
+            check_unlimited(request)
+        if self.services:
+            from sourcelight.client.federation.backend import FederatedBackend, federated_run
+
+            # A recording of a federation has services too, but is one backend.
+            if isinstance(self._backend, FederatedBackend):
+                return federated_run(self._backend, request, exhaustive=exhaustive, keeps_rows=keeps_rows)
+        if not exhaustive:
+            return SearchRun(self._backend, request)
+        if self._backend.local:
+            return SearchRun(self._backend, replace(request, query=everything(request.query, request.pattern_type)))
+        backend = ExhaustiveSearch(self._backend)
+        run = SearchRun(backend, request, recover=backend.undelivered_batches)
+        backend.on_progress = run.state.set_parts
+        return run
+
+    async def _drive(
+        self, run: SearchRun, take: Callable[[MatchBatch], Awaitable[None]], progress: ProgressChoice
+    ) -> None:
+        """Run a search to its end under a painter."""
+
+        async def on_batch(event: MatchBatch) -> None:
+            if event.batch.schema.get_field_index("author") >= 0:
+                # Only for commits: authors complete `author:`. Other values come with the suggested filters.
+                self._known.learn(event.batch)
+            await take(event)
+
+        try:
+            await watch(run.state, consume(run, on_batch), progress, client=self)
+        finally:
+            self._known.add("repository", run.facts)
+            self._known.learn_filters(run.state.filters)
