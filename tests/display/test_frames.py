@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from display.batches_for_tests import lines, paths, record_batch, repos
 from sourcelight.core.batches import RepositoryInfo
-from sourcelight.core.batches.ordering import group_order, most_frequent, tie_key
+from sourcelight.core.batches.results import group_order, most_frequent, tie_key
 from sourcelight.core.errors import MissingExtra
 from sourcelight.core.wire.events import Alert, Progress, ProposedQuery, QuerySuggestion, Skipped, SuggestedFilter
 from sourcelight.display.frames import columns_of, documentation, pandas_dtype

@@ -21,6 +21,8 @@ from sourcelight.display.notebook import ProgressChoice
 class RunMaker:
     """Makes the runs of a client's searches, and remembers what they showed.
 
+    The names in rows, and the filters that a search offers, complete later queries of the same client.
+
     Parameters
     ----------
     backend
@@ -42,7 +44,17 @@ class RunMaker:
     def _run(
         self, query: QueryText, *, exhaustive: bool = False, keeps_rows: bool = False, **options: Any
     ) -> SearchRun:
-        """A search that has not started; `keeps_rows` if all of its rows are stored, so that they can be ordered."""
+        """Make a search that has not started.
+
+        Parameters
+        ----------
+        query, options
+            As in `SearchMethods.search`.
+        exhaustive
+            Whether all matches are wanted: of a service in parts, since it keeps some back.
+        keeps_rows
+            Whether all rows are stored, so that they can be ordered.
+        """
         request = search_request(query, **options)
         if exhaustive:
             check_unlimited(request)

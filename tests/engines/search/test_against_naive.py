@@ -14,7 +14,7 @@ from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, SearchOptions, TextQuery
 from sourcelight.engines.search.index import postings, shard
 from sourcelight.engines.search.model import MatchTree
-from sourcelight.engines.search.scan import batch_size
+from sourcelight.engines.search.scan import batches
 
 WORDS = [
     *[
@@ -90,8 +90,8 @@ def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make units, shards and batches so small that a few hundred bytes have many of each."""
     monkeypatch.setattr(shard, "UNIT_BYTES", 40)
     monkeypatch.setattr(shard, "SHARD_BYTES", 900)
-    monkeypatch.setattr(batch_size, "_MAX_BATCH_UNITS", 8)
-    monkeypatch.setattr(batch_size, "_FIRST_BATCH_UNITS", 2)
+    monkeypatch.setattr(batches, "_MAX_BATCH_UNITS", 8)
+    monkeypatch.setattr(batches, "_FIRST_BATCH_UNITS", 2)
     monkeypatch.setattr(postings, "_DENSE_FRACTION", 3)
 
 

@@ -91,7 +91,7 @@ def test_the_first_matches_are_given_whatever_the_clock_says(
             return now
 
         monkeypatch.setattr(time, "thread_time", clock)
-        monkeypatch.setattr("sourcelight.engines.search.scan.batch_size._FIRST_BATCH_UNITS", rng.choice((4, 16, 64)))
+        monkeypatch.setattr("sourcelight.engines.search.scan.batches._FIRST_BATCH_UNITS", rng.choice((4, 16, 64)))
         fleets = CorpusCache()
         for _ in range(2):  # what the first search learned must not change the second
             rows = search_rows(index, query, limit, fleets)

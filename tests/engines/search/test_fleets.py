@@ -31,7 +31,7 @@ from sourcelight.engines.search import (
 from sourcelight.engines.search.index import shard
 from sourcelight.engines.search.model import GroupBy, MatchTree, SearchPart
 from sourcelight.engines.search.open_index import CorpusCache
-from sourcelight.engines.search.scan import batch_size, evaluate
+from sourcelight.engines.search.scan import batches, evaluate
 from sourcelight.engines.search.scan import corpus as scan_corpus
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.search.searcher import count, search
@@ -91,8 +91,8 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make fleets, shards and batches so small that a few files have several of each."""
     monkeypatch.setattr(shard, "UNIT_BYTES", 40)
     monkeypatch.setattr(shard, "SHARD_BYTES", 400)
-    monkeypatch.setattr(batch_size, "_MAX_BATCH_UNITS", 8)
-    monkeypatch.setattr(batch_size, "_FIRST_BATCH_UNITS", 2)
+    monkeypatch.setattr(batches, "_MAX_BATCH_UNITS", 8)
+    monkeypatch.setattr(batches, "_FIRST_BATCH_UNITS", 2)
     monkeypatch.setattr(evaluate, "_MAX_BATCH_DOCUMENTS", 2)
     monkeypatch.setattr(open_index, "_MAX_MEMBERS", 3)
 

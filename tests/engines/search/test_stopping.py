@@ -13,7 +13,7 @@ from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import FileTerm, SearchOptions, TextQuery
 from sourcelight.engines.search.model import prepare
-from sourcelight.engines.search.scan.batch_size import BatchSizer
+from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.searcher import count, search

@@ -1,4 +1,4 @@
-"""Results and progress of tool calls, the same embedded and remote, and addresses at a service.
+"""Results and progress of tool calls, the same embedded and remote; the order of rows; addresses at a service.
 
 The attribute ``drill_down`` leads from a number to the commits behind it: ``call`` and ``arguments`` that hold for all
 rows, and ``columns``, which maps further arguments to the columns that have their values.
@@ -6,6 +6,7 @@ rows, and ``columns``, which maps further arguments to the columns that have the
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,9 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 _LISTS = frozenset({"repos", "authors", "files", "revisions", "messageTerms", "contentTerms"})
+
+TIES = ("repository", "directory", "path", "other_path", "author", "author_email")
+"""Columns that tell groups apart, in the order in which they break ties; text by code points, null last."""
 
 
 def drill_down(attributes: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -211,3 +215,31 @@ def file_url(base_url: str, repository: str, commit: str, path: str, lines: tupl
     """Address of a file at a commit, with the lines `lines` (first and last, 1-based) if given."""
     url = f"{repository_url(base_url, repository, commit)}/-/blob/{quote(path)}"
     return url if lines is None else f"{url}?L{lines[0]}-{lines[1]}"
+
+
+def group_order(keys: Sequence[Any], columns: Mapping[str, Any]) -> Any:
+    """Return the indices that sort groups by `keys`, ascending, then by the columns of `TIES` among `columns`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    arrays = {f"key {number}": pa.array(key) for number, key in enumerate(keys)}
+    for name in TIES:
+        if name in columns:
+            arrays[name] = columns[name].cast(pa.string())
+    order = [(name, "ascending") for name in arrays]
+    return pc.sort_indices(pa.table(arrays), sort_keys=order)
+
+
+def columns_of(table: Any) -> dict[str, Any]:
+    """Return the columns of an Arrow table that break ties, by name."""
+    return {name: table.column(name) for name in TIES if name in table.column_names}
+
+
+def tie_key(row: Mapping[str, Any]) -> tuple[tuple[bool, str], ...]:
+    """Return what breaks a tie between rows, in the order of `group_order`."""
+    return tuple((row.get(name) is None, row.get(name) or "") for name in TIES)
+
+
+def most_frequent(counts: Mapping[Any, int], limit: int) -> list[tuple[Any, int]]:
+    """Return the `limit` keys with the highest counts and those, ties by key; an order of arrival plays no part."""
+    return heapq.nsmallest(limit, counts.items(), key=lambda item: (-item[1], str(item[0])))

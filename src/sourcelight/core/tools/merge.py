@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sourcelight.core.batches.ordering import columns_of, group_order, tie_key
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
+from sourcelight.core.batches.results import columns_of, group_order, tie_key
 from sourcelight.core.batches.schema import SERVICE, Column, arrow_type
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns.compiled import compile_pattern
 from sourcelight.engines.navigation.model import Document, Occurrence, is_time_spent
 from sourcelight.engines.search.model import FileTerm, TextQuery, prepare
-from sourcelight.engines.search.scan.batch_size import BatchSizer
+from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.symbols import KINDS, Definition, Import, SymbolTable, definitions, imports
 

@@ -26,7 +26,7 @@ from sourcelight.engines.search.model import (
     prepare,
 )
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets, Opener, open_targets
-from sourcelight.engines.search.scan.batch_size import BatchSizer
+from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.collect import MatchCollector
 from sourcelight.engines.search.scan.columns import NO_BATCHES, BatchSource, CollectedBatches
 from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit

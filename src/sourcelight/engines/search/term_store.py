@@ -24,7 +24,13 @@ from sourcelight.engines.storage.index_update import IndexReport
 
 @dataclass(slots=True)
 class TermStore:
-    """The term tables of all repositories of an index. Safe to share between threads."""
+    """The term tables of all repositories of an index. Safe to share between threads.
+
+    Parameters
+    ----------
+    store
+        The index. A table has the terms of one of its shards, and goes when the shard does.
+    """
 
     store: IndexStore
     _open: OpenTables[TermTable] = field(default_factory=lambda: OpenTables(TERMS))

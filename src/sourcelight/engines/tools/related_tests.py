@@ -24,6 +24,11 @@ _RULE = "Imports are direct ones: a test that reaches the file through another m
 
 
 def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> ToolResult:
+    """Return tests that import a file, by its code now, and tests that changed in the commits that changed the file.
+
+    Those that import it come first, then those with most commits in common. A test is named by its path, as rankings
+    of files know tests.
+    """
     from sourcelight.engines.navigation.graphs import imports_in
 
     path = clean_path(arguments.path)

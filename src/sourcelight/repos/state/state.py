@@ -35,6 +35,17 @@ class State:
     actor
         Who makes changes, for the audit log.
 
+    Attributes
+    ----------
+    accounts, roles, sessions
+        Who may sign in, as what, and who is signed in.
+    tokens, credentials, clients, authorizations, devices
+        What callers prove themselves with: access tokens, other credentials, and those of OAuth.
+    repositories, grants, rights
+        Names and privacy of repositories, who may read which, and the reader of these.
+    attempts, audit, saved_answers
+        Failed attempts to sign in, a log of all changes, and answers that people saved.
+
     Raises
     ------
     StateUnusable

@@ -13,9 +13,8 @@ from typing import Any
 
 from sourcelight.backends.remote.mcp import history
 from sourcelight.backends.remote.mcp.request import ToolRequest
-from sourcelight.core.batches.ordering import tie_key
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
-from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.batches.results import ToolResult, tie_key
 from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.tools.catalog import COLUMNS, table_of
 from sourcelight.core.tools.files import UNPARSED

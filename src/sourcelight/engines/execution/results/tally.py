@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.core.batches.ordering import most_frequent
 from sourcelight.core.batches.raw_matches import RawMatches
+from sourcelight.core.batches.results import most_frequent
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.fields import current_time

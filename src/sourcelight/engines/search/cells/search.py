@@ -31,7 +31,7 @@ from sourcelight.engines.search.model import (
     prepare,
 )
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets
-from sourcelight.engines.search.scan.batch_size import BatchSizer
+from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.searcher import OnNotes

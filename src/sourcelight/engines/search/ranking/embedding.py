@@ -31,6 +31,10 @@ class EmbeddingScorer:
     ----------
     embedder
         Called once for each question, with the question and the best chunks, each below its path.
+    name
+        Names the list in explanations of a rank.
+    weight
+        Share of the list among those that are added; benchmarks/ranking.py compares weights.
     """
 
     embedder: Embedder
@@ -38,7 +42,13 @@ class EmbeddingScorer:
     weight: float = 0.05
 
     def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
-        """Return the scores of files; raises `ConfigurationError` when the embedder returns no row for each text."""
+        """Return the scores of files, zero for those without a chunk among the best; None for less than two chunks.
+
+        Raises
+        ------
+        ConfigurationError
+            When the embedder returns no row of finite numbers for each text.
+        """
         if len(space.chunks) < 2:
             return None
         numbers = {(t.repository.key, t.commit): number for number, t in enumerate(space.targets)}

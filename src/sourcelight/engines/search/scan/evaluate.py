@@ -17,11 +17,17 @@ from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.shard import UNIT_BYTES
 from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, PreparedQuery, TermPattern, UnitNumbers
-from sourcelight.engines.search.scan.batch_size import LAST_BATCH_FACTOR, BatchSizer
+from sourcelight.engines.search.scan.batches import (
+    LAST_BATCH_FACTOR,
+    MAX_CACHED_UNITS,
+    BatchSizer,
+    DocumentRange,
+    PatternSpans,
+    SpanRecorder,
+)
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.paths import PathSpans, unique_sorted
-from sourcelight.engines.search.scan.span_cache import MAX_CACHED_UNITS, DocumentRange, PatternSpans, SpanRecorder
 from sourcelight.engines.search.scan.spans import (
     NO_SPANS,
     Spans,

@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.arrays import BoolArray, Int64Array
-from sourcelight.core.batches.ordering import group_order
-from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.batches.results import ToolResult, group_order
 from sourcelight.core.tools.analyses import (
     CHURN,
     ChurnArguments,

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.arrays import Int64Array
-from sourcelight.core.batches.ordering import group_order
-from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.batches.results import ToolResult, group_order
 from sourcelight.core.errors import ToolError
 from sourcelight.core.tools.analyses import CONTRIBUTORS, ContributorsArguments
 from sourcelight.engines.history.search.trailer_columns import commit_agents

@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.arrays import BoolArray, Int64Array
-from sourcelight.core.batches.ordering import columns_of, group_order
-from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.batches.results import ToolResult, columns_of, group_order
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.tools import analyses as tools
 from sourcelight.core.tools.analyses import CommitsBehindArguments, CouplingArguments, HotspotsArguments

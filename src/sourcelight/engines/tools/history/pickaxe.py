@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from sourcelight.core.batches.ordering import group_order
-from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.batches.results import ToolResult, group_order
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.tools.analyses import PICKAXE, PickaxeArguments

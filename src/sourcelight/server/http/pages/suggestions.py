@@ -35,6 +35,8 @@ def suggest(text: str, repositories: Iterable[str]) -> list[dict[str, Any]]:
     'retry lang:'
     >>> suggest("retry case:", [])[0]["text"]
     'retry case:yes '
+    >>> suggest("retry -repo:exa", ["example/lamp"])[0]["label"]
+    '^example/lamp$'
     """
     text = text[:_MAX_CHARS]
     match = _WORD.search(text)
