@@ -63,8 +63,8 @@ DUPLICATE_CLASSES = {"And", "Or", "Scope"}
 
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
 
-MAX_PROBES = 20
-"""All but one ask objects of other packages: errors of click or SQLite, tables of any library, IPython, MCP."""
+MAX_PROBES = 19
+"""All ask objects of other packages: errors of click or SQLite, tables of any library, IPython, MCP."""
 
 MAX_PARTICIPLES = 2
 """Functions whose name is one participle: none is left; the limit leaves room for words that only look like one."""

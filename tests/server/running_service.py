@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,10 +13,18 @@ from starlette.applications import Starlette
 
 from server.loopback_tls import TLS
 from sourcelight.core.batches import Event
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.query.explanation import Explanation
+from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.execution.engine import StepRunner
+from sourcelight.engines.execution.first_indexing import FirstIndexing
+from sourcelight.engines.execution.protocol import Limits, ToolHandler
+from sourcelight.engines.search import IndexReport
+from sourcelight.engines.search.model import GroupBy
 from sourcelight.engines.tools import Conversations
-from sourcelight.repos import Viewer
+from sourcelight.repos import Catalog, Viewer
 from sourcelight.repos.state import State
 from sourcelight.server.http.app import create_app
 from sourcelight.server.http.pacing import Cadence
@@ -39,6 +47,12 @@ class ScriptedEngine:
     viewers: list[Viewer] = field(default_factory=list)
     begun: threading.Event = field(default_factory=threading.Event)
     released: threading.Event = field(default_factory=threading.Event)
+    catalog: Catalog = field(default_factory=lambda: Catalog.from_repositories(()))
+    limits: Limits = field(default_factory=Limits)
+    indexing: FirstIndexing = field(default_factory=FirstIndexing)
+    report: IndexReport | None = None
+    holds_files: bool = False
+    step_runner: StepRunner | None = None
 
     def stream(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[Event]:
         self.requests.append(request)
@@ -51,6 +65,21 @@ class ScriptedEngine:
             yield from self.script(request, viewer, cancellation)
         finally:
             self.released.set()
+
+    def refresh(self, cancellation: Cancellation | None = None) -> None:
+        """There is nothing that could change."""
+
+    def count(self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation) -> None:
+        """Only the stream answers."""
+
+    def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
+        raise NotImplementedError
+
+    def run_tool(self, handler: ToolHandler[A], arguments: A, context: Any) -> ToolResult:
+        return handler.run(arguments, context)
+
+    def close(self) -> None:
+        """It has no threads."""
 
 
 @dataclass

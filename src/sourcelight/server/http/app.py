@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from starlette.applications import Starlette
@@ -17,7 +17,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sourcelight.core.markup import escape
-from sourcelight.repos import Catalog
 from sourcelight.repos.state import State
 from sourcelight.server.http import trace as tracing
 from sourcelight.server.http.analyses import Analyses
@@ -36,7 +35,6 @@ from sourcelight.server.http.middleware import (
 from sourcelight.server.http.pacing import Cadence
 from sourcelight.server.http.pages.conversations import page
 from sourcelight.server.http.pages.routes import Pages
-from sourcelight.server.http.producer import SearchEngine
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.http.stream import SearchStream, StreamLimits
 from sourcelight.server.identity import Authenticator, OwnerToken, Principal, Refusal
@@ -103,7 +101,7 @@ class Application(Starlette):
 
 
 def create_app(
-    engine: SearchEngine,
+    engine: Engine,
     settings: Settings,
     *,
     state: State | None = None,
@@ -146,17 +144,15 @@ def create_app(
     owner = OwnerToken.of(owner_token) if isinstance(owner_token, str) else owner_token
     traces = tracing.TraceLog()
     state_store = state or State()
-    catalog = getattr(engine, "catalog", None)
-    has_places = isinstance(catalog, Catalog) and catalog.has_places
-    if isinstance(catalog, Catalog):
-        catalog.share(state_store.repositories, settings.default_visibility)
+    catalog = engine.catalog
+    catalog.share(state_store.repositories, settings.default_visibility)
     authenticator = Authenticator(
         state_store,
         owner=owner,
         public=settings.auth_public,
         dynamic_clients=settings.registers_clients,
         external_url=settings.external_url,
-        has_places=has_places,
+        has_places=catalog.has_places,
     )
     oauth = OAuthEndpoints(
         state_store,
@@ -172,7 +168,7 @@ def create_app(
     )
 
     mcp = McpEndpoints(
-        cast("Engine", engine),
+        engine,
         McpOptions(
             enabled=settings.mcp_enabled,
             disabled_tools=frozenset(settings.mcp_tools_disabled),
@@ -188,20 +184,19 @@ def create_app(
         on_principal=_note_principal,
     )
     analyses = Analyses(
-        cast("Engine", engine),
+        engine,
         authenticator,
         enabled=settings.analyses_enabled,
         timeout_s=float(settings.max_analysis_s),
     )
     service = _served_conversations(conversations)
-    api = None if service is None else _deepsearch_api(cast("Engine", engine), service, authenticator, settings)
+    api = None if service is None else _deepsearch_api(engine, service, authenticator, settings)
     pages = Pages(
-        cast("Engine", engine),
+        engine,
         service,
         authenticator,
         state_store,
         settings.external_url,
-        has_repositories=isinstance(catalog, Catalog),
     )
 
     async def read_trace(request: Request) -> Response:
@@ -221,7 +216,7 @@ def create_app(
         from sourcelight.server.http.graphql.endpoint import GraphQLEndpoint
 
         return GraphQLEndpoint(
-            cast("Engine", engine),
+            engine,
             authenticator,
             timeout_s=float(settings.max_timeout_s),
             version=SRC_CLI_VERSION,
@@ -242,18 +237,15 @@ def create_app(
     async def ready(_: Request) -> Response:
         if search.stopping:
             return plain_response(503, "stopping")
-        if isinstance(catalog, Catalog):
-            local = cast("Engine", engine)
-            if local.indexing.is_running:
-                return plain_response(503, "indexing")
-            if local.indexing.failure is not None and local.report is None:
-                return plain_response(503, "indexing failed: see the log of the service")
+        if engine.indexing.is_running:
+            return plain_response(503, "indexing")
+        if engine.indexing.failure is not None and engine.report is None:
+            return plain_response(503, "indexing failed: see the log of the service")
         # No path or name here: anyone may ask. The log and `admin` name them.
-        keeps_settings = isinstance(catalog, Catalog) and bool(catalog.settings_problems)
-        warning = "\nrepos.toml can't be read: its previous settings still apply" if keeps_settings else ""
+        warning = "\nrepos.toml can't be read: its previous settings still apply" if catalog.settings_problems else ""
         return plain_response(200, f"ready{warning}")
 
-    metrics = Metrics(lambda: search.running, catalog if isinstance(catalog, Catalog) else None)
+    metrics = Metrics(lambda: search.running, catalog)
     # The outermost comes first: the caller's address must be known before the log names it, and sizes are checked after
     # the host, so that a foreign page learns nothing.
     guards = [

@@ -57,10 +57,10 @@ class Metrics:
     searches
         Gives the number of searches that run now.
     catalog
-        The repositories that are served; None where there is no list of them.
+        The repositories that are served.
     """
 
-    def __init__(self, searches: Callable[[], int], catalog: Catalog | None) -> None:
+    def __init__(self, searches: Callable[[], int], catalog: Catalog) -> None:
         self._registry = CollectorRegistry()
         labels = ("route", "method", "status")
         self.requests = Counter("sourcelight_requests", "Answered requests", labels, registry=self._registry)
@@ -75,7 +75,7 @@ class Metrics:
         running = Gauge("sourcelight_running_searches", "Searches of the stream that run now", registry=self._registry)
         running.set_function(lambda: float(searches()))
         served = Gauge("sourcelight_repositories", "Repositories that are served", registry=self._registry)
-        served.set_function(lambda: 0.0 if catalog is None else float(len(catalog.repositories)))
+        served.set_function(lambda: float(len(catalog.repositories)))
         ProcessCollector(registry=self._registry)
 
     def endpoint(

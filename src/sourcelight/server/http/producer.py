@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches import Event as EngineEvent
 from sourcelight.core.batches import MatchBatch, RepositoryInfo
 from sourcelight.core.cancellation import AMPLE_S, Cancellation, DeadlineExceeded, run_with_deadline
 from sourcelight.core.errors import BadParameter, Cancelled, PatternError, QueryError
@@ -95,14 +94,6 @@ _LARGE_BYTES = 4 * 1024 * 1024
 _GRACE_S = 0.2
 
 
-class SearchEngine(Protocol):
-    """The part of the engine that the service uses."""
-
-    def stream(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[EngineEvent]:
-        """Yield the events of a search over the current repositories; raise `QueryError` before the first one."""
-        ...
-
-
 @dataclass(slots=True)
 class EventCounts:
     """Counts of a search so far, for the access log."""
@@ -137,7 +128,7 @@ class Producer:
         The reason for an early end, for the reader; empty without one.
     """
 
-    engine: SearchEngine
+    engine: Engine
     request: SearchRequest
     viewer: Viewer
     cancellation: Cancellation
@@ -234,7 +225,7 @@ class Producer:
     def _search(self) -> None:
         self._mark("search thread started")
         infos: dict[str, RepositoryInfo] = {}
-        find = partial(ranked_events, cast("Engine", self.engine)) if is_ranked(self.request) else self.engine.stream
+        find = partial(ranked_events, self.engine) if is_ranked(self.request) else self.engine.stream
         stream: Any = find(self.request, self.viewer, self.cancellation)
         with contextlib.closing(stream):
             for event in stream:

@@ -14,7 +14,7 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
 import uvicorn
@@ -34,7 +34,9 @@ from sourcelight.server.http.connections import (
     raise_descriptor_limit,
 )
 from sourcelight.server.http.middleware import LOOPBACK_NAMES
-from sourcelight.server.http.producer import SearchEngine
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution import Engine
 
 #: Far above the accepted size, so that an address that is too long gets a 414 and not the parser's bare 400.
 MAX_HEAD_BYTES = 512 * 1024
@@ -321,7 +323,7 @@ class HttpServer(uvicorn.Server):
         self.received = number
 
 
-def warm_up(engine: SearchEngine) -> None:
+def warm_up(engine: Engine) -> None:
     """Load what a first search would wait for (0.3 s measured): scanners, codecs, commit views.
 
     These objects stay, so the garbage collector skips them from now on: one pass over 95,000 objects stopped all

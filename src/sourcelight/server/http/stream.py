@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import Headers
@@ -29,7 +29,6 @@ from sourcelight.server.http.pacing import Cadence, Pacer
 from sourcelight.server.http.producer import (
     EncodeBatch,
     Producer,
-    SearchEngine,
     SearchThreads,
     query_error_events,
     stop_events,
@@ -40,6 +39,9 @@ from sourcelight.server.http.settings import Settings
 from sourcelight.server.http.trace import PATH as TRACE_PATH
 from sourcelight.server.http.trace import Trace, TraceLog
 from sourcelight.server.identity import Authenticator, FairQueue, Principal, QueueFull, Refusal
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution import Engine
 
 _SHORT_S = 0.02
 _SHORT_BYTES = 1024
@@ -97,7 +99,7 @@ class SearchStream:
 
     def __init__(
         self,
-        engine: SearchEngine,
+        engine: Engine,
         settings: Settings,
         authenticator: Authenticator,
         traces: TraceLog,

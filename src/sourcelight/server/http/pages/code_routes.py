@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from threading import Timer
@@ -72,17 +72,11 @@ class Address:
 class _CodeRoute(Route):
     """Matches addresses of repositories, files, directories and commits; leaves others to earlier routes."""
 
-    def __init__(
-        self, path: str, endpoint: Callable[[Request], Awaitable[Response]], *, has_repositories: bool
-    ) -> None:
-        super().__init__(path, endpoint)
-        self._has_repositories = has_repositories
-
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return whether this route answers a request."""
         if scope["type"] != "http" or Address.parse(scope["path"]) is None:
             return Match.NONE, {}
-        if "/-/" not in scope["path"] and (scope["method"] not in {"GET", "HEAD"} or not self._has_repositories):
+        if "/-/" not in scope["path"] and scope["method"] not in {"GET", "HEAD"}:
             return Match.NONE, {}
         return super().matches(scope)
 
@@ -94,18 +88,15 @@ class CodePages:
     ----------
     access
         Access checks.
-    has_repositories
-        Whether addresses of repositories have pages.
     """
 
-    def __init__(self, access: PageAccess, *, has_repositories: bool = True) -> None:
+    def __init__(self, access: PageAccess) -> None:
         self._access = access
-        self._has_repositories = has_repositories
         self._parts = DirectoryParts(access.prefix)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes. Add them last: they match every address."""
-        return [_CodeRoute("/{rest:path}", self._code, has_repositories=self._has_repositories)]
+        return [_CodeRoute("/{rest:path}", self._code)]
 
     async def _code(self, request: Request) -> Response:
         entered = self._access.enter(request)

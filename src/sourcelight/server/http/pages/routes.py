@@ -46,8 +46,6 @@ class Pages:
         Where saved answers are.
     external_url
         The service's address; empty: what each request used.
-    has_repositories
-        Whether addresses of repositories have pages.
     """
 
     def __init__(
@@ -57,14 +55,12 @@ class Pages:
         authenticator: Authenticator,
         state: State,
         external_url: str = "",
-        *,
-        has_repositories: bool = True,
     ) -> None:
         self._engine = engine
         self._access = PageAccess(engine, authenticator, external_url)
         self._conversations = ConversationPages(conversations, self._access)
         self._saved = SavedPages(state, self._access)
-        self._code = CodePages(self._access, has_repositories=has_repositories)
+        self._code = CodePages(self._access)
         self._live: set[Cancellation] = set()
 
     def stop(self) -> None:
