@@ -86,6 +86,34 @@ with sl.open(sys.argv[1]) as code:
     assert "topic:tides" in listing_query(parse("greet topic:tides"))
 """
 
+FILE_FILTER: Edits = {
+    "core/query/fields.py": [
+        ('        Field("rule",', """\
+        Field("ending", FilterScope.FILE, "files whose names end so", repeat=True, negatable=True,
+              path_regexp=lambda ending: rf"\\.{ending}$"),
+        Field("rule","""),
+    ],
+}  # fmt: skip
+FILE_FILTER_PROGRAM = """
+import sys
+import sourcelight as sl
+from sourcelight.lab.magics.suggestions import suggest
+with sl.open(sys.argv[1]) as code:
+    def paths(query):
+        return set(code.search(f"repo:one {query}", progress=False).matches["path"])
+    for kind in ("type:file greet", "type:path rb", "type:diff greet", "type:symbol greet"):
+        assert "a.rb" in paths(kind), kind
+        assert paths(f"{kind} ending:rb") == paths(kind), kind
+        assert paths(f"{kind} -ending:rb") == paths(f"{kind} ending:py") == set(), kind
+    commits = lambda query: len(code.search(f"type:commit repo:one {query}", progress=False).matches)
+    assert (commits("ending:rb"), commits("ending:c")) == (1, 0)
+    assert set(code.nls_search("greet end")["path"]) == {"a.rb"}
+    assert len(code.nls_search("greet end ending:py")) == 0
+    text = str(code.explain("greet -ending:py"))
+    assert "not files whose names end so" in text, text
+    assert [item.text for item in suggest("greet -end", lambda kind: ())[1]] == ["-ending:"]
+"""
+
 COLUMN: Edits = {
     "core/tools/files.py": [
         ('        Column("kind", "dict8", "file, directory',
@@ -212,6 +240,7 @@ RECIPES = {
     "coding assistant": (AGENT, AGENT_PROGRAM),
     "chart": (CHART, CHART_PROGRAM),
     "filter": (FILTER, FILTER_PROGRAM),
+    "filter on files": (FILE_FILTER, FILE_FILTER_PROGRAM),
     "column": (COLUMN, COLUMN_PROGRAM),
     "column of `matches`": (MATCH_COLUMN, MATCH_COLUMN_PROGRAM),
     "language": (LANGUAGE, LANGUAGE_PROGRAM),
@@ -247,6 +276,7 @@ def test_recipes_touch_few_files() -> None:
         "coding assistant": 1,
         "chart": 2,
         "filter": 2,
+        "filter on files": 1,
         "column": 2,
         "column of `matches`": 3,
         "language": 2,

@@ -108,6 +108,9 @@ class Field:
         The predicate that is offered instead of a legacy filter.
     label
         How messages write the name, where that is not `name`.
+    path_regexp
+        Of a filter on files that a path decides, what gives the regular expression that the paths match; case counts
+        where it does for the patterns of the query. Searches of files, definitions, commits and changed lines read it.
     supported
         Whether an engine answers it. The parser knows the others as well, so that they are refused by name.
     """
@@ -126,6 +129,7 @@ class Field:
     predicates: tuple[str, ...] = ()
     replaced_by: str = ""
     label: str = ""
+    path_regexp: Callable[[str], str] | None = None
     supported: bool = True
 
     @property
@@ -281,7 +285,7 @@ FIELDS: Mapping[str, Field] = {
               check=_check_regexp, names="repository", predicates=_REPO_PREDICATES),
         Field("rev", FilterScope.REPOSITORY, "revisions to search", ("revision",), predicates=("at.time",)),
         Field("file", FilterScope.FILE, "files by path", ("f", "path"), repeat=True, negatable=True,
-              check=_check_regexp, names="path", predicates=_FILE_PREDICATES),
+              check=_check_regexp, names="path", predicates=_FILE_PREDICATES, path_regexp=str),
         Field("lang", FilterScope.FILE, "files of a language", ("l", "language"), repeat=True, negatable=True,
               check=_check_language, names="language"),
         Field("cell", FilterScope.TEXT, "text in cells of notebooks, by kind", check=_check_cell,
@@ -323,6 +327,12 @@ FIELDS: Mapping[str, Field] = {
         Field("g", FilterScope.REPOSITORY, "a group of repositories", supported=False),
     )
 }  # fmt: skip
+PATH_REGEXPS: Mapping[str, Callable[[str], str]] = {
+    field.name: field.path_regexp for field in FIELDS.values() if field.path_regexp is not None
+}
+"""For each filter that a path decides, what gives its regular expression."""
+FILE_FIELDS = tuple(field.name for field in FIELDS.values() if field.supported and field.scope is FilterScope.FILE)
+"""Names of the filters that decide which files are looked at."""
 ALIASES: Mapping[str, str] = {
     spelling: field.name for field in FIELDS.values() for spelling in (field.name, *field.aliases)
 }

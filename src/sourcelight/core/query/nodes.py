@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.core.query.fields import COUNT_ALL, COUNT_RANKED, boolean, duration_s, yes_no_only
+from sourcelight.core.query.fields import COUNT_ALL, COUNT_RANKED, PATH_REGEXPS, boolean, duration_s, yes_no_only
 from sourcelight.core.query.quoting import quote_value
 
 
@@ -105,6 +105,14 @@ class Alternative:
     def all(self, name: str) -> tuple[Filter, ...]:
         """Return the filters of field `name` in order, negated ones included; predicates are not among them."""
         return self._by_field.get(name, ())
+
+    def path_filters(self) -> list[tuple[Filter, str]]:
+        """Return the filters that a path decides, in order, with the regular expression that the path must match."""
+        return [
+            (node, PATH_REGEXPS[node.name](node.value))
+            for node in self.filters
+            if isinstance(node, Filter) and node.value and node.name in PATH_REGEXPS
+        ]
 
     def predicates(self, on: str | None = None) -> tuple[Predicate, ...]:
         """Return the predicates on the field `on` in order; all of them when None."""

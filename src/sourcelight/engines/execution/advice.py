@@ -13,7 +13,15 @@ from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Query, canonical, parse
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.explanation import Advice
-from sourcelight.core.query.fields import ALIASES, FIELDS, PREDICATE_NAMES, RESULT_TYPES, label_of, nearest_value
+from sourcelight.core.query.fields import (
+    ALIASES,
+    FIELDS,
+    FILE_FIELDS,
+    PREDICATE_NAMES,
+    RESULT_TYPES,
+    label_of,
+    nearest_value,
+)
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.narrowing import in_pattern_type, with_choice, with_pattern
 from sourcelight.core.query.normalize import combine
@@ -195,7 +203,7 @@ def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
             f"write ({alternatives})",
             _with_choice(query, required_languages),
         )
-    for name in ("repo", "file", "lang"):
+    for name in ("repo", *FILE_FIELDS):
         values = alternative.all(name)
         refused = {f.value for f in values if f.negated}
         for value in sorted({f.value for f in values if not f.negated and f.value} & refused):
@@ -230,7 +238,7 @@ def _kinds(alternative: Alternative) -> Iterator[Advice]:
         yield Advice(
             "contradiction", f"select:{selector} keeps only {subject}, and none are searched for", f"add {fix}"
         )
-    files = [f"{name}:" for name in ("file", "lang") if alternative.all(name)]
+    files = [f"{name}:" for name in FILE_FIELDS if alternative.all(name)]
     files += [f"file:{predicate.name}()" for predicate in alternative.predicates("file")]
     if types == {"repo"} and files:
         yield Advice(

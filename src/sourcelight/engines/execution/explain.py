@@ -12,7 +12,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.formula import RequiredTree
 from sourcelight.core.query import Alternative, Predicate, Query, canonical
 from sourcelight.core.query.explanation import Advice, AlternativeMeaning, Explanation, FilterMeaning, PatternMeaning
-from sourcelight.core.query.fields import FIELDS
+from sourcelight.core.query.fields import FIELDS, PATH_REGEXPS
 from sourcelight.core.query.nodes import filter_text, tree_text
 from sourcelight.core.query.parse import effective_type
 from sourcelight.core.wire.request import SearchRequest
@@ -202,6 +202,8 @@ def _filters(alternative: Alternative, sums: Estimate, repositories: int) -> lis
         elif item.name == "file" and item.value:
             meaning = f"paths that do {sign}match /{item.value}/".replace("do match", "match")
             meanings.append(FilterMeaning(text, meaning, next(files, None)))
+        elif item.name in PATH_REGEXPS and item.value:
+            meanings.append(FilterMeaning(text, f"{sign}{FIELDS[item.name].meaning}", next(files, None)))
         elif item.name == "lang" and item.value:
             meanings.append(FilterMeaning(text, f"files {sign}in {item.value}", next(languages, None)))
         elif item.name == "repo":

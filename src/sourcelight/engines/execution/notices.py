@@ -11,6 +11,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.markup import count_of
 from sourcelight.core.query import Query
 from sourcelight.core.query.explanation import Advice
+from sourcelight.core.query.fields import FILE_FIELDS
 from sourcelight.core.query.narrowing import replace_filter, without_filters
 from sourcelight.core.wire.events import Alert, Done, Progress, ProposedQuery, Skipped
 from sourcelight.engines.execution import advice as advices
@@ -313,7 +314,7 @@ def _variants(query: Query, advices: Sequence[Advice], in_any_case: Callable[[],
     contradicting = any(advice.kind == "contradiction" and advice.query for advice in advices)
     # A variant is made by removing filters from the text, which is safe only without groups and alternatives.
     if "(" not in query.text and len(query.plan) == 1 and query.plan[0].pattern is not None and not contradicting:
-        bare = _without(query, {"file", "lang"})
+        bare = _without(query, FILE_FIELDS)
         if bare != query.text.strip():
             yield bare, "in all files"
 

@@ -199,11 +199,8 @@ def _text_query(alternative: Alternative, types: set[str], *, predicates: bool =
     return TextQuery(
         tree=All(tuple(parts)) if len(parts) > 1 else parts[0] if parts else None,
         files=tuple(
-            FileFilter(
-                compile_pattern(f.value, kind="regexp", case_sensitive=sensitive, whole_text=True), negated=f.negated
-            )
-            for f in alternative.all("file")
-            if f.value
+            FileFilter(compile_pattern(regexp, kind="regexp", case_sensitive=sensitive, whole_text=True), f.negated)
+            for f, regexp in alternative.path_filters()
         ),
         languages=(
             *(

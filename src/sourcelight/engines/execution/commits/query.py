@@ -151,9 +151,8 @@ def _languages(alternative: Alternative) -> tuple[tuple[str, bool], ...]:
 
 def _paths(alternative: Alternative, *, sensitive: bool, with_languages: bool = True) -> list[AnyPattern]:
     terms = [
-        AnyPattern((_compile(Pattern(f.value, "regexp"), sensitive=sensitive, whole_text=True),), negated=f.negated)
-        for f in alternative.all("file")
-        if f.value
+        AnyPattern((_compile(Pattern(regexp, "regexp"), sensitive=sensitive, whole_text=True),), negated=f.negated)
+        for f, regexp in alternative.path_filters()
     ]
     for item in alternative.all("lang") if with_languages else ():
         if item.value:

@@ -9,6 +9,7 @@ from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, RepositoryError, SourcelightError
 from sourcelight.core.query import Alternative, Filter
+from sourcelight.core.query.fields import FILE_FIELDS
 from sourcelight.engines.execution.repositories import IndexedRepositories, label_of
 from sourcelight.engines.execution.scope import revisions, selection
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative, context_missing
@@ -318,5 +319,5 @@ def _needs_index(alternative: Alternative) -> bool:
     predicates = [item for item in predicates_of(alternative) if item.name != "has.commit.after"]
     if alternative.types and set(alternative.types) <= {"commit", "diff"}:
         return selection.reads_files(predicates)
-    about_files = any(alternative.all(name) for name in ("file", "lang")) or bool(alternative.predicates("file"))
+    about_files = any(alternative.all(name) for name in FILE_FIELDS) or bool(alternative.predicates("file"))
     return alternative.pattern is not None or about_files or selection.reads_files(predicates)
