@@ -430,7 +430,8 @@ def test_lab_names_the_missing_extra(run: Run, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "jupyterlab", None)
     status, _, err = run("lab", "--dest", tmp_path)
     assert status == 2
-    assert "pip install sourcelight[lab]" in err
+    assert "sourcelight[lab]" in err
+    assert "pip install -e '.[lab]'" in err  # this is a checkout
 
 
 def test_notebooks_are_copied_once_and_never_over_the_readers_own(tmp_path: Path) -> None:

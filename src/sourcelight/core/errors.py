@@ -445,8 +445,34 @@ class MissingExtra(SourcelightError):
 
     def __init__(self, package: str, purpose: str, *, library: str = "") -> None:
         missing = f"{library}, which sourcelight-core leaves out" if library else f"the package {package}"
-        super().__init__(f"{purpose} needs {missing}: pip install {package}")
+        super().__init__(f"{purpose} needs {missing}: {install_command(package)}")
         self.package = package
+
+
+def install_command(package: str) -> str:
+    """Return the command that installs a package; an extra of this one is installed from the checkout that runs.
+
+    Examples
+    --------
+    >>> install_command("polars"), install_command("other[extra]")
+    ('pip install polars', "pip install 'other[extra]'")
+    """
+    name, bracket, extras = package.partition("[")
+    if name == "sourcelight" and bracket and _is_checkout():
+        return f"pip install -e '.[{extras}' in the checkout"
+    return f"pip install '{package}'" if bracket else f"pip install {package}"
+
+
+def _is_checkout() -> bool:
+    """Whether this package was installed with ``pip install -e`` (PEP 610)."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        origin = json.loads(distribution("sourcelight").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, OSError, ValueError):
+        return False
+    return isinstance(origin, dict) and bool((origin.get("dir_info") or {}).get("editable"))
 
 
 def restore_error(name: str, message: str, attributes: Mapping[str, Any]) -> SourcelightError | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sourcelight.core.boolean import all_of, any_of
-from sourcelight.core.errors import UnsupportedQuery
+from sourcelight.core.errors import UnsupportedQuery, install_command
 from sourcelight.core.patterns.formula import RequiredText, RequiredTree, lower_ascii
 
 LANGUAGES: Mapping[str, str] = {
@@ -116,5 +116,5 @@ def check_installed() -> None:
         raise UnsupportedQuery(
             "patternType:ast-grep needs a package that is not installed here: "
             "install sourcelight with the extra `structural`",
-            hint="pip install 'sourcelight[structural]'",
+            hint=install_command("sourcelight[structural]"),
         )

@@ -54,7 +54,7 @@ SRC_CLI_VERSION = "7.0.0"
 STREAM_PATH = "/.api/search/stream"
 GRAPHQL_PATH = "/.api/graphql"
 NO_GRAPHQL = (
-    "This service was installed without GraphQL: its operator can add it with `pip install sourcelight[graphql]`. "
+    "This service was installed without GraphQL: its operator can add it with `pip install 'sourcelight[graphql]'`. "
     "Searches are at /.api/search/stream, tools at /.api/mcp."
 )
 MCP_PATHS = ("/.api/mcp", "/.api/mcp/{rest:path}", METADATA_PREFIX, METADATA_PREFIX + "/{rest:path}")
