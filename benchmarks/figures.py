@@ -30,7 +30,7 @@ import sourcelight as sl
 PATTERNS = ("todo", "return", "self.")
 # Read from the wording of messages, by rules of this project that git knows nothing of.
 BY_WORDING = {"pull requests", "changelog", "commits with an assistant", "agents", "agent_activity"}
-# Read from syntax: tests/engines/test_api_changes.py compares it with Python's own `ast`.
+# Read from syntax: tests/engines/interfaces/test_api_changes.py compares it with Python's own `ast`.
 BY_SYNTAX = {"api"}
 # What a report leaves out where there is no time before it.
 OPTIONAL = {"commits before", "joined", "left", "commits by bots", "organizations", "reviewers", "integrators"}

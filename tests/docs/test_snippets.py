@@ -42,12 +42,14 @@ def service(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
 
 @pytest.fixture(scope="module")
 def warm(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A user's folder with repositories, and the index of them."""
+    """A user's folder with repositories, and all indexes of them: what is missing, every page would build again."""
     home = tmp_path_factory.mktemp("user")
     for name in ("src", "samples"):
         (home / name).symlink_to(fleet)
-    with sl.open(home / "samples", index_dir=home / ".sourcelight" / "index"):
-        pass
+    with sl.open(home / "samples", index_dir=home / ".sourcelight" / "index", background_index=False) as client:
+        client.churn()  # the histories
+        client.search("type:symbol tide")  # the definitions
+        client.nls_search("when is the tide high")  # the terms
     return home
 
 
