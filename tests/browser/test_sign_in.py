@@ -12,7 +12,7 @@ import pytest
 
 from browser import lab
 from server.oauth.flow import CALLBACK, PASSWORD, Flow
-from server.running_service import running
+from server.running_service import ScriptedEngine, running
 from sourcelight.repos.state import ScryptCost, State
 
 pytestmark = [
@@ -57,7 +57,7 @@ def application() -> Iterator[str]:
 def flow() -> Iterator[Flow]:
     with State(cost=ScryptCost(2, 1, 1)) as state:
         state.accounts.create("ann", PASSWORD)
-        with running(object(), state=state) as service:
+        with running(ScriptedEngine(lambda *_: iter(())), state=state) as service:
             flow = Flow(service.url)
             with flow.browser:
                 yield flow

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from server.oauth.flow import CALLBACK, OAUTH, PASSWORD, VERIFIER, Clock, Flow
-from server.running_service import running
+from server.running_service import ScriptedEngine, running
 from sourcelight.repos.state import State
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.identity import WRONG_TOKEN, Authenticator, Principal
@@ -164,7 +164,8 @@ def test_without_registration_it_is_not_found_and_what_it_gave_ends(
     tokens = flow.tokens(client, "ann")
     fixed, _ = state.clients.create("Bridge", [CALLBACK])
     fixed_tokens = flow.tokens(fixed.id, "ann")
-    with running(object(), dataclasses.replace(Settings(), **off), state=state) as other:  # type: ignore[arg-type]
+    settings = dataclasses.replace(Settings(), **off)  # type: ignore[arg-type]
+    with running(ScriptedEngine(lambda *_: iter(())), settings, state=state) as other:
         later = Flow(other.url)
         answer = later.register()
         assert (answer.status_code, answer.text) == (404, "not found\n")
